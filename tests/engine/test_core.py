@@ -100,15 +100,15 @@ def test_it_takes_effect_at_once_and_until_it_is_undone():
         engine.plain(before)
 
 
-@pytest.mark.parametrize("schema", ["f", "f(a b)", "f(a,,b)", "f(a=)", "f(a, b=(1, 2)", "f(Tensor)(x)"])
+@pytest.mark.parametrize("schema", ["f", "f(int a b)", "f(int a,,int b)", "f(int a=)", "f(int a, int[] b=(1, 2)", "f(Tensor)(x)"])
 def test_what_is_no_schema_is_refused(schema):
     with pytest.raises(ValueError, match="is not of the form"):
         parsed(schema)
 
 
 def test_a_schema_says_what_is_a_tensor_and_what_may_be_left_out():
-    fields = parsed("f(self, Tensor[] tensors, p=(1, 2), s='mean', *, Tensor w=None, eps=-1e-5)")
+    fields = parsed("f(Tensor self, Tensor[] tensors, int[] p=(1, 2), str s='mean', *, Tensor? w=None, float eps=-1e-5)")
     assert fields["params"] == ("self", "tensors", "p", "s", "w", "eps")
     assert fields["defaults"] == {"p": (1, 2), "s": "mean", "w": None, "eps": -1e-5}
-    assert (fields["typed"], fields["lists"]) == (("tensors", "w"), ("tensors",))
+    assert fields["kinds"] == ("Tensor", "Tensor[]", "int[]", "str", "Tensor?", "float") and fields["lists"] == ("tensors",)
     assert fields["keyword_only"] == {"w", "eps"}

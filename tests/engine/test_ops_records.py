@@ -8,6 +8,7 @@ from engine_ops import OPS, cases, call_engine, differentiable, draw, flat, tens
 
 import autolab as torch
 from autolab.engine.core.apply import apply
+from autolab.engine.core.op import register
 from autolab.engine.core.tensor import materialise
 
 CASES = [pytest.param(case, id=case.key) for case in cases()]
@@ -159,3 +160,38 @@ def _own_tensor(a, number, parameter):
     if isinstance(a, (list, tuple)) and any(isinstance(x, np.ndarray) for x in a):
         return [_own_tensor(x, number, parameter) for x in a]
     return 0 if number and parameter == "dim" and isinstance(a, int) else a
+
+
+TORCHS_KINDS = {
+    "int": "int", "float": "float", "bool": "bool", "number": "Number", "str": "str", "Tensor": "Tensor", "Generator": "Generator",
+    "List[int]": "int[]", "List[float]": "float[]", "List[Tensor]": "Tensor[]", "List[Optional[Tensor]]": "Tensor[]",
+}  # fmt: skip
+
+
+def torchs_kind(argument):
+    kind = TORCHS_KINDS.get(str(argument.type).removeprefix("Optional[").removesuffix("]" * str(argument.type).startswith("Optional[")))
+    return "dtype" if argument.name == "dtype" and kind == "int" else kind
+
+
+def test_the_kinds_of_arguments_are_those_of_torchs_schemas():
+    pytorch = pytest.importorskip("torch")
+    differ = {}
+    for op in OPS.values():
+        known = {}
+        for schema in pytorch._C._jit_get_schemas_for_operator(f"aten::{op.name}"):
+            for argument in schema.arguments:
+                known.setdefault(argument.name, set()).add(torchs_kind(argument))
+        for name, kind in zip(op.params, op.kinds):
+            allowed = known.get(name, set()) - {None}
+            one = kind.rstrip("?") if kind != "operand" else "Tensor"
+            if allowed and one not in allowed:
+                differ[f"{op.name}.{name}"] = kind, sorted(allowed)
+    assert differ == {}, differ
+
+
+def test_a_schema_says_of_what_kind_each_argument_is():
+    keep = lambda xp, self, dim: self
+    with pytest.raises(ValueError, match=r"does not say of what kind \['dim'\] are"):
+        register("_kept(Tensor self, dim)", forward=keep)
+    with pytest.raises(ValueError, match=r"its schema says that \['self'\] are no tensors"):
+        register("_kept(int self, int dim)", forward=keep, vjp={"self": lambda m, g: g})

@@ -43,10 +43,11 @@ def register(
 ) -> Op:
     """Registers an operation and returns its record.
 
-    schema: `"sum(self, dim=None, keepdim=False, *, dtype=None)"`: torch's C++ argument names; `Tensor index`, `Tensor[]
-    tensors` where nothing else says so. The other fields are those of `Op`. Raises ValueError for contradictions.
+    schema: `"sum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)"`: torch's C++ argument names,
+    each behind its kind; an `operand` is a tensor that may be a number. The other fields are those of `Op`. Raises
+    ValueError when the record contradicts itself.
 
-    >>> double = register("_double(self)", forward=lambda xp, self: self * 2, vjp={"self": lambda m, g: g * 2})
+    >>> double = register("_double(Tensor self)", forward=lambda xp, self: self * 2, vjp={"self": lambda m, g: g * 2})
     >>> x = torch.tensor(4., requires_grad=True)
     >>> y = double.call(x)
     >>> y.backward()
@@ -63,6 +64,9 @@ def register(
         raise ValueError(f"op {name!r}: rules for {sorted(unknown)}, which are not arguments")
     if operands is None:
         operands = tuple(p for p in params if p not in said["defaults"]) if fields.get("dtype") else ()
+    tensors = {p for p, kind in zip(params, said["kinds"]) if kind.startswith(("Tensor", "operand"))}
+    if no_tensors := {*vjp, *operands} - tensors:
+        raise ValueError(f"op {name!r}: its schema says that {sorted(no_tensors)} are no tensors")
     op = Op(**said, forward=forward, vjp=vjp, operands=tuple(operands), **fields)
     op.node = op.node or "".join(w[:1].upper() + w[1:] for w in name.split("_")) + "Backward0"
     _complete(op)

@@ -34,7 +34,7 @@ class Op:
     params: tuple[str, ...]  # argument names in schema order
     defaults: dict[str, Any]
     keyword_only: frozenset[str]
-    typed: tuple[str, ...]  # what the schema says is a tensor; so is `self`, an operand, and what has a rule
+    kinds: tuple[str, ...]  # of what kind each is: 'Tensor', 'int[]', 'bool', …; an 'operand' is a tensor that may be a number
     lists: tuple[str, ...]  # what it says is a list of tensors: 'tensors' of cat, 'indices' of index
     forward: Callable[..., Any]  # forward(xp, *args) on raw arrays
     vjp: dict[str, Callable[..., Any]]
@@ -81,28 +81,31 @@ class Op:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
 
-_PARAMETER = re.compile(r"\s*(?:(Tensor(?:\[\])?) )?(\*|\w+)(?:\s*=\s*((?:\([^)]*\)|[^,(])+))?\s*(?:,|$)")
+_PARAMETER = re.compile(r"\s*(?:(\w+(?:\[\])?\??) )?(\*|\w+)(?:\s*=\s*((?:\([^)]*\)|[^,(])+))?\s*(?:,|$)")
 
 
 def parsed(schema: str) -> dict[str, Any]:
-    """What a schema says, as fields of an `Op`. Raises ValueError for anything that is no name with arguments.
+    """What a schema says, as fields of an `Op`. Raises ValueError for anything that is no name with arguments, and for
+    an argument without a kind.
 
-    >>> fields = parsed("gather(self, dim, Tensor index, *, sparse_grad=False)")
-    >>> fields["params"], fields["defaults"], fields["typed"]
-    (('self', 'dim', 'index', 'sparse_grad'), {'sparse_grad': False}, ('index',))
+    >>> fields = parsed("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)")
+    >>> fields["params"], fields["defaults"], fields["kinds"]
+    (('self', 'dim', 'index', 'sparse_grad'), {'sparse_grad': False}, ('Tensor', 'int', 'Tensor', 'bool'))
     """
     match = re.fullmatch(r"(\w+)\((.*)\)", schema.strip(), re.DOTALL)
     if not match or _PARAMETER.sub("", match[2]):
         raise ValueError(f"schema {schema!r} is not of the form name(arguments)")
     parameters = _PARAMETER.findall(match[2])
     names = [name for _, name, _ in parameters]
+    if missing := [name for kind, name, _ in parameters if not kind and name != "*"]:
+        raise ValueError(f"schema {schema!r} does not say of what kind {missing} are: write `Tensor self`, `int dim`")
     star = names.index("*") if "*" in names else len(names)
     return {
         "name": match[1],
         "params": tuple(name for name in names if name != "*"),
         "defaults": {name: _constant(default) for _, name, default in parameters if default},
         "keyword_only": frozenset(names[star + 1 :]),
-        "typed": tuple(name for kind, name, _ in parameters if kind),
+        "kinds": tuple(kind for kind, _, _ in parameters if kind),
         "lists": tuple(name for kind, name, _ in parameters if kind == "Tensor[]"),
     }
 
@@ -123,7 +126,7 @@ def plan_saving(op: Op) -> None:
     (None, ('other', 'self'), (frozenset({0, 1}), frozenset({1})), frozenset({0, 1}))
     """
     op.broadcast = tuple(op.params.index(p) for p in op.operands)
-    op.tensors = frozenset(i for i, p in enumerate(op.params) if _is_tensor(op, p))
+    op.tensors = frozenset(i for i, kind in enumerate(op.kinds) if kind.startswith(("Tensor", "operand")))
     rules: list[Rule] = []
     readers: dict[str, set[int]] = {}
     for number, (arg, rule) in enumerate(op.vjp.items()):
@@ -141,10 +144,6 @@ def plan_saving(op: Op) -> None:
     op.spread = bool(rules) and op.params[rules[0][0]] in op.lists
 
 
-def _is_tensor(op: Op, param: str) -> bool:
-    return param == "self" or param in op.typed or param in op.vjp or param in op.operands
-
-
 def _source(op: Op, name: str) -> tuple[str, int]:
     """Where a node finds `name`, which a rule reads: the kind of the entry, and of which argument or output."""
     outputs = op.outputs or ("result",)
@@ -153,7 +152,7 @@ def _source(op: Op, name: str) -> tuple[str, int]:
     if re.fullmatch(r"result\d", name):
         return "output", int(name[-1])
     if name in op.params:
-        return "input" if _is_tensor(op, name) else "attr", op.params.index(name)
+        return "input" if op.params.index(name) in op.tensors else "attr", op.params.index(name)
     derived = _DERIVED.match(name)
     if derived and derived[1] in op.params:
         return "derived:" + derived[2], op.params.index(derived[1])

@@ -88,7 +88,7 @@ def _flat(m, g):
 
 
 register(
-    "relu(self)",
+    "relu(Tensor self)",
     forward=_relu_forward,
     vjp={"self": lambda m, g, result: m.threshold_backward(g, result, 0)},
     fast=_relu,
@@ -100,7 +100,7 @@ register(
 )
 
 internal(
-    "threshold(self, threshold, value)",
+    "threshold(Tensor self, Number threshold, Number value)",
     inplace=True,
     inplace_fields={"node": "ThresholdBackward1"},
     forward=lambda xp, self, threshold, value: _where(xp, self <= threshold, self.dtype.type(value), self),
@@ -111,7 +111,7 @@ internal(
 )
 
 internal(
-    "threshold_backward(grad_output, self, threshold)",
+    "threshold_backward(Tensor grad_output, Tensor self, Number threshold)",
     forward=_threshold_backward,
     vjp={"grad_output": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold), "self": _flat},
     node="ThresholdBackwardBackward0",
@@ -119,7 +119,7 @@ internal(
 )
 
 internal(
-    "leaky_relu(self, negative_slope=0.01)",
+    "leaky_relu(Tensor self, Number negative_slope=0.01)",
     inplace=True,
     inplace_fields={"node": "LeakyReluBackward1"},
     forward=floating("leaky_relu_cpu", lambda xp, x, slope: _where(xp, x > 0, x, x * slope)),
@@ -130,7 +130,7 @@ internal(
 )
 
 internal(
-    "leaky_relu_backward(grad_output, self, negative_slope)",
+    "leaky_relu_backward(Tensor grad_output, Tensor self, Number negative_slope)",
     forward=lambda xp, g, x, slope: _where(xp, x > 0, g, g * slope),
     vjp={
         "grad_output": lambda m, g, self, negative_slope: m.leaky_relu_backward(g, self, negative_slope),
@@ -141,7 +141,7 @@ internal(
 )
 
 _prelu_op = internal(
-    "_prelu_kernel(self, weight)",
+    "_prelu_kernel(Tensor self, Tensor weight)",
     dtype="promote",
     node="PreluKernelBackward0",
     forward=floating("prelu_cpu", lambda xp, x, weight: _where(xp, x > 0, x, weight * x)),
@@ -166,7 +166,7 @@ def _hardtanh(xp, self, low, high):
 
 
 internal(
-    "hardtanh(self, min_val=-1.0, max_val=1.0)",
+    "hardtanh(Tensor self, Number min_val=-1.0, Number max_val=1.0)",
     inplace=True,
     forward=_hardtanh,
     vjp={"self": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val)},
@@ -176,7 +176,7 @@ internal(
 )
 
 internal(
-    "hardtanh_backward(grad_output, self, min_val, max_val)",
+    "hardtanh_backward(Tensor grad_output, Tensor self, Number min_val, Number max_val)",
     forward=lambda xp, g, x, low, high: select(xp, xp.logical_not((x <= low) | (x >= high)), g),
     vjp={
         "grad_output": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val),
@@ -187,7 +187,7 @@ internal(
 )
 
 internal(
-    "hardsigmoid(self)",
+    "hardsigmoid(Tensor self)",
     inplace=True,
     forward=floating("hardsigmoid_cpu", lambda xp, x: xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
     # at nan the gradient is 0, as in PyTorch's kernel: nan lies between no two numbers
@@ -198,7 +198,7 @@ internal(
 )
 
 internal(
-    "hardswish(self)",
+    "hardswish(Tensor self)",
     inplace=True,
     forward=floating("hardswish_cpu", lambda xp, x: x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
     vjp={"self": lambda m, g, self: m.hardswish_backward(g, self)},
@@ -211,7 +211,7 @@ internal(
 )
 
 internal(
-    "hardswish_backward(grad_output, self)",
+    "hardswish_backward(Tensor grad_output, Tensor self)",
     forward=lambda xp, g, x: _where(xp, x <= -3, g * 0, _where(xp, x < 3, g * (x / 3 + 0.5), g)),
     vjp={
         "grad_output": lambda m, g, self: m.hardswish_backward(g, self),
@@ -222,7 +222,7 @@ internal(
 )
 
 internal(
-    "softshrink(self, lambd=0.5)",
+    "softshrink(Tensor self, Number lambd=0.5)",
     forward=floating(
         "softshrink_check",
         lambda xp, x, limit: _where(xp, x > limit, x - limit, _where(xp, x < -limit, x + limit, x * 0)),
@@ -235,7 +235,7 @@ internal(
 )
 
 register(
-    "hardshrink(self, lambd=0.5)",
+    "hardshrink(Tensor self, Number lambd=0.5)",
     forward=floating(
         "hardshrink_cpu", lambda xp, x, limit: select(xp, xp.logical_not((x >= -limit) & (x <= limit)), x)
     ),
@@ -248,7 +248,7 @@ register(
 
 for _name in ("softshrink", "hardshrink"):
     internal(
-        f"{_name}_backward(grad_output, self, lambd)",
+        f"{_name}_backward(Tensor grad_output, Tensor self, Number lambd)",
         forward=lambda xp, g, x, limit: select(xp, xp.logical_not((x >= -limit) & (x <= limit)), g),
         vjp={"grad_output": lambda m, g, self, lambd: m.hardshrink_backward(g, self, lambd), "self": _flat},
         node=f"{_name.capitalize()}BackwardBackward0",
@@ -262,7 +262,7 @@ _ELU = (
 )
 
 internal(
-    "elu(self, alpha=1.0, scale=1, input_scale=1)",
+    "elu(Tensor self, Number alpha=1.0, Number scale=1, Number input_scale=1)",
     inplace=True,
     inplace_fields={"node": "EluBackward1"},
     forward=floating(
@@ -281,7 +281,7 @@ internal(
 )
 
 internal(
-    "elu_backward(grad_output, self, alpha, scale, input_scale)",
+    "elu_backward(Tensor grad_output, Tensor self, Number alpha, Number scale, Number input_scale)",
     forward=lambda xp, g, x, alpha, scale, input_scale: _where(
         xp, x <= 0, g * (input_scale * alpha * scale) * xp.exp(xp.minimum(x, 0) * input_scale), g * scale
     ),
@@ -297,7 +297,7 @@ internal(
 )
 
 internal(
-    "celu(self, alpha=1.0)",
+    "celu(Tensor self, Number alpha=1.0)",
     inplace=True,
     inplace_fields={"node": "CeluBackward1"},
     forward=floating(
@@ -310,7 +310,7 @@ internal(
 )
 
 internal(
-    "silu(self)",
+    "silu(Tensor self)",
     inplace=True,
     forward=floating("silu_cpu", lambda xp, x: x / (1 + xp.exp(-x))),
     vjp={"self": lambda m, g, self: _silu_rule(m, g, self, m.sigmoid(self))},
@@ -325,7 +325,7 @@ def _silu_rule(m, g, x, sigmoid):
 
 
 internal(
-    "mish(self)",
+    "mish(Tensor self)",
     inplace=True,
     forward=floating("mish_cpu", lambda xp, x: x * xp.tanh(_log1pexp(xp, x))),
     vjp={"self": lambda m, g, self: _mish_rule(m, g, self, m.tanh(m.softplus(self)))},
@@ -357,7 +357,7 @@ def _softplus_backward(xp, g, x, beta, threshold):
 
 
 internal(
-    "softplus(self, beta=1, threshold=20)",
+    "softplus(Tensor self, Number beta=1, Number threshold=20)",
     forward=floating("softplus_cpu", _softplus),
     vjp={"self": lambda m, g, self, beta, threshold: m.softplus_backward(g, self, beta, threshold)},
     latex=r"\ln(1 + e^{{beta} \cdot {self}}) / {beta}",
@@ -366,7 +366,7 @@ internal(
 )
 
 internal(
-    "softplus_backward(grad_output, self, beta, threshold)",
+    "softplus_backward(Tensor grad_output, Tensor self, Number beta, Number threshold)",
     forward=_softplus_backward,
     vjp={
         "grad_output": lambda m, g, self, beta, threshold: m.softplus_backward(g, self, beta, threshold),
@@ -412,7 +412,7 @@ def _gelu_curvature(m, g, x, approximate):
 
 
 internal(
-    "gelu(self, *, approximate='none')",
+    "gelu(Tensor self, *, str approximate='none')",
     forward=floating("GeluKernelImpl", _gelu),
     vjp={"self": lambda m, g, self, approximate: m.gelu_backward(g, self, approximate)},
     latex=r"{self} \cdot \Phi({self})",
@@ -421,7 +421,7 @@ internal(
 )
 
 internal(
-    "gelu_backward(grad_output, self, approximate)",
+    "gelu_backward(Tensor grad_output, Tensor self, str approximate)",
     forward=floating("GeluBackwardKernelImpl", _gelu_backward),
     vjp={
         "grad_output": lambda m, g, self, approximate: m.gelu_backward(g, self, approximate),
@@ -439,7 +439,7 @@ def _log_sigmoid(xp, x):
 
 
 internal(
-    "log_sigmoid(self)",
+    "log_sigmoid(Tensor self)",
     forward=floating("log_sigmoid_cpu", _log_sigmoid),
     outputs=("output", "buffer"),
     nondiff=("buffer",),
@@ -451,7 +451,7 @@ internal(
 )
 
 internal(
-    "log_sigmoid_backward(grad_output, self)",
+    "log_sigmoid_backward(Tensor grad_output, Tensor self)",
     forward=lambda xp, g, x: g * logistic(xp, -x),
     vjp={
         "grad_output": lambda m, g, self: m.log_sigmoid_backward(g, self),

@@ -45,7 +45,7 @@ def _no_bool(dtypes, promoted):
 
 
 add = internal(
-    "add(self, other)",
+    "add(Tensor self, operand other)",
     forward=_add,
     fast=operator.add,
     dtype="promote",
@@ -62,7 +62,7 @@ add = internal(
 )
 
 sub = internal(
-    "sub(self, other)",
+    "sub(Tensor self, operand other)",
     forward=_subtract,
     fast=operator.sub,
     dtype="promote",
@@ -75,7 +75,7 @@ sub = internal(
 )
 
 mul = register(
-    "mul(self, other)",
+    "mul(Tensor self, operand other)",
     forward=lambda xp, self, other: xp.multiply(self, other),
     fast=operator.mul,
     dtype="promote",
@@ -93,7 +93,7 @@ mul = register(
 )
 
 div = internal(
-    "div(self, other)",
+    "div(Tensor self, operand other)",
     forward=lambda xp, self, other: xp.true_divide(self, other),
     fast=operator.truediv,
     dtype="float",
@@ -116,7 +116,7 @@ def _negative(xp, self):
 
 
 neg = register(
-    "neg(self)",
+    "neg(Tensor self)",
     forward=_negative,
     fast=operator.neg,
     inplace=True,
@@ -128,7 +128,7 @@ neg = register(
 )
 
 rsub = internal(
-    "rsub(self, other)",
+    "rsub(Tensor self, operand other)",
     forward=_subtract_from,
     dtype="promote",
     check=_no_bool,
@@ -143,7 +143,7 @@ rsub = internal(
 )
 
 rsub_tensor = internal(
-    "rsub_tensor(self, other)",
+    "rsub_tensor(Tensor self, Tensor other)",
     forward=_subtract_from,
     dtype="promote",
     check=_no_bool,
@@ -159,7 +159,7 @@ rsub_tensor = internal(
 # torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of
 # gradients
 add_scalar = internal(
-    "add_scalar(self, other)",
+    "add_scalar(Tensor self, Number other)",
     forward=lambda xp, self, other: self + other,
     node="AddBackward1",
     vjp={"self": lambda m, g: g},
@@ -168,7 +168,7 @@ add_scalar = internal(
     samples=lambda s: [(s.randn(3), 2.5)],
 )
 mul_scalar = internal(
-    "mul_scalar(self, other)",
+    "mul_scalar(Tensor self, Number other)",
     forward=lambda xp, self, other: self * other,
     node="MulBackward1",
     vjp={"self": lambda m, g, other: m.mul_scalar(g, other)},
@@ -177,7 +177,7 @@ mul_scalar = internal(
     samples=lambda s: [(s.randn(3), 2.5)],
 )
 div_scalar = internal(
-    "div_scalar(self, other)",
+    "div_scalar(Tensor self, Number other)",
     forward=lambda xp, self, other: self / other,
     node="DivBackward1",
     vjp={"self": lambda m, g, other: m.div_scalar(g, other)},

@@ -36,14 +36,14 @@ def _inverse_square(m, self, other):
 
 _PAIRS = lambda s: [(s.away_from_zero(3), s.away_from_zero(3)), (s.away_from_zero(2, 3), s.away_from_zero(3))]
 
-register("atan2(self, Tensor other)", forward=_atan2, dtype="float", check=no_kernel("atan2_cpu", "Complex"), inplace="method",
+register("atan2(Tensor self, Tensor other)", forward=_atan2, dtype="float", check=no_kernel("atan2_cpu", "Complex"), inplace="method",
          vjp={"self": lambda m, g, self, other: g * other * _inverse_square(m, self, other),
               "other": lambda m, g, self, other: g * -self * _inverse_square(m, self, other)},
          latex=r"\mathrm{atan2}({self}, {other})", samples=_PAIRS,
          vjp_latex={"self": r"{g} \cdot \frac{{other}}{{self}^{2} + {other}^{2}}",
                     "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}"},
          doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2")
-register("hypot(self, Tensor other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote",
+register("hypot(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote",
          check=no_kernel("hypot_cpu", *WHOLE), inplace="method",
          vjp={"self": lambda m, g, self, result: g * self / result,
               "other": lambda m, g, other, result: g * other / result},
@@ -51,7 +51,7 @@ register("hypot(self, Tensor other)", forward=lambda xp, self, other: xp.hypot(s
          vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}",
                     "other": r"{g} \cdot \frac{{other}}{{result}}"},
          doc="The length of the hypotenuse. Source: torch.hypot")
-register("logaddexp(self, Tensor other)", forward=lambda xp, self, other: xp.logaddexp(self, other),
+register("logaddexp(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.logaddexp(self, other),
          dtype="promote", check=no_kernel("logaddexp_cpu", *WHOLE),
          vjp={"self": lambda m, g, self, other: g / (1 + m.exp(other - self)),
               "other": lambda m, g, self, other: g / (1 + m.exp(self - other))},
@@ -59,7 +59,7 @@ register("logaddexp(self, Tensor other)", forward=lambda xp, self, other: xp.log
          vjp_latex={"self": r"\frac{{g}}{1 + e^{{other} - {self}}}",
                     "other": r"\frac{{g}}{1 + e^{{self} - {other}}}"},
          doc="log(exp(x) + exp(y)) without overflow. Source: torch.logaddexp")
-register("logaddexp2(self, Tensor other)", forward=lambda xp, self, other: xp.logaddexp2(self, other),
+register("logaddexp2(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.logaddexp2(self, other),
          dtype="promote", check=no_kernel("logaddexp2_cpu", *WHOLE),
          vjp={"self": lambda m, g, self, other: g / (1 + m.exp2(other - self)),
               "other": lambda m, g, self, other: g / (1 + m.exp2(self - other))},
@@ -94,15 +94,15 @@ def _xlogy_number_rule(m, g, self, other):
 
 _XLOGY: dict[str, Any] = {"forward": _xlogy, "dtype": "float", "operands": ("self", "other"),
           "latex": r"{self} \cdot \ln {other}"}
-xlogy_op = internal("xlogy(self, other)", vjp={"self": _xlogy_rule,
+xlogy_op = internal("xlogy(Tensor self, Tensor other)", vjp={"self": _xlogy_rule,
                                                "other": lambda m, g, self, other: g * self / other},
                     vjp_latex={"self": r"{g} \cdot \ln {other}", "other": r"{g} \cdot \frac{{self}}{{other}}"},
                     samples=lambda s: [(s.randn(3), s.positive(3)), (s.randn(2, 3), s.positive(3))], **_XLOGY)
-xlogy_of_number = internal("xlogy_of_number(self, other)", vjp={"other": lambda m, g, self, other: g * self / other},
+xlogy_of_number = internal("xlogy_of_number(operand self, Tensor other)", vjp={"other": lambda m, g, self, other: g * self / other},
                            node="XlogyBackward1",
                            vjp_latex={"other": r"{g} \cdot \frac{{self}}{{other}}"},
                            samples=lambda s: [(1.5, s.positive(3))], **_XLOGY)
-xlogy_number = internal("xlogy_number(self, other)", vjp={"self": _xlogy_number_rule}, node="XlogyBackward2",
+xlogy_number = internal("xlogy_number(Tensor self, Number other)", vjp={"self": _xlogy_number_rule}, node="XlogyBackward2",
                         vjp_latex={"self": r"{g} \cdot \ln {other}"}, samples=lambda s: [(s.randn(3), 1.5)],
                         **_XLOGY | {"operands": ("self",)})
 
@@ -128,11 +128,11 @@ def _copysign_rule(m, g, self, result):
 _COPYSIGN: dict[str, Any] = {"forward": lambda xp, self, other: xp.copysign(self, other), "dtype": "float",
              "operands": ("self", "other"), "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})"}
 _SIGNS = r"{g} \cdot \mathrm{sgn}({self}) \cdot \mathrm{sgn}({other})"
-copysign_tensor = internal("copysign_tensor(self, other)", node="CopysignBackward0",
+copysign_tensor = internal("copysign_tensor(Tensor self, Tensor other)", node="CopysignBackward0",
                            vjp_latex={"self": _SIGNS, "other": "0"},
                            vjp={"self": _copysign_rule, "other": lambda m, g: m.zeros_like(g)}, samples=_PAIRS,
                            **_COPYSIGN)
-copysign_scalar = internal("copysign_scalar(self, other)", node="CopysignBackward1", vjp={"self": _copysign_rule},
+copysign_scalar = internal("copysign_scalar(Tensor self, operand other)", node="CopysignBackward1", vjp={"self": _copysign_rule},
                            vjp_latex={"self": _SIGNS},
                            samples=lambda s: [(s.away_from_zero(3), -1.0)], **_COPYSIGN)
 
@@ -147,7 +147,7 @@ def _heaviside(xp, self, values):
     return xp.where(xp.isnan(self), 0, xp.heaviside(self, values)).astype(self.dtype)[()]
 
 
-not_differentiable("heaviside(self, Tensor values)", "heaviside", differentiable=("self", "values"), dtype=None,
+not_differentiable("heaviside(Tensor self, Tensor values)", "heaviside", differentiable=("self", "values"), dtype=None,
                    operands=("self", "values"), forward=_heaviside,
                    latex=r"[{self} > 0] + {values} \cdot [{self} = 0]",
                    samples=lambda s: [(s.randn(3), s.randn(3))],
@@ -164,13 +164,13 @@ def _ldexp_whole(xp, self, other):
 
 _LDEXP: dict[str, Any] = {"node": "LdexpBackward0", "latex": r"{self} \cdot 2^{{other}}",
           "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"}}
-ldexp_op = internal("ldexp(self, other)", forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
+ldexp_op = internal("ldexp(Tensor self, Tensor other)", forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
                     dtype="float", operands=("self", "other"),
                     vjp={"self": lambda m, g, other: g * m.pow_base(2.0, other),
                          "other": lambda m, g, result: m.mul_scalar(g * result, math.log(2))},
                     samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))], **_LDEXP)
 # torch's rule for `self` has a whole 2**other: 0 for a negative exponent
-ldexp_whole = internal("ldexp_whole(self, other)", forward=_ldexp_whole, operands=("self", "other"),
+ldexp_whole = internal("ldexp_whole(Tensor self, Tensor other)", forward=_ldexp_whole, operands=("self", "other"),
                        vjp={"self": lambda m, g, other: m.masked_fill(m.ldexp_whole(g, other), other < 0, 0)},
                        also_saves=("result",), samples=lambda s: [(s.randn(3), s.integers(4, 3)), (s.randn(2, 3), s.integers(9, 3))],
                        **_LDEXP | {"vjp_latex": {"self": r"{g} \cdot 2^{{other}} \cdot [{other} \ge 0]"}})
@@ -196,7 +196,7 @@ def ldexp_(input, other):
     return apply_inplace(op, (input, other))
 
 
-frexp_op = internal("frexp(self)", forward=lambda xp, self: xp.frexp(self), outputs=("mantissa", "exponent"), nondiff=("exponent",),
+frexp_op = internal("frexp(Tensor self)", forward=lambda xp, self: xp.frexp(self), outputs=("mantissa", "exponent"), nondiff=("exponent",),
                     vjp={"self": lambda m, g, exponent: g[0] / m.exp2(m.to_copy(exponent, dtype_of(g[0])))},
                     return_type=return_type("frexp", ("mantissa", "exponent")), latex=r"\mathrm{frexp}({self})",
                     vjp_latex={"self": r"{g} \cdot 2^{-{exponent}}"},
@@ -213,7 +213,7 @@ def frexp(input):
     return frexp_op.call(input)
 
 
-register("nextafter(self, Tensor other)", forward=lambda xp, self, other: xp.nextafter(self, other),
+register("nextafter(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.nextafter(self, other),
          dtype="promote", check=no_kernel("nextafter_cpu", *WHOLE, "Complex"), inplace="method", latex=r"\mathrm{nextafter}({self}, {other})",
          vjp={"self": lambda m, g, self, other: m.masked_fill(g, self == other, 0),
               "other": lambda m, g, self, other: m.zeros_like(g)},
@@ -245,11 +245,11 @@ def _c_name(d):
 _LERP: dict[str, Any] = {"forward": _lerp, "operands": ("self", "end", "weight"),
          "latex": r"{self} + {weight} \cdot ({end} - {self})"}
 _LERP_TEX = {"self": r"{g} \cdot (1 - {weight})", "end": r"{g} \cdot {weight}"}
-lerp_scalar = internal("lerp_scalar(self, end, weight)", node="LerpBackward0", **_LERP | {"operands": ("self", "end")},
+lerp_scalar = internal("lerp_scalar(Tensor self, Tensor end, Number weight)", node="LerpBackward0", **_LERP | {"operands": ("self", "end")},
                        vjp_latex=_LERP_TEX,
                        vjp={"self": lambda m, g, weight: g * (1 - weight), "end": lambda m, g, weight: g * weight},
                        samples=lambda s: [(s.randn(3), s.randn(3), 0.3), (s.randn(2, 3), s.randn(3), 0.8)])
-lerp_tensor = internal("lerp_tensor(self, end, weight)", node="LerpBackward1", **_LERP,
+lerp_tensor = internal("lerp_tensor(Tensor self, Tensor end, Tensor weight)", node="LerpBackward1", **_LERP,
                        vjp={"self": lambda m, g, weight: g * (1 - weight), "end": lambda m, g, weight: g * weight,
                             "weight": lambda m, g, self, end: g * (end - self)},
                        vjp_latex={**_LERP_TEX, "weight": r"{g} \cdot ({end} - {self})"},
@@ -306,7 +306,7 @@ def _no_whole_quotient(tensor1, tensor2):
 
 
 _THREE: dict[str, Any] = {"dtype": "promote", "operands": ("self", "tensor1", "tensor2")}
-register("addcmul(self, tensor1, tensor2, *, value=1)", forward=_addcmul, inplace=True, **_THREE,
+register("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Number value=1)", forward=_addcmul, inplace=True, **_THREE,
          check=no_kernel("addcmul_cpu_out", "Bool"),
          vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * _scaled(value, tensor2),
               "tensor2": lambda m, g, tensor1, value: g * _scaled(value, tensor1)},
@@ -315,7 +315,7 @@ register("addcmul(self, tensor1, tensor2, *, value=1)", forward=_addcmul, inplac
                     "tensor2": r"{g} \cdot {value} \cdot {tensor1}"},
          samples=lambda s: [(s.randn(3), s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), s.randn(2, 1), 0.5)],
          doc="input + value * tensor1 * tensor2. Source: torch.addcmul")
-addcdiv_op = internal("addcdiv(self, tensor1, tensor2, *, value=1)", forward=_addcdiv, **_THREE,
+addcdiv_op = internal("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Number value=1)", forward=_addcdiv, **_THREE,
          vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * (value / tensor2),
               "tensor2": lambda m, g, tensor1, tensor2, value: -g * (_scaled(value, tensor1) / (tensor2 * tensor2))},
          latex=r"{self} + {value} \cdot \frac{{tensor1}}{{tensor2}}",

@@ -101,7 +101,7 @@ def _nll_backward(xp, grad_output, self, target, weight, reduction, ignore_index
 
 
 internal(
-    "nll_loss_backward(grad_output, self, Tensor target, Tensor weight, reduction, ignore_index, total_weight)",
+    "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight)",
     operands=("total_weight",),
     forward=_nll_backward,
     node="NllLossBackwardBackward0",
@@ -141,7 +141,7 @@ for _name, _node, _samples in (
     ),
 ):
     internal(
-        f"{_name}(self, Tensor target, Tensor weight=None, reduction=1, ignore_index=-100)",
+        f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)",
         outputs=("output", "total_weight"),
         nondiff=("total_weight",),
         forward=floating(kernel_name(2 if _name == "nll_loss" else 4), _nll),

@@ -22,7 +22,7 @@ from ..exact.arguments import scalar_tensor
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 def _comparison(name, function, ufunc, sign, aliases, doc):
-    op = register(f"{name}(self, other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other),
+    op = register(f"{name}(Tensor self, operand other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other),
                   fast=function, dtype="bool",
                   check=None if name in ("eq", "ne") else no_kernel(f"{name}_cpu", "Complex"),
                   operands=("self", "other"), latex=rf"{{self}} {sign} {{other}}",
@@ -54,7 +54,7 @@ _comparison("ge", operator.ge, "greater_equal", r"\ge", ("greater_equal",), "Whe
 
 # -- logic -------------------------------------------------------------------------------------------------------------
 def _logic(name, sign, doc):
-    register(f"{name}(self, Tensor other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), inplace="method",
+    register(f"{name}(Tensor self, Tensor other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), inplace="method",
              operands=("self", "other"), latex=rf"{{self}} {sign} {{other}}",
              doc=f"{doc}, element by element. Source: torch.{name}",
              samples=lambda s: [(s.booleans(4), s.booleans(4)), (s.integers(2, 2, 3), s.booleans(3))])
@@ -63,7 +63,7 @@ def _logic(name, sign, doc):
 _logic("logical_and", r"\land", "Whether both are nonzero")
 _logic("logical_or", r"\lor", "Whether one or both are nonzero")
 _logic("logical_xor", r"\oplus", "Whether exactly one is nonzero")
-register("logical_not(self)", forward=lambda xp, self: xp.logical_not(self), operands=("self",), inplace=True,
+register("logical_not(Tensor self)", forward=lambda xp, self: xp.logical_not(self), operands=("self",), inplace=True,
          latex=r"\lnot {self}",
          samples=lambda s: [s.booleans(4), s.integers(2, 4)],
          doc="Whether each element is zero. Source: torch.logical_not")
@@ -77,7 +77,7 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
             raise not_implemented(torch_kernel, d)
         return getattr(xp, ufunc)(self, other)
 
-    op = internal(f"{name}(self, other)", forward=forward, dtype="promote", operands=("self", "other"),
+    op = internal(f"{name}(operand self, operand other)", forward=forward, dtype="promote", operands=("self", "other"),
                   latex=rf"{{self}} \mathbin{{\mathrm{{{symbol}}}}} {{other}}",
                   samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)])
 
@@ -99,7 +99,7 @@ def _bitwise_not(xp, self):
     return xp.invert(self)
 
 
-register("bitwise_not(self)", forward=_bitwise_not, inplace=True, latex=r"\sim {self}",
+register("bitwise_not(Tensor self)", forward=_bitwise_not, inplace=True, latex=r"\sim {self}",
          samples=lambda s: [s.integers(8, 4), s.booleans(4)],
          doc="Every bit flipped; for bool tensors, not. Source: torch.bitwise_not")
 
@@ -116,7 +116,7 @@ METHODS["__invert__"] = _invert
 
 # -- what kind of number -----------------------------------------------------------------------------------------------
 def _kind(name, forward, tex, doc):
-    register(f"{name}(self)", forward=forward, latex=tex, samples=lambda s: [s.randn(3), s.integers(3, 4)],
+    register(f"{name}(Tensor self)", forward=forward, latex=tex, samples=lambda s: [s.randn(3), s.integers(3, 4)],
              doc=f"{doc} Source: torch.{name}")
 
 
@@ -152,7 +152,7 @@ def _isclose(xp, self, other, rtol, atol, equal_nan):
     return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * other)))
 
 
-isclose_op = internal("isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False)", forward=_isclose,
+isclose_op = internal("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", forward=_isclose,
                       operands=("self", "other"),
                       latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| "
                                             r"{other} \right|",

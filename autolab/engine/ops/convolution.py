@@ -120,7 +120,8 @@ def _inside(schema, **record):
 
 
 convolution_op = _inside(
-    "convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
+    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+    "int[] dilation, bool transposed, int[] output_padding, int groups)",
     forward=_convolution,
     vjp={
         "input": lambda m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups: _for_input(
@@ -167,7 +168,7 @@ def _apply(xp, x, weight, geo):
 
 
 _inside(
-    "convolution_apply(input, weight, geometry)",
+    "convolution_apply(Tensor input, Tensor weight, object geometry)",
     forward=_apply,
     node="ConvolutionBackwardBackward0",
     vjp={
@@ -178,7 +179,7 @@ _inside(
 )
 
 _inside(
-    "convolution_grad_input(grad_output, weight, geometry)",
+    "convolution_grad_input(Tensor grad_output, Tensor weight, object geometry)",
     node="ConvolutionBackwardBackward0",
     forward=lambda xp, g, weight, geo: _on_images(xp, kernels.grad_input, geo, g, weight),
     vjp={
@@ -189,7 +190,7 @@ _inside(
 )
 
 _inside(
-    "convolution_grad_weight(grad_output, input, geometry)",
+    "convolution_grad_weight(Tensor grad_output, Tensor input, object geometry)",
     node="ConvolutionBackwardBackward0",
     forward=lambda xp, g, x, geo: _on_images(xp, kernels.grad_weight, geo, g, x),
     vjp={
@@ -205,7 +206,7 @@ def _grad_bias(xp, g):
 
 
 _inside(
-    "convolution_grad_bias(grad_output)",
+    "convolution_grad_bias(Tensor grad_output)",
     forward=_grad_bias,
     node="ConvolutionBackwardBackward0",
     vjp={

@@ -48,7 +48,7 @@ def _cloned(xp, self, memory_format):
 
 
 clone = register(
-    "clone(self, *, memory_format=None)",
+    "clone(Tensor self, *, int? memory_format=None)",
     forward=_cloned,
     vjp={"self": lambda m, g: g},
     latex=r"{self}",
@@ -58,7 +58,7 @@ clone = register(
 )
 
 alias = register(
-    "alias(self)",
+    "alias(Tensor self)",
     forward=lambda xp, self: self[...],
     view=True,
     vjp={"self": lambda m, g: g},
@@ -69,7 +69,7 @@ alias = register(
 )
 
 to_copy = internal(
-    "to_copy(self, dtype)",
+    "to_copy(Tensor self, dtype? dtype)",
     forward=lambda xp, self, dtype: self.astype(dtype.np, order=order_of_copies(self)),
     vjp={"self": lambda m, g: g},
     latex=r"{self}",
@@ -77,13 +77,13 @@ to_copy = internal(
 )
 
 zeros_like_op = internal(
-    "zeros_like(self)",
+    "zeros_like(Tensor self)",
     forward=lambda xp, self: xp.zeros_like(self),
     latex="0",
     samples=lambda s: [s.randn(2)],
 )
 ones_like_op = internal(
-    "ones_like(self)",
+    "ones_like(Tensor self)",
     forward=lambda xp, self: xp.ones_like(self),
     latex="1",
     samples=lambda s: [s.randn(2)],
@@ -98,7 +98,7 @@ def _sum_to(xp, self, shape):
 
 
 sum_to = internal(
-    "sum_to(self, shape)",
+    "sum_to(Tensor self, int[] shape)",
     forward=_sum_to,
     vjp={"self": lambda m, g, self_sym_sizes: m.expand(g, self_sym_sizes)},
     latex=r"\sum {self}",
@@ -109,7 +109,7 @@ sum_to = internal(
 
 # -- writing into memory ---------------------------------------------------------------------------------------------------
 copy_op = internal(
-    "copy(self, source)",
+    "copy(Tensor self, Tensor source)",
     forward=lambda xp, self, source: xp.broadcast_to(source, self.shape),
     vjp={"self": lambda m, g: m.zeros_like(g), "source": lambda m, g: g},
     operands=("source",),
@@ -120,7 +120,7 @@ copy_op = internal(
 )
 copy_op.node_class._name = "torch::autograd::CopyBackwards"
 zero_op = internal(
-    "zero(self)",
+    "zero(Tensor self)",
     forward=lambda xp, self: xp.zeros_like(self),
     vjp={"self": lambda m, g: m.zeros_like(g)},
     latex="0",
@@ -128,7 +128,7 @@ zero_op = internal(
     samples=lambda s: [s.randn(3)],
 )
 fill_op = internal(
-    "fill(self, value)",
+    "fill(Tensor self, Number value)",
     forward=lambda xp, self, value: xp.full_like(self, value),
     vjp={"self": lambda m, g: m.zeros_like(g)},
     node="FillBackward2",
@@ -137,7 +137,7 @@ fill_op = internal(
     samples=lambda s: [(s.randn(3), 2.5)],
 )
 fill_tensor_op = internal(
-    "fill_tensor(self, value)",
+    "fill_tensor(Tensor self, Tensor value)",
     forward=lambda xp, self, value: xp.full_like(self, value),
     vjp={"self": lambda m, g: m.zeros_like(g), "value": lambda m, g: m.sum(g)},
     node="FillBackward3",
@@ -244,7 +244,7 @@ def transfer(array, source, target, pinned=False, non_blocking=False):
 
 
 to_device = internal(
-    "to_device(self, device, source=None)",
+    "to_device(Tensor self, object device, object? source=None)",
     forward=lambda xp, self, device, source: transfer(self, devices.of(self), device),
     node="ToCopyBackward0",
     vjp={"self": lambda m, g, source: m.to_device(g, source)},

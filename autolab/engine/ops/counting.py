@@ -18,7 +18,7 @@ def _truth(name, ufunc, tex, doc):
         found = row_major(xp, reduce(xp, ufunc, self.astype(bool, copy=False), axes(self, dim), keepdim))
         return found.astype(self.dtype) if self.dtype == np.uint8 else found
 
-    op = internal(f"{name}(self, dim=None, keepdim=False)", forward=forward, latex=tex,
+    op = internal(f"{name}(Tensor self, int[]? dim=None, bool keepdim=False)", forward=forward, latex=tex,
                   samples=lambda s: [s.booleans(4), (s.booleans(2, 3), (1,), True), (s.integers(2, 3), (0,))])
     @composite(name, method=True)
     def call(input, dim=None, keepdim=False):
@@ -30,7 +30,7 @@ def _truth(name, ufunc, tex, doc):
 _truth("all", "logical_and", r"\prod_{{dim}} [{self} \ne 0]", "Whether no element is zero")
 _truth("any", "logical_or", r"[\sum_{{dim}} [{self} \ne 0] > 0]", "Whether some element is nonzero")
 
-count_op = internal("count_nonzero(self, dim=None)", latex=r"\sum_{{dim}} [{self} \ne 0]",
+count_op = internal("count_nonzero(Tensor self, int[]? dim=None)", latex=r"\sum_{{dim}} [{self} \ne 0]",
                     forward=lambda xp, self, dim: row_major(xp, xp.add.reduce(self != 0, axis=axes(self, dim), dtype=np.int64)),
                     samples=lambda s: [s.booleans(4), (s.integers(2, 2, 3), (1,))])
 
@@ -51,7 +51,7 @@ def _nansum_rule(m, g, self, dim, keepdim):
     return m.masked_fill(spread(m, g, dim, keepdim, tuple(self.shape)), m.isnan(self), 0)
 
 
-nansum_op = internal("nansum(self, dim=None, keepdim=False, *, dtype=None)", forward=_nansum,
+nansum_op = internal("nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", forward=_nansum,
                      vjp={"self": _nansum_rule},
                      latex=r"\sum_{{dim}} {self}", vjp_latex={"self": r"{g} \cdot [{self} = {self}]"},
                      samples=lambda s: [s.randn(3), (s.randn(2, 3), (1,), True)])

@@ -38,7 +38,7 @@ def reversed_cumsum(m, x, dim):
     return m.flip(m.cumsum(m.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
 
 
-cumsum_op = internal("cumsum(self, dim, *, dtype=None)", forward=_running("add"),
+cumsum_op = internal("cumsum(Tensor self, int dim, *, dtype? dtype=None)", forward=_running("add"),
                      vjp={"self": lambda m, g, dim: reversed_cumsum(m, g, dim)},
                      latex=r"\sum_{j \le i} {self}_j", vjp_latex={"self": r"\sum_{j \ge i} {g}_j"},
                      samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)])
@@ -76,7 +76,7 @@ def _cumprod_with_zeros(m, g, self, dim, result):
     return m.where(before, earlier, m.where(first, at_first, 0.0))
 
 
-cumprod_op = internal("cumprod(self, dim, *, dtype=None)", forward=_running("multiply"),
+cumprod_op = internal("cumprod(Tensor self, int dim, *, dtype? dtype=None)", forward=_running("multiply"),
                       vjp={"self": _cumprod_rule},
                       latex=r"\prod_{j \le i} {self}_j",
                       vjp_latex={"self": r"\sum_{k \ge i} {g}_k \cdot \prod_{j \le k, j \ne i} {self}_j"},
@@ -142,7 +142,7 @@ def _logcumsumexp_rule(m, g, self, dim, result):
     return part(g) - part(-g)
 
 
-logcumsumexp_op = internal("logcumsumexp(self, dim)", forward=_logcumsumexp,
+logcumsumexp_op = internal("logcumsumexp(Tensor self, int dim)", forward=_logcumsumexp,
                            vjp={"self": _logcumsumexp_rule},
                            latex=r"\ln \sum_{j \le i} e^{{self}_j}",
                            vjp_latex={"self": r"\sum_{j \ge i} {g}_j \cdot e^{{self}_i - {result}_j}"},
@@ -176,7 +176,7 @@ def _extreme_rule(m, g, self, indices, dim):
 
 
 def _running_extreme(name, ufunc, doc):
-    op = internal(f"{name}(self, dim)", forward=_extreme(ufunc), outputs=("values", "indices"), nondiff=("indices",),
+    op = internal(f"{name}(Tensor self, int dim)", forward=_extreme(ufunc), outputs=("values", "indices"), nondiff=("indices",),
                   return_type=return_type(name, ("values", "indices")), latex=rf"\{name[3:]}_{{j \le i}} {{self}}_j",
                   vjp={"self": _extreme_rule},
                   vjp_latex={"self": r"\mathrm{scatter}({g})"},

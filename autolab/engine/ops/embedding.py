@@ -43,7 +43,7 @@ def _dense_backward_rule(m, g, indices, padding_idx):
 
 
 register(
-    "embedding(weight, Tensor indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)",
+    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
     method=False,
     forward=_embedding,
     vjp={
@@ -59,7 +59,7 @@ register(
 )
 
 internal(
-    "embedding_dense_backward(grad_output, Tensor indices, num_weights, padding_idx, scale_grad_by_freq)",
+    "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq)",
     forward=_dense_backward,
     node="EmbeddingDenseBackwardBackward0",
     vjp={"grad_output": lambda m, g, indices, padding_idx: _dense_backward_rule(m, g, indices, padding_idx)},

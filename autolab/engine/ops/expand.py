@@ -63,7 +63,7 @@ def _check_negative(size, offset, shape):
 
 
 expand_op = internal(
-    "expand(self, size)",
+    "expand(Tensor self, int[] size)",
     forward=_expand,
     view=True,
     vjp={"self": lambda m, g, self_sym_sizes: m.sum_to(g, self_sym_sizes)},
@@ -114,7 +114,7 @@ def _repeat_rule(m, g, repeats, self_sym_sizes):
 
 
 repeat_op = internal(
-    "repeat(self, repeats)",
+    "repeat(Tensor self, int[] repeats)",
     forward=lambda xp, self, repeats: xp.tile(self, repeats),
     vjp={"self": _repeat_rule},
     latex=r"\mathrm{repeat}({self})",

@@ -86,10 +86,10 @@ def _extreme(name, pick, pair, doc):
         return at_indices(xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim)
 
     title = name.capitalize()
-    all_op = internal(f"{name}_all(self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule},
+    all_op = internal(f"{name}_all(Tensor self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule},
                       latex=rf"\{name} {{self}}", vjp_latex={"self": _SHARED},
                       samples=lambda s: [s.distinct(4), s.distinct(2, 3)])
-    dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", along, f"{title}Backward0",
+    dim_op = picked(name, f"{name}_dim(Tensor self, int dim, bool keepdim=False)", along, f"{title}Backward0",
                     vjp={"self": picked_rule},
                     latex=rf"\{name}_{{{{dim}}}} {{self}}",
                     samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True), (s.distinct(4), -1)])
@@ -139,7 +139,7 @@ def _aminmax_rule(m, g, self, dim, keepdim, min, max):
 
 
 def _amax(name, ufunc, doc):
-    op = internal(f"{name}(self, dim=(), keepdim=False)", vjp={"self": _amax_rule},
+    op = internal(f"{name}(Tensor self, int[] dim=(), bool keepdim=False)", vjp={"self": _amax_rule},
                   forward=lambda xp, self, dim, keepdim: row_major(xp, reduce(xp, ufunc, self, axes(self, dim), keepdim)),
                   latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}",
                   vjp_latex={"self": _SHARED.replace(r"\sum", r"\sum_{{dim}}")},
@@ -158,7 +158,7 @@ def _amax(name, ufunc, doc):
 _amax("amax", "maximum", "largest")
 _amax("amin", "minimum", "smallest")
 
-aminmax_op = internal("aminmax(self, *, dim=None, keepdim=False)", outputs=("min", "max"),
+aminmax_op = internal("aminmax(Tensor self, *, int? dim=None, bool keepdim=False)", outputs=("min", "max"),
                       return_type=return_type("aminmax", ("min", "max")),
                       forward=lambda xp, self, dim, keepdim: tuple(row_major(xp, reduce(xp, f, self, axes(self, dim), keepdim))
                                                                    for f in ("minimum", "maximum")),
@@ -186,7 +186,7 @@ def _position(name, doc):
             return xp.asarray(found).reshape((1,) * self.ndim) if keepdim else found
         return getattr(xp, name)(self, axis=dim, keepdims=keepdim)
 
-    op = internal(f"{name}(self, dim=None, keepdim=False)", forward=forward,
+    op = internal(f"{name}(Tensor self, int? dim=None, bool keepdim=False)", forward=forward,
                   latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}",
                   samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True)])
 
@@ -254,11 +254,11 @@ def _median_dim(skip_nan):
 
 def _median(name, skip_nan, doc):
     title = name.capitalize()
-    all_op = internal(f"{name}_all(self)", forward=_median_all(skip_nan), node=f"{title}Backward0",
+    all_op = internal(f"{name}_all(Tensor self)", forward=_median_all(skip_nan), node=f"{title}Backward0",
                       vjp={"self": _share_rule},
                       latex=r"\mathrm{median}({self})", vjp_latex={"self": _SHARED},
                       samples=lambda s: [s.distinct(5), s.distinct(2, 3)])
-    dim_op = picked(name, f"{name}_dim(self, dim, keepdim=False)", _median_dim(skip_nan), f"{title}Backward1",
+    dim_op = picked(name, f"{name}_dim(Tensor self, int dim, bool keepdim=False)", _median_dim(skip_nan), f"{title}Backward1",
                     vjp={"self": picked_rule},
                     latex=r"\mathrm{median}_{{dim}}({self})",
                     samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)])
@@ -286,7 +286,7 @@ def _kthvalue(xp, self, k, dim, keepdim):
     return at_indices(xp, self, order[(slice(None),) * (dim % self.ndim) + (slice(k - 1, k),)], dim, keepdim)
 
 
-kthvalue_op = picked("kthvalue", "kthvalue(self, k, dim=-1, keepdim=False)", _kthvalue, "KthvalueBackward0",
+kthvalue_op = picked("kthvalue", "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kthvalue, "KthvalueBackward0",
                      vjp={"self": picked_rule},
                      latex=r"{self}_{({k})}", samples=lambda s: [(s.distinct(4), 2), (s.distinct(2, 3), 3, 1, True)])
 
@@ -333,7 +333,7 @@ def _mode_with_nan(row):
     return best
 
 
-mode_op = picked("mode", "mode(self, dim=-1, keepdim=False)", _mode, "ModeBackward0", vjp={"self": picked_rule},
+mode_op = picked("mode", "mode(Tensor self, int dim=-1, bool keepdim=False)", _mode, "ModeBackward0", vjp={"self": picked_rule},
                  latex=r"\mathrm{mode}({self})",
                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1, True)])
 

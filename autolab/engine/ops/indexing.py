@@ -45,7 +45,7 @@ def _select(xp, self, dim, index):
 
 
 select_op = internal(
-    "select(self, dim, index)",
+    "select(Tensor self, int dim, int index)",
     forward=_select,
     view=True,
     vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.select_spread(g, self_sym_sizes, dim, index)},
@@ -62,7 +62,7 @@ def _select_spread(xp, self, shape, dim, index):
 
 
 select_spread = internal(
-    "select_spread(self, shape, dim, index)",
+    "select_spread(Tensor self, int[] shape, int dim, int index)",
     forward=_select_spread,
     node="SelectBackwardBackward0",
     vjp={"self": lambda m, g, dim, index: m.select(g, dim, index)},
@@ -72,7 +72,7 @@ select_spread = internal(
 )
 
 slice_op = internal(
-    "slice(self, dim=0, start=None, end=None, step=1)",
+    "slice(Tensor self, int dim=0, int? start=None, int? end=None, int step=1)",
     view=True,
     forward=lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))],
     vjp={
@@ -93,7 +93,7 @@ def _slice_spread(xp, self, shape, dim, start, end, step):
 
 
 slice_spread = internal(
-    "slice_spread(self, shape, dim, start, end, step)",
+    "slice_spread(Tensor self, int[] shape, int dim, int start, int end, int step)",
     forward=_slice_spread,
     node="SliceBackwardBackward0",
     vjp={"self": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step)},
@@ -166,7 +166,7 @@ def _index_spread(xp, self, shape, indices):
 
 
 index_op = internal(
-    "index(self, Tensor[] indices)",
+    "index(Tensor self, Tensor[] indices)",
     forward=_index,
     vjp={"self": lambda m, g, self_sym_sizes, indices: m.index_spread(g, self_sym_sizes, indices)},
     latex=r"{self}[{indices}]",
@@ -174,7 +174,7 @@ index_op = internal(
     samples=lambda s: [(s.randn(3), [s.index([0, 2, 2])]), (s.randn(2, 3), [None, s.index([0, 2])])],
 )
 index_spread = internal(
-    "index_spread(self, shape, Tensor[] indices)",
+    "index_spread(Tensor self, int[] shape, Tensor[] indices)",
     forward=_index_spread,
     vjp={"self": lambda m, g, indices: m.index(g, indices)},
     latex=r"\sum {self} \text{ at } {indices}",
@@ -211,7 +211,7 @@ def _cleared(m, g, indices, accumulate):
 
 
 index_put_op = internal(
-    "index_put(self, Tensor[] indices, values, accumulate=False)",
+    "index_put(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False)",
     forward=_index_put,
     hidden=("values_sym_sizes",),
     vjp={

@@ -190,7 +190,7 @@ def _upsample(name, dims, kind, node):
     corners = kind not in ("nearest", "exact")
     rule, again = _rules(name, dims, corners)
     scales = ("scales",) if dims == 1 else ("scales_h", "scales_w")
-    listed = ", ".join((*(("align_corners",) if corners else ()), *scales))
+    listed = ", ".join((*(("bool align_corners",) if corners else ()), *(f"float? {scale}" for scale in scales)))
 
     def forward(xp, x, output_size, *rest):
         _refuse(x, kind, dims)
@@ -211,7 +211,7 @@ def _upsample(name, dims, kind, node):
     )
     sizes = [tuple(int(1.5 * n) for n in shape[2:]) if rest[-1] else size for rest in options]
     op = _inside(
-        f"{name}(self, output_size, {listed})",
+        f"{name}(Tensor self, int[] output_size, {listed})",
         forward=forward,
         vjp={"self": rule},
         node=node + "Backward0",
@@ -220,7 +220,7 @@ def _upsample(name, dims, kind, node):
         samples=lambda s: [(s.randn(*shape), out, *rest) for out, rest in zip(sizes, options)],
     )
     _inside(
-        f"{name}_backward(grad_output, output_size, input_size, {listed})",
+        f"{name}_backward(Tensor grad_output, int[] output_size, int[] input_size, {listed})",
         forward=backward,
         vjp={"grad_output": again},
         node=node + "BackwardBackward0",

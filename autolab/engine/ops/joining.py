@@ -32,7 +32,7 @@ def _cat_rule(m, g, tensors_sym_sizes, dim):
 
 
 cat_op = internal(
-    "cat(Tensor[] tensors, dim=0)",
+    "cat(Tensor[] tensors, int dim=0)",
     forward=_cat,
     hidden=("tensors_sym_sizes",),
     vjp={"tensors": _cat_rule},
@@ -47,7 +47,7 @@ def _narrow(xp, self, dim, start, length):
 
 
 narrow_raw = internal(
-    "narrow_raw(self, dim, start, length)",
+    "narrow_raw(Tensor self, int dim, int start, int length)",
     forward=_narrow,
     node="SliceBackward0",
     vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.pad_raw(g, self_sym_sizes, dim, start)},
@@ -64,7 +64,7 @@ def _pad(xp, self, shape, dim, start):
 
 
 pad_raw = internal(
-    "pad_raw(self, shape, dim, start)",
+    "pad_raw(Tensor self, int[] shape, int dim, int start)",
     forward=_pad,
     node="SliceBackwardBackward0",
     vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(g, dim, start, self_sym_sizes[dim])},
@@ -133,7 +133,7 @@ for _name in ("concat", "concatenate"):
     NAMESPACES[""][_name] = cat
 
 stack_op = internal(
-    "stack(Tensor[] tensors, dim=0)",
+    "stack(Tensor[] tensors, int dim=0)",
     forward=lambda xp, tensors, dim: row_major(xp, xp.stack(tensors, dim)),
     hidden=("tensors_sym_sizes",),
     vjp={
@@ -194,7 +194,7 @@ def _sections(xp, self, sizes, dim):
 
 
 split_op = internal(
-    "split(self, split_size, dim=0)",
+    "split(Tensor self, int split_size, int dim=0)",
     variadic=True,
     view=True,
     vjp={"self": _split_rule},
@@ -205,7 +205,7 @@ split_op = internal(
     samples=lambda s: [(s.randn(5), 2, 0), (s.randn(2, 4), 2, 1)],
 )
 split_with_sizes_op = internal(
-    "split_with_sizes(self, split_sizes, dim=0)",
+    "split_with_sizes(Tensor self, int[] split_sizes, int dim=0)",
     variadic=True,
     view=True,
     vjp={"self": _split_rule},
@@ -216,7 +216,7 @@ split_with_sizes_op = internal(
     samples=lambda s: [(s.randn(5), [2, 3], 0)],
 )
 unbind_op = internal(
-    "unbind(self, dim=0)",
+    "unbind(Tensor self, int dim=0)",
     variadic=True,
     view=True,
     forward=lambda xp, self, dim: tuple(self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])),

@@ -123,7 +123,7 @@ def _inv(xp, A):
 
 
 inv_op = internal(
-    "linalg_inv(A)",
+    "linalg_inv(Tensor A)",
     forward=_inv,
     outputs=("inverse",),
     node="LinalgInvExBackward0",
@@ -134,7 +134,7 @@ inv_op = internal(
 )
 
 matmul_raw = internal(
-    "matmul_raw(self, other)",
+    "matmul_raw(Tensor self, Tensor other)",
     forward=lambda xp, self, other: xp.matmul(self, other),
     node="BmmBackward0",
     vjp={
@@ -167,7 +167,7 @@ def _det_rule(m, g, A, result):
 
 
 det_op = internal(
-    "linalg_det(A)",
+    "linalg_det(Tensor A)",
     forward=_det,
     node="LinalgDetBackward0",
     vjp={"A": _det_rule},
@@ -195,7 +195,7 @@ def _slogdet(xp, A):
 
 
 slogdet_op = internal(
-    "linalg_slogdet(A)",
+    "linalg_slogdet(Tensor A)",
     forward=_slogdet,
     outputs=("sign", "logabsdet"),
     nondiff=("sign",),
@@ -262,7 +262,7 @@ def _solve_rule_A(m, g, A, result):
 
 
 solve_op = internal(
-    "linalg_solve(A, B)",
+    "linalg_solve(Tensor A, Tensor B)",
     forward=_solve,
     node="LinalgSolveExBackward0",
     vjp={"A": _solve_rule_A, "B": lambda m, g, A: m.linalg_solve(_mt(m, A), g)},
@@ -323,7 +323,7 @@ def _cholesky_rule(m, g, L):
 
 
 cholesky_op = internal(
-    "linalg_cholesky(A)",
+    "linalg_cholesky(Tensor A)",
     forward=_cholesky,
     outputs=("L",),
     node="LinalgCholeskyExBackward0",
@@ -371,7 +371,7 @@ def _eigh_rule(m, g, eigenvalues, eigenvectors):
 
 
 eigh_op = internal(
-    "linalg_eigh(A)",
+    "linalg_eigh(Tensor A)",
     forward=_eigh,
     outputs=("eigenvalues", "eigenvectors"),
     node="LinalgEighBackward0",
@@ -416,7 +416,7 @@ def _trace(xp, self):
 
 
 trace = register(
-    "trace(self)",
+    "trace(Tensor self)",
     forward=_trace,
     vjp={
         "self": lambda m, g, self_sym_sizes: m.diagonal_spread(

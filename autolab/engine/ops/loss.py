@@ -63,7 +63,7 @@ def _mse_backward(xp, grad_output, self, target, reduction):
 
 
 internal(
-    "mse_loss(self, target, reduction=1)",
+    "mse_loss(Tensor self, Tensor target, int reduction=1)",
     dtype="promote",
     forward=floating("mse_cpu", _mse),
     vjp={
@@ -79,7 +79,7 @@ internal(
 )
 
 internal(
-    "mse_loss_backward(grad_output, self, target, reduction)",
+    "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
     operands=("grad_output", "self", "target"),
     forward=_mse_backward,
     vjp={
@@ -111,7 +111,7 @@ def _smooth_l1_backward(xp, grad_output, self, target, reduction, beta):
 
 
 internal(
-    "smooth_l1_loss(self, target, reduction=1, beta=1.0)",
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
     dtype="promote",
     operands=("self", "target"),
     node="SmoothL1LossBackward0",
@@ -133,7 +133,7 @@ internal(
 )
 
 internal(
-    "smooth_l1_loss_backward(grad_output, self, target, reduction, beta)",
+    "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta)",
     operands=("grad_output", "self", "target"),
     forward=_smooth_l1_backward,
     vjp={
@@ -179,7 +179,7 @@ def _huber_backward(xp, grad_output, self, target, reduction, delta):
 
 
 internal(
-    "huber_loss(self, target, reduction=1, delta=1.0)",
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
     operands=("self", "target"),
     forward=_huber_of_any,
     vjp={
@@ -196,7 +196,7 @@ internal(
 )
 
 internal(
-    "huber_loss_backward(grad_output, self, target, reduction, delta)",
+    "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta)",
     operands=("grad_output", "self", "target"),
     forward=_huber_backward,
     vjp={
@@ -228,7 +228,7 @@ def _soft_margin_backward(xp, grad_output, self, target, reduction):
 
 
 internal(
-    "soft_margin_loss(self, target, reduction=1)",
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
     operands=("self", "target"),
     forward=_soft_margin,
     vjp={"self": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction)},
@@ -238,7 +238,7 @@ internal(
 )
 
 internal(
-    "soft_margin_loss_backward(grad_output, self, target, reduction)",
+    "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
     operands=("grad_output", "self", "target"),
     forward=_soft_margin_backward,
     vjp={
@@ -297,7 +297,7 @@ def _bce_curvature(m, g, self, target, weight, reduction):
 
 
 internal(
-    "binary_cross_entropy(self, target, weight=None, reduction=1)",
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
     operands=("self", "target", "weight"),
     forward=floating("binary_cross_entropy", _bce),
     vjp={
@@ -318,7 +318,7 @@ internal(
 )
 
 internal(
-    "binary_cross_entropy_backward(grad_output, self, target, weight, reduction)",
+    "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction)",
     operands=("grad_output", "self", "target", "weight"),
     forward=_bce_backward,
     vjp={
@@ -376,7 +376,7 @@ def _bce_logits_target_rule(m, g, self, weight, pos_weight, reduction):
 
 
 internal(
-    "binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1)",
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)",
     operands=("self", "target", "weight", "pos_weight"),
     forward=_bce_logits,
     vjp={

@@ -92,7 +92,7 @@ def _towards_second(m, g, first, sizes, strides):
 
 
 mm_op = internal(
-    "mm(self, mat2)",
+    "mm(Tensor self, Tensor mat2)",
     forward=_mm,
     vjp={
         "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _towards_first(m, g, mat2, self_sym_sizes, self_sym_strides),
@@ -104,7 +104,7 @@ mm_op = internal(
     samples=lambda s: [(s.randn(2, 3), s.randn(3, 4)), (s.randn(1, 3), s.randn(3, 1))],
 )
 mv_op = internal(
-    "mv(self, vec)",
+    "mv(Tensor self, Tensor vec)",
     forward=_mv,
     vjp={
         "self": lambda m, g, vec: m.mm(m.unsqueeze(g, 1), m.unsqueeze(vec, 0)),
@@ -115,7 +115,7 @@ mv_op = internal(
     samples=lambda s: [(s.randn(2, 3), s.randn(3))],
 )
 dot_op = internal(
-    "dot(self, tensor)",
+    "dot(Tensor self, Tensor tensor)",
     forward=_dot,
     vjp={"self": lambda m, g, tensor: g * tensor, "tensor": lambda m, g, self: g * self},
     latex=r"{self}^{T} \, {tensor}",
@@ -123,7 +123,7 @@ dot_op = internal(
     samples=lambda s: [(s.randn(3), s.randn(3))],
 )
 bmm_op = internal(
-    "bmm(self, mat2)",
+    "bmm(Tensor self, Tensor mat2)",
     forward=_bmm,
     vjp={
         "self": lambda m, g, mat2: m.bmm(g, m.transpose(mat2, 1, 2)),
@@ -143,7 +143,7 @@ def _addmm(xp, self, mat1, mat2, beta, alpha):
 
 
 addmm_op = internal(
-    "addmm(self, mat1, mat2, *, beta=1, alpha=1)",
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)",
     forward=_addmm,
     vjp={
         "self": lambda m, g, beta, self_sym_sizes: times(m.sum_to(g, self_sym_sizes), beta),

@@ -84,7 +84,7 @@ def _vector_norm_rule(m, g, self, ord, result, dim, keepdim):
                           None if dim == () else dim)
 
 
-vector_norm_op = internal("linalg_vector_norm(self, ord=2, dim=None, keepdim=False, *, dtype=None)",
+vector_norm_op = internal("linalg_vector_norm(Tensor self, Number ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
                           forward=_vector_norm, vjp={"self": _vector_norm_rule},
                           latex=r"\left\| {self} \right\|_{{ord}}",
                           vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}"},
@@ -169,7 +169,7 @@ def _dist_rule(m, g, self, other, p, result):
     return _norm_gradient(m, g, self - other, p, result, None)
 
 
-dist_op = internal("dist(self, other, p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p,
+dist_op = internal("dist(Tensor self, Tensor other, Number p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p,
                                                                                    None, False, None),
          dtype="promote", operands=("self", "other"),
          vjp={"self": _dist_rule, "other": lambda m, g, self, other, p, result:
@@ -216,7 +216,7 @@ def _renorm_rule(m, g, self, p, dim, maxnorm):
     return m.where(length > maxnorm, maxnorm * inverse * (g - inverse * change), g)
 
 
-renorm_op = internal("renorm(self, p, dim, maxnorm)", forward=_renorm, vjp={"self": _renorm_rule},
+renorm_op = internal("renorm(Tensor self, Number p, int dim, Number maxnorm)", forward=_renorm, vjp={"self": _renorm_rule},
                      latex=r"{self} \cdot \min(1, \frac{{maxnorm}}{\left\| {self} \right\|_{{p}}})",
                      vjp_latex={"self": r"{g} \cdot \frac{\partial {result}}{\partial {self}}"},
                      samples=lambda s: [(s.randn(2, 3), 2, 0, 0.5), (s.randn(2, 3), 1, -1, 1.2), (s.randn(2, 3, 2), 3, 1, 1.0)])

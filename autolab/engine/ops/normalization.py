@@ -142,7 +142,8 @@ def _batch_fused(m, g, wanted, *, input, weight, running_mean, running_var, trai
 
 
 batch_norm_op = _inside(
-    "native_batch_norm(input, weight, bias, Tensor running_mean, Tensor running_var, training, momentum, eps)",
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+    "Tensor? running_var, bool training, float momentum, float eps)",
     forward=_batch_norm,
     outputs=("result", "result1", "result2"),
     nondiff=("result1", "result2"),
@@ -229,7 +230,7 @@ def _layer_fused(m, g, wanted, *, input, normalized_shape, weight, eps, result1,
 
 
 layer_norm_op = _inside(
-    "native_layer_norm(input, normalized_shape, weight, bias, eps)",
+    "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps)",
     forward=_layer_norm,
     outputs=("result", "result1", "result2"),
     nondiff=("result1", "result2"),
@@ -319,7 +320,7 @@ def _group_fused(m, g, wanted, *, input, weight, N, C, HxW, group, eps, result1,
 
 
 group_norm_op = _inside(
-    "native_group_norm(input, weight, bias, N, C, HxW, group, eps)",
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps)",
     forward=_group_norm,
     outputs=("result", "result1", "result2"),
     nondiff=("result1", "result2"),

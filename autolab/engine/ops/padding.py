@@ -38,7 +38,7 @@ def _constant(xp, x, pad, value):
 
 
 constant_pad = _inside(
-    "constant_pad_nd(self, pad, value=0)",
+    "constant_pad_nd(Tensor self, int[] pad, Number value=0)",
     forward=_constant,
     vjp={"self": lambda m, g, pad: m.constant_pad_nd(g, tuple(-p for p in pad), 0)},
     latex=r"\mathrm{pad}({self})",
@@ -130,7 +130,7 @@ def _pads(kind, dims, source):
         return getattr(m, name)(g, padding)
 
     op = _inside(
-        f"{name}(self, padding)",
+        f"{name}(Tensor self, int[] padding)",
         forward=_taken(source),
         vjp={"self": input_rule},
         node=title + "Backward0",
@@ -139,7 +139,7 @@ def _pads(kind, dims, source):
         samples=lambda s: [(s.randn(*shape), padding)],
     )
     _inside(
-        f"{name}_backward(grad_output, self, padding)",
+        f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
         forward=_returned(source),
         vjp={"grad_output": again, "self": lambda m, g: m.zeros_like(g)},
         node=title + "BackwardBackward0",

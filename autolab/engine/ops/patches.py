@@ -67,7 +67,7 @@ def _col2im(xp, columns, output_size, kernel_size, dilation, padding, stride):
 _PATCHES = [((2, 2), (1, 1), (0, 0), (1, 1)), ((2, 3), (2, 1), (1, 1), (2, 1))]
 
 im2col = _inside(
-    "im2col(self, kernel_size, dilation, padding, stride)",
+    "im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride)",
     forward=_im2col,
     vjp={
         "self": lambda m, g, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding, stride: (
@@ -81,7 +81,7 @@ im2col = _inside(
 )
 
 col2im = _inside(
-    "col2im(self, output_size, kernel_size, dilation, padding, stride)",
+    "col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride)",
     forward=_col2im,
     vjp={
         "self": lambda m, g, kernel_size, dilation, padding, stride: m.im2col(g, kernel_size, dilation, padding, stride)
@@ -219,7 +219,7 @@ def _unshuffle(xp, x, r):
 
 
 shuffle_op = _inside(
-    "pixel_shuffle(self, upscale_factor)",
+    "pixel_shuffle(Tensor self, int upscale_factor)",
     forward=_shuffle,
     vjp={"self": lambda m, g, upscale_factor: m.pixel_unshuffle(g, upscale_factor)},
     latex=r"\mathrm{shuffle}({self})",
@@ -227,7 +227,7 @@ shuffle_op = _inside(
     samples=lambda s: [(s.randn(1, 8, 2, 3), 2), (s.randn(9, 1, 2), 3)],
 )
 unshuffle_op = _inside(
-    "pixel_unshuffle(self, downscale_factor)",
+    "pixel_unshuffle(Tensor self, int downscale_factor)",
     forward=_unshuffle,
     vjp={"self": lambda m, g, downscale_factor: m.pixel_shuffle(g, downscale_factor)},
     latex=r"\mathrm{unshuffle}({self})",
@@ -303,7 +303,7 @@ def _dealt_back(m, g, groups):
 
 
 channel_shuffle_op = _inside(
-    "channel_shuffle(self, groups)",
+    "channel_shuffle(Tensor self, int groups)",
     forward=_dealt,
     vjp={"self": lambda m, g, groups: _dealt_back(m, g, groups)},
     latex=r"\mathrm{shuffle}({self})",

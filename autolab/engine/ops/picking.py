@@ -82,7 +82,7 @@ def _gather(xp, self, dim, index, sparse_grad):
 
 
 gather = register(
-    "gather(self, dim, Tensor index, *, sparse_grad=False)",
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
     forward=_gather,
     vjp={"self": lambda m, g, self, dim, index: m.scatter_add(m.zeros_like(self), dim, index, g)},
     also_saves=("sparse_grad",),
@@ -137,7 +137,7 @@ def _scatter_add(xp, self, dim, index, src):
 
 
 scatter_op = internal(
-    "scatter(self, dim, Tensor index, src)",
+    "scatter(Tensor self, int dim, Tensor index, Tensor src)",
     forward=_scatter,
     vjp={
         "self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0),
@@ -148,7 +148,7 @@ scatter_op = internal(
     samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), s.randn(2, 2))],
 )
 scatter_value = internal(
-    "scatter_value(self, dim, Tensor index, value)",
+    "scatter_value(Tensor self, int dim, Tensor index, Number value)",
     forward=_scatter,
     node="ScatterBackward1",
     vjp={"self": lambda m, g, dim, index: m.scatter_value(g, dim, index, 0.0)},
@@ -157,7 +157,7 @@ scatter_value = internal(
     samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 0]]), 1.5)],
 )
 scatter_add_op = internal(
-    "scatter_add(self, dim, Tensor index, src)",
+    "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
     forward=_scatter_add,
     vjp={"self": lambda m, g, dim: g, "src": lambda m, g, dim, index: m.gather(g, dim, index)},
     latex=r"{self}[{index}] \mathrel{+}= {src}",
@@ -228,7 +228,7 @@ def _take(xp, self, index):
 
 
 take = register(
-    "take(self, Tensor index)",
+    "take(Tensor self, Tensor index)",
     forward=_take,
     vjp={
         "self": lambda m, g, self, index: m.reshape_raw(
@@ -274,7 +274,7 @@ def _masked_spread(xp, self, shape, mask):
 
 
 masked_select = register(
-    "masked_select(self, Tensor mask)",
+    "masked_select(Tensor self, Tensor mask)",
     forward=_masked_select,
     vjp={"self": lambda m, g, self, mask: m.sum_to(m.masked_spread(g, tuple(self.shape), mask), tuple(self.shape))},
     latex=r"{self}[{mask}]",
@@ -283,7 +283,7 @@ masked_select = register(
     doc="The entries where the mask is True. Source: torch.masked_select",
 )
 masked_spread = internal(
-    "masked_spread(self, shape, Tensor mask)",
+    "masked_spread(Tensor self, int[] shape, Tensor mask)",
     forward=_masked_spread,
     vjp={"self": lambda m, g, mask: m.masked_select(g, mask)},
     latex=r"{self} \text{ at } {mask}",

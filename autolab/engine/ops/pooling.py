@@ -111,7 +111,7 @@ def _winners(node):
 
 
 max_pool = _inside(
-    "max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)",
+    "max_pool2d(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode)",
     forward=_max_pool,
     node="MaxPool2DWithIndicesBackward0",
     vjp={
@@ -134,7 +134,7 @@ def _max_pool_with_indices(xp, x, kernel_size, stride, padding, dilation, ceil_m
 
 
 max_pool_with_indices = _inside(
-    "max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)",
+    "max_pool2d_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode)",
     forward=_max_pool_with_indices,
     outputs=("result0", "result1"),
     nondiff=("result1",),
@@ -150,7 +150,7 @@ max_pool_with_indices = _inside(
 )
 
 _inside(
-    "max_pool2d_indices(self, kernel_size, stride, padding, dilation, ceil_mode)",
+    "max_pool2d_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode)",
     forward=lambda xp, x, *options: kernels.max_indices(x, windows(x, *options)),
     samples=_max_samples,
 )
@@ -172,7 +172,8 @@ def _winner_samples(s):
 
 
 _inside(
-    "max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, Tensor indices)",
+    "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[] kernel_size, "
+    "int[] stride, int[] padding, int[] dilation, bool ceil_mode, Tensor indices)",
     forward=lambda xp, g, x, kernel_size, stride, padding, dilation, ceil_mode, indices: kernels.scatter(
         g, indices, x.shape[-2:]
     ),
@@ -211,7 +212,7 @@ def _avg_samples(s):
 
 
 avg_pool = _inside(
-    "avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
+    "avg_pool2d(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override)",
     forward=_avg_pool,
     node="AvgPool2DBackward0",
     vjp={
@@ -225,7 +226,8 @@ avg_pool = _inside(
 )
 
 _inside(
-    "avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
+    "avg_pool2d_backward(Tensor grad_output, Tensor self, int[] kernel_size, int[] stride, "
+    "int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override)",
     forward=lambda xp, g, x, *options: _wide(kernels.mean_backward, g, *_mean_of(xp, x, *options)),
     node="AvgPool2DBackwardBackward0",
     vjp={
@@ -250,7 +252,7 @@ def _adaptive_avg_backward(xp, g, x):
 
 
 adaptive_avg_pool = _inside(
-    "_adaptive_avg_pool2d(self, output_size)",
+    "_adaptive_avg_pool2d(Tensor self, int[] output_size)",
     forward=_adaptive_avg,
     node="AdaptiveAvgPool2DBackward0",
     vjp={"self": lambda m, g, self: m._adaptive_avg_pool2d_backward(g, self)},
@@ -260,7 +262,7 @@ adaptive_avg_pool = _inside(
 )
 
 _inside(
-    "_adaptive_avg_pool2d_backward(grad_output, self)",
+    "_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self)",
     forward=_adaptive_avg_backward,
     node="AdaptiveAvgPool2DBackwardBackward0",
     vjp={
@@ -271,7 +273,7 @@ _inside(
 )
 
 adaptive_max_pool = _inside(
-    "adaptive_max_pool2d(self, output_size)",
+    "adaptive_max_pool2d(Tensor self, int[] output_size)",
     forward=_adaptive_max_pool,
     outputs=("result0", "result1"),
     nondiff=("result1",),
@@ -283,7 +285,7 @@ adaptive_max_pool = _inside(
 )
 
 _inside(
-    "adaptive_max_pool2d_backward(grad_output, self, Tensor indices)",
+    "adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices)",
     forward=lambda xp, g, x, indices: kernels.scatter(g, indices, x.shape[-2:]),
     vjp={"grad_output": lambda m, g, indices: _picked(m, g, indices), "self": lambda m, g: m.zeros_like(g)},
     node="AdaptiveMaxPool2DBackwardBackward0",

@@ -56,7 +56,7 @@ def _pow_rule(m, g, self, exponent):
 
 
 pow_scalar = internal(
-    "pow_scalar(self, exponent)",
+    "pow_scalar(Tensor self, operand exponent)",
     forward=_pow_scalar,
     dtype="promote",
     operands=("self", "exponent"),
@@ -84,7 +84,7 @@ def power(xp, self, exponent):
 
 
 pow_tensor = internal(
-    "pow_tensor(self, exponent)",
+    "pow_tensor(Tensor self, Tensor exponent)",
     forward=power,
     dtype="promote",
     check=_no_bool_power,
@@ -107,7 +107,7 @@ pow_tensor = internal(
 )
 
 pow_base = internal(
-    "pow_base(self, exponent)",
+    "pow_base(operand self, Tensor exponent)",
     forward=lambda xp, self, exponent: power(xp, exponent.dtype.type(self), exponent),
     dtype="promote",
     check=_no_bool_power,

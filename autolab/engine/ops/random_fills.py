@@ -24,7 +24,7 @@ def _node_op(name, node, law):
     keep = lambda xp, self: self
     zero = {"self": lambda m, g: m.zeros_like(g)}
     formulas = {"latex": rf"\sim {law}", "vjp_latex": {"self": "0"}}
-    return internal(f"{name}(self)", forward=keep, vjp=zero, node=node, **formulas)
+    return internal(f"{name}(Tensor self)", forward=keep, vjp=zero, node=node, **formulas)
 
 
 _uniform_op = _node_op("uniform", "UniformBackward0", r"\mathcal{U}")

@@ -19,7 +19,7 @@ def _flip(xp, self, dims):
 
 
 flip_op = internal(
-    "flip(self, dims)",
+    "flip(Tensor self, int[] dims)",
     forward=_flip,
     vjp={"self": lambda m, g, dims: m.flip(g, dims)},
     latex=r"\mathrm{flip}({self})",
@@ -61,7 +61,7 @@ def _as_tuple(x):
 
 
 roll_op = internal(
-    "roll(self, shifts, dims)",
+    "roll(Tensor self, int[] shifts, int[] dims)",
     forward=lambda xp, self, shifts, dims: xp.roll(self, shifts, dims if dims else None),
     vjp={"self": lambda m, g, shifts, dims: m.roll(g, tuple(-s for s in shifts), dims)},
     latex=r"\mathrm{roll}({self})",
@@ -96,7 +96,7 @@ def _matrices(name, a):
 
 
 tril = register(
-    "tril(self, diagonal=0)",
+    "tril(Tensor self, int diagonal=0)",
     forward=lambda xp, self, diagonal: row_major(xp, xp.tril(_matrices("tril", self), diagonal)),
     inplace=True,
     vjp={"self": lambda m, g, diagonal: m.tril(g, diagonal)},
@@ -106,7 +106,7 @@ tril = register(
     doc="The lower triangle, zeros above. Source: torch.tril",
 )
 triu = register(
-    "triu(self, diagonal=0)",
+    "triu(Tensor self, int diagonal=0)",
     forward=lambda xp, self, diagonal: row_major(xp, xp.triu(_matrices("triu", self), diagonal)),
     inplace=True,
     vjp={"self": lambda m, g, diagonal: m.triu(g, diagonal)},
@@ -135,7 +135,7 @@ def _diagonal_spread(xp, self, shape, offset, dim1, dim2):
 
 
 diagonal = register(
-    "diagonal(self, offset=0, dim1=0, dim2=1)",
+    "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
     forward=_writable_diagonal,
     view=True,
     vjp={
@@ -149,7 +149,7 @@ diagonal = register(
     doc="The entries on a diagonal; a view. Source: torch.diagonal",
 )
 diagonal_copy = register(
-    "diagonal_copy(self, offset=0, dim1=0, dim2=1)",
+    "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)",
     forward=lambda xp, self, offset, dim1, dim2: _writable_diagonal(xp, self, offset, dim1, dim2).copy(),
     method=False,
     node="DiagonalBackward0_copy",
@@ -160,7 +160,7 @@ diagonal_copy = register(
     doc="The entries on a diagonal; a copy. Source: torch.diagonal_copy",
 )
 diagonal_spread = internal(
-    "diagonal_spread(self, shape, offset, dim1, dim2)",
+    "diagonal_spread(Tensor self, int[] shape, int offset, int dim1, int dim2)",
     forward=_diagonal_spread,
     node="DiagonalBackwardBackward0",
     vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)},
@@ -179,7 +179,7 @@ def _diag_embed(xp, self, offset, dim1, dim2):
 
 
 diag_embed = register(
-    "diag_embed(self, offset=0, dim1=-2, dim2=-1)",
+    "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)",
     forward=_diag_embed,
     vjp={"self": lambda m, g, offset, dim1, dim2: m.diagonal(g, offset, dim1, dim2)},
     latex=r"\mathrm{diag}({self})",
@@ -260,7 +260,7 @@ def _unfold_spread(xp, self, shape, dimension, size, step):
 
 
 unfold = register(
-    "unfold(self, dimension, size, step)",
+    "unfold(Tensor self, int dimension, int size, int step)",
     forward=_unfold,
     view=True,
     function=False,
@@ -275,7 +275,7 @@ unfold = register(
     doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold",
 )
 unfold_spread = internal(
-    "unfold_spread(self, shape, dimension, size, step)",
+    "unfold_spread(Tensor self, int[] shape, int dimension, int size, int step)",
     forward=_unfold_spread,
     node="UnfoldBackwardBackward0",
     vjp={"self": lambda m, g, dimension, size, step: m.unfold(g, dimension, size, step)},

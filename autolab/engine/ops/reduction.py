@@ -123,12 +123,12 @@ def _mean(xp, self, dim, keepdim, dtype):
     return (total / total.dtype.type(count(dim, self.shape))).astype(d, copy=False)
 
 
-sum_all = internal("sum_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype),
+sum_all = internal("sum_all(Tensor self, *, dtype? dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype),
                    node="SumBackward0",
                    vjp={"self": lambda m, g, self_sym_sizes: everywhere(m, g, self_sym_sizes)},
                    fast=lambda x: cascade.add(x) if x.dtype.itemsize > 2 else _sum(np, x, None, False, None),
                    latex=r"\sum {self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
-sum_op = internal("sum(self, dim=None, keepdim=False, *, dtype=None)", forward=_sum, node="SumBackward1",
+sum_op = internal("sum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", forward=_sum, node="SumBackward1",
                   vjp={"self": lambda m, g, dim, keepdim, self_sym_sizes: spread(m, g, dim, keepdim, self_sym_sizes)},
                   latex=r"\sum_{{dim}} {self}", vjp_latex={"self": "{g}"},
                   samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
@@ -157,12 +157,12 @@ def _fast_mean(x):
     return cascade.total(x) / x.size if x.itemsize > 2 else _mean(np, x, None, False, None)
 
 
-mean_all = internal("mean_all(self, *, dtype=None)", node="MeanBackward0",
+mean_all = internal("mean_all(Tensor self, *, dtype? dtype=None)", node="MeanBackward0",
                     forward=lambda xp, self, dtype: _mean(xp, self, None, False, dtype), fast=_fast_mean,
                     vjp={"self": _mean_all_rule},
                     latex=r"\frac{1}{n} \sum {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
                     samples=lambda s: [s.randn(3), s.randn(2, 3)])
-mean_op = internal("mean(self, dim=None, keepdim=False, *, dtype=None)", forward=_mean, node="MeanBackward1",
+mean_op = internal("mean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", forward=_mean, node="MeanBackward1",
                    vjp={"self": _mean_rule}, latex=r"\frac{1}{n} \sum_{{dim}} {self}",
                    vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
                    samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
@@ -236,13 +236,13 @@ def _prod_all_rule(m, g, self, result):
 
 
 _PROD_TEX = {"self": r"{g} \cdot \prod_{j \ne i} {self}_j"}
-prod_all = internal("prod_all(self, *, dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False,
+prod_all = internal("prod_all(Tensor self, *, dtype? dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False,
                                                                                            dtype), node="ProdBackward0",
                     vjp={"self": _prod_all_rule}, latex=r"\prod {self}",
                     vjp_latex=_PROD_TEX,
                     samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3), np.array([0.0, 1.5, 2.0]),
                                        np.array([0.0, 1.5, 0.0])])
-prod_op = internal("prod(self, dim, keepdim=False, *, dtype=None)", forward=_prod, node="ProdBackward1",
+prod_op = internal("prod(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None)", forward=_prod, node="ProdBackward1",
                    vjp={"self": _prod_rule}, latex=r"\prod_{{dim}} {self}", vjp_latex=_PROD_TEX,
                    samples=lambda s: [(s.away_from_zero(2, 3), 1), (s.away_from_zero(2, 3), 0, True),
                                       (np.array([[0.0, 1.5, 2.0], [0.0, 3.0, 0.0]]), 1)])
@@ -339,7 +339,7 @@ _STD_GRADIENT = r"\frac{{g}}{{result}} \cdot \frac{1}{n - {correction}} \cdot ({
 
 
 def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
-    op = internal(f"{name}(self, dim=None, correction=None, keepdim=False)", forward=forward, vjp={"self": rule},
+    op = internal(f"{name}(Tensor self, int[]? dim=None, Number? correction=None, bool keepdim=False)", forward=forward, vjp={"self": rule},
                   latex=tex, vjp_latex={"self": gradient},
                   samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 1, True)],
                   **fields)
@@ -397,7 +397,7 @@ def _logsumexp_rule(m, g, self, dim, keepdim, result):
     return restored(m, g, dim, keepdim, ndim) * m.exp(self - restored(m, result, dim, keepdim, ndim))
 
 
-logsumexp_op = internal("logsumexp(self, dim, keepdim=False)", forward=_logsumexp, vjp={"self": _logsumexp_rule},
+logsumexp_op = internal("logsumexp(Tensor self, int[] dim, bool keepdim=False)", forward=_logsumexp, vjp={"self": _logsumexp_rule},
                         latex=r"\ln \sum_{{dim}} e^{{self}}", vjp_latex={"self": r"{g} \cdot e^{{self} - {result}}"},
                         samples=lambda s: [(s.randn(3), (0,)), (s.randn(2, 3), (1,), True), (s.randn(2, 3), (0, 1))])
 

@@ -32,7 +32,7 @@ _DOC = {"floor": "The largest whole number not above each element.",
         "trunc": "Each element without its digits after the point.",
         "round": "The nearest whole number; halves go to the even one."}
 for _name, _tex in _TEX.items():
-    register(f"{_name}(self)", forward=_rounding(_name), inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)},
+    register(f"{_name}(Tensor self)", forward=_rounding(_name), inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)},
              method=_name != "round",
              function=_name != "round", latex=_tex, vjp_latex={"self": "0"}, samples=lambda s: [s.distinct(3)],
              doc=f"{_DOC[_name]} The gradient is 0. Source: torch.{_name}")
@@ -46,7 +46,7 @@ def _round_decimals(xp, self, decimals):
     return xp.rint(self * scale) / scale if decimals >= 0 else xp.rint(self / scale) * scale
 
 
-round_decimals = internal("round_decimals(self, decimals)", forward=_round_decimals,
+round_decimals = internal("round_decimals(Tensor self, int decimals)", forward=_round_decimals,
                           vjp={"self": lambda m, g: m.zeros_like(g)},
                           node="RoundBackward1",
                           latex=r"\mathrm{round}({self}, {decimals})", vjp_latex={"self": "0"},
@@ -85,7 +85,7 @@ def _frac(xp, self):
     return self - xp.trunc(self)
 
 
-register("frac(self)", forward=_frac, inplace=True, vjp={"self": lambda m, g: g},
+register("frac(Tensor self)", forward=_frac, inplace=True, vjp={"self": lambda m, g: g},
          latex=r"{self} - \mathrm{trunc}({self})",
          vjp_latex={"self": "{g}"}, samples=lambda s: [s.distinct(3)],
          doc="The digits after the point, with the sign of the element. Source: torch.frac")
@@ -160,28 +160,28 @@ _FMOD: dict[str, Any] = {"check": no_kernel("fmod_cpu", "Complex")}
 _REMAINDER: dict[str, Any] = {"check": no_kernel("remainder_cpu", "Bool", "Complex")}
 _FLOOR = {"check": no_kernel("div_floor_cpu", "Bool", "Complex")}
 
-div_mode = internal("div_mode(self, other, rounding_mode)", forward=_div_mode, node="DivBackward2", **_FIELDS,
+div_mode = internal("div_mode(Tensor self, Tensor other, str? rounding_mode)", forward=_div_mode, node="DivBackward2", **_FIELDS,
                     vjp={"self": lambda m, g, other, rounding_mode: m.zeros_like(g),
                          "other": lambda m, g, self, other, rounding_mode: m.zeros_like(g)},
                     latex=r"\left\lfloor \frac{{self}}{{other}} \right\rfloor", vjp_latex={"self": "0", "other": "0"},
                     samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3), "floor"),
                                        (s.uniform(2.2, 2.8, 2, 3), s.uniform(0.9, 1.05, 3), "trunc")])
-fmod_scalar = internal("fmod_scalar(self, other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0",
+fmod_scalar = internal("fmod_scalar(Tensor self, operand other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0",
                        **_FIELDS, **_FMOD,
                        latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}", vjp_latex={"self": "{g}"},
                        samples=lambda s: [(s.distinct(3), 2.0)])
-fmod_tensor = internal("fmod_tensor(self, other)", forward=_fmod, node="FmodBackward1", **_FIELDS, **_FMOD,
+fmod_tensor = internal("fmod_tensor(Tensor self, Tensor other)", forward=_fmod, node="FmodBackward1", **_FIELDS, **_FMOD,
                        vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other,
                                                                                                        "trunc")},
                        latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
                        vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
                        samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
                                           (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
-remainder_scalar = internal("remainder_scalar(self, other)", forward=_remainder, vjp={"self": lambda m, g: g},
+remainder_scalar = internal("remainder_scalar(Tensor self, operand other)", forward=_remainder, vjp={"self": lambda m, g: g},
                             node="RemainderBackward0", **_FIELDS, **_REMAINDER,
                             latex=rf"{{self}} - {{other}} \cdot {_FLOORED}", vjp_latex={"self": "{g}"},
                             samples=lambda s: [(s.distinct(3), 2.0)])
-remainder_tensor = internal("remainder_tensor(self, other)", forward=_remainder, node="RemainderBackward1", **_FIELDS,
+remainder_tensor = internal("remainder_tensor(Tensor self, Tensor other)", forward=_remainder, node="RemainderBackward1", **_FIELDS,
                             **_REMAINDER,
                             vjp={"self": lambda m, g: g,
                                  "other": lambda m, g, self, other: -g * m.div_mode(self, other, "floor")},
@@ -189,16 +189,16 @@ remainder_tensor = internal("remainder_tensor(self, other)", forward=_remainder,
                             vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
                             samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
                                                (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
-remainder_of_number = not_differentiable("remainder_of_number(self, other)", "remainder", forward=_remainder,
+remainder_of_number = not_differentiable("remainder_of_number(operand self, Tensor other)", "remainder", forward=_remainder,
                                          differentiable=("other",), **_REMAINDER,
                                          dtype="promote", operands=("self", "other"),
                                          latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
                                          samples=lambda s: [(2.5, s.positive(3))])
-floor_divide_scalar = not_differentiable("floor_divide_scalar(self, other)", "floor_divide", forward=_floor_divide,
+floor_divide_scalar = not_differentiable("floor_divide_scalar(Tensor self, operand other)", "floor_divide", forward=_floor_divide,
                                          differentiable=("self",), **_FLOOR,
                                          dtype="promote", operands=("self", "other"), latex=_FLOORED,
                                          samples=lambda s: [(s.randn(3), 2)])
-floor_divide_tensor = not_differentiable("floor_divide_tensor(self, other)", "floor_divide", forward=_floor_divide,
+floor_divide_tensor = not_differentiable("floor_divide_tensor(Tensor self, Tensor other)", "floor_divide", forward=_floor_divide,
                                          dtype="promote", **_FLOOR,
                                          differentiable=("self", "other"), operands=("self", "other"), latex=_FLOORED,
                                          samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)),

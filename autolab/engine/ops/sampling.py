@@ -114,10 +114,14 @@ def _normal_kernel(xp, mean, std, generator):
     return _drawn(xp, _normal_values, mean, std, generator)
 
 
+def _kind(tensor):
+    return "Tensor" if tensor else "float"
+
+
 _NORMAL_NODES = {("mean",): "NormalBackward1", ("std",): "NormalBackward2", ("mean", "std"): "NormalBackward3"}
 _normal_ops = {
     tensors: internal(
-        f"normal_of_{'_'.join(tensors)}(mean, std, generator)",
+        f"normal_of_{'_'.join(tensors)}({', '.join(f'{_kind(n in tensors)} {n}' for n in ('mean', 'std'))}, Generator? generator)",
         forward=_normal_kernel,
         vjp=dict.fromkeys(tensors, _zero),
         node=node,
@@ -154,7 +158,7 @@ def _row_by_row(p, generator):
 
 
 _bernoulli_op = internal(
-    "bernoulli(self, generator)", vjp={"self": _zero}, node="BernoulliBackward0",
+    "bernoulli(Tensor self, Generator? generator)", vjp={"self": _zero}, node="BernoulliBackward0",
     latex=r"\sim \mathrm{Bernoulli}({self})", vjp_latex={"self": "0"},
     forward=lambda xp, self, generator: _drawn(xp, lambda p: _row_by_row(p, generator), self),
 )  # fmt: skip

@@ -31,7 +31,7 @@ def _ordered(name):
 
 def _competition(name, function, rules, doc):
     tex, torch_name, wins = rf"\{name}({{self}}, {{other}})", f"{name}imum", {"max": ">", "min": "<"}[name]
-    register(f"{torch_name}(self, Tensor other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
+    register(f"{torch_name}(Tensor self, Tensor other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
                   fast=function,
                   dtype="promote", check=_ordered(torch_name), vjp=rules, latex=tex,
                   vjp_latex={k: rf"{{g}} \cdot ([{{{k}}} {wins} {{{o}}}] + \frac{{1}}{{2}} \cdot [{{{k}}} = {{{o}}}])"
@@ -55,7 +55,7 @@ def _first_wins(m, wins, other):
 
 def _competition_without_nan(name, function, rules):
     tex, wins = rf"\{name[1:]}({{self}}, {{other}})", {"fmax": ">", "fmin": "<"}[name]
-    register(f"{name}(self, Tensor other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function,
+    register(f"{name}(Tensor self, Tensor other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function,
                   dtype="promote", vjp=rules, latex=tex,
                   vjp_latex={"self": rf"{{g}} \cdot [{{self}} {wins}= {{other}}]".replace(">=", r"\ge").replace("<=", r"\le"),
                              "other": rf"{{g}} \cdot [{{other}} {wins} {{self}}]"},
@@ -87,7 +87,7 @@ def _within(m, self, min, max):
 
 
 _CLAMP_TEX = r"\min(\max({self}, {min}), {max})"
-clamp_op = internal("clamp(self, min=None, max=None)", forward=_clamp, operands=("self",), node="ClampBackward1",
+clamp_op = internal("clamp(Tensor self, Number? min=None, Number? max=None)", forward=_clamp, operands=("self",), node="ClampBackward1",
                     vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0)},
                     latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]"},
                     samples=lambda s: [(s.randn(5), -0.5, 0.5), (s.randn(2, 3), 0.1), (s.randn(3), None, 0.2)])
@@ -101,7 +101,7 @@ def _max_loses(m, self, min, max):
     return self > max if min is None else m.logical_or(self > max, max < min)
 
 
-clamp_tensor = internal("clamp_tensor(self, min=None, max=None)", forward=_clamp, dtype="promote",
+clamp_tensor = internal("clamp_tensor(Tensor self, Tensor? min=None, Tensor? max=None)", forward=_clamp, dtype="promote",
                         operands=("self", "min", "max"),
                         node="ClampBackward0",
                         vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0),
@@ -162,11 +162,11 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign):
     def forward(xp, self, limit):
         return _clamp(xp, self, *((limit, None) if side == "min" else (None, limit)))
 
-    by_number = internal(f"{name}(self, {side})", forward=forward, operands=("self",),
+    by_number = internal(f"{name}(Tensor self, Number {side})", forward=forward, operands=("self",),
                          vjp={"self": number_rule},
                          latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]"},
                          samples=lambda s: [(s.randn(3), 0.1)])
-    by_tensor = internal(f"{name}_tensor(self, {side})", forward=forward, dtype="promote",
+    by_tensor = internal(f"{name}_tensor(Tensor self, Tensor {side})", forward=forward, dtype="promote",
                          node=f"{torch_node}Backward1",
                          vjp=tensor_rules, latex=tex,
                          vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]",
@@ -226,7 +226,7 @@ def _where(xp, condition, self, other):
         raise broadcast_error([np.shape(a) for a in (condition, self, other)]) from None
 
 
-where_op = internal("where(Tensor condition, self, other)", forward=_where, dtype="promote", operands=("self", "other"),
+where_op = internal("where(Tensor condition, Tensor self, operand other)", forward=_where, dtype="promote", operands=("self", "other"),
                     vjp={"self": lambda m, g, condition: m.where(condition, g, 0.0),
                          "other": lambda m, g, condition: m.where(condition, 0.0, g)},
                     latex=r"{condition} ? {self} : {other}",
@@ -286,11 +286,11 @@ def _masked_fill(xp, self, mask, value):
         raise broadcast_error([np.shape(mask), np.shape(self)]) from None
 
 
-masked_fill_op = internal("masked_fill(self, Tensor mask, value)", forward=_masked_fill, operands=("self",),
+masked_fill_op = internal("masked_fill(Tensor self, Tensor mask, Number value)", forward=_masked_fill, operands=("self",),
                           vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0)},
                           latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]"},
                           samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -1e9)])
-masked_fill_tensor = internal("masked_fill_tensor(self, Tensor mask, value)", forward=_masked_fill, operands=("self",),
+masked_fill_tensor = internal("masked_fill_tensor(Tensor self, Tensor mask, Tensor value)", forward=_masked_fill, operands=("self",),
                               node="MaskedFillBackward1",
                               vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0),
                                    "value": lambda m, g, mask: m.sum(m.where(mask, g, 0.0))},
@@ -334,7 +334,7 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
                          neginf=float(limits.min) if neginf is None else neginf)
 
 
-register("nan_to_num(self, nan=None, posinf=None, neginf=None)", forward=_nan_to_num, inplace=True,
+register("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)", forward=_nan_to_num, inplace=True,
          vjp={"self": lambda m, g, self: g * m.isfinite(self)}, latex=r"{self}",
          vjp_latex={"self": r"{g} \cdot [|{self}| < \infty]"},
          samples=lambda s: [s.randn(3)],

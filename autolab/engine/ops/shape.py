@@ -82,7 +82,7 @@ def _view(xp, self, size):
 
 
 view_op = internal(
-    "view(self, size)",
+    "view(Tensor self, int[] size)",
     forward=_view,
     view=True,
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
@@ -91,7 +91,7 @@ view_op = internal(
     samples=lambda s: [(s.randn(2, 3), (6,))],
 )
 unsafe_view = internal(
-    "unsafe_view(self, size)",
+    "unsafe_view(Tensor self, int[] size)",
     forward=lambda xp, self, size: self.reshape(tuple(size)),
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
@@ -99,7 +99,7 @@ unsafe_view = internal(
     samples=lambda s: [(s.randn(2, 3), (3, 2))],
 )
 reshape_raw = internal(
-    "reshape_raw(self, size)",
+    "reshape_raw(Tensor self, int[] size)",
     forward=lambda xp, self, size: self.reshape(tuple(size)),
     node="ReshapeAliasBackward0",
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
@@ -173,7 +173,7 @@ def _unsqueezed(xp, self, dim):
 
 
 unsqueeze = register(
-    "unsqueeze(self, dim)",
+    "unsqueeze(Tensor self, int dim)",
     view=True,
     forward=_unsqueezed,
     vjp={"self": lambda m, g, dim: m.squeeze_dim(g, dim)},
@@ -189,7 +189,7 @@ def _squeeze(xp, self, dims):
 
 
 squeeze_op = internal(
-    "squeeze(self)",
+    "squeeze(Tensor self)",
     forward=lambda xp, self: _squeeze(xp, self, range(self.ndim)),
     view=True,
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
@@ -198,7 +198,7 @@ squeeze_op = internal(
     samples=lambda s: [s.randn(1, 3, 1)],
 )
 squeeze_dim = internal(
-    "squeeze_dim(self, dim)",
+    "squeeze_dim(Tensor self, int dim)",
     node="SqueezeBackward1",
     view=True,
     forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
@@ -208,7 +208,7 @@ squeeze_dim = internal(
     samples=lambda s: [(s.randn(1, 3), 0), (s.randn(2, 3), 0)],
 )
 squeeze_product = internal(
-    "squeeze_product(self, dim)",
+    "squeeze_product(Tensor self, int dim)",
     node="SqueezeBackward4",
     view=True,
      # of vector @ matrix
@@ -219,7 +219,7 @@ squeeze_product = internal(
     samples=lambda s: [(s.randn(1, 3), 0)],
 )
 squeeze_dims = internal(
-    "squeeze_dims(self, dim)",
+    "squeeze_dims(Tensor self, int[] dim)",
     node="SqueezeBackward2",
     view=True,
     forward=lambda xp, self, dim: _squeeze(xp, self, check_dims(dim, self.ndim)),
@@ -309,7 +309,7 @@ def narrow(input, dim, start, length):
 
 
 narrow_copy_op = internal(
-    "narrow_copy(self, dim, start, length)",
+    "narrow_copy(Tensor self, int dim, int start, int length)",
     forward=lambda xp, self, dim, start, length: xp.array(
         self[(slice(None),) * dim + (slice(start % (self.shape[dim] or 1), start % (self.shape[dim] or 1) + length),)], order="C"
     ),

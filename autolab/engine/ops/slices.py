@@ -72,7 +72,7 @@ def _outside_columns(bad, n):
 
 
 index_select = register(
-    "index_select(self, dim, Tensor index)",
+    "index_select(Tensor self, int dim, Tensor index)",
     forward=_index_select,
     vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.index_select_spread(g, self_sym_sizes, dim, index)},
     latex=r"{self}[{index}]",
@@ -81,7 +81,7 @@ index_select = register(
     doc="Slices picked along a dimension. Source: torch.index_select",
 )
 index_select_spread = internal(
-    "index_select_spread(self, shape, dim, Tensor index)",
+    "index_select_spread(Tensor self, int[] shape, int dim, Tensor index)",
     forward=lambda xp, self, shape, dim, index: (
         _index_add(xp, xp.zeros(shape, self.dtype), dim, index, self, 1) if shape else self.copy()
     ),
@@ -146,7 +146,7 @@ def _times(g, factor):
 
 
 index_add = register(
-    "index_add(self, dim, Tensor index, source, *, alpha=1)",
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Number alpha=1)",
     forward=_index_add,
     inplace=False,
     vjp={
@@ -210,7 +210,7 @@ def _out_of_bounds(function, bad, dim, n, lowest):
 
 
 index_copy = register(
-    "index_copy(self, dim, Tensor index, source)",
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     forward=_index_copy,
     vjp={
         "self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
@@ -245,14 +245,14 @@ def _index_fill(xp, self, dim, index, value):
 _FILL: dict[str, Any] = {"forward": _index_fill, "latex": r"{self}[{index}] := {value}"}
 _UNFILLED = {"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)}
 index_fill_op = internal(
-    "index_fill(self, dim, Tensor index, value)",
+    "index_fill(Tensor self, int dim, Tensor index, Number value)",
     vjp=_UNFILLED,
     vjp_latex={"self": r"{g} \text{ without } {index}"},
     samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5), (s.randn(), 0, s.index([0]), 1.5)],
     **_FILL,
 )
 index_fill_tensor = internal(
-    "index_fill_tensor(self, dim, Tensor index, value)",
+    "index_fill_tensor(Tensor self, int dim, Tensor index, Tensor value)",
     node="IndexFillBackward1",
     vjp={**_UNFILLED, "value": lambda m, g, dim, index: m.sum(m.index_select(g, dim, index))},
     vjp_latex={"self": r"{g} \text{ without } {index}", "value": r"\sum {g}[{index}]"},

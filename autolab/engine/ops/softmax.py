@@ -58,7 +58,7 @@ def _glu_transposed(m, g, x, dim):
 
 
 internal(
-    "glu(self, dim=-1)",
+    "glu(Tensor self, int dim=-1)",
     forward=floating("glu_cpu", _glu),
     vjp={"self": lambda m, g, self, dim: m.glu_backward(g, self, dim)},
     latex=r"a \cdot \sigma(b)",
@@ -67,7 +67,7 @@ internal(
 )
 
 internal(
-    "glu_backward(grad_output, self, dim)",
+    "glu_backward(Tensor grad_output, Tensor self, int dim)",
     forward=_glu_backward,
     vjp={
         "grad_output": lambda m, g, self, dim: _glu_transposed(m, g, self, dim),
@@ -145,7 +145,7 @@ def _total(xp, x, dim):
 
 
 _softmax_op = internal(
-    "_softmax(self, dim)",
+    "_softmax(Tensor self, int dim)",
     node="SoftmaxBackward0",
     forward=_softmax,
     vjp={"self": lambda m, g, result, dim: m._softmax_backward_data(g, result, dim)},
@@ -155,7 +155,7 @@ _softmax_op = internal(
 )
 
 internal(
-    "_softmax_backward_data(grad_output, output, dim)",
+    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim)",
     node="SoftmaxBackwardDataBackward0",
     forward=_widened(lambda xp, g, y, dim: y * (g - _total(xp, g * y, dim))),
     vjp={
@@ -168,7 +168,7 @@ internal(
 )
 
 _log_softmax_op = internal(
-    "_log_softmax(self, dim)",
+    "_log_softmax(Tensor self, int dim)",
     node="LogSoftmaxBackward0",
     forward=_log_softmax,
     vjp={"self": lambda m, g, result, dim: m._log_softmax_backward_data(g, result, dim)},
@@ -178,7 +178,7 @@ _log_softmax_op = internal(
 )
 
 internal(
-    "_log_softmax_backward_data(grad_output, output, dim)",
+    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim)",
     node="LogSoftmaxBackwardDataBackward0",
     forward=_widened(lambda xp, g, y, dim: g - xp.exp(y) * _total(xp, g, dim)),
     vjp={

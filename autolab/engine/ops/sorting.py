@@ -57,13 +57,13 @@ def _spread_rule(m, g, dim, indices, self_sym_sizes):
     return picked_rule(m, g, dim, indices, True, self_sym_sizes)
 
 
-sort_op = picked("sort", "sort(self, dim=-1, descending=False)", _sort, "SortBackward0", vjp={"self": _spread_rule},
+sort_op = picked("sort", "sort(Tensor self, int dim=-1, bool descending=False)", _sort, "SortBackward0", vjp={"self": _spread_rule},
                  latex=r"\mathrm{sort}({self})",
                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 0, True)])
-sort_stable = picked("sort", "sort_stable(self, dim=-1, descending=False)", _sort, "SortBackward1",
+sort_stable = picked("sort", "sort_stable(Tensor self, int dim=-1, bool descending=False)", _sort, "SortBackward1",
                      vjp={"self": _spread_rule},
                      latex=r"\mathrm{sort}({self})", samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 0, True)])
-topk_op = picked("topk", "topk(self, k, dim=-1, largest=True, sorted=True)", _topk, "TopkBackward0",
+topk_op = picked("topk", "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True)", _topk, "TopkBackward0",
                  vjp={"self": _spread_rule},
                  latex=r"\mathrm{top}_{{k}}({self})", samples=lambda s: [(s.distinct(5), 2),
                                                                          (s.distinct(3, 2), 2, 0, False)])
@@ -107,9 +107,9 @@ def _unique(xp, self, dim):
 _UNIQUE = {"forward": _unique, "differentiable": ("self",), "outputs": ("values", "inverse", "counts"),
            "nondiff": ("inverse", "counts"),
            "latex": r"\mathrm{unique}({self})"}
-unique_op = not_differentiable("unique_values(self, dim=None)", "_unique2", node="Unique2Backward0", **_UNIQUE,
+unique_op = not_differentiable("unique_values(Tensor self, object? dim=None)", "_unique2", node="Unique2Backward0", **_UNIQUE,
                                samples=lambda s: [np.array([2.0, 1.0, 2.0])])
-unique_dim_op = not_differentiable("unique_dim(self, dim)", "unique_dim", node="UniqueDimBackward0", **_UNIQUE,
+unique_dim_op = not_differentiable("unique_dim(Tensor self, int dim)", "unique_dim", node="UniqueDimBackward0", **_UNIQUE,
                                    samples=lambda s: [(np.array([[2.0, 1.0], [2.0, 1.0]]), 0)])
 
 
@@ -224,7 +224,8 @@ def _edges(xp, flat, bins, range):
 
 
 histogram_op = not_differentiable(
-    "histogram(self, bins, range, Tensor weight, density)", "histogram", forward=_histogram, differentiable=("self",), outputs=("hist", "bin_edges"),
+    "histogram(Tensor self, int bins, float[]? range, Tensor? weight, "
+    "bool density)", "histogram", forward=_histogram, differentiable=("self",), outputs=("hist", "bin_edges"),
     return_type=return_type("histogram", ("hist", "bin_edges")), latex=r"\mathrm{histogram}({self})",
     samples=lambda s: [(np.array([0.5, 1.0, 3.0]), 2, None, None, False)])
 

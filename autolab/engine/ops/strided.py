@@ -25,7 +25,7 @@ def _root(a):
 
 as_strided_op = internal(
     # ahead: how many elements behind the first of `self` it begins
-    "as_strided(self, size, stride, storage_offset, ahead)",
+    "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset, int ahead)",
     forward=_strided,
     view=True,
     also_saves=("storage_offset",),
@@ -158,7 +158,7 @@ def _disjoint(shape, strides):
 
 
 strided_take = internal(
-    "strided_take(self, geometry)",
+    "strided_take(Tensor self, object geometry)",
     forward=_take,
     vjp={"self": lambda m, g, geometry: m.strided_spread(g, geometry)},
     latex=r"\mathrm{piece}({self})",
@@ -166,7 +166,7 @@ strided_take = internal(
     samples=lambda s: [(s.randn(2, 3), _SAMPLE), (s.randn(2, 3), _OVERLAP), (s.randn(2, 3), _TWICE), (s.randn(3), _BEFORE)],
 )
 strided_spread = internal(
-    "strided_spread(self, geometry)",
+    "strided_spread(Tensor self, object geometry)",
     forward=_spread,
     vjp={"self": lambda m, g, geometry: m.strided_take(g, geometry)},
     latex=r"\mathrm{spread}({self})",
@@ -174,7 +174,7 @@ strided_spread = internal(
     samples=lambda s: [(s.randn(2, 2), g) for g in (_SAMPLE, _OVERLAP, _TWICE, _BEFORE)],
 )
 strided_put = internal(
-    "strided_put(self, source, geometry)",
+    "strided_put(Tensor self, Tensor source, object geometry)",
     forward=_put,
     vjp={
         "self": lambda m, g, geometry: m.strided_put(g, m.zeros_like(m.strided_take(g, geometry)), geometry),

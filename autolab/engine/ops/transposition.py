@@ -36,7 +36,7 @@ def inverse(dims):
 
 
 permute_op = internal(
-    "permute(self, dims)",
+    "permute(Tensor self, int[] dims)",
     forward=_permute,
     view=True,
     vjp={"self": lambda m, g, dims: m.permute(g, inverse(dims))},
@@ -45,7 +45,7 @@ permute_op = internal(
     samples=lambda s: [(s.randn(2, 3, 4), (2, 0, 1))],
 )
 transpose = register(
-    "transpose(self, dim0, dim1)",
+    "transpose(Tensor self, int dim0, int dim1)",
     view=True,
     inplace=False,
     forward=lambda xp, self, dim0, dim1: (
@@ -70,7 +70,7 @@ def _t(xp, self):
 
 
 t_op = register(
-    "t(self)",
+    "t(Tensor self)",
     forward=_t,
     view=True,
     vjp={"self": lambda m, g: m.t(g)},

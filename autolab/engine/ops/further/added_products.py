@@ -39,7 +39,7 @@ def _addmv(xp, self, mat, vec, beta, alpha):
 
 
 addmv_op = internal(
-    "addmv(self, mat, vec, *, beta=1, alpha=1)",
+    "addmv(Tensor self, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1)",
     forward=_addmv,
     hidden=("self_sym_sizes",),
     also_saves=("beta", "alpha"),
@@ -107,7 +107,7 @@ def _of_all(m, g, *sizes):
 
 
 addbmm_op = internal(
-    "addbmm(self, batch1, batch2, *, beta=1, alpha=1)",
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)",
     forward=_addbmm,
     hidden=("self_sym_sizes",),
     also_saves=("beta", "alpha"),
@@ -173,7 +173,7 @@ def _baddbmm(xp, self, batch1, batch2, beta, alpha):
 
 
 baddbmm_op = internal(
-    "baddbmm(self, batch1, batch2, *, beta=1, alpha=1)",
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)",
     forward=_baddbmm,
     hidden=("self_sym_sizes",),
     also_saves=("beta", "alpha"),

@@ -107,7 +107,7 @@ def _slope(m, g, self, result):
 
 
 register(
-    "i0(self)",
+    "i0(Tensor self)",
     forward=_bessel(0, _I0_NEAR, _I0_FAR),
     dtype="float",
     operands=("self",),
@@ -119,7 +119,7 @@ register(
     doc="The modified Bessel function of the first kind, of order 0. Source: torch.i0",
 )
 register(
-    "special_i1(self)",
+    "special_i1(Tensor self)",
     forward=_bessel(1, _I1_NEAR, _I1_FAR),
     dtype="float",
     operands=("self",),
@@ -161,7 +161,7 @@ for _name, _kernel, _rule, _tex, _slope_tex in (
     ),
 ):
     register(
-        f"special_{_name}(self)",
+        f"special_{_name}(Tensor self)",
         forward=_kernel,
         dtype="float",
         operands=("self",),

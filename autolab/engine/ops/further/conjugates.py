@@ -84,7 +84,7 @@ def _angle(xp, self):
 
 
 angle_op = internal(
-    "angle(self)",
+    "angle(Tensor self)",
     forward=_angle,
     dtype="float",
     operands=("self",),

@@ -66,7 +66,7 @@ def _coordinates(m, g, dim):
 
 
 cdist_op = internal(
-    "cdist(x1, x2, p)",
+    "cdist(Tensor x1, Tensor x2, float p)",
     operands=(),
     forward=_distances,
     vjp={
@@ -121,7 +121,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 # Of two points each: what pairwise_distance ends in. The numbers and the rule are those of linalg.vector_norm; PyTorch
 # calls its older norm here, whose node has another name and whose order is saved as `p`.
 _distance_op = internal(
-    "norm_along(self, p, dim, keepdim)",
+    "norm_along(Tensor self, float p, int[] dim, bool keepdim)",
     forward=lambda xp, self, p, dim, keepdim: vector_norm_op.forward(xp, self, p, dim, keepdim, None),
     vjp={
         "self": lambda m, g, self, p, dim, keepdim, result: vector_norm_op.vjp["self"](m, g, self, p, result, dim, keepdim)
@@ -181,7 +181,7 @@ def _pdist_rule(m, g, self, p, result):
 
 
 pdist_op = internal(
-    "pdist(self, p=2.0)",
+    "pdist(Tensor self, float p=2.0)",
     forward=_pdist,
     vjp={"self": _pdist_rule},
     latex=r"\left\| {self}_i - {self}_j \right\|_{{p}}",

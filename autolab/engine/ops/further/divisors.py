@@ -34,7 +34,7 @@ for _name, _kernel, _tex, _doc in (
     ("lcm", _lcm, r"\mathrm{lcm}({self}, {other})", "The least number that both divide, 0 where one of them is 0"),
 ):
     register(
-        f"{_name}(self, Tensor other)",
+        f"{_name}(Tensor self, Tensor other)",
         forward=_kernel,
         dtype="promote",
         operands=("self", "other"),

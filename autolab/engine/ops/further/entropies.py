@@ -25,7 +25,7 @@ def _entr(xp, self):
 
 
 register(
-    "special_entr(self)",
+    "special_entr(Tensor self)",
     forward=_entr,
     operands=("self",),
     namespace="special",
@@ -58,7 +58,7 @@ def _xlog1py_number_rule(m, g, self, other):
 _XLOG1PY: dict[str, Any] = {"forward": _xlog1py, "latex": r"{self} \cdot \ln(1 + {other})", **_FIELDS}
 _OF_SELF, _OF_OTHER = r"{g} \cdot \ln(1 + {other})", r"{g} \cdot \frac{{self}}{1 + {other}}"
 xlog1py_op = internal(
-    "special_xlog1py(self, other)",
+    "special_xlog1py(Tensor self, Tensor other)",
     node="SpecialXlog1PyBackward0",
     operands=("self", "other"),
     vjp={"self": _xlog1py_rule, "other": lambda m, g, self, other: g * self / (other + 1)},
@@ -67,7 +67,7 @@ xlog1py_op = internal(
     **_XLOG1PY,
 )
 xlog1py_of_number = internal(
-    "xlog1py_of_number(self, other)",
+    "xlog1py_of_number(operand self, Tensor other)",
     node="SpecialXlog1PyBackward1",
     operands=("self", "other"),
     vjp={"other": lambda m, g, self, other: g * self / (other + 1)},
@@ -76,7 +76,7 @@ xlog1py_of_number = internal(
     **_XLOG1PY,
 )
 xlog1py_number = internal(
-    "xlog1py_number(self, other)",
+    "xlog1py_number(Tensor self, float other)",
     node="SpecialXlog1PyBackward2",
     operands=("self",),
     vjp={"self": _xlog1py_number_rule},
@@ -105,7 +105,7 @@ def _log_ndtr(xp, self):
 
 
 register(
-    "special_log_ndtr(self)",
+    "special_log_ndtr(Tensor self)",
     forward=_log_ndtr,
     operands=("self",),
     namespace="special",

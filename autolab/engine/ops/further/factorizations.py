@@ -90,7 +90,7 @@ def _svd_rule(m, g, A, U, S, Vh, full_matrices):
 
 
 svd_op = internal(
-    "linalg_svd(A, full_matrices=True)",
+    "linalg_svd(Tensor A, bool full_matrices=True)",
     forward=_svd,
     outputs=("U", "S", "Vh"),
     node="LinalgSvdBackward0",
@@ -203,7 +203,7 @@ def _pinv_rule(m, g, A, result):
 
 
 pinv_op = internal(
-    "linalg_pinv(A, atol, rtol)",
+    "linalg_pinv(Tensor A, float? atol, float? rtol)",
     forward=_pinv,
     node="LinalgPinvBackward0",
     hidden=("A",),
@@ -312,7 +312,7 @@ def _tall_qr(m, g_q, g_r, Q, R):
 
 
 qr_op = internal(
-    "linalg_qr(A, mode='reduced')",
+    "linalg_qr(Tensor A, str mode='reduced')",
     forward=_qr,
     outputs=("Q", "R"),
     node="LinalgQrBackward0",
@@ -428,7 +428,7 @@ def _triangular_rule_B(m, g, A, upper, left, unitriangular, B_sym_sizes):
 
 
 solve_triangular_op = internal(
-    "linalg_solve_triangular(A, B, upper, left, unitriangular)",
+    "linalg_solve_triangular(Tensor A, Tensor B, bool upper, bool left, bool unitriangular)",
     forward=_solve_triangular,
     node="LinalgSolveTriangularBackward0",
     hidden=("A_sym_sizes", "B_sym_sizes"),

@@ -125,7 +125,7 @@ def _towards_grid(m, g, input, grid, interpolation_mode, padding_mode, align_cor
 
 
 grid_sampler = internal(
-    "grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)",
+    "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)",
     forward=_sample,
     node="GridSampler2DBackward0",
     vjp={"input": _towards_input, "grid": _towards_grid},
@@ -221,7 +221,7 @@ def _affine_grid(xp, theta, size, align_corners):
 
 
 affine_grid_generator = internal(
-    "affine_grid_generator(theta, size, align_corners)",
+    "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
     forward=_affine_grid,
     vjp={"theta": lambda m, g, size, align_corners: m.affine_grid_spread(g, size, align_corners)},
     latex=r"{theta} \cdot (x, y, 1)",
@@ -229,7 +229,7 @@ affine_grid_generator = internal(
     samples=lambda s: [(s.randn(2, 2, 3), (2, 1, 3, 2), False), (s.randn(1, 2, 3), (1, 1, 2, 3), True)],
 )
 internal(
-    "affine_grid_spread(grad, size, align_corners)",
+    "affine_grid_spread(Tensor grad, int[] size, bool align_corners)",
     forward=lambda xp, grad, size, align_corners: xp.matmul(
         xp.swapaxes(grad.reshape(grad.shape[0], -1, 2), 1, 2), _base(xp, size, grad.dtype, align_corners)
     ),

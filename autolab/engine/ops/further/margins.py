@@ -64,7 +64,7 @@ def _multi_margin_backward(xp, g, self, target, p, margin, weight, reduction):
 
 
 multi_margin_op = internal(
-    "multi_margin_loss(self, Tensor target, p, margin, Tensor weight, reduction)",
+    "multi_margin_loss(Tensor self, Tensor target, Number p, Number margin, Tensor? weight, int reduction)",
     forward=_multi_margin,
     vjp={
         "self": lambda m, g, self, target, p, margin, weight, reduction: m.multi_margin_loss_backward(
@@ -76,7 +76,7 @@ multi_margin_op = internal(
 )
 
 not_differentiable(
-    "multi_margin_loss_backward(grad_output, self, Tensor target, p, margin, Tensor weight, reduction)",
+    "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Number p, Number margin, Tensor? weight, int reduction)",
     "multi_margin_loss_backward",
     differentiable=("grad_output", "self"),
     forward=_multi_margin_backward,
@@ -140,7 +140,7 @@ def _multilabel_margin_backward(xp, g, self, target, reduction, is_target):
 
 
 multilabel_margin_op = internal(
-    "multilabel_margin_loss(self, Tensor target, reduction)",
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction)",
     outputs=("output", "is_target"),
     nondiff=("is_target",),
     forward=_multilabel_margin,
@@ -154,7 +154,7 @@ multilabel_margin_op = internal(
 )
 
 not_differentiable(
-    "multilabel_margin_loss_backward(grad_output, self, Tensor target, reduction, is_target)",
+    "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target)",
     "multilabel_margin_loss_backward",
     differentiable=("grad_output", "self"),
     operands=("is_target",),

@@ -199,7 +199,7 @@ def _matrix_exp_rule(m, g, self):
 
 
 matrix_exp_op = internal(
-    "linalg_matrix_exp(self)",
+    "linalg_matrix_exp(Tensor self)",
     forward=_matrix_exp,
     vjp={"self": _matrix_exp_rule},
     latex=r"\sum_k \frac{{self}^k}{k!}",

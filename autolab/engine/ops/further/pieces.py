@@ -42,7 +42,7 @@ _TEX: dict[str, Any] = {
 }
 
 select_scatter_op = internal(
-    "select_scatter(self, src, dim, index)",
+    "select_scatter(Tensor self, Tensor src, int dim, int index)",
     # `...`: of one dimension an array, too
     forward=_replaced(lambda xp, self, dim, index: self[(*at(dim, index), ...)]),
     vjp={
@@ -53,7 +53,7 @@ select_scatter_op = internal(
     **_TEX,
 )
 slice_scatter_op = internal(
-    "slice_scatter(self, src, dim=0, start=None, end=None, step=1)",
+    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1)",
     forward=_replaced(lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))]),
     vjp={
         "self": lambda m, g, dim, start, end, step: m.slice_scatter(g, m.zeros_like(m.slice(g, dim, start, end, step)), dim, start, end, step),
@@ -63,7 +63,7 @@ slice_scatter_op = internal(
     **_TEX,
 )
 diagonal_scatter_op = internal(
-    "diagonal_scatter(self, src, offset=0, dim1=0, dim2=1)",
+    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",
     forward=_replaced(_writable_diagonal),
     vjp={
         "self": lambda m, g, offset, dim1, dim2: m.diagonal_scatter(
@@ -87,7 +87,7 @@ def _strided_replaced(xp, self, src, size, stride, storage_offset, geometry):
 
 
 as_strided_scatter_op = internal(
-    "as_strided_scatter(self, src, size, stride, storage_offset, geometry)",
+    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset, object geometry)",
     forward=_strided_replaced,
     also_saves=("size", "stride", "storage_offset"),
     hidden=("geometry",),

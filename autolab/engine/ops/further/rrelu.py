@@ -34,7 +34,7 @@ def _slope_passed(xp, g, x, noise, lower, upper, training):
 
 
 _rrelu_op = internal(
-    "rrelu_with_noise(self, noise, lower, upper, training)",
+    "rrelu_with_noise(Tensor self, Tensor noise, Number lower, Number upper, bool training)",
     operands=("self", "noise"),
     inplace=True,
     inplace_fields={"node": "RreluWithNoiseBackward1"},
@@ -50,7 +50,7 @@ _rrelu_op = internal(
 )
 
 internal(
-    "rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training)",
+    "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Number lower, Number upper, bool training)",
     operands=("grad_output", "self", "noise"),
     forward=_slope_passed,
     vjp={

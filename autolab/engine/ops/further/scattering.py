@@ -52,7 +52,7 @@ def _masked_scatter_source(m, g, mask, source_sym_sizes):
 
 
 masked_scatter_op = internal(
-    "masked_scatter(self, Tensor mask, source)",
+    "masked_scatter(Tensor self, Tensor mask, Tensor source)",
     forward=_masked_scatter,
     hidden=("self_sym_sizes",),
     vjp={
@@ -119,7 +119,7 @@ def _put(xp, self, index, source, accumulate):
 
 
 put_op = internal(
-    "put(self, Tensor index, source, accumulate=False)",
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
     forward=_put,
     also_saves=("source",),
     vjp={
@@ -271,7 +271,7 @@ def _factor_share(m, g, self, dim, index, src, include_self, result):
 
 
 scatter_reduce_op = internal(
-    "scatter_reduce(self, dim, Tensor index, src, reduce, include_self=True)",
+    "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)",
     forward=_scatter_reduce,
     vjp={
         "self": lambda m, g, self, dim, index, src, reduce, include_self, result: _own_share(
@@ -370,7 +370,7 @@ def _index_reduce_rule(share):
 
 
 index_reduce_op = internal(
-    "index_reduce(self, dim, Tensor index, source, reduce, include_self=True)",
+    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True)",
     forward=_index_reduce,
     vjp={"self": _index_reduce_rule(_own_share), "source": _index_reduce_rule(_source_share)},
     latex=r"\mathrm{{reduce}}({self}[{index}], {source})",

@@ -65,7 +65,7 @@ _RECORD: dict[str, Any] = {
 }
 
 unpool2d = internal(
-    "max_unpool2d(self, Tensor indices, output_size)",
+    "max_unpool2d(Tensor self, Tensor indices, int[] output_size)",
     node="MaxUnpool2DBackward0",
     vjp={"self": lambda m, g, indices: _read(m, g, indices, 2)},
     samples=lambda s: [
@@ -75,7 +75,7 @@ unpool2d = internal(
     **_RECORD,
 )
 unpool3d = internal(
-    "max_unpool3d(self, Tensor indices, output_size, stride, padding)",
+    "max_unpool3d(Tensor self, Tensor indices, int[] output_size, int[] stride, int[] padding)",
     forward=lambda xp, x, indices, output_size, stride, padding: _placed(xp, x, indices, output_size),
     node="MaxUnpool3DBackward0",
     vjp={"self": lambda m, g, indices: _read(m, g, indices, 3)},

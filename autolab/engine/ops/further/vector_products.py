@@ -18,7 +18,7 @@ from ..shape import view_op
 
 
 cross_op = internal(
-    "linalg_cross(self, other, dim=-1)",
+    "linalg_cross(Tensor self, Tensor other, int dim=-1)",
     forward=lambda xp, self, other, dim: xp.cross(self, other, axis=dim),
     dtype="promote",
     operands=("self", "other"),
@@ -112,7 +112,7 @@ def _addr(xp, self, vec1, vec2, beta, alpha):
 
 
 addr_op = internal(
-    "addr(self, vec1, vec2, *, beta=1, alpha=1)",
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Number beta=1, Number alpha=1)",
     forward=_addr,
     dtype="promote",
     operands=("self", "vec1", "vec2"),

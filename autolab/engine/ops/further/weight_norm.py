@@ -20,7 +20,7 @@ def _along_v(m, g, v, dim):
 
 
 _op = internal(
-    "_weight_norm_interface(v, g, dim=0)",
+    "_weight_norm_interface(Tensor v, Tensor g, int dim=0)",
     operands=("v", "g"),
     outputs=("result0", "result1"),
     nondiff=("result1",),
