@@ -14,9 +14,9 @@ import numpy as np
 
 from . import labels, scopes
 from .drafts import Draft, SavedDraft, Seen, aliases, fill_devices, name_overwritten, operation_name, place, plain, slot_names
-from .saving import States, states_now, with_states
+from .saving import States, kept, states_now, with_states
 from .film import Film
-from .model import Edge, Node, Output, Saved, Trace
+from .model import Edge, Node, Output, Trace
 from .pictures import Pictures
 from .reader import UNKNOWN, Reader, SavedEntry, is_parameter, is_tensor, saved_kinds
 from .values import Value, type_name, written
@@ -196,12 +196,8 @@ class Builder:
         draft = self.draft(node_id)
         if draft.tensor is None and nr == 0:
             facts = self.reader.facts(tensor)
-            draft.tensor, draft.version, draft.device = (
-                self.by_tensor.hold(tensor),
-                facts.version,
-                draft.device or facts.device,
-            )
-            draft.shape, draft.dtype = facts.shape, facts.dtype
+            draft.tensor, draft.device = self.by_tensor.hold(tensor), draft.device or facts.device
+            draft.version, draft.shape, draft.dtype = facts.version, facts.shape, facts.dtype
         self.set_output(node_id, nr, tensor)
 
     # -- edges and saved tensors -------------------------------------------------------------------
@@ -221,25 +217,7 @@ class Builder:
         number, (source, nr) = f"s{len(self.saved)}", self._source_of(draft, entry)
         if nr and source == draft.id and entry.tensor is not None and not self.recording:
             self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
-        if entry.tensor is None:
-            why = {"freed": "freed by backward()", "modified": "changed in place since it was saved"}
-            words = why.get(entry.state, "kept by a hook for saved tensors, which alone knows it")
-            saved = Saved(number, draft.id, entry.name, state=entry.state, source_node=source, source_nr=nr, missing=words)
-        else:
-            facts = self.reader.facts(entry.tensor)
-            saved = Saved(
-                number,
-                draft.id,
-                entry.name,
-                facts.shape,
-                facts.dtype,
-                facts.version,
-                facts.bytes,
-                self.value_of(entry.tensor),
-                source,
-                entry.state,
-                nr,
-            )
+        saved = kept(number, draft.id, entry, (source, nr), self.reader, self.value_of)
         self.saved.append(SavedDraft(saved, self.by_fn.hold(fn)))
         self._saved_of.setdefault(draft.id, []).append(self.saved[-1])
 

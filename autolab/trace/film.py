@@ -32,7 +32,7 @@ class Shot:
     value: Value | None = None
     total: Value | None = None
     upstream: Value | None = None  # the gradient that the node's rule was applied to
-    part: int = 0  # which contribution to the receiver this is in its run, from 1
+    part: int = 0  # which contribution to the receiver's result `nr` this is in its run, from 1
     note: str = ""  # what only the event knows: an error's message, the names of freed values
     dropped: tuple[str, ...] = ()  # nodes whose gradient is gone by now
     name: str = ""  # of a gradient that was handed back
@@ -58,7 +58,7 @@ class Film(Observer):
         self._arrived: Any = None  # the array of it, of a node's first result
         self._sums: dict[tuple[str, int], Any] = {}  # gradient so far, per node and output, of this run
         self._last: dict[str, int] = {}  # receiver -> its latest contribution frame of this run
-        self._parts: dict[str, int] = {}
+        self._parts: dict[tuple[str, int], int] = {}
         self._owner: dict[int, str] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
         self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last seen
         self._to_free: Any = None
@@ -192,7 +192,7 @@ class Film(Observer):
         if hasattr(target, "variable"):
             self._owner[id(target.variable)] = receiver
         self._add(receiver, target_nr, grad)
-        self._parts[receiver] = self._parts.get(receiver, 0) + 1
+        part = self._parts[receiver, target_nr] = self._parts.get((receiver, target_nr), 0) + 1
         frozen = receiver in self.plans[-1].frozen
         if not frozen:
             self._last[receiver] = len(self.shots)
@@ -205,7 +205,8 @@ class Film(Observer):
             value=self._value(grad),
             total=None if frozen else self._value(self._sums[receiver, target_nr]),
             upstream=self._upstream,
-            part=self._parts[receiver],
+            part=part,
+            nr=target_nr,
         )
 
     def after_node(self, node: Any, grad_inputs: tuple[Any, ...]) -> None:
@@ -373,16 +374,16 @@ class Film(Observer):
                 shot.state = _told(shot.state.value)
         found = passes.passes(self.plans, self.shots, nodes, edges, frozen)
         roots = {p.run: ", ".join(nodes[int(root[1:])].label for root in p.roots) for p in found}
-        parts: dict[tuple[int, str], int] = {}
+        parts: dict[tuple[int, str, int], int] = {}
         for shot in self.shots:
             if shot.part:
-                parts[shot.run, shot.receiver or ""] = shot.part
+                parts[shot.run, shot.receiver or "", shot.nr] = shot.part
         frames = []
         for i, shot in enumerate(self.shots):
             node = nodes[int(shot.node[1:])] if shot.node else None
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
-            of = parts.get((shot.run, shot.receiver or ""), 0)
+            of = parts.get((shot.run, shot.receiver or "", shot.nr), 0)
             chain = book.chain(edge, shot.upstream, shot.value) if edge is not None and edge.tex else ""
             text, tex = words.describe(
                 shot, node, receiver, edge, of, roots.get(shot.run, ""), shot.node in book.rounded, self.rehearsal, chain

@@ -279,7 +279,7 @@ class Book:
             found = truth.relation(last, result, known)
             if found:
                 break
-        found = found or truth.about(last, result, value.dtype)  # type: ignore[union-attr]
+        found = found or truth.about(last, result, value.dtype)  # type: ignore[union-attr, arg-type]
         return f"{chain} {found} {result}" if found else rule
 
     def _derivative(self, child: Draft, rule: str, partial: str, known: float | None, least: int) -> str:
@@ -297,7 +297,7 @@ class Book:
             if found:
                 break
         found = found or truth.about(numbers, last, child.dtype)
-        return f"{partial} {first} {numbers} {found} {last}" if found else f"{partial}{_is(known)}"
+        return f"{partial} {first} {numbers} {found} {last}" if found else f"{partial}{_is(known)}"  # type: ignore[arg-type]  # None has returned
 
 
 def is_column(draft: Draft) -> bool:

@@ -1,15 +1,30 @@
-"""In which state a recording's saved tensors are at its end."""
+"""What nodes save for their backward, and in which state it is at the end of a recording."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from .drafts import SavedDraft
 from .model import Saved
 from .reader import Reader, SavedEntry
+from .values import Value
 
 States = dict[str, dict[str, str]]
 """Node -> name -> "alive", "freed" or "modified"."""
+
+
+def kept(
+    number: str, node: str, entry: SavedEntry, source: tuple[str | None, int], reader: Reader, value_of: Callable[[Any], Value | None]
+) -> Saved:
+    """What `node` keeps under the entry's name; `source`: whose result it is, and which."""
+    if entry.tensor is None:
+        why = {"freed": "freed by backward()", "modified": "changed in place since it was saved"}
+        words = why.get(entry.state, "kept by a hook for saved tensors, which alone knows it")
+        return Saved(number, node, entry.name, state=entry.state, source_node=source[0], source_nr=source[1], missing=words)
+    facts, value = reader.facts(entry.tensor), value_of(entry.tensor)
+    return Saved(number, node, entry.name, facts.shape, facts.dtype, facts.version, facts.bytes, value, source[0], entry.state, source[1])
 
 
 def states_now(saved: list[SavedDraft], reader: Reader) -> States:

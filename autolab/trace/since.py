@@ -197,7 +197,7 @@ class Checks:
             if later:
                 self.notes[draft.id] = "as it is now: it was changed in place since it was used first, where that makes no difference here"
             return
-        why = f"it was changed in place{f' {draft.version} times' if draft.version > 1 else ''}, before or after it was used here"
+        why = f"it was changed in place{f' {draft.version} times' if (draft.version or 0) > 1 else ''}, before or after it was used here"
         if later:
             self.forget(draft, why)
             return

@@ -51,9 +51,9 @@ class SeenNodes(Seen):
         number = self.get(item)
         return lambda: self.reached.get(number)
 
-    def reach(self, tensors: list[Any]) -> None:
-        """Finds the nodes that are still there, from the results that are."""
-        todo = [fn for t in tensors if (fn := t.grad_fn) is not None]
+    def reach(self, results: list[Any]) -> None:
+        """Finds the nodes that are still there, from the grad_fn of the results that are."""
+        todo = [fn for fn in results if fn is not None]
         seen = set(todo)
         while todo:
             fn = todo.pop()
@@ -183,7 +183,7 @@ class TorchRecording(Recorder):
     def _ended(self, frame: FrameType | None) -> Any:
         with Silence(self._events):
             held = [t for d in self._builder.nodes if d.tensor is not None and (t := d.tensor()) is not None]
-            self.reader.nodes.reach(held)
+            self.reader.nodes.reach([self.reader.grad_fn(t) for t in held])
             write_out = super()._ended(frame)
             self.reader.snapshots.settle()
             self.reader.nodes.reached.clear()

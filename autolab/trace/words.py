@@ -78,8 +78,7 @@ def compute(node: Node, rounded: bool = False) -> tuple[str, str]:
     text = f"{node.made} = {node.call}{results(node)}{cut}"
     if not node.tex_numbers:
         return text, node.tex
-    left, relation, *sides = truth.split(node.tex_numbers)
-    right = " ".join(sides)  # of x == y: two with a sign between them
+    left, relation, right = truth.split(node.tex_numbers)
     chain = f"{node.tex} {truth.ABOUT if rounded else truth.EQUAL} {right}"
     return text, chain + ("" if left in (formulas.symbol(node.label), right) else f" {relation} {left}")
 

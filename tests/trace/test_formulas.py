@@ -293,3 +293,33 @@ def test_what_the_graph_did_not_keep_is_a_symbol_and_no_placeholder():
 def test_logit_with_a_bound_has_no_rule_that_only_holds_within(eps):
     x = torch.tensor(0.05, requires_grad=True)
     assert (r"\ln" in trace(torch.logit(x, eps)).nodes[-1].tex) is (eps is None)
+
+
+@pytest.mark.parametrize(
+    ("compare", "inside"),
+    [
+        (lambda x: x == 2, "[x = 2] = [2.5 = 2]"), (lambda x: x != 2, r"[x \ne 2] = [2.5 \ne 2]"), (lambda x: x > 2, "[x > 2] = [2.5 > 2]"),
+        (lambda x: torch.isneginf(x), r"[x = -\infty] = [2.5 = -\infty]"),
+        (lambda x: torch.isfinite(x), r"[\left| x \right| < \infty] = [\left| 2.5 \right| < \infty]"),
+    ],
+)  # fmt: skip
+def test_a_comparison_stands_in_brackets_as_it_is_no_equation(compare, inside):
+    x = torch.tensor(2.5, requires_grad=True)
+    with torch.record() as recording:
+        m = compare(x)
+    assert recording.trace().frames[0].tex == rf"m = {inside} = \mathrm{{{m.item()}}}"
+
+
+def test_contributions_are_counted_for_each_result_of_an_operation():
+    x = torch.tensor([1.5, 2.5], requires_grad=True)
+    with torch.record() as recording:
+        a, b = x.unbind()
+        y = a * b + a
+        y.backward()
+    sent = [(f.text, f.tex) for f in recording.trace().frames if f.event == "contribution" and f.text.split(" to ")[-1][:1] in "ab"]
+    assert [text for text, _ in sent] == [
+        "y sends 1 to a (contribution 1 of 2, so far 1)",
+        "v1 sends 2.5 to a (contribution 2 of 2, so far 3.5)",
+        "v1 sends 1.5 to b",
+    ]
+    assert [r"\mathrel{+}=" in tex for _, tex in sent] == [True, True, False]

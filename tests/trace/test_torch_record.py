@@ -384,3 +384,19 @@ def test_a_recording_counts_what_it_holds_of_either_library():
         torch.ones(2, requires_grad=True).exp()
         autolab.ones(2) + 1
     assert repr(both) == "<Recording: 3 nodes, 1 steps of autolab; 2 nodes, 1 steps of PyTorch>"
+
+
+@pytest.mark.parametrize("library", [torch, autolab], ids=["torch", "autolab"])
+def test_a_view_without_a_history_does_not_break_the_recording(library):
+    """Changed under no_grad with the leaf it is of, its grad_fn may not be read."""
+    w = library.tensor([[1.5, 2.5], [3.5, 4.5]], requires_grad=True)
+    with autolab.record() as recording:
+        with library.no_grad():
+            row = w[0]
+            row.fill_(0.5)
+        loss = (w * w).sum()
+        loss.backward()
+    with pytest.raises(RuntimeError, match="view was created in no_grad mode"):
+        _ = row.grad_fn
+    texts = [f.text for f in recording.trace(library.__name__).frames]
+    assert "w(2).grad is now [[1, 1], [7, 9]]" in texts

@@ -25,7 +25,7 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
     op = register(f"{name}(Tensor self, operand other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other),
                   fast=function, dtype="bool",
                   check=None if name in ("eq", "ne") else no_kernel(f"{name}_cpu", "Complex"),
-                  operands=("self", "other"), latex=rf"{{self}} {sign} {{other}}",
+                  operands=("self", "other"), latex=rf"[{{self}} {sign} {{other}}]",
                   doc=f"{doc}, element by element: a bool tensor. Source: torch.{name}.",
                   samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)),
                                      (s.integers(3, 4), 1)])
@@ -120,13 +120,13 @@ def _kind(name, forward, tex, doc):
              doc=f"{doc} Source: torch.{name}")
 
 
-_kind("isnan", lambda xp, self: xp.isnan(self), r"{self} \ne {self}", "Whether each element is nan.")
-_kind("isinf", lambda xp, self: xp.isinf(self), r"\left| {self} \right| = \infty", "Whether each element is infinite.")
-_kind("isfinite", lambda xp, self: xp.isfinite(self), r"\left| {self} \right| < \infty",
+_kind("isnan", lambda xp, self: xp.isnan(self), r"[{self} \ne {self}]", "Whether each element is nan.")
+_kind("isinf", lambda xp, self: xp.isinf(self), r"[\left| {self} \right| = \infty]", "Whether each element is infinite.")
+_kind("isfinite", lambda xp, self: xp.isfinite(self), r"[\left| {self} \right| < \infty]",
       "Whether each element is neither infinite nor nan.")
-_kind("isposinf", lambda xp, self: self == xp.inf, r"{self} = \infty", "Whether each element is +inf.")
-_kind("isneginf", lambda xp, self: self == -xp.inf, r"{self} = -\infty", "Whether each element is -inf.")
-_kind("isreal", lambda xp, self: xp.isreal(self), r"{self} \in \mathbb{R}",
+_kind("isposinf", lambda xp, self: self == xp.inf, r"[{self} = \infty]", "Whether each element is +inf.")
+_kind("isneginf", lambda xp, self: self == -xp.inf, r"[{self} = -\infty]", "Whether each element is -inf.")
+_kind("isreal", lambda xp, self: xp.isreal(self), r"[{self} \in \mathbb{R}]",
       "Whether each element has no imaginary part.")
 _kind("signbit", lambda xp, self: xp.signbit(self) if self.dtype.kind == "f" else self < 0, r"{self} < 0",
       "Whether the sign bit is set: also for -0.0.")
