@@ -198,6 +198,8 @@ class Builder:
             facts = self.reader.facts(tensor)
             draft.tensor, draft.device = self.by_tensor.hold(tensor), draft.device or facts.device
             draft.version, draft.shape, draft.dtype = facts.version, facts.shape, facts.dtype
+            if not self.recording and (grad := self.reader.grad(tensor)) is not None:  # kept by `retain_grad`
+                draft.grad_before = self.value_of(grad)
         self.set_output(node_id, nr, tensor)
 
     # -- edges and saved tensors -------------------------------------------------------------------

@@ -404,3 +404,18 @@ def test_factors_are_known_although_no_gradient_needs_them(library):
     b, m = torch.ones(2, requires_grad=True), torch.ones(2, 2)
     node = next(n for n in trace(torch.addmm(b, m, m, beta=2, alpha=3)).nodes if n.op == "addmm")
     assert (node.attrs["alpha"], node.attrs["beta"]) == (3, 2)
+
+
+@pytest.mark.parametrize("library", ["autolab", "torch"])
+def test_what_retain_grad_kept_is_there_before_the_first_frame(library):
+    lib = pytest.importorskip(library)
+    x = lib.tensor([1.5, 2.5], requires_grad=True)
+    y = x * x
+    y.retain_grad()
+    loss = y.sum()
+    before = trace(loss, namespace={"x": x, "y": y}).states(-1)
+    loss.backward(retain_graph=True)
+    t = trace(loss, namespace={"x": x, "y": y})
+    assert list(before.values()) == ["none"] * 3
+    assert [t.states(-1)[n.id] for n in t.nodes] == ["accumulated", "accumulated", "none"]
+    assert [t.states(len(t.frames) - 1)[n.id] for n in t.nodes] == ["accumulated", "accumulated", "freed"]
