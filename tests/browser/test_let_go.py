@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -52,17 +53,31 @@ def views(notebook: Notebook) -> int:
     return notebook.page.evaluate("window.hosts.filter((host) => host.deref()?.shadowRoot.querySelector('.al')).length")
 
 
+def scripts(notebook: Notebook) -> int:
+    """How many copies of the explorers' script, as an attribute of their models, the browser has in memory."""
+    session, chunks = notebook.page.context.new_cdp_session(notebook.page), []
+    session.on("HeapProfiler.addHeapSnapshotChunk", lambda event: chunks.append(event["chunk"]))
+    session.send("HeapProfiler.takeHeapSnapshot", {"reportProgress": False})
+    heap = json.loads("".join(chunks))
+    fields = heap["snapshot"]["meta"]["node_fields"]
+    names, sizes = (heap["nodes"][fields.index(field) :: len(fields)] for field in ("name", "self_size"))
+    found = {i for i, text in enumerate(heap["strings"]) if text.startswith("const STYLE = ")}
+    return sum(name in found and size > 100_000 for name, size in zip(names, sizes, strict=True))
+
+
 def test_a_cell_run_again_leaves_what_is_shown(opened: Notebook) -> None:
     graphs = opened.page.get_by_role("group", name="Computation graph", exact=True)
     expect(graphs).to_have_count(3)
     opened.in_kernel("alive()", 2)
     widgets = opened.kernel("known()")
-    before = views(opened)
+    before, texts = views(opened), scripts(opened)
     run_again(opened, 1, 12)
     expect(graphs).to_have_count(3)
     opened.in_kernel("alive()", 2)
     assert opened.kernel("known()") == widgets
     assert views(opened) == before == 3
+    # Some are kept still, by anywidget; without what entry.js does, one for each run.
+    assert scripts(opened) < texts + 12
 
 
 def test_what_is_on_display_elsewhere_stays(opened: Notebook) -> None:

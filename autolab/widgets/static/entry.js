@@ -9,7 +9,8 @@ export function entry(View, begin, renewed) {
       const end = begin?.(model);
       return () => {
         end?.();
-        model.set(Object.fromEntries(HEAVY.map((name) => [name, undefined])), { silent: true });
+        const nothing = Object.fromEntries(HEAVY.map((name) => [name, undefined]));
+        for (let times = 0; times < 2; times += 1) model.set(nothing, { silent: true }); // a model keeps what it was before
       };
     },
     render({ model, el }) {
