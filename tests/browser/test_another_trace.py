@@ -34,7 +34,8 @@ SHOW = """async (m, [first, second], order, hidden) => {
 
 
 EVERYTHING = (
-    "data", "svg", "layouts", "dot", "folding", "formulas", "engine", "expanded", "dimmed", "step", "selected", "playing", "interval", "live", "rankdir",
+    "data", "svg", "layouts", "dot", "folding", "formulas", "engine", "expanded", "dimmed", "step", "selected", "playing", "interval", "live",
+    "rankdir",
 )  # fmt: skip
 
 
