@@ -112,6 +112,11 @@ def in_parentheses(text: str) -> str:
     return rf"\left({text}\right)" if text[0] == "-" or text[0] != "\\" and r"\cdot" in text else text
 
 
+def alone(tex: str) -> str:
+    """A number without the parentheses that it has as a factor; other formulas as they are."""
+    return tex.removeprefix(r"\left(").removesuffix(r"\right)") if is_number(tex) else tex
+
+
 def numbers(value: Value | None, digits: int = 3, column: bool = False) -> str | None:
     """A value of few numbers as LaTeX, None when there are too many or none is known. column: one dimension runs downwards."""
     if value is None or value.data is None or len(value.shape) > 2:

@@ -238,8 +238,8 @@ class Book:
         one = formulas.derivative(rule, symbols) if rule and (scalar or _elementwise(child, shape)) else None
         if one is not None:
             if not has_numbers and any(s in one for s in symbols.values()):
-                return f"{partial} = {one}", "" if known is None else partial + _is(known)
-            return f"{partial} = {one}", self._derivative(child, rule, partial, known, least)
+                return f"{partial} = {formulas.alone(one)}", "" if known is None else partial + _is(known)
+            return f"{partial} = {formulas.alone(one)}", self._derivative(child, rule, partial, known, least)
         if rule:
             several = rule == "[{g}]" and len(child.outputs) > 1
             outputs = [self.label(edge.child, nr) for nr in range(len(child.outputs))] if several else [self.names[edge.child]]
@@ -291,8 +291,8 @@ class Book:
             last = "" if known is None else formulas.scientific(short(known, digits))
             if known is None:
                 return f"{partial} {first} {numbers}"
-            if formulas.is_number(numbers) and truth.evaluate(numbers) in (truth.number(known), truth.evaluate(last)):
-                return f"{partial} {first} {last}"  # once, and without the parentheses of a factor
+            if formulas.is_number(numbers) and (here := truth.evaluate(numbers)) in (truth.number(known), truth.evaluate(last)):
+                return f"{partial} {first} {last if here == truth.evaluate(last) else formulas.alone(numbers)}"  # once
             found = truth.relation(numbers, last, same and exact(known, digits))
             if found:
                 break

@@ -323,3 +323,13 @@ def test_contributions_are_counted_for_each_result_of_an_operation():
         "v1 sends 1.5 to b",
     ]
     assert [r"\mathrel{+}=" in tex for _, tex in sent] == [True, True, False]
+
+
+def test_a_derivative_that_is_a_number_of_the_code_stands_as_it_is_written():
+    with torch.record() as recording:
+        p = torch.tensor(1 / 3, requires_grad=True)
+        y = p * 1.0003
+        z = y * -1.0003
+        z.backward()
+    for edge, factor in zip([e for e in recording.trace().edges if e.differentiable], ["1.0003", "-1.0003"], strict=True):
+        assert edge.tex.endswith(f"= {factor}") and edge.tex_numbers.endswith(f"= {factor}")

@@ -16,7 +16,7 @@ from types import FunctionType
 
 from ..core.errors import fail
 from ..exact.refusals import beyond_numpy
-from ..core.tensor import TENSORS
+from ..core.tensor import TENSORS, Tensor
 from ..fast import generated
 from .arguments import no_match, no_match_of_one
 from .kinds import INTS, LISTED_TENSORS, Parameter, an_index
@@ -294,6 +294,9 @@ _NOTHING: dict = {}
 
 def _passes(value, classes):
     if value.__class__ in classes:
+        return True
+    if Tensor in classes and isinstance(value, Tensor):
+        classes.add(value.__class__)  # Parameter, and what learners derive: known from its first call on
         return True
     if value.__class__ is not list and value.__class__ is not tuple:
         return False

@@ -54,7 +54,7 @@ export class Pictures {
       later = known && layer.panels.some((panel) => !this.reached(node, panel, index));
     return h(
       "section",
-      { class: "al-layer", "aria-label": `${layer.kind}: card and pictures` },
+      { class: "al-layer", role: "group", "aria-label": `${layer.kind}: card and pictures` },
       h("h2", { text: `${layer.kind[0].toUpperCase()}${layer.kind.slice(1)} ${node.label}` }),
       h("p", { class: "al-note", text: layer.names }),
       h("div", { class: "al-panels" }, shown.map((panel) => this.panel(panel, node, index))),
