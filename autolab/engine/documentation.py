@@ -41,7 +41,9 @@ def complete(spaces: Mapping[str, Mapping[str, object]]) -> None:
             op = getattr(f, "op", None)
             if type(f) is FunctionType and isinstance(op, Op):
                 f.__doc__ = _of_record(op, name, f.__doc__, "self" if space == "Tensor." else "input")
-            example = examples().get(space + name) or (examples().get(name) if space == "Tensor." and callable(f) else None)
+            example = examples().get(space + name) or (
+                examples().get(name) if space == "Tensor." and callable(f) else None
+            )
             if example:
                 f.__doc__ = f"{f.__doc__}\n\nExample:\n\n{indent(example, '    ')}\n"
 

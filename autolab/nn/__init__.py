@@ -9,6 +9,7 @@ from autolab.nn.modules import *  # noqa: F403
 from autolab.nn import modules, parameter, utils  # noqa: F401
 
 __all__ = [
-    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules", "parameter", "utils",
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "modules",
+    "parameter", "utils",
 ]  # fmt: skip
 __all__ += modules.__all__

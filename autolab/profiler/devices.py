@@ -56,7 +56,9 @@ def give_kernels(events, rows, kernels, origin):
 
     kernels: (when it was launched, name, device, stream, start, duration), in ns."""
     all_kernels = []
-    for k, (_, name, device, stream, start, duration) in zip(innermost(rows, [kernel[0] for kernel in kernels]), kernels):
+    for k, (_, name, device, stream, start, duration) in zip(
+        innermost(rows, [kernel[0] for kernel in kernels]), kernels
+    ):
         all_kernels.append(Kernel(name, device, duration / 1000, stream, round((start - origin) / 1000, 5)))
         if k is not None:
             events[k].kernels.append(all_kernels[-1])

@@ -118,7 +118,12 @@ class DeviceEvent(FunctionEvent):
         self.device_time_total = self.self_device_time_total = kernel.duration
         self.input_shapes, self.stack, self.cpu_parent, self.cpu_children, self.kernels = [], [], None, [], []
         self.self_cpu_memory_usage = self.cpu_memory_usage = self.flops = self.fwd_thread = 0
-        self.sequence_nr, self.scope, self.is_python_function, self.is_user_annotation = -1, FUNCTION_SCOPE, False, False
+        self.sequence_nr, self.scope, self.is_python_function, self.is_user_annotation = (
+            -1,
+            FUNCTION_SCOPE,
+            False,
+            False,
+        )
 
 
 class FunctionEventAvg(_Formatted):

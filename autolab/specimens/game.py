@@ -112,7 +112,9 @@ class Game:
         last = len(one.rule.splitlines())
         if line is not None and (not isinstance(line, int) or isinstance(line, bool) or not 1 <= line <= last):
             expected = f"the number of a line, 1 to {last}" if last else "None, for the right engine has no wrong line"
-            raise fail(ValueError, f"line should be {expected}, but is {line!r}", f"game.rule({one.name!r}) shows the lines.")
+            raise fail(
+                ValueError, f"line should be {expected}, but is {line!r}", f"game.rule({one.name!r}) shows the lines."
+            )
         if one is not self._given:
             return self._not_it(one)
         if isinstance(one, Specimen) and line not in one.lines:

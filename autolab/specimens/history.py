@@ -14,8 +14,12 @@ from .exchange import note, noted
 from .specimen import specimen
 
 _NO_CHANGE = {"requires_grad_", "detach_"}
-_IN_PLACE = [(Tensor, name) for name in dir(Tensor) if name.endswith("_") and not name.startswith("_") and name not in _NO_CHANGE]
-_IN_PLACE += [(Tensor, f"__i{name}__") for name in "add sub mul truediv floordiv mod pow".split()] + [(Tensor, "__setitem__")]
+_IN_PLACE = [
+    (Tensor, name) for name in dir(Tensor) if name.endswith("_") and not name.startswith("_") and name not in _NO_CHANGE
+]
+_IN_PLACE += [(Tensor, f"__i{name}__") for name in "add sub mul truediv floordiv mod pow".split()] + [
+    (Tensor, "__setitem__")
+]
 
 
 def converted_weight(torch):
@@ -34,7 +38,8 @@ def nothing_converted(torch):
 
 @specimen(
     7, "a conversion gives a leaf", level=2, wrong=converted_weight, right=nothing_converted,
-    places=[(Tensor, name) for name in ("to", "double", "float", "half", "bfloat16", "cuda", "cpu") if hasattr(Tensor, name)],
+    places=[(Tensor, name) for name in ("to", "double", "float", "half", "bfloat16", "cuda", "cpu") if hasattr(Tensor,
+    name)],
     belief="tensor(..., requires_grad=True).to(...) is a leaf: its .grad is filled.",
     shows="a tensor converted after requires_grad=True: is_leaf, and whose .grad is filled",
     instead="`return result`, which was computed from the leaf and passes the gradient on to it",
@@ -154,7 +159,8 @@ def first_frozen(torch):
 
 
 @specimen(
-    11, "a frozen layer stops the gradient", level=2, places=[(Module, "__call__")], wrong=middle_frozen, right=first_frozen,
+    11, "a frozen layer stops the gradient", level=2, places=[(Module, "__call__")], wrong=middle_frozen,
+    right=first_frozen,
     belief="What lies before a frozen layer gets no gradient.",
     shows="three layers with the middle one frozen",
     instead="`return result`: a frozen weight gets no gradient, but its layer passes one on",
@@ -230,7 +236,9 @@ class Array(np.ndarray):
         if operation is None or method != "__call__" or options:
             return result
         tensors = [getattr(x, "history", x) for x in inputs]
-        return carrying(result, operation(*[autolab.from_numpy(x) if isinstance(x, np.ndarray) else x for x in tensors]))
+        return carrying(
+            result, operation(*[autolab.from_numpy(x) if isinstance(x, np.ndarray) else x for x in tensors])
+        )
 
 
 def carrying(array, history):

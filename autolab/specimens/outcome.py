@@ -96,7 +96,11 @@ def _equal(a: Any, b: Any) -> bool:
         one, other = np.asarray(a), np.asarray(b)
         if type(a) is not type(b) or one.shape != other.shape or one.dtype != other.dtype:
             return False
-        return np.allclose(one, other, 1e-5, 1e-7, equal_nan=True) if one.dtype.kind in "fc" else bool((one == other).all())
+        return (
+            np.allclose(one, other, 1e-5, 1e-7, equal_nan=True)
+            if one.dtype.kind in "fc"
+            else bool((one == other).all())
+        )
     return type(a) is type(b) and (a is b or bool(a == b))
 
 

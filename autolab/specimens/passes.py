@@ -196,7 +196,8 @@ def list_of_numbers(torch):
 
 
 @specimen(
-    17, "a loss in a list is a number", level=2, places=[(Tensor, "backward")], wrong=list_of_losses, right=list_of_numbers,
+    17, "a loss in a list is a number", level=2, places=[(Tensor, "backward")], wrong=list_of_losses,
+    right=list_of_numbers,
     belief="After backward() a loss is only its number, so a list of losses holds no graphs.",
     shows="whether a loss that was kept still has its grad_fn",
     instead="nothing: the loss holds its graph, freed tensors or not, until it goes itself",

@@ -43,7 +43,8 @@ class Specimen:
     """
 
     def __init__(
-        self, number: int, name: str, level: int, belief: str, shows: str, instead: str, rules: dict[Place, Any], source: str,
+        self, number: int, name: str, level: int, belief: str, shows: str, instead: str, rules: dict[Place, Any],
+        source: str,
         wrong: Program, right: Program,
     ) -> None:  # fmt: skip
         self.number = self.misconception = number
@@ -153,7 +154,8 @@ RIGHT = _Right()
 
 
 def specimen(
-    number: int, name: str, *, level: int, belief: str, shows: str, instead: str, places: Any, wrong: Program, right: Program
+    number: int, name: str, *, level: int, belief: str, shows: str, instead: str, places: Any, wrong: Program,
+    right: Program
 ) -> Callable[[Any], Any]:  # fmt: skip
     """Makes a specimen of a rule; a decorator.
 
@@ -162,9 +164,15 @@ def specimen(
     names of its functions."""
 
     def make(rule: Any) -> Any:
-        named = {name: (vars(rule)[name], where) for name, where in places.items()} if isinstance(places, dict) else {"": (rule, places)}
+        named = (
+            {name: (vars(rule)[name], where) for name, where in places.items()}
+            if isinstance(places, dict)
+            else {"": (rule, places)}
+        )
         rules = {_place(one): function for function, where in named.values() for one in where}
-        SPECIMENS[number] = Specimen(number, name, level, belief, shows, instead, rules, inspect.getsource(rule), wrong, right)
+        SPECIMENS[number] = Specimen(
+            number, name, level, belief, shows, instead, rules, inspect.getsource(rule), wrong, right
+        )
         return rule
 
     return make

@@ -50,7 +50,8 @@ def module_converted(torch):
 
 
 @specimen(
-    20, "tensor.to() changes the tensor", level=3, places=[(Tensor, "to")], wrong=tensor_converted, right=module_converted,
+    20, "tensor.to() changes the tensor", level=3, places=[(Tensor, "to")], wrong=tensor_converted,
+    right=module_converted,
     belief="x.to(device) moves x, as it does with a module.",
     shows="the dtype or device of a tensor after to(), when the result was not assigned",
     instead="`return moved`: x stays as it is",
@@ -105,7 +106,8 @@ def product_awaited(torch):
 
 
 @specimen(
-    22, "a clock waits for the GPU", level=3, places=[(cuda, "perf_counter")], wrong=product_timed, right=product_awaited,
+    22, "a clock waits for the GPU", level=3, places=[(cuda, "perf_counter")], wrong=product_timed,
+    right=product_awaited,
     belief="The clock after a product says how long the product took.",
     shows="the clock read right after a large product on a GPU, without synchronize() (torch.cuda.simulate() makes one)",
     instead="`return right()`: the clock is the host's, and a launch returns before the work is done",

@@ -109,7 +109,11 @@ def _work(draft: Draft, known: dict[str, Any]) -> int:
         raise Unknown(f"{numbers:,} numbers are too many")
     if draft.record.name not in _PRODUCTS:
         return 16 * numbers
-    inner = [math.prod(shape) // max(1, shape[0 if draft.record.name == "convolution" else -1]) for shape in sizes if len(shape) > 1]
+    inner = [
+        math.prod(shape) // max(1, shape[0 if draft.record.name == "convolution" else -1])
+        for shape in sizes
+        if len(shape) > 1
+    ]
     return math.prod(draft.shape or ()) * max(16, min(inner, default=1))
 
 
@@ -187,7 +191,11 @@ def _argument(builder: Builder, draft: Draft, fn: Any, name: str, known: dict[st
         slots = [record.params[i] for i, _, _ in record.rules]
         if name in slots and builder.reader.operand(fn, slots.index(name)) is None:
             return None
-        if draft.attrs.get(f"{name}_sym_sizes_opt") == [0] or name in record.also_saves and name not in {*slots, *record.lists}:
+        if (
+            draft.attrs.get(f"{name}_sym_sizes_opt") == [0]
+            or name in record.also_saves
+            and name not in {*slots, *record.lists}
+        ):
             return None  # there was none
         raise Unknown(f"its argument {name} was not kept")
     if name in _SHAPED and draft.shape is not None:

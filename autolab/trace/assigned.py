@@ -35,7 +35,10 @@ def _assignment(frame: FrameType) -> tuple[list[ast.expr], ast.expr, ast.Call] |
     text = "".join(linecache.getlines(code.co_filename, frame.f_globals))
     for targets, value in _assignments(code.co_filename, text):
         for call in ast.walk(value):
-            if isinstance(call, ast.Call) and (call.lineno, call.end_lineno, call.col_offset, call.end_col_offset) == place:
+            if (
+                isinstance(call, ast.Call)
+                and (call.lineno, call.end_lineno, call.col_offset, call.end_col_offset) == place
+            ):
                 return targets, value, call
     return None
 
@@ -77,7 +80,11 @@ def _match(target: ast.expr, value: ast.expr, call: ast.Call, count: int) -> lis
         except (IndexError, TypeError, ValueError):
             return [""] * count
         return [_text(target) if i == place else "" for i in range(count)]
-    if isinstance(value, ast.Tuple | ast.List) and isinstance(target, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+    if (
+        isinstance(value, ast.Tuple | ast.List)
+        and isinstance(target, ast.Tuple | ast.List)
+        and len(value.elts) == len(target.elts)
+    ):
         for part, of in zip(target.elts, value.elts):
             if not isinstance(part, ast.Starred) and any(result := _match(part, of, call, count)):
                 return result

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import labels, scopes
-from .drafts import Draft, SavedDraft, Seen, aliases, fill_devices, name_overwritten, operation_name, place, plain, slot_names
+from .drafts import (
+    Draft,
+    SavedDraft,
+    Seen,
+    aliases,
+    fill_devices,
+    name_overwritten,
+    operation_name,
+    place,
+    plain,
+    slot_names,
+)
 from .saving import States, kept, states_now, with_states
 from .film import Film
 from .model import Edge, Node, Output, Trace
@@ -423,7 +434,9 @@ class Builder:
         """The frozen trace. `meta` as in `model.Trace`."""
         return self.ended(meta)()
 
-    def ended(self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()) -> Callable[[], Trace]:
+    def ended(
+        self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()
+    ) -> Callable[[], Trace]:
         """What writes out the trace, from what tensors and nodes say now; of a recording also from what changed leaves, and where its code was."""
         grads = [self._grad_of(draft) for draft in self.nodes]
         states = states_now(self.saved, self.reader) if self.recording else None
@@ -434,7 +447,14 @@ class Builder:
         self._constants.clear()
         self.film.forget()
 
-    def _written(self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark], grads: list[Any], states: States | None) -> Trace:
+    def _written(
+        self,
+        meta: dict[str, Any],
+        updates: Updates | None,
+        marks: Iterable[Mark],
+        grads: list[Any],
+        states: States | None,
+    ) -> Trace:
         groups = scopes.groups(self.nodes, self.edges)
         fill_devices(self.nodes, self.edges)
         name_overwritten(self.nodes)

@@ -45,8 +45,11 @@ def of_error(error: BaseException) -> Trace | None:
 def of_numbers(trace: Trace) -> Trace:
     """The same trace, explained by the first number in it that is not finite."""
     found = first_bad(trace)
-    said = {"title": "Every number that is known is finite.", "text": [], "more": "", "step": 0, "node": ""} if found is None else {
-        "title": "The first number that is not finite", "text": [_bad_sentence(trace, found)], "more": "", "step": found.index, "node": found.node
+    said = {
+        "title": "Every number that is known is finite.", "text": [], "more": "", "step": 0, "node": "",
+    } if found is None else {
+        "title": "The first number that is not finite", "text": [_bad_sentence(trace, found)], "more": "",
+        "step": found.index, "node": found.node,
     }  # fmt: skip
     return replace(trace, meta=trace.meta | {"explanation": said})
 
@@ -98,7 +101,9 @@ def _of_line(error: BaseException) -> Trace | None:
     return None
 
 
-def _of_operands(error: BaseException, link: BaseException, op: Any, operands: dict[str, Any], rest: dict[str, Any]) -> Trace:
+def _of_operands(
+    error: BaseException, link: BaseException, op: Any, operands: dict[str, Any], rest: dict[str, Any]
+) -> Trace:
     builder = Builder(reader_for(next(t for t in operands.values() if is_tensor(t))))
     known = failures.Failures(builder)
     _meet_origins(builder, operands.values(), link)
@@ -163,7 +168,14 @@ def _play(builder: Builder) -> None:
             builder.film.computed(draft)
 
 
-def _finished(builder: Builder, known: failures.Failures, node_id: str, error: BaseException, link: BaseException, roots: list[str]) -> Trace:
+def _finished(
+    builder: Builder,
+    known: failures.Failures,
+    node_id: str,
+    error: BaseException,
+    link: BaseException,
+    roots: list[str],
+) -> Trace:
     source = _source(link)
     meta = {
         "library": builder.reader.library,
@@ -313,7 +325,9 @@ def _nan(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
 def _unused(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
     root, places = trace.node(node_id), trace.meta.get("failures", {}).get(node_id, {}).get("places", ())
     index = _UNUSED.search(trace.meta["error"]["message"])
-    asked = next((trace.node(p["node"]).label for p in places if p["node"]), f"the tensor at index {index[1] if index else 0}")
+    asked = next(
+        (trace.node(p["node"]).label for p in places if p["node"]), f"the tensor at index {index[1] if index else 0}"
+    )
     return [f"grad() was asked for the gradient of {root.label} with respect to {asked}, but {root.label} was not computed from it."], ""
 
 
@@ -327,7 +341,14 @@ _BEHIND = {
 _WATCH = "A recording (`with autolab.record():` around the code) shows at which operation, and which line is to blame."
 
 
-_SAID = {"unused": _unused, "freed": _freed, "changed": _changed, "no graph": _no_graph, "not one number": _not_one, "nan": _nan}
+_SAID = {
+    "unused": _unused,
+    "freed": _freed,
+    "changed": _changed,
+    "no graph": _no_graph,
+    "not one number": _not_one,
+    "nan": _nan,
+}
 
 
 # -- the first number that is not finite -----------------------------------------------------------------------------------

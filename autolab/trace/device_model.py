@@ -149,7 +149,15 @@ class DeviceTrace(_Record):
     """A recording of devices. memory: for each device the points at which its memory changed, as [time, step, bytes allocated, bytes reserved].
     end: when the host or a device was done last. left_out: how many events came after the recording was full."""
 
-    _parts = {"devices": DeviceInfo, "tensors": Block, "copies": Copy, "kernels": Kernel, "waits": Wait, "refusals": Refusal, "steps": Step}
+    _parts = {
+        "devices": DeviceInfo,
+        "tensors": Block,
+        "copies": Copy,
+        "kernels": Kernel,
+        "waits": Wait,
+        "refusals": Refusal,
+        "steps": Step,
+    }
     devices: tuple[DeviceInfo, ...] = ()
     tensors: tuple[Block, ...] = ()
     copies: tuple[Copy, ...] = ()
@@ -173,7 +181,13 @@ class DeviceTrace(_Record):
 
     def item(self, name: str) -> Any:
         """Whatever has this id. Raises KeyError."""
-        lists: dict[str, Any] = {"t": self.tensors, "c": self.copies, "k": self.kernels, "w": self.waits, "o": self.refusals}
+        lists: dict[str, Any] = {
+            "t": self.tensors,
+            "c": self.copies,
+            "k": self.kernels,
+            "w": self.waits,
+            "o": self.refusals,
+        }
         return _by_number(lists.get(name[:1], ()), name)
 
     def alive(self, step: int) -> list[Block]:

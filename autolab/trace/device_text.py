@@ -114,7 +114,10 @@ def render(trace: DeviceTrace, *, steps: bool = True) -> str:
         ("Copies", [_copy_row(trace, c) for c in trace.copies]),
         ("Kernels", [_kernel_row(k) for k in trace.kernels]),
         ("The host waits", [_wait_row(w) for w in trace.waits]),
-        ("Out of memory", [[o.device, duration(o.time), _refused(trace, None, o), _place(o.source)] for o in trace.refusals]),
+        (
+            "Out of memory",
+            [[o.device, duration(o.time), _refused(trace, None, o), _place(o.source)] for o in trace.refusals],
+        ),
     ]
     for title, rows in sections:
         if rows:
@@ -150,7 +153,14 @@ def _copy_row(trace: DeviceTrace, c: Copy) -> list[str]:
     what = named(trace.tensor(known)) if known else ""
     memory = "pinned" if c.pinned else "pageable"
     host = "host runs on" if c.waited is None else f"host waits {duration(c.waited)}"
-    return [f"{c.origin} -> {c.target}", what, size(c.bytes), duration(c.start), duration(c.end - c.start), f"{memory}, {host}"]
+    return [
+        f"{c.origin} -> {c.target}",
+        what,
+        size(c.bytes),
+        duration(c.start),
+        duration(c.end - c.start),
+        f"{memory}, {host}",
+    ]
 
 
 def _kernel_row(k: Kernel) -> list[str]:

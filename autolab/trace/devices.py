@@ -263,7 +263,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
         for n in shape:
             size *= n
         now = self._now(name)
-        block = Block(f"t{len(self._tensors)}", "", tuple(shape), str(dtype), name, size, nbytes, now, len(self._steps), where[0])
+        block = Block(
+            f"t{len(self._tensors)}", "", tuple(shape), str(dtype), name, size, nbytes, now, len(self._steps), where[0]
+        )
         self._tensors.append(block)
         self._blocks[name, address] = block
         self._made.append(block)
@@ -302,7 +304,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         on = self._device(device)
         now, begins = self._now(on), self._since(on, start)
         kernel = Kernel(
-            f"k{len(self._kernels)}", name, on, stream, now, begins, round(begins + duration, 12), nbytes, self._phase, where[1], where[0],
+            f"k{len(self._kernels)}", name, on, stream, now, begins, round(begins + duration, 12), nbytes,
+            self._phase, where[1], where[0],
             self._ahead(on, stream, now, begins + duration), "", tuple(b.id for b in self._made if b.device == on),
         )  # fmt: skip
         self._kernels.append(kernel)
@@ -332,7 +335,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         backend = self._backends[on]
         now, begins = self._now(on), self._since(on, start)
         copy = Copy(
-            f"c{len(self._copies)}", origin, to, backend.queue.number, nbytes, now if backend.simulated else begins, begins,
+            f"c{len(self._copies)}", origin, to, backend.queue.number, nbytes, now if backend.simulated else begins,
+            begins,
             round(begins + duration, 12), pinned, where[1], self._phase, where[0],
         )  # fmt: skip
         self._ahead(on, copy.stream, now, copy.end)
@@ -417,7 +421,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         on = self._meet(backend)
         now, makes = self._now(on), tuple(b.id for b in self._made if b.device == on)
         kernel = Kernel(
-            f"k{len(self._kernels)}", name, on, backend.queue.number, now, now, now, 0, self._phase, where[1], where[0], 0, name, makes, True
+            f"k{len(self._kernels)}", name, on, backend.queue.number, now, now, now, 0, self._phase, where[1],
+            where[0], 0, name, makes, True
         )  # fmt: skip
         self._kernels.append(kernel)
         self._points[on].append((kernel, self._mark(backend)))
@@ -442,7 +447,10 @@ class DeviceRecording(Recorded[DeviceTrace]):
         used = {t.device for t in self._tensors} | {queue_of(c) for c in self._copies} | set(self._memory)
         used |= {k.device for k in self._kernels} | {w.device for w in self._waits} | {o.device for o in self._refusals}
         shown = [b for name, b in self._backends.items() if name in used] or list(self._backends.values())
-        infos = [DeviceInfo("cpu", "CPU", False, None), *(self._info(b) for b in sorted(shown, key=lambda b: str(b.device)))]
+        infos = [
+            DeviceInfo("cpu", "CPU", False, None),
+            *(self._info(b) for b in sorted(shown, key=lambda b: str(b.device))),
+        ]
         host_end = max((self._now(name) for name in self._backends), default=0.0)
         ends = [*(k.end for k in self._kernels), *(c.end for c in self._copies), host_end]
         self._used |= {c.tensor for c in self._copies} | {t for k in self._kernels for t in k.makes}
@@ -450,7 +458,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
             block.idle = block.born_step < 0 and block.died_step is None and block.id not in self._used
         trace = DeviceTrace(
             tuple(infos), _copies(self._tensors), _copies(self._copies), _copies(self._kernels), _copies(self._waits),
-            _copies(self._refusals), _copies(self._steps), {name: [list(point) for point in points] for name, points in self._memory.items()},
+            _copies(self._refusals), _copies(self._steps), {name: [list(point) for point in points] for name,
+            points in self._memory.items()},
             max(ends), host_end, self._error, self._left_out,
         )  # fmt: skip
         for step in trace.steps:

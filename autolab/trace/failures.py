@@ -34,12 +34,18 @@ class Failures:
         self._changes: list[tuple[Any, int, str]] = []  # (memory, its version then, who changed it)
         self._open: tuple[BaseException, Draft] | None = None
 
-    def add(self, op: Any, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]], **fields: Any) -> Draft:
+    def add(
+        self, op: Any, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]], **fields: Any
+    ) -> Draft:
         """op: a record, a custom function's node, or a name. parents: operand -> (what it is, its node and output number); `fields` are the
         draft's."""
         builder = self.builder
         record = None if isinstance(op, str) or hasattr(op, "next_functions") else op
-        name = op if isinstance(op, str) else operation_name(builder.reader.grad_fn_name(op) if record is None else record.node)
+        name = (
+            op
+            if isinstance(op, str)
+            else operation_name(builder.reader.grad_fn_name(op) if record is None else record.node)
+        )
         draft = builder.add(
             "op",
             op=name + ("_" if fields.pop("inplace", False) and not name.endswith("_") else ""),
@@ -87,7 +93,9 @@ class Failures:
 
     def freed(self, node_id: str, line: Source | None, run: int) -> None:
         """The pass `run` (0: it is not known which), begun in `line`, freed what the node had saved."""
-        self._place(node_id, "freed before", node_id, f"by backward pass {run}" if run else "by an earlier backward pass", line)
+        self._place(
+            node_id, "freed before", node_id, f"by backward pass {run}" if run else "by an earlier backward pass", line
+        )
 
     def meet_changers(self, fn: Any, known: Mapping[str, Any]) -> None:
         """Without a recording: of a tensor that was changed in place the learner often still has the name, and it leads to the last operation
@@ -143,7 +151,11 @@ class Failures:
             facts = self.builder.reader.facts(item) if is_tensor(item) else None
             about = ((), type(item).__name__, "") if facts is None else (facts.shape, facts.dtype, facts.device)
             operands.append({"name": name, "node": parent, "nr": nr} | dict(zip(("shape", "dtype", "device"), about)))
-        self.facts[node_id] = described(error) | {"inside": inside(error.__traceback__), "operands": operands, "places": []}
+        self.facts[node_id] = described(error) | {
+            "inside": inside(error.__traceback__),
+            "operands": operands,
+            "places": [],
+        }
 
     def settle(self) -> None:
         """Called before anything else happens, when it can be told who caught the error."""
@@ -170,7 +182,14 @@ def running_node(error: BaseException) -> Any:
     while trace is not None:
         if names.ours(trace.tb_frame):
             held = names.local_names(trace.tb_frame)
-            found = next((held[n] for n in ("node", "self") if isinstance(held.get(n), Node) and not hasattr(held[n], "variable")), found)
+            found = next(
+                (
+                    held[n]
+                    for n in ("node", "self")
+                    if isinstance(held.get(n), Node) and not hasattr(held[n], "variable")
+                ),
+                found,
+            )
         trace = trace.tb_next
     return found
 
@@ -264,7 +283,9 @@ def chain(error: BaseException | None) -> list[BaseException]:
     return found
 
 
-def as_written(name: str, args: dict[str, Any], expression: lines.Expression | None) -> tuple[str, dict[str, Any], dict[str, Any]]:
+def as_written(
+    name: str, args: dict[str, Any], expression: lines.Expression | None
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """(name, tensors, other arguments) of a call, called what the learner's line calls them where that can be read: the package has wrappers
     that know neither."""
     tensors, rest = given(args)

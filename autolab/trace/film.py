@@ -93,7 +93,11 @@ class Film(Observer):
 
     def leaves(self, with_grad: bool = False) -> list[Any]:
         """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
-        held = ((leaf, self.builder.draft(leaf).tensor()) for leaf, grad in self._grads.items() if grad is not None or not with_grad)
+        held = (
+            (leaf, self.builder.draft(leaf).tensor())
+            for leaf, grad in self._grads.items()
+            if grad is not None or not with_grad
+        )
         return [tensor for leaf, tensor in held if tensor is not None and self.builder.by_tensor.get(tensor) == leaf]
 
     def check_grads(self, note: str = "") -> None:
@@ -277,7 +281,9 @@ class Film(Observer):
     def returned(self, targets: Any, grads: Any, names: Sequence[str] = ()) -> None:
         """`grad()` hands `grads` back, and the learner's code calls them `names` ("" where that is not known)."""
         self._returning = False
-        arrived = {shot.receiver for shot in self.shots if shot.run == self.run and shot.event in ("seed", "contribution")}
+        arrived = {
+            shot.receiver for shot in self.shots if shot.run == self.run and shot.event in ("seed", "contribution")
+        }
         for (node, nr), grad, name in zip(targets, grads, names or [""] * len(grads)):
             leaf = getattr(node, "variable", None)
             receiver = self._node_id(node) if leaf is None else self._leaf_id(leaf)
@@ -286,7 +292,17 @@ class Film(Observer):
             held = self._value(self.builder.reader.grad(leaf)) if leaf is not None else None
             note = "" if leaf is None else "None" if held is None else held.text
             total = value if state else None
-            self._shoot("return", receiver, receiver=receiver, state=state, value=value, total=total, name=name, nr=nr, note=note)
+            self._shoot(
+                "return",
+                receiver,
+                receiver=receiver,
+                state=state,
+                value=value,
+                total=total,
+                name=name,
+                nr=nr,
+                note=note,
+            )
 
     # -- backward: helpers -------------------------------------------------------------------------
     def _begin(self) -> None:
@@ -333,7 +349,9 @@ class Film(Observer):
 
     def _add(self, receiver: str, nr: int, grad: Any) -> None:
         before = self._sums.get((receiver, nr))
-        self._sums[receiver, nr] = self._reader.kept_gradient(grad) if before is None else self._reader.plus(before, grad)
+        self._sums[receiver, nr] = (
+            self._reader.kept_gradient(grad) if before is None else self._reader.plus(before, grad)
+        )
 
     def _complete(self, receiver: str) -> None:
         index = self._last.pop(receiver, None)
@@ -386,7 +404,15 @@ class Film(Observer):
             of = parts.get((shot.run, shot.receiver or "", shot.nr), 0)
             chain = book.chain(edge, shot.upstream, shot.value) if edge is not None and edge.tex else ""
             text, tex = words.describe(
-                shot, node, receiver, edge, of, roots.get(shot.run, ""), shot.node in book.rounded, self.rehearsal, chain
+                shot,
+                node,
+                receiver,
+                edge,
+                of,
+                roots.get(shot.run, ""),
+                shot.node in book.rounded,
+                self.rehearsal,
+                chain,
             )
             frames.append(
                 Frame(

@@ -166,7 +166,9 @@ class Folding:
             inside = "" if around is None else f" of {self.parts[around].label}"
             self._split(list(items), around, inside, numbers)
 
-    def _split(self, items: list[str], around: str | None, inside: str, numbers: Iterator[int], before: int = 0) -> None:
+    def _split(
+        self, items: list[str], around: str | None, inside: str, numbers: Iterator[int], before: int = 0
+    ) -> None:
         """Puts a long row of operations and parts into runs, and the runs into runs."""
         if len(items) <= LONGEST:
             return
@@ -334,12 +336,16 @@ class Folding:
         closed = [part for part in closed if part not in rounds[1:]]
         inner = {part: own[part] + len(children.get(part, [])) - 1 for part in self.parts}
         while closed and boxes < FEW_BOXES:
-            wanted = closed if boxes + sum(inner[part] for part in closed) <= ENOUGH_BOXES else [max(closed, key=self._ops)]
+            wanted = (
+                closed if boxes + sum(inner[part] for part in closed) <= ENOUGH_BOXES else [max(closed, key=self._ops)]
+            )
             boxes += sum(inner[part] for part in wanted)
             if boxes > ENOUGH_BOXES:
                 break
             opened += wanted
-            closed = [part for part in closed if part not in wanted] + [p for part in wanted for p in children.get(part, [])]
+            closed = [part for part in closed if part not in wanted] + [
+                p for part in wanted for p in children.get(part, [])
+            ]
         return self.ordered(opened)
 
     def _ops(self, part: str) -> int:

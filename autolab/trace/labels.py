@@ -163,7 +163,9 @@ class Book:
         shown = [
             self.value(*parent)
             for n, parent in draft.operands.items()
-            if (not used or n in used or n.partition("[")[0] in used) and not self.is_number(parent) and n not in draft.unlike
+            if (not used or n in used or n.partition("[")[0] in used)
+            and not self.is_number(parent)
+            and n not in draft.unlike
         ]
         if used & {"result", *_first_output(draft)}:
             shown.append(draft.value)
@@ -221,7 +223,11 @@ class Book:
         return tuple(done)
 
     def local(
-        self, edge: Edge, gradients: tuple[Value | None, Value | None], least: int = truth.DIGITS[0], of_pass: bool = False
+        self,
+        edge: Edge,
+        gradients: tuple[Value | None, Value | None],
+        least: int = truth.DIGITS[0],
+        of_pass: bool = False,
     ) -> tuple[str, str]:
         """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the
         gradient rule, with the gradient that arrived in numbers only `of_pass`: each pass has another. least: significant
@@ -242,7 +248,11 @@ class Book:
             return f"{partial} = {formulas.alone(one)}", self._derivative(child, rule, partial, known, least)
         if rule:
             several = rule == "[{g}]" and len(child.outputs) > 1
-            outputs = [self.label(edge.child, nr) for nr in range(len(child.outputs))] if several else [self.names[edge.child]]
+            outputs = (
+                [self.label(edge.child, nr) for nr in range(len(child.outputs))]
+                if several
+                else [self.names[edge.child]]
+            )
             bar_y, left = ", ".join(formulas.bar(formulas.symbol(o)) for o in outputs), formulas.bar(x)
             numbers = ""
             if has_numbers:
@@ -258,7 +268,10 @@ class Book:
         r"""What an edge passes on in one pass, `\bar{z} \cdot \frac{\partial z}{\partial x} = 2 \cdot 3 = 6`: the rule in symbols
         and in numbers, and what comes of it. upstream: the gradient that had arrived at the child."""
         child = self.nodes[int(edge.child[1:])]
-        y, x = formulas.symbol(self.names[edge.child]), formulas.bar(formulas.symbol(self.label(edge.parent, edge.parent_nr)))
+        y, x = (
+            formulas.symbol(self.names[edge.child]),
+            formulas.bar(formulas.symbol(self.label(edge.parent, edge.parent_nr))),
+        )
         for digits in truth.DIGITS:
             equation = truth.split(self.local(edge, (upstream, value), digits, of_pass=True)[1])
             left, *rest = truth.split(edge.tex)
@@ -291,7 +304,10 @@ class Book:
             last = "" if known is None else formulas.scientific(short(known, digits))
             if known is None:
                 return f"{partial} {first} {numbers}"
-            if formulas.is_number(numbers) and (here := truth.evaluate(numbers)) in (truth.number(known), truth.evaluate(last)):
+            if formulas.is_number(numbers) and (here := truth.evaluate(numbers)) in (
+                truth.number(known),
+                truth.evaluate(last),
+            ):
                 return f"{partial} {first} {last if here == truth.evaluate(last) else formulas.alone(numbers)}"  # once
             found = truth.relation(numbers, last, same and exact(known, digits))
             if found:

@@ -15,8 +15,10 @@ from typing import Any
 from .reader import is_tensor
 
 _SIGNS = {
-    "MatMult": "matmul", "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "Pow": "pow", "Mod": "remainder", "FloorDiv": "floor_divide",
-    "USub": "neg", "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "BitAnd": "bitwise_and", "BitOr": "bitwise_or",
+    "MatMult": "matmul", "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "Pow": "pow", "Mod": "remainder",
+    "FloorDiv": "floor_divide",
+    "USub": "neg", "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge",
+    "BitAnd": "bitwise_and", "BitOr": "bitwise_or",
 }  # fmt: skip
 
 
@@ -82,7 +84,9 @@ def _read(node: Any, known: _Names) -> Expression:
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     method = owner is not None and not isinstance(known.value(owner), (ModuleType, type))
     unnamed = any(not isinstance(item, (ast.Name, ast.Attribute, ast.Constant, ast.Slice)) for _, item in items)
-    return Expression(name, {place: value for place, item in items if is_tensor(value := known.value(item))}, method, unnamed)
+    return Expression(
+        name, {place: value for place, item in items if is_tensor(value := known.value(item))}, method, unnamed
+    )
 
 
 def _called(node: ast.Call, known: _Names) -> tuple[str, list[tuple[str, Any]]]:
@@ -92,7 +96,11 @@ def _called(node: ast.Call, known: _Names) -> tuple[str, list[tuple[str, Any]]]:
         if is_tensor(known.value(function.value)):
             items.append(("self", function.value))
     else:
-        name = function.id if isinstance(function, ast.Name) and not hasattr(type(known.value(function)), "named_parameters") else ""
+        name = (
+            function.id
+            if isinstance(function, ast.Name) and not hasattr(type(known.value(function)), "named_parameters")
+            else ""
+        )
     for i, argument in enumerate(node.args):
         listed = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else None
         items += [(str(i), argument)] if listed is None else [(f"{i}[{k}]", item) for k, item in enumerate(listed)]

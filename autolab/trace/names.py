@@ -99,14 +99,20 @@ def _numbers_at(frame: FrameType) -> dict[Any, str]:
     if not lines:
         return {}
     lines[-1] = lines[-1][:end]
-    text = (b" " * start + lines[0][start:] if len(lines) == 1 else lines[0][start:] + b"".join(lines[1:])).decode().strip()
+    text = (
+        (b" " * start + lines[0][start:] if len(lines) == 1 else lines[0][start:] + b"".join(lines[1:]))
+        .decode()
+        .strip()
+    )
     for wrapped in (f"(\n{text}\n)", text):  # a call over several lines; `x *= 2`
         try:
             statement = ast.parse(wrapped).body[0]
         except (SyntaxError, IndexError):
             continue
         found: dict[Any, set[str]] = {}
-        for number, item in _numbers_in(statement if isinstance(statement, ast.AugAssign) else getattr(statement, "value", statement)):
+        for number, item in _numbers_in(
+            statement if isinstance(statement, ast.AugAssign) else getattr(statement, "value", statement)
+        ):
             found.setdefault((type(item), item), set()).add(ast.get_source_segment(wrapped, number) or "")
         return {item: texts.pop() for item, texts in found.items() if len(texts) == 1}
     return {}

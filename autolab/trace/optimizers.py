@@ -221,7 +221,8 @@ _RULES: dict[str, Callable[[Sheet], None]] = {
     "Rprop": _rprop,
 }
 SETTINGS = (
-    "lr", "momentum", "dampening", "nesterov", "betas", "alpha", "rho", "eps", "weight_decay", "lr_decay", "momentum_decay", "lambd",
+    "lr", "momentum", "dampening", "nesterov", "betas", "alpha", "rho", "eps", "weight_decay", "lr_decay",
+    "momentum_decay", "lambd",
     "amsgrad", "centered", "maximize",
 )  # fmt: skip
 """What a step's sentence and Details say of a parameter group, in this order; others change no number of the formulas."""

@@ -275,7 +275,12 @@ def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str |
     names = [f"channel {i}" for i in range(len(small))]
     title = TITLES[what, run > 0]
     marks = view.marks if what == "x" else []
-    notes = [f"image 0 of {count}" if count > 1 else "", _some(channels, len(small), "channel"), cut, _averaged(factor, planes.shape[1])]
+    notes = [
+        f"image 0 of {count}" if count > 1 else "",
+        _some(channels, len(small), "channel"),
+        cut,
+        _averaged(factor, planes.shape[1]),
+    ]
     if marks:
         notes.append("dots mark the winner of each window")
     elif crop is not None and run and what == "x":

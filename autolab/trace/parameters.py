@@ -39,7 +39,11 @@ class Parameters:
         paths = {id(part): path for path, part in [*root.named_parameters(), *root.named_buffers()]}
         self._modules[id(root)] = root, paths, []
         known = set(paths.values())
-        alike = [m for m, other, _ in self._modules.values() if m is not root and known & {*other.values()} and not paths.keys() & other.keys()]
+        alike = [
+            m
+            for m, other, _ in self._modules.values()
+            if m is not root and known & {*other.values()} and not paths.keys() & other.keys()
+        ]
         for module in [*alike, root] if alike else []:
             _, paths, drafts = self._modules[id(module)]
             prefix = names.module_name(names.namespace(names.caller()), module)

@@ -43,7 +43,9 @@ class Plan:
     ended: bool = False
 
 
-def passes(plans: Sequence[Plan], shots: Sequence[Shot], nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str]) -> tuple[Pass, ...]:
+def passes(
+    plans: Sequence[Plan], shots: Sequence[Shot], nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str]
+) -> tuple[Pass, ...]:
     """The passes of a film that were begun. `frozen`: parameters that do not require grad."""
     return _Account(nodes, edges, frozen).of(plans, shots)
 
@@ -64,7 +66,11 @@ def own_reason(node: Node, operands: Iterable[Node], frozen: bool) -> str:
         return "whole numbers have no gradient"
     if node.kind != "op":
         return FROZEN if frozen else f"{node.label} does not require grad"
-    return f"{node.op} has no gradient" if any(p.requires_grad for p in operands) else "nothing it is computed from requires grad"
+    return (
+        f"{node.op} has no gradient"
+        if any(p.requires_grad for p in operands)
+        else "nothing it is computed from requires grad"
+    )
 
 
 class _Account:
@@ -179,7 +185,13 @@ class _Account:
             return "it was changed since, and no gradient flows back through an update"
         if cutter.cut:
             return f"{at} by {'detach()' if cutter.cut == 'detach' else 'no_grad'}"
-        whole = "whole numbers have" if "int" in cutter.dtype else "True and False have" if cutter.dtype == "bool" else f"{cutter.op} has"
+        whole = (
+            "whole numbers have"
+            if "int" in cutter.dtype
+            else "True and False have"
+            if cutter.dtype == "bool"
+            else f"{cutter.op} has"
+        )
         return f"{at}: {whole} no gradient"
 
     def _label(self, node_id: str) -> str:
@@ -199,7 +211,13 @@ class _Account:
                 continue
             for edge in self.into.get(child, ()):
                 parent = edge.parent
-                through = CUT if not self._node(parent).requires_grad else here if edge.differentiable and here != CUT else child
+                through = (
+                    CUT
+                    if not self._node(parent).requires_grad
+                    else here
+                    if edge.differentiable and here != CUT
+                    else child
+                )
                 if through == "" or parent not in found:
                     found[parent] = through
             self.looked_at += 1

@@ -155,7 +155,9 @@ class Pictures:
         if array is None:
             saved = self._saved(draft, name)
             # What another operand's gradient needs was saved; if nothing is said of it now, it has been freed.
-            factors = [(i, n) for i, n in enumerate(draft.operands) if n != name and n in ARGUMENTS["x"] + ARGUMENTS["w"]]
+            factors = [
+                (i, n) for i, n in enumerate(draft.operands) if n != name and n in ARGUMENTS["x"] + ARGUMENTS["w"]
+            ]
             edges = [self.builder.edge_at(draft.id, i) for i, _ in factors]
             needed = any(edge is not None and edge.differentiable for edge in edges)
             state = saved.saved.state if saved is not None else "freed" if needed else ""

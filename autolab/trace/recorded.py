@@ -38,7 +38,13 @@ class Recorded(observe.Observer, Generic[Data]):
         return self.text() if self._is_over or self._running else repr(self)
 
     def __repr__(self) -> str:
-        state = self._summary(Recorded.trace(self)) if self._is_over else "running" if self._running else "empty; use it with `with`"
+        state = (
+            self._summary(Recorded.trace(self))
+            if self._is_over
+            else "running"
+            if self._running
+            else "empty; use it with `with`"
+        )
         return f"<{type(self).__name__}: {state}>"
 
     @property

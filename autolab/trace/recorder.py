@@ -91,7 +91,10 @@ class Recorder(Recorded[Trace]):
 
     def _ended_by(self, error: BaseException) -> None:
         """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's own code."""
-        found = next((own for link in failures.chain(error) if (own := link.__dict__.get("_autolab_seen")) and own[0] is self), None)
+        found = next(
+            (own for link in failures.chain(error) if (own := link.__dict__.get("_autolab_seen")) and own[0] is self),
+            None,
+        )
         node, film = "" if found is None else found[1], self._builder.film
         if found is None and not (film.shots and film.shots[-1].event == "error"):
             try:
@@ -111,7 +114,10 @@ class Recorder(Recorded[Trace]):
         if frame is None or expression is None or not expression.operands:
             self._builder.film.broke("", error_line(error))
             return ""
-        parents = {n: (a, self._parent(a, None, None, i, frame.tb_frame)) for i, (n, a) in enumerate(expression.operands.items())}
+        parents = {
+            n: (a, self._parent(a, None, None, i, frame.tb_frame))
+            for i, (n, a) in enumerate(expression.operands.items())
+        }
         source = names.source(frame.tb_frame, frame.tb_lineno)
         return self._failures.add(expression.name or "line", error, parents, source=source).id
 
@@ -312,7 +318,12 @@ class Recorder(Recorded[Trace]):
             return found, 0
         kind = "leaf" if item.requires_grad and builder.reader.grad_fn(item) is None else "data"
         draft = builder.add(
-            kind, shape=facts.shape, dtype=facts.dtype, device=facts.device, requires_grad=kind == "leaf", missing=BEFORE
+            kind,
+            shape=facts.shape,
+            dtype=facts.dtype,
+            device=facts.device,
+            requires_grad=kind == "leaf",
+            missing=BEFORE,
         )
         return self._called_grad((draft.id, 0), item)
 

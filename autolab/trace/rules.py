@@ -56,7 +56,12 @@ def value(record: Any, attrs: Mapping[str, Any], shapes: Mapping[str, Shape | No
 
 
 def gradient(
-    record: Any, argument: str, attrs: Mapping[str, Any], child: Shape | None, parent: Shape | None, shapes: Mapping[str, Shape | None]
+    record: Any,
+    argument: str,
+    attrs: Mapping[str, Any],
+    child: Shape | None,
+    parent: Shape | None,
+    shapes: Mapping[str, Shape | None],
 ) -> str:
     """The rule for the gradient of an argument of shape `parent`; `shapes`: of all operands. "" when there is none that holds."""
     base = argument.partition("[")[0]
@@ -75,7 +80,9 @@ def gradient(
     if _STRUCTURED.search(rule):
         return _batched(rule, child, parent) if record.name in _MATRICES else rule
     rule = re.sub(r"^(-?)\\sum (?=\{)", r"\1", rule)  # its dimensions follow from the shapes
-    return _fitted(rule, child, parent, {n: s for n, s in shapes.items() if s is not None}, _dims(record, attrs, parent))
+    return _fitted(
+        rule, child, parent, {n: s for n, s in shapes.items() if s is not None}, _dims(record, attrs, parent)
+    )
 
 
 _MATRICES = {"matmul_raw", "linalg_solve_triangular", "linalg_solve"}
@@ -177,7 +184,8 @@ def _product(rule: str) -> str:
 
 
 _COUNTED = {
-    "mean", "mean_all", "var", "std", "mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "binary_cross_entropy",
+    "mean", "mean_all", "var", "std", "mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss",
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 }  # fmt: skip
 VECTORS = {"mv", "addmv", "dot", "vdot", "addr"}

@@ -16,15 +16,34 @@ States = dict[str, dict[str, str]]
 
 
 def kept(
-    number: str, node: str, entry: SavedEntry, source: tuple[str | None, int], reader: Reader, value_of: Callable[[Any], Value | None]
+    number: str,
+    node: str,
+    entry: SavedEntry,
+    source: tuple[str | None, int],
+    reader: Reader,
+    value_of: Callable[[Any], Value | None],
 ) -> Saved:
     """What `node` keeps under the entry's name; `source`: whose result it is, and which."""
     if entry.tensor is None:
         why = {"freed": "freed by backward()", "modified": "changed in place since it was saved"}
         words = why.get(entry.state, "kept by a hook for saved tensors, which alone knows it")
-        return Saved(number, node, entry.name, state=entry.state, source_node=source[0], source_nr=source[1], missing=words)
+        return Saved(
+            number, node, entry.name, state=entry.state, source_node=source[0], source_nr=source[1], missing=words
+        )
     facts, value = reader.facts(entry.tensor), value_of(entry.tensor)
-    return Saved(number, node, entry.name, facts.shape, facts.dtype, facts.version, facts.bytes, value, source[0], entry.state, source[1])
+    return Saved(
+        number,
+        node,
+        entry.name,
+        facts.shape,
+        facts.dtype,
+        facts.version,
+        facts.bytes,
+        value,
+        source[0],
+        entry.state,
+        source[1],
+    )
 
 
 def states_now(saved: list[SavedDraft], reader: Reader) -> States:

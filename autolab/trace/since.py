@@ -77,7 +77,9 @@ class Checks:
     def moved(self, draft: Draft, nr: int = 0) -> bool:
         """Whether a result was changed in place after it was made, or may have been."""
         item = self.builder.raw.get((draft.id, nr)) if nr else None
-        return (draft.id, nr) in self.stale or bool(self.builder.reader.facts(item).version if is_tensor(item) else not nr and draft.version)
+        return (draft.id, nr) in self.stale or bool(
+            self.builder.reader.facts(item).version if is_tensor(item) else not nr and draft.version
+        )
 
     def is_fresh(self, draft: Draft) -> bool:
         """Whether the result certainly has memory of its own: then every count of its version is a later change."""
@@ -90,7 +92,11 @@ class Checks:
         if self.builder.draft(parent).kind == "leaf":
             return True  # a leaf is not changed in place by what autograd follows
         before, now = self.found.get((parent, nr), UNKNOWN), self.found.get((draft.id, 0), UNKNOWN)
-        return before is not UNKNOWN and now is not UNKNOWN and not np.may_share_memory(self._array(before), self._array(now))
+        return (
+            before is not UNKNOWN
+            and now is not UNKNOWN
+            and not np.may_share_memory(self._array(before), self._array(now))
+        )
 
     def suspects(self, draft: Draft) -> list[Draft]:
         """Leaves and data that `draft` was computed from, also by way of what was computed again, and that may have been changed."""
@@ -173,10 +179,18 @@ class Checks:
         for draft, now in reversed(self.disputes):
             self._settle(draft, now)
         for draft in self.blamed:  # where it may be that, too: what was made, and what was used, can be two numbers
-            if draft.version is None and any(child.id not in self.verified for child in self.children.get(draft.id, ())):
+            if draft.version is None and any(
+                child.id not in self.verified for child in self.children.get(draft.id, ())
+            ):
                 self.forget(draft, "it may have been changed in place before it was used")
         for draft in self.builder.nodes if self.lost or self.since else ():
-            if self._is_right(draft.id) or self._is_number(draft) or draft.id in self.verified or draft.id in self.since and not self.unseen:
+            if (
+                self._is_right(draft.id)
+                or self._is_number(draft)
+                or draft.id in self.verified
+                or draft.id in self.since
+                and not self.unseen
+            ):
                 continue
             if draft.kind != "op":
                 doubtful = self.unseen or draft.version and draft.id not in self.kept and self.later(draft) is not False
@@ -215,7 +229,9 @@ class Checks:
         """One of a result and its operands was changed, and no version says which."""
         self.unseen = True
         parents = [self.builder.draft(parent) for parent, _ in draft.operands.values()]
-        certain = [p for p in parents if self._is_right(p.id) and (p.kind != "op" or p.version == 0 or p.id in self.verified)]
+        certain = [
+            p for p in parents if self._is_right(p.id) and (p.kind != "op" or p.version == 0 or p.id in self.verified)
+        ]
         doubtful = [p for p in parents if p not in certain and not self._is_number(p)]
         if draft.id in self.lost:
             return
@@ -277,7 +293,9 @@ class Checks:
             draft, why = todo.pop()
             if draft.value is None and not self.known(draft):
                 continue
-            draft.missing = f"not known: {why}" + (f"; it is {draft.value.text} now" if draft.kind != "op" and draft.value is not None else "")
+            draft.missing = f"not known: {why}" + (
+                f"; it is {draft.value.text} now" if draft.kind != "op" and draft.value is not None else ""
+            )
             draft.value, draft.outputs = None, tuple(replace(o, value=None) for o in draft.outputs)
             draft.unlike = frozenset(draft.operands)  # its gradients may come from the changed number
             self.since.pop(draft.id, None)
@@ -330,8 +348,12 @@ class Checks:
             return a.shape == b.shape
         if a.dtype.kind not in "fc":
             return False
-        sizes = [self._largest(self._array(item)) for p in draft.operands.values() if (item := self._raw(*p)) is not UNKNOWN]
-        room = 64 * np.finfo(a.dtype).eps * max(self._largest(a), *(s * max(1.0, t) for s in sizes for t in sizes), 1e-30)
+        sizes = [
+            self._largest(self._array(item)) for p in draft.operands.values() if (item := self._raw(*p)) is not UNKNOWN
+        ]
+        room = (
+            64 * np.finfo(a.dtype).eps * max(self._largest(a), *(s * max(1.0, t) for s in sizes for t in sizes), 1e-30)
+        )
         with np.errstate(all="ignore"):
             return bool(np.allclose(a, b, rtol=0, atol=room, equal_nan=True))
 

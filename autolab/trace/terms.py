@@ -85,7 +85,16 @@ def named(text: str, value: float | None, tex: str | None = None) -> Term:
         return Term(text, tex, text, tex, None)
     number = digits(value)
     shown = formulas.scientific(number)
-    return Term(text, tex, number, shown, value, _is_full(number, value), _ATOM if "cdot" not in shown else _PRODUCT, number[0] == "-")
+    return Term(
+        text,
+        tex,
+        number,
+        shown,
+        value,
+        _is_full(number, value),
+        _ATOM if "cdot" not in shown else _PRODUCT,
+        number[0] == "-",
+    )
 
 
 def constant(value: float) -> Term:
@@ -120,13 +129,20 @@ class Line:
     def signs(self, result: float) -> tuple[str, str]:
         """What stands before the numbers, and before the result; a result that is all of the numbers has the first alone."""
         shown = digits(result)
-        relation = truth.relation(self.term.tex_numbers, formulas.scientific(shown), self.term.full and _is_full(shown, result))
+        relation = truth.relation(
+            self.term.tex_numbers, formulas.scientific(shown), self.term.full and _is_full(shown, result)
+        )
         return "=" if self.term.full else "≈", "=" if relation == truth.EQUAL else "≈"
 
     def to_json(self) -> dict[str, str]:
         """text, tex: with symbols; numbers, tex_numbers: this time's ("" where they are many); sign: "=" or "≈", between them."""
         term = self.term
-        found = {"text": f"{self.name} = {term.text}", "tex": rf"{self.tex_name} \leftarrow {term.tex}", "numbers": "", "tex_numbers": ""}
+        found = {
+            "text": f"{self.name} = {term.text}",
+            "tex": rf"{self.tex_name} \leftarrow {term.tex}",
+            "numbers": "",
+            "tex_numbers": "",
+        }
         if self.result is None or term.exact is None:
             return found | {"sign": "="}
         result, (first, sign) = digits(self.result), self.signs(self.result)

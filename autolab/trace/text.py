@@ -71,7 +71,9 @@ def _group_rows(group: Group, trace: Trace) -> list[list[str]]:
         return [[group.label, group.type, ", ".join(trace.node(n).label for n in group.nodes)]]
     around = next((f"{g.path}: " for g in trace.groups if g.id == group.parent), "")
     updates = [u for n in group.nodes if (u := trace.node(n).update) is not None]
-    return [["" if i else around + group.label, "" if i else group.type, _update_text(u)] for i, u in enumerate(updates)]
+    return [
+        ["" if i else around + group.label, "" if i else group.type, _update_text(u)] for i, u in enumerate(updates)
+    ]
 
 
 def joined(line: dict[str, str]) -> str:

@@ -100,12 +100,20 @@ class TorchReader(Reader):
 
     def facts(self, tensor: Any) -> Facts:
         return Facts(
-            tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor.device), self.version(tensor), tensor.numel() * tensor.element_size()
+            tuple(tensor.shape),
+            dtype_name(tensor.dtype),
+            device_name(tensor.device),
+            self.version(tensor),
+            tensor.numel() * tensor.element_size(),
         )
 
     def data_key(self, item: Any) -> Any:
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
-        return (item.data_ptr(), tuple(item.shape), tuple(item.stride())) if item.numel() and memory_of(item) is not None else id(item)
+        return (
+            (item.data_ptr(), tuple(item.shape), tuple(item.stride()))
+            if item.numel() and memory_of(item) is not None
+            else id(item)
+        )
 
     def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
         return self.snapshots.value(tensor)
@@ -211,7 +219,10 @@ class TorchReader(Reader):
         return getattr(torch, name)
 
     def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
-        found, given = _REAL.get(record.node) or operation_name(record.node), arguments | ({"alpha": attrs["alpha"]} if "alpha" in attrs else {})
+        found, given = (
+            _REAL.get(record.node) or operation_name(record.node),
+            arguments | ({"alpha": attrs["alpha"]} if "alpha" in attrs else {}),
+        )
         for overload in _overloads(found):
             params = overload._schema.arguments
             names = {a.name for a in params}
@@ -339,7 +350,9 @@ def _overloads(name: str) -> list[Any]:
     """The forms of an operation of PyTorch's, without those that write into a tensor that is given."""
     packets = [p for n in (name, f"_{name}") if (p := getattr(torch.ops.aten, n, None)) is not None]
     found = [getattr(packet, n) for packet in packets for n in packet.overloads()]
-    return [f for f in found if not any(a.alias_info is not None and a.alias_info.is_write for a in f._schema.arguments)]
+    return [
+        f for f in found if not any(a.alias_info is not None and a.alias_info.is_write for a in f._schema.arguments)
+    ]
 
 
 def _signed(value: Any) -> Any:

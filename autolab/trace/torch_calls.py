@@ -29,7 +29,10 @@ class Schema:
         self.defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
         self.writes = tuple(a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
         # Batch normalization changes its statistics without saying so, and without counting.
-        self.changes = (*self.writes, *(n for n in ("running_mean", "running_var") if n in self.params and n not in self.writes))
+        self.changes = (
+            *self.writes,
+            *(n for n in ("running_mean", "running_var") if n in self.params and n not in self.writes),
+        )
         self.view = any(a.alias_info is not None and not a.alias_info.is_write for a in schema.arguments)
         self.in_place = full.endswith("_") and not full.endswith("__") and self.writes[:1] == self.params[:1]
         self.name = full[:-1] if self.in_place else full
@@ -64,7 +67,11 @@ class Call:
 
     def _fits(self, record: Op) -> bool:
         """Whether the record knows the arguments that are tensors by the same names."""
-        tensors = {n for n, a in self.arguments.items() if is_tensor(a) or isinstance(a, (list, tuple)) and any(map(is_tensor, a))}
+        tensors = {
+            n
+            for n, a in self.arguments.items()
+            if is_tensor(a) or isinstance(a, (list, tuple)) and any(map(is_tensor, a))
+        }
         return tensors <= {*record.params}
 
     def operands(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -80,7 +87,10 @@ class Call:
         rest = {
             n: a
             for n, a in self.arguments.items()
-            if n not in found and f"{n}[0]" not in found and a is not None and a != self.schema.defaults.get(n, a is None)
+            if n not in found
+            and f"{n}[0]" not in found
+            and a is not None
+            and a != self.schema.defaults.get(n, a is None)
         }
         return found, {n: a for n, a in rest.items() if isinstance(a, (bool, int, float, str, list, tuple))}
 

@@ -52,7 +52,9 @@ class _Operation:
 
     __slots__ = ("arguments", "enabled", "results", "schema", "scope")
 
-    def __init__(self, schema: Schema, arguments: dict[str, Any], results: list[Any], enabled: bool, scope: Any) -> None:
+    def __init__(
+        self, schema: Schema, arguments: dict[str, Any], results: list[Any], enabled: bool, scope: Any
+    ) -> None:
         self.schema, self.arguments, self.results, self.enabled, self.scope = schema, arguments, results, enabled, scope
 
     def place(self, seen: list[Any]) -> bool:
@@ -161,7 +163,9 @@ class _Custom:
         args, cls = self.frame.f_locals["args"], self.frame.f_locals["cls"]
         if cls.__module__ == "torch.utils.checkpoint":
             warn(REENTRANT, self.at.frame)
-        found = {id(t): t for t in [*self.results, *seen] if (fn := t.grad_fn) is not None and hasattr(fn, "saved_tensors")}
+        found = {
+            id(t): t for t in [*self.results, *seen] if (fn := t.grad_fn) is not None and hasattr(fn, "saved_tensors")
+        }
         outputs = [t for t in found.values() if not recording.knows(t.grad_fn)]
         if outputs:
             node = outputs[0].grad_fn
@@ -232,17 +236,27 @@ class Events:
         schema, results = operation.schema, operation.results
         self.told = operation.scope
         reader = self.recording.reader
-        node = next((fn for t in results if (fn := reader.grad_fn(t)) is not None), None) if operation.enabled or schema.in_place else None
+        node = (
+            next((fn for t in results if (fn := reader.grad_fn(t)) is not None), None)
+            if operation.enabled or schema.in_place
+            else None
+        )
         if node is not None and not schema.in_place and self.recording.knows(node):
             return
         if schema.in_place and operation.enabled and results[0]._is_view():
             node = None  # what a view's base has as its history is told with the base
-        record = schema.record if node is None or schema.in_place and not operation.enabled else reader.op(node) or schema.record
+        record = (
+            schema.record
+            if node is None or schema.in_place and not operation.enabled
+            else reader.op(node) or schema.record
+        )
         call = Call(schema, operation.arguments, record)
         outputs = call.record.outputs if call.record is not None else ()
         if call.record is not None and not call.record.variadic:
             results = results[: max(1, len(outputs))]
-        self.recording.forward(call, call.args(), None, tuple(results), node if operation.enabled else None, schema.in_place)
+        self.recording.forward(
+            call, call.args(), None, tuple(results), node if operation.enabled else None, schema.in_place
+        )
         self.told = None
 
     @quietly

@@ -56,8 +56,12 @@ class Pass:
         """Whether PyTorch will take the call; if not it says why."""
         if not self.roots or len(self.seeds) != len(self.roots):
             return False
-        fits = (g is not None and g.shape == t.shape or g is None and t.numel() == 1 for t, g in zip(self.roots, self.seeds))
-        return all(t.requires_grad for t in self.roots) and all(fits) and all(t.requires_grad for t in self.inputs or ())
+        fits = (
+            g is not None and g.shape == t.shape or g is None and t.numel() == 1 for t, g in zip(self.roots, self.seeds)
+        )
+        return (
+            all(t.requires_grad for t in self.roots) and all(fits) and all(t.requires_grad for t in self.inputs or ())
+        )
 
     def _begin(self) -> None:
         pairs = [(_node(t), t.output_nr) for t in self.roots]
@@ -67,7 +71,9 @@ class Pass:
         self.began = True
         for (fn, nr), tensor, grad in zip(pairs, self.roots, self.seeds):
             if fn in self.nodes:
-                self.recording.seed(fn, nr, torch.ones_like(tensor, requires_grad=False).detach() if grad is None else grad)
+                self.recording.seed(
+                    fn, nr, torch.ones_like(tensor, requires_grad=False).detach() if grad is None else grad
+                )
         for fn in self.nodes:
             if hasattr(fn, "variable"):
                 if not self.returns:

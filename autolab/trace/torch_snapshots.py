@@ -73,7 +73,11 @@ class Snapshots:
         if found is None:
             return None
         if found.looked and self._last[3] is found:
-            self._values[id(tensor)] = weakref.ref(tensor, functools.partial(_gone, self._values, id(tensor))), *self._last[1:3], found.value
+            self._values[id(tensor)] = (
+                weakref.ref(tensor, functools.partial(_gone, self._values, id(tensor))),
+                *self._last[1:3],
+                found.value,
+            )
         return found.value
 
     def of(self, tensor: Any) -> Snapshot | None:
@@ -84,7 +88,11 @@ class Snapshots:
         if not has_numbers(tensor):
             return None
         found, kept = self._find(tensor)
-        self._last = (weakref.ref(tensor), tensor.data_ptr(), found.facts.version, found) if found is not None and kept else _NOTHING
+        self._last = (
+            (weakref.ref(tensor), tensor.data_ptr(), found.facts.version, found)
+            if found is not None and kept
+            else _NOTHING
+        )
         return found
 
     def _find(self, tensor: Any) -> tuple[Snapshot | None, bool]:
@@ -153,7 +161,11 @@ def is_transformed(tensor: Any) -> bool:
 
 
 def _lies_in_memory(tensor: Any) -> bool:
-    return tensor.layout is torch.strided and tensor.device.type != "meta" and type(tensor) in (torch.Tensor, torch.nn.Parameter)
+    return (
+        tensor.layout is torch.strided
+        and tensor.device.type != "meta"
+        and type(tensor) in (torch.Tensor, torch.nn.Parameter)
+    )
 
 
 def memory_of(tensor: Any) -> int | None:

@@ -27,10 +27,12 @@ _NEAR = 0.02
 
 _TOKEN = re.compile(r"\\(?:begin|end)\{bmatrix\}|\\\\|\\[A-Za-z]+|\\[,;]|\d+(?:\.\d+)?|\S")
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "\\sin": math.sin, "\\cos": math.cos, "\\tan": math.tan, "\\arcsin": math.asin, "\\arccos": math.acos, "\\arctan": math.atan,
+    "\\sin": math.sin, "\\cos": math.cos, "\\tan": math.tan, "\\arcsin": math.asin, "\\arccos": math.acos,
+    "\\arctan": math.atan,
 }  # fmt: skip
 _EXPONENTIALS: dict[str, Callable[[Any, Any], Any]] = {  # of e^x and e^-x
-    "\\exp": lambda up, down: up, "\\sinh": lambda up, down: (up - down) / 2, "\\cosh": lambda up, down: (up + down) / 2,
+    "\\exp": lambda up, down: up, "\\sinh": lambda up, down: (up - down) / 2, "\\cosh": lambda up,
+    down: (up + down) / 2,
     "\\tanh": lambda up, down: (up - down) / (up + down), "\\sigma": lambda up, down: up / (up + 1),
 }  # fmt: skip
 _WIDE = decimal.Context(prec=60, Emax=10**6, Emin=-(10**6))
@@ -162,7 +164,9 @@ class _Reader:
         while self.next() in ("\\cdot", "/", "\\,", "\\sum"):
             sign = "\\cdot" if self.next() == "\\sum" else self.take()  # 1/n of a sum
             other = self.power()
-            total = total * other if sign == "\\cdot" else total / other if sign == "/" else _matrix_product(total, other)
+            total = (
+                total * other if sign == "\\cdot" else total / other if sign == "/" else _matrix_product(total, other)
+            )
         return total
 
     def power(self) -> Any:
@@ -170,7 +174,11 @@ class _Reader:
         if self.next() != "^":
             return base
         self.take()
-        if self.tokens[self.at : self.at + 4] == ["{", "-", "1", "}"] and np.ndim(base) and np.shape(base)[0] == np.shape(base)[1] > 1:
+        if (
+            self.tokens[self.at : self.at + 4] == ["{", "-", "1", "}"]
+            and np.ndim(base)
+            and np.shape(base)[0] == np.shape(base)[1] > 1
+        ):
             raise ValueError("of a matrix, or of each of its numbers")
         if self.tokens[self.at : self.at + 3] == ["{", "T", "}"]:
             self.at += 3
@@ -211,7 +219,12 @@ class _Reader:
             second = self.sum()
             self.close(")")
             return _each(max if token == "\\max" else min, first, second)
-        if token in _FUNCTIONS or token == "\\ln" or token in _EXPONENTIALS and (token != "\\sigma" or self.next() in ("(", "\\left")):
+        if (
+            token in _FUNCTIONS
+            or token == "\\ln"
+            or token in _EXPONENTIALS
+            and (token != "\\sigma" or self.next() in ("(", "\\left"))
+        ):
             argument = self.atom() if self.next() in ("(", "\\left") else self.power()  # f(x)^2 is the square of f(x)
             return _each(functools.partial(_function, token), argument)
         return self.sign(token)
@@ -320,7 +333,12 @@ def _matrix_product(a: Any, b: Any) -> Any:
 def _to_power(base: Any, exponent: Any) -> Any:
     if isinstance(base, np.floating):
         return base ** type(base)(exponent)
-    if isinstance(base, Fraction) and isinstance(exponent, Fraction) and exponent.denominator == 1 and abs(exponent) <= 400:
+    if (
+        isinstance(base, Fraction)
+        and isinstance(exponent, Fraction)
+        and exponent.denominator == 1
+        and abs(exponent) <= 400
+    ):
         return base**exponent
     if base < 0:
         raise ValueError("a power of a negative number")

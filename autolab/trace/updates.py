@@ -91,7 +91,11 @@ class Updates:
         value = builder.value_of(parameter)
         draft = builder.add("update", op=optimizer.__name__, value=value, operands={"self": (before, 0)}, **known)
         builder.edge(before, 0, draft.id, 0, differentiable=False, update=True)
-        moved = None if array is None or not array.size else float(np.abs(self._array(parameter).astype(float) - array).max())
+        moved = (
+            None
+            if array is None or not array.size
+            else float(np.abs(self._array(parameter).astype(float) - array).max())
+        )
         call = self.steps[-1].call if self.steps else ""
         self._changes[draft.id] = _Change(optimizer, call, optimizers.settings(facts.settings), facts, moved)
         if self.steps:

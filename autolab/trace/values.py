@@ -262,7 +262,9 @@ def _fields_of_few(array: np.ndarray, dtype: str) -> dict[str, Any]:
     return {"shape": array.shape, "dtype": dtype, "data": data, "stats": stats, "sample": None, "text": text}
 
 
-def _fields_of_many(shape: tuple[int, ...], dtype: str, stats: dict[str, Any] | None, picked: np.ndarray) -> dict[str, Any]:
+def _fields_of_many(
+    shape: tuple[int, ...], dtype: str, stats: dict[str, Any] | None, picked: np.ndarray
+) -> dict[str, Any]:
     about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
     text = f"{dtype}[{', '.join(map(str, shape))}]{about}"
     sample = lambda: {"sample": [number(item) for item in picked]}  # noqa: E731 - few ask for it

@@ -191,7 +191,13 @@ def _update(shot, node, receiver, edge, of, mood):
         last = joined(line) if numbers else f"{line['text']}{rate}{more}"
         text = ", ".join([*first, last] if len(first) == 1 else [last])  # Details have the others
         return f"{update['call']}: {text}", " = ".join(t for t in (line["tex"], line["tex_numbers"]) if t)
-    how = f" {update['change']}" if update["change"].startswith("from") else f": {update['change']}" if update["change"] else ""
+    how = (
+        f" {update['change']}"
+        if update["change"].startswith("from")
+        else f": {update['change']}"
+        if update["change"]
+        else ""
+    )
     return f"{update['call']}: {update['optimizer']} changes {update['name']}{how}", node.tex
 
 

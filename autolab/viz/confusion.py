@@ -108,7 +108,7 @@ def plot_misclassified(
     labels = []
     for i in wrong[:n]:
         share = "" if sure is None else f" ({sure[i]:.0%})"
-        labels.append("\n".join((fill(f"true: {names[truth[i]]}", 28), fill(f"predicted: {names[guess[i]]}{share}", 28))))
+        labels.append(fill(f"true: {names[truth[i]]}", 28) + "\n" + fill(f"predicted: {names[guess[i]]}{share}", 28))
     columns = min(4, len(labels))
     if pictures.ndim == 4:
         pictures, stretched = _visible(pictures)

@@ -52,7 +52,13 @@ def plot_filters(
 
 
 def plot_feature_maps(
-    activations: Any, *, image: int = 0, channels: Any = None, columns: int | None = None, ax: Any = None, title: str = ""
+    activations: Any,
+    *,
+    image: int = 0,
+    channels: Any = None,
+    columns: int | None = None,
+    ax: Any = None,
+    title: str = "",
 ) -> Any:
     """Draws the channels of a layer's output as heat maps on one scale and returns the matplotlib Axes.
 

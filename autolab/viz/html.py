@@ -40,7 +40,9 @@ async function show(widget, place) {
 }
 """
 
-_BODY = [f"body {{ background: {paper}; color: {ink}; }}" for paper, ink in zip(palette.THEMES["bg"], palette.THEMES["fg"])]
+_BODY = [
+    f"body {{ background: {paper}; color: {ink}; }}" for paper, ink in zip(palette.THEMES["bg"], palette.THEMES["fg"])
+]
 STYLE = f"""
 :root {{ color-scheme: light dark; }}
 body {{ margin: 16px; font: 16px/1.5 Helvetica, Arial, "Liberation Sans", sans-serif; }}

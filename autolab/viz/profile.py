@@ -171,7 +171,9 @@ def _draw_timeline(ax: Any, events: Any) -> None:
     ax.set_yticks([])
     for (device, stream), work in queues.items():
         ranges = [((k.start - start) / size, k.duration / size) for k in work]
-        ax.broken_barh(ranges, (bottom + 0.6, 0.8), facecolor=palette.CUDA, hatch="//", edgecolor=palette.DATA, linewidth=0.1)
+        ax.broken_barh(
+            ranges, (bottom + 0.6, 0.8), facecolor=palette.CUDA, hatch="//", edgecolor=palette.DATA, linewidth=0.1
+        )
         name = f"cuda:{device}" + f", stream {stream}" * bool(stream)
         ax.annotate(name, (0, bottom + 0.56), fontsize=8, color=palette.INK, va="bottom")
         bottom += 1.5

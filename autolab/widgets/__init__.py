@@ -18,8 +18,18 @@ _NAMES = {
     "Message": "message",
 }
 
-__all__ = ["ConvExplorer", "DeviceExplorer", "Explorer", "FreezePanel", "Message", "Prediction", "ReceptiveField", "TrainingDashboard", "explain",
-           "explore"]
+__all__ = [
+    "ConvExplorer",
+    "DeviceExplorer",
+    "Explorer",
+    "FreezePanel",
+    "Message",
+    "Prediction",
+    "ReceptiveField",
+    "TrainingDashboard",
+    "explain",
+    "explore",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,8 +27,15 @@ def module(name: str) -> str:
     Raises FileNotFoundError when a file that is imported does not exist.
     """
     text = "".join(_strip(part) for part in _ordered(name, []).values())
-    colours = {k: v for k, v in (palette.FIXED | palette.DRAWN).items() if f"PALETTE.{k}" in text or f'PALETTE["{k}"]' in text}
-    constants = {"STYLE": palette.css() + style(name), "PALETTE": colours, "PATTERNS": palette.PATTERNS, "STATES": STATE_WORDS}
+    colours = {
+        k: v for k, v in (palette.FIXED | palette.DRAWN).items() if f"PALETTE.{k}" in text or f'PALETTE["{k}"]' in text
+    }
+    constants = {
+        "STYLE": palette.css() + style(name),
+        "PALETTE": colours,
+        "PATTERNS": palette.PATTERNS,
+        "STATES": STATE_WORDS,
+    }
     return "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items() if key in text) + text
 
 

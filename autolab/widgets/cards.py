@@ -13,12 +13,36 @@ from ..viz import palette
 from ..viz.palette import BACKWARD, FORWARD, LEAF, PAPER, SAVED
 from ..viz.palette import DATA as RULE
 from . import heat
-from .svg import LINE, PAD, TAB, TEXT, TITLE, device_look, double, element, fit, label, rings, sign, size_words, text_width
+from .svg import (
+    LINE,
+    PAD,
+    TAB,
+    TEXT,
+    TITLE,
+    device_look,
+    double,
+    element,
+    fit,
+    label,
+    rings,
+    sign,
+    size_words,
+    text_width,
+)
 
 MAX_TABS = 3
 
-GRADIENT_FILLS = {"accumulated": BACKWARD, "returned": palette.RETURNED[0], "contribution": palette.PARTIAL[0], "freed": palette.FREED[0]}
-GRADIENT_BORDERS = {"returned": (palette.RETURNED[1], "6 2"), "never": (palette.NEVER[1], "1.5 3"), "freed": (palette.FREED[1], "3 2")}
+GRADIENT_FILLS = {
+    "accumulated": BACKWARD,
+    "returned": palette.RETURNED[0],
+    "contribution": palette.PARTIAL[0],
+    "freed": palette.FREED[0],
+}
+GRADIENT_BORDERS = {
+    "returned": (palette.RETURNED[1], "6 2"),
+    "never": (palette.NEVER[1], "1.5 3"),
+    "freed": (palette.FREED[1], "3 2"),
+}
 
 
 class Card:
@@ -55,7 +79,9 @@ class Card:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
         device = "" if look[0] is None else f"{node.device} simulated" if look[0] == "sim" else node.device
         self.wrong = [words for words in (node.error.partition(":")[0], node.mark) if words]
-        self.notes = [*self.wrong] + [note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), note, device) if note]
+        self.notes = [*self.wrong] + [
+            note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), note, device) if note
+        ]
         numbers = (g.text if g.shape == () else heat.brief(g) for g in grads if g is not None)
         self.width = self._width(max((text_width(number, TEXT, True) for number in numbers), default=40))
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
@@ -81,7 +107,10 @@ class Card:
         rows += [text_width(words, TEXT) for words in (*self.notes, *self.tabs)]
         rows += [text_width(f"{s.name} · {'modified' if s.state == 'modified' else 'freed'}", TEXT) for s in self.saved[:MAX_TABS]]
         if self.node.requires_grad:
-            rows += [*(text_width(words, TEXT) for words in self.said), text_width("grad", TEXT) + 8 + (self.thumb[0] or number)]
+            rows += [
+                *(text_width(words, TEXT) for words in self.said),
+                text_width("grad", TEXT) + 8 + (self.thumb[0] or number),
+            ]
         return round(max([34 if self.bare else 60, *rows]) + 2 * PAD)
 
     def draw(self) -> str:
@@ -104,7 +133,11 @@ class Card:
                 parts.append(self._thumb("al-thumb", y + self.value_height - self.thumb[1] - 2, node.value))
         y += self.value_height
         for note in self.notes:
-            name, color = ("al-cut", palette.ALARM) if note.startswith("cut: ") or note in self.wrong else ("al-where", palette.MUTED)
+            name, color = (
+                ("al-cut", palette.ALARM)
+                if note.startswith("cut: ") or note in self.wrong
+                else ("al-where", palette.MUTED)
+            )
             parts.append(label(name, PAD, y + 14, note, fill=color))
             y += LINE
         if self.strip:
@@ -164,7 +197,9 @@ class PartCard:
     As `Card`: `draw()` gives SVG, `width` and `height` its size. said: the longest words for its gradients, where it is to be
     small: in two lines, as among cards with rows; lines that leave it say the shape."""
 
-    def __init__(self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = "", said: list[str] | None = None):
+    def __init__(
+        self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = "", said: list[str] | None = None
+    ):
         self.part, self.top, self.look, self.wrong, self.said = part, 0, look, wrong, said
         self.title, self.kind = fit(part.name, TITLE, 150, bold=True), fit(part.type, TEXT, 160)
         self.size = part.amount + (f" · {count_words(part.parameters)} parameters" if part.parameters else "")

@@ -12,7 +12,8 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 200, 64, 150, 28, 30
 DASHES = {palette.LINES[0][0]: None, palette.LINES[1][0]: "6 4"}
 NAMES = {
     "train_loss": ("loss", "train", palette.BLUE), "val_loss": ("loss", "validation", palette.VERMILLION),
-    "train_accuracy": ("accuracy", "train", palette.BLUE), "val_accuracy": ("accuracy", "validation", palette.VERMILLION),
+    "train_accuracy": ("accuracy", "train", palette.BLUE), "val_accuracy": ("accuracy", "validation",
+    palette.VERMILLION),
 }  # fmt: skip
 
 

@@ -91,7 +91,9 @@ class ConvExplorer(Displayed):
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
-        return instead(super()._repr_mimebundle_(**kwargs), self, "a convolution to step through", still(self.data, self.step))
+        return instead(
+            super()._repr_mimebundle_(**kwargs), self, "a convolution to step through", still(self.data, self.step)
+        )
 
     def __repr__(self) -> str:
         channels, (height, width) = len(self.data["image"]), self.data["size"]
@@ -237,13 +239,20 @@ def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
             arrived = [g.numpy() for g in torch.autograd.grad(value, leaves, sent[cell])]
             for so_far, more in zip(totals, arrived):
                 so_far += more
-            frames.append({
-                "cell": list(cell), "corner": list(corner),
-                "products": _flat(products.detach().numpy()), "sum": _digits(total.item()), "value": _digits(value.item()),
-                "to_kernel": _flat(arrived[1][o]), "kernel_total": _flat(totals[1][o]),
-                "to_image": _flat(arrived[0][window]), "image_total": _flat(totals[0][window]),
-                "bias_total": _digits(totals[2][o]) if conv.bias is not None else None,
-            })
+            frames.append(
+                {
+                    "cell": list(cell),
+                    "corner": list(corner),
+                    "products": _flat(products.detach().numpy()),
+                    "sum": _digits(total.item()),
+                    "value": _digits(value.item()),
+                    "to_kernel": _flat(arrived[1][o]),
+                    "kernel_total": _flat(totals[1][o]),
+                    "to_image": _flat(arrived[0][window]),
+                    "image_total": _flat(totals[0][window]),
+                    "bias_total": _digits(totals[2][o]) if conv.bias is not None else None,
+                }
+            )
     return {
         "frames": frames,
         "image": _nested(image.detach().numpy()), "size": list(conv.image.shape[1:]), "pads": list(conv.pads),
@@ -330,7 +339,11 @@ def brief(value: Any) -> str:
         return text
     if abs(value) < 0.01:
         return f"{value:.0e}".replace("e-0", "e-")
-    return f"{value:.1e}".replace("e+0", "e").replace("e+", "e") if "e" in text else text.replace("0.", ".", text.find("0.") < 2)
+    return (
+        f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+        if "e" in text
+        else text.replace("0.", ".", text.find("0.") < 2)
+    )
 
 
 def _dark(color: str) -> bool:

@@ -35,14 +35,21 @@ def still(trace: DeviceTrace) -> str:
         axis.append(label("al-tick", across(tick), TOP - 12, duration(tick), font_size=SMALL, text_anchor=anchor))
     paper = element("rect", width=WIDTH, height=y + 8, fill=palette.PAPER)
     box = {"viewBox": f"0 0 {WIDTH} {y + 8}", "width": WIDTH, "height": y + 8}
-    head = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria_label": "What the devices did", "font_family": FONT}
+    head = {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "role": "img",
+        "aria_label": "What the devices did",
+        "font_family": FONT,
+    }
     return element("svg", stripes(), paper, *axis, *parts, **box, **head)
 
 
 def stripes() -> str:
     """The pattern of simulated devices, light green with stripes, and that of the host's waits, by the ids al-simulated
     and al-waits."""
-    return element("defs", _hatch("al-simulated", palette.CUDA, palette.PAPER, 9), _hatch("al-waits", *palette.FREED, 6))
+    return element(
+        "defs", _hatch("al-simulated", palette.CUDA, palette.PAPER, 9), _hatch("al-waits", *palette.FREED, 6)
+    )
 
 
 def _hatch(name: str, paper: str, ink: str, step: int) -> str:
@@ -62,9 +69,17 @@ def _summary(trace: DeviceTrace) -> str:
 
 def _host(trace: DeviceTrace, y: float, across: Any) -> list[str]:
     parts = [label("al-row", 12, y + 17, "CPU", font_weight="bold")]
-    parts.append(_bar(across(0), across(trace.host_end), y, palette.PAPER, palette.DATA, "at work" if not trace.waited else ""))
-    waits = [(w.start, w.end) for w in trace.waits] + [(c.queued, c.queued + c.waited) for c in trace.copies if c.waited]
-    parts += [_bar(across(a), across(b), y, "url(#al-waits)", palette.DATA, "waits", halo=palette.FREED[0]) for a, b in waits if b > a]
+    parts.append(
+        _bar(across(0), across(trace.host_end), y, palette.PAPER, palette.DATA, "at work" if not trace.waited else "")
+    )
+    waits = [(w.start, w.end) for w in trace.waits] + [
+        (c.queued, c.queued + c.waited) for c in trace.copies if c.waited
+    ]
+    parts += [
+        _bar(across(a), across(b), y, "url(#al-waits)", palette.DATA, "waits", halo=palette.FREED[0])
+        for a, b in waits
+        if b > a
+    ]
     return parts
 
 
@@ -90,7 +105,9 @@ def _device(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> tu
             if across(k.end) - drawn_to < 0.5:
                 continue  # it would be drawn on the one before it
             drawn_to = across(k.end)
-            paper, ink = (palette.WORK_BACK, palette.BACKWARD) if k.phase == "backward" else (palette.WORK, palette.FORWARD)
+            paper, ink = (
+                (palette.WORK_BACK, palette.BACKWARD) if k.phase == "backward" else (palette.WORK, palette.FORWARD)
+            )
             parts.append(_bar(across(k.start), across(k.end), y, paper, ink, k.name))
         y += ROW
     parts += _memory(trace, device, y, across)
@@ -120,7 +137,8 @@ def _memory(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> li
         element("path", d=f"{path}V{bottom}H{across(0):.1f}Z", fill=palette.CUDA, stroke="none"),
         element("path", d=path, fill="none", stroke=palette.LEAF, stroke_width=2),
         element("path", d=f"M{at - 4:.1f} {up(device.peak) - 8:.1f}h8l-4 7Z", fill=palette.INK),
-        label("al-peak", at - 8 if late else at + 8, max(top - 5, up(device.peak) - 2), f"peak {size(device.peak)}", font_size=SMALL,
+        label("al-peak", at - 8 if late else at + 8, max(top - 5, up(device.peak) - 2), f"peak {size(device.peak)}",
+        font_size=SMALL,
               text_anchor="end" if late else "start"),
     ]  # fmt: skip
     if near and device.memory:
@@ -130,7 +148,9 @@ def _memory(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> li
         parts.append(label("al-limit", x, top - 5, f"limit {size(device.memory)}", font_size=SMALL, text_anchor=anchor))
     for refusal in (o for o in trace.refusals if o.device == device.name):
         x = across(refusal.time)
-        parts.append(element("path", d=f"M{x - 6:.1f} {y + 30}l12 12m0 -12l-12 12", stroke=palette.ALARM, stroke_width=3.5))
+        parts.append(
+            element("path", d=f"M{x - 6:.1f} {y + 30}l12 12m0 -12l-12 12", stroke=palette.ALARM, stroke_width=3.5)
+        )
         look: dict[str, Any] = {"font_size": SMALL, "fill": palette.ALARM, "text_anchor": "end", **HALO}
         parts.append(label("al-refused", x - 10, y + 42, f"{size(refusal.bytes)} refused", **look))
     return parts

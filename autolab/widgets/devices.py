@@ -81,7 +81,9 @@ class DeviceExplorer(Displayed):
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
-        return instead(super()._repr_mimebundle_(**kwargs), self, "a timeline of devices to step through", still(self.trace))
+        return instead(
+            super()._repr_mimebundle_(**kwargs), self, "a timeline of devices to step through", still(self.trace)
+        )
 
     def __repr__(self) -> str:
         # No address: a stored notebook must print the same on every run.

@@ -19,7 +19,9 @@ class Explanation(Explorer):
     def __init__(self, trace: Trace, **traits: Any):
         said = trace.meta["explanation"]
         node, folding = said["node"], Folding(trace)
-        opened = folding.first() + [part for part in (folding.opening(node) if node else ()) if part not in folding.first()]
+        opened = folding.first() + [
+            part for part in (folding.opening(node) if node else ()) if part not in folding.first()
+        ]
         notes = trace.meta["error"]["notes"] if trace.meta.get("error") else []
         self.text = "\n".join([said["title"], *said["text"], *notes, said["more"]]).strip()
         super().__init__(trace, **{"expanded": opened, "step": said["step"]} | traits)

@@ -234,7 +234,9 @@ class Explorer(Displayed):
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
-        return instead(super()._repr_mimebundle_(**kwargs), self, "a graph to step through, forward and backward", self.svg)
+        return instead(
+            super()._repr_mimebundle_(**kwargs), self, "a graph to step through, forward and backward", self.svg
+        )
 
     def __repr__(self) -> str:
         # No address: a stored notebook must print the same on every run.
@@ -281,7 +283,13 @@ def explore(
         2
     """
     trace = as_trace(
-        root_or_recording, params, namespace=namespace, gradient=gradient, backward=backward, values=values, formulas=formulas
+        root_or_recording,
+        params,
+        namespace=namespace,
+        gradient=gradient,
+        backward=backward,
+        values=values,
+        formulas=formulas,
     )
     return Explorer(trace, expanded, rankdir, step=step, selected=selected, playing=playing, interval=interval)
 
@@ -311,7 +319,9 @@ def as_trace(
         return source if isinstance(source, Trace) else source.trace()
     if formulas is None:
         formulas = operations(source, BIG) < BIG
-    return trace(source, params, namespace=namespace, gradient=gradient, backward=backward, values=values, formulas=formulas)
+    return trace(
+        source, params, namespace=namespace, gradient=gradient, backward=backward, values=values, formulas=formulas
+    )
 
 
 def operations(source: Any, most: int) -> int:

@@ -24,7 +24,8 @@ MOST_SIDE, MOST_LAYERS = 64, 16  # pixels along a side of the image; layers
 MOST_GRADIENTS = 150_000  # numbers: one picture of the image for every output, one byte each
 WINDOWED = ("Conv2d", "MaxPool2d", "AvgPool2d")
 ADAPTIVE = ("AdaptiveAvgPool2d", "AdaptiveMaxPool2d")
-POINTWISE = ("ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus", "Hardswish", "ReLU6", "Identity",
+POINTWISE = ("ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus", "Hardswish", "ReLU6",
+    "Identity",
              "BatchNorm2d", "Dropout", "Dropout2d")  # fmt: skip
 
 
@@ -94,7 +95,9 @@ class ReceptiveField(Displayed):
 def _flat(network: Any) -> list[Any]:
     """The layers in order, containers opened."""
     layers: list[Any] = []
-    for module in network if isinstance(network, (list, tuple)) or type(network).__name__ == "Sequential" else [network]:
+    for module in (
+        network if isinstance(network, (list, tuple)) or type(network).__name__ == "Sequential" else [network]
+    ):
         layers += _flat(module) if type(module).__name__ == "Sequential" else [module]
     for module in layers:
         if type(module).__name__ not in (*WINDOWED, *ADAPTIVE, *POINTWISE):
@@ -162,14 +165,16 @@ def look(image: Any, layers: list[Any], channel: int) -> dict[str, Any]:
         rows, columns = last.shape[2:]
         cells = rows * columns if rows * columns * array[0].size <= MOST_GRADIENTS else 0
         gradients = [
-            torch.autograd.grad(last[0, channel, i // columns, i % columns], x, retain_graph=True)[0] for i in range(cells)
+            torch.autograd.grad(last[0, channel, i // columns, i % columns], x, retain_graph=True)[0]
+            for i in range(cells)
         ]
     maps = [_map("image", tensors[0], 0)]
     for i, (layer, before, after) in enumerate(zip(layers, tensors, tensors[1:])):
         rows_, columns_ = reach(layer, tuple(before.shape[2:]), tuple(after.shape[2:]))
         windowed = type(layer).__name__ not in POINTWISE
         maps.append(
-            _map(f"{i}: {type(layer).__name__}", after, channel) | {"rows": rows_, "columns": columns_, "windowed": windowed}
+            _map(f"{i}: {type(layer).__name__}", after, channel)
+            | {"rows": rows_, "columns": columns_, "windowed": windowed}
         )
     strength = []
     for gradient in gradients:

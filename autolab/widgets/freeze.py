@@ -278,12 +278,21 @@ class FreezePanel(Displayed):
         """The state that a page without kernel needs: with all that the switches' answers depend on."""
         seen = {"graph": self._trace, "shown": self._shown if self._shown is not self._trace else None}
         known: dict[str, Any] = {name: trace and graph_facts(self._layers, trace) for name, trace in seen.items()}
-        known |= {"head": self.head, "rerun": _NO_RERUN, "traced": [name for name, flag in self._traced_flags.items() if flag]}
+        known |= {
+            "head": self.head,
+            "rerun": _NO_RERUN,
+            "traced": [name for name, flag in self._traced_flags.items() if flag],
+        }
         known["explorer"] = "" if self._explorer is None else self._explorer.model_id
         return self.get_state() | {"live": False, "facts": facts(self._layers, self.optimizer) | known}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
-        return instead(super()._repr_mimebundle_(**kwargs), self, "a panel with a switch for each layer", still(self.data, self._read_all()))
+        return instead(
+            super()._repr_mimebundle_(**kwargs),
+            self,
+            "a panel with a switch for each layer",
+            still(self.data, self._read_all()),
+        )
 
     def _read_all(self) -> dict[str, Any]:
         return {row["path"]: subtree(self.trainable, row["path"]) for row in self.data["rows"]}

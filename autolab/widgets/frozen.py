@@ -196,7 +196,11 @@ def facts(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
          "drops": layer.kind == "dropout" and bool(layer.module.p)}
         for layer in layers
     ]  # fmt: skip
-    known = {"name": type(optimizer).__name__, "strangers": _strangers(layers, optimizer)} if optimizer is not None else None
+    known = (
+        {"name": type(optimizer).__name__, "strangers": _strangers(layers, optimizer)}
+        if optimizer is not None
+        else None
+    )
     return {"layers": rows, "optimizer": known}
 
 
@@ -293,7 +297,12 @@ def _about_modes(layers: list[Layer]) -> list[dict[str, str]]:
     moving, fixed, noisy = [], [], []
     owners = [i for i, layer in enumerate(layers) if layer.own]
     for i, layer in enumerate(layers):
-        if layer.kind == "norm" and layer.mode == "train" and layer.trainable in (False, None) and _frozen_here(layers, i):
+        if (
+            layer.kind == "norm"
+            and layer.mode == "train"
+            and layer.trainable in (False, None)
+            and _frozen_here(layers, i)
+        ):
             moving.append(layer.path)
         elif layer.kind == "norm" and layer.mode == "eval" and layer.trainable:
             fixed.append(layer.path)

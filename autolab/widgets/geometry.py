@@ -34,7 +34,10 @@ def geometry(svg: str) -> dict[str, Any]:
     left, top = min(x for x, _ in everything), min(y for _, y in everything)
     right, bottom = max(x for x, _ in everything), max(y for _, y in everything)
     # A half goes up, as in `placesIn` of draw.js; Python's `round` takes it to the even number.
-    found: dict[str, Any] = {"width": int(right - left + 2 * MARGIN + 0.5), "height": int(bottom - top + 2 * MARGIN + 0.5)}
+    found: dict[str, Any] = {
+        "width": int(right - left + 2 * MARGIN + 0.5),
+        "height": int(bottom - top + 2 * MARGIN + 0.5),
+    }
     found |= {"nodes": {}, "pills": {}, "edges": {}, "heads": {}, "frames": {}, "labels": {}}
     lines: dict[str, list[Point]] = {}
     for g, raw in drawn:
@@ -43,7 +46,10 @@ def geometry(svg: str) -> dict[str, Any]:
             lines[name] = points
             if (corners := _corners(g)) is not None:
                 xs, ys = zip(*corners, strict=True)
-                found["labels"][name[:-1]] = [_tenths(min(xs) - left + MARGIN), _tenths((min(ys) + max(ys)) / 2 - top + MARGIN)]
+                found["labels"][name[:-1]] = [
+                    _tenths(min(xs) - left + MARGIN),
+                    _tenths((min(ys) + max(ys)) / 2 - top + MARGIN),
+                ]
             continue
         xs, ys = zip(*points, strict=True)
         if g.get("class") == "node":

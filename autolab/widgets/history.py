@@ -61,7 +61,8 @@ class Series:
 def _merge(into: list[float], other: list[float]) -> None:
     count = into[4] + other[4]
     into[:] = [
-        other[0], (into[1] * into[4] + other[1] * other[4]) / count, min(into[2], other[2]), max(into[3], other[3]), count,
+        other[0], (into[1] * into[4] + other[1] * other[4]) / count, min(into[2], other[2]), max(into[3], other[3]),
+        count,
     ]  # fmt: skip
 
 
@@ -121,7 +122,9 @@ class History:
         if rate is not None:
             several = rate if isinstance(rate, list) else [rate]
             for i, value in enumerate(several):
-                self.rates.setdefault(f"group {i}" if len(several) > 1 else "learning rate", Series()).add(self.x, value)
+                self.rates.setdefault(f"group {i}" if len(several) > 1 else "learning rate", Series()).add(
+                    self.x, value
+                )
             row["learning_rate"] = [digits(v) for v in several]
         for layer, value in values.get("gradient_norms", {}).items():
             self.norms.setdefault(layer, Series(MOST_COLUMNS)).add(self.x, value)
@@ -227,7 +230,9 @@ def read_examples(source: Any, classes: Sequence[str] | None = None) -> tuple[li
         }
         for i, picture in zip(shown, levels)
     ]  # fmt: skip
-    matrix = own if own is not None else pictures.confusion_matrix(*source[1:], classes=len(classes) if classes else None)
+    matrix = (
+        own if own is not None else pictures.confusion_matrix(*source[1:], classes=len(classes) if classes else None)
+    )
     return examples, read_confusion(matrix)
 
 

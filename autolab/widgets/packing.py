@@ -46,7 +46,9 @@ def pack(trace: Trace) -> dict[str, Any]:
 
 def formulas(trace: Trace) -> dict[str, str]:
     """MathML for every formula of a trace, by its TeX. One that cannot be converted is left out, and shown as TeX."""
-    sources = {tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)}
+    sources = {
+        tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)
+    }
     sources |= {frame.tex for frame in trace.frames}
     lines = [line for node in trace.nodes if node.update is not None for line in node.update["lines"]]
     sources |= {line[kind] for line in lines for kind in ("tex", "tex_numbers")}
@@ -62,7 +64,15 @@ _MATRIX = r"\begin{bmatrix}"
 def _lines(tex: str) -> list[str]:
     """A chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`; of numbers alone: `2 \\cdot 3`, `= 6`."""
     sides = truth.split(tex)
-    together = 1 if r"\mathrel" in sides[0] or _MATRIX in sides[0] or r"\cdot" in sides[0] or len(sides) == 3 and tex.count(_MATRIX) > 2 else 3
+    together = (
+        1
+        if r"\mathrel" in sides[0]
+        or _MATRIX in sides[0]
+        or r"\cdot" in sides[0]
+        or len(sides) == 3
+        and tex.count(_MATRIX) > 2
+        else 3
+    )
     return [" ".join(sides[:together]), *(" ".join(pair) for pair in zip(sides[together::2], sides[together + 1 :: 2]))]
 
 
@@ -83,7 +93,9 @@ def _piece(tex: str) -> str:
         return rf"\text{{name{len(names) - 1}}}"
 
     try:  # a name is one word, whatever is in it: the converter would take its signs for signs of TeX
-        mathml = convert(_NAME.sub(hide, tex), display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+        mathml = convert(_NAME.sub(hide, tex), display="block").replace(
+            ' xmlns="http://www.w3.org/1998/Math/MathML"', ""
+        )
     except Exception:  # the converter raises many kinds for TeX it does not know
         return ""
     for i, name in enumerate(names):
@@ -106,7 +118,9 @@ def columns(trace: Trace) -> dict[str, Any]:
         "groups": [],
         "nodes": {
             "label": [n.label for n in nodes],
-            "facts": _table((n.kind, n.op, n.grad_fn, n.shape, n.dtype, n.device, n.requires_grad, n.module) for n in nodes),
+            "facts": _table(
+                (n.kind, n.op, n.grad_fn, n.shape, n.dtype, n.device, n.requires_grad, n.module) for n in nodes
+            ),
             "wrong": {str(i): [n.error, n.mark] for i, n in enumerate(nodes) if n.error or n.mark},
             "name": {str(i): n.name for i, n in enumerate(nodes) if n.name},
         },
@@ -132,7 +146,10 @@ def columns(trace: Trace) -> dict[str, Any]:
                 "run": p.run,
                 "call": p.call,
                 "fresh": [_place(node) for node in p.fresh],
-                "never": {"node": [_place(node) for node in p.never], "why": _table((why,) for why in p.never.values())},
+                "never": {
+                    "node": [_place(node) for node in p.never],
+                    "why": _table((why,) for why in p.never.values()),
+                },
             }
             for p in trace.passes
         ],
@@ -149,7 +166,9 @@ def _table(entries: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
     return {"table": [list(entry) for entry in numbers], "at": at}
 
 
-def details(trace: Trace, index: int, selected: str, around: Callable[[str], tuple[list[Any], list[Any]]]) -> dict[str, Any]:
+def details(
+    trace: Trace, index: int, selected: str, around: Callable[[str], tuple[list[Any], list[Any]]]
+) -> dict[str, Any]:
     """What `columns` left out of one step and one node, packed as `pack` does. `around`: (edges to a node, what it
     saved)."""
     frame = trace.frames[index] if 0 <= index < len(trace.frames) else None

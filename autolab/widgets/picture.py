@@ -228,8 +228,11 @@ class Picture:
 
     def _again(self, link: Link) -> tuple[str, str] | None:
         """The two calls of one module that a line leads from and to, as the state of a recurrent one: they stand side by side."""
-        starts, ends = ({_call(self.folding.parts[p])[0]: p for p in self._in(self.folded.boxes[key].of) if p in self.folding.parts}
-                        for key in (link.start, link.end))  # fmt: skip
+        parts = self.folding.parts
+        starts, ends = (
+            {_call(parts[p])[0]: p for p in self._in(self.folded.boxes[key].of) if p in parts}
+            for key in (link.start, link.end)
+        )
         for path, start in starts.items():
             end = self.folding.parts[ends.get(path, start)]
             if _call(self.folding.parts[start])[1] < _call(end)[1] and self.folding.parts[start].parent == end.parent:
@@ -343,7 +346,10 @@ class Picture:
             name = "al-node al-part" if box.of in self.folding.parts else "al-node"
             parts.append(element("g", card.draw(), class_=name, **data, transform=moved))
         frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "font_family": FONT}
-        marks: dict[str, Any] = {"data_open": " ".join(self.expanded), "data_rankdir": "TB" if self.cards.rows else None}
+        marks: dict[str, Any] = {
+            "data_open": " ".join(self.expanded),
+            "data_rankdir": "TB" if self.cards.rows else None,
+        }
         return element("svg", *parts, xmlns="http://www.w3.org/2000/svg", **size, **marks, **frame)
 
     def _header(self, part: str, geometry: dict[str, Any]) -> str:

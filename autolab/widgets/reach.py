@@ -84,7 +84,9 @@ def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
             met[layer.path] = any(use in graph.visited for use in uses)
     last = None if end is None else graph.layer_of(end, layers)
     # Targets and the like take part in what is visited: they stay as they are.
-    beside = {p for op in graph.visited for p, _ in graph.parents[op] if seen.node(p).kind == "data" and graph.is_data(p)}
+    beside = {
+        p for op in graph.visited for p, _ in graph.parents[op] if seen.node(p).kind == "data" and graph.is_data(p)
+    }
     return Reach(
         last,
         tuple(path for path, visited in met.items() if not visited),

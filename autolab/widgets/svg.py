@@ -91,14 +91,20 @@ def device_look(node: Node, devices: dict[str, Any]) -> tuple[str | None, str]:
     if node.device in ("", "cpu"):
         return None, PAPER
     known = devices.get(node.device, {})
-    return ("sim", "url(#al-simulated)") if known.get("simulated") or node.device.startswith("sim") else ("gpu", palette.CUDA)
+    return (
+        ("sim", "url(#al-simulated)")
+        if known.get("simulated") or node.device.startswith("sim")
+        else ("gpu", palette.CUDA)
+    )
 
 
 def sign(x: float, y: float, path: str) -> str:
     """A plus or minus in a square: what a click does."""
     square = element("rect", class_="al-sign", width=16, height=16, rx=3, fill=PAPER, stroke=RULE)
     stroke = {"fill": "none", "stroke": INK, "stroke_width": 1.6}
-    return element("g", square, element("path", class_="al-signline", d=path, **stroke), transform=f"translate({x} {y})")
+    return element(
+        "g", square, element("path", class_="al-signline", d=path, **stroke), transform=f"translate({x} {y})"
+    )
 
 
 def double(w: float, y: float, h: float) -> str:

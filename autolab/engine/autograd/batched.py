@@ -22,7 +22,9 @@ def grad(
     materialize_grads=False,
 ):
     if not is_grads_batched:
-        return differentiate.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
+        return differentiate.grad(
+            outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
+        )
     grad_outputs = (grad_outputs,) if isinstance(grad_outputs, Tensor) or grad_outputs is None else tuple(grad_outputs)
     if any(g is None for g in grad_outputs):
         raise fail(

@@ -384,7 +384,9 @@ class Function(metaclass=_FunctionMeta):
                     )
                 o._node, o._nr, o._req = node, nr, True
             finished.append(o)
-        shapes = tuple((o._array.shape, o.dtype, o.device) if isinstance(o, Tensor) else ((), None, None) for o in finished)
+        shapes = tuple(
+            (o._array.shape, o.dtype, o.device) if isinstance(o, Tensor) else ((), None, None) for o in finished
+        )
         node._meta = shapes
         first = finished[0]
         node.value = kept(first._array) if isinstance(first, Tensor) and first._array.size <= SMALL else None

@@ -269,7 +269,9 @@ def gradgradcheck(
     outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        grad_outputs = [wrap(generator.standard_normal(o._array.shape).astype(o.dtype.np)).to(o.device) for o in outputs]
+        grad_outputs = [
+            wrap(generator.standard_normal(o._array.shape).astype(o.dtype.np)).to(o.device) for o in outputs
+        ]
         for g in grad_outputs:
             g._req = True
     else:

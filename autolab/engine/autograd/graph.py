@@ -118,7 +118,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
         return _Handles([t.register_hook(first) for t in tensors if t.requires_grad])
     if not all(t.requires_grad for t in tensors):
-        raise fail(AssertionError, "Expected gradient function to be set", "Leave out the tensors that require no gradient.")
+        raise fail(
+            AssertionError, "Expected gradient function to be set", "Leave out the tensors that require no gradient."
+        )
     nodes = [get_gradient_edge(t).node for t in tensors]
     # a running pass -> its gradients, and how many are to come
     arrived: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()

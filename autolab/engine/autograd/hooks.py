@@ -81,7 +81,9 @@ class NodeHooks:
             if gs[nr] is None:
                 continue
             if nr in self.tensor:
-                (gs[nr],) = _through(run, lambda grads, nr=nr: (run_tensor_hooks(self.tensor[nr], *grads),), gs[nr : nr + 1])
+                (gs[nr],) = _through(
+                    run, lambda grads, nr=nr: (run_tensor_hooks(self.tensor[nr], *grads),), gs[nr : nr + 1]
+                )
             keeper = self.retain[nr]() if nr in self.retain else None
             if keeper is not None and run.accumulate:
                 _retain(keeper, gs[nr], run.create_graph)
@@ -118,7 +120,9 @@ def _retain(keeper, g, create_graph):
     if create_graph:
         return accumulate(keeper, g, True)
     with guard:
-        keeper._grad = plus(keeper.grad._array, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
+        keeper._grad = (
+            plus(keeper.grad._array, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
+        )
 
 
 def run_tensor_hooks(hooks, grad):

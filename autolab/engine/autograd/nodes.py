@@ -106,7 +106,9 @@ class _Face(Base):
     def __dir__(self) -> list[str]:
         names = [n for n in self._saved_names if n is not None]
         saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
-        raw = [f"_raw_saved_{n}" for n in names if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")]
+        raw = [
+            f"_raw_saved_{n}" for n in names if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")
+        ]
         leaf = ["variable"] if isinstance(self, AccumulateGrad) else []
         return sorted([*dir(object), *raw, *saved, *_SHOWN, *leaf])
 
@@ -116,10 +118,18 @@ class _Face(Base):
         k = self._saved_names.index(name)
         op, kind = self.op, self.op.save_kinds[k]
         entry = None if self.saved is None else self.entries()[k]
-        if self.saved is not None and (entry is None or kind not in ("input", "output") and self.saved.__class__ is Freed):
+        if self.saved is not None and (
+            entry is None or kind not in ("input", "output") and self.saved.__class__ is Freed
+        ):
             return entry
         readers = op.needed_by[k]
-        if self.saved is None and len(op.rules) > 1 and not op.spread and readers and all(self.inputs[rule] is None for rule in readers):
+        if (
+            self.saved is None
+            and len(op.rules) > 1
+            and not op.spread
+            and readers
+            and all(self.inputs[rule] is None for rule in readers)
+        ):
             return None  # freed, but of this there was nothing
         value = self.unpack(k)
         if isinstance(value, list):

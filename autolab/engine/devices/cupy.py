@@ -49,12 +49,16 @@ def _watch_memory(cupy, gpus):
             pool.note()
             if observe.observer is not None:
                 what = ((event["size"],), np.dtype(np.uint8))
-                observe.observer.allocate(pool.owner.device, event["mem_size"], pool.allocated, pool.reserved, event["mem_ptr"], what)
+                observe.observer.allocate(
+                    pool.owner.device, event["mem_size"], pool.allocated, pool.reserved, event["mem_ptr"], what
+                )
 
         def free_postprocess(self, **event):
             pool = gpus[event["device_id"]].pool
             if observe.observer is not None:
-                observe.observer.free_memory(pool.owner.device, event["mem_size"], pool.allocated, pool.reserved, event["mem_ptr"])
+                observe.observer.free_memory(
+                    pool.owner.device, event["mem_size"], pool.allocated, pool.reserved, event["mem_ptr"]
+                )
 
     Watch().__enter__()
 
@@ -86,7 +90,9 @@ class CupyDevice(Accelerator):
         if error and isinstance(error[1], self.cupy.cuda.memory.OutOfMemoryError):
             if observe.observer is not None:
                 asked = getattr(error[1], "_size", 0)
-                observe.observer.out_of_memory(self.device, asked, self.pool.allocated, self.pool.reserved, self.pool.total)
+                observe.observer.out_of_memory(
+                    self.device, asked, self.pool.allocated, self.pool.reserved, self.pool.total
+                )
             note = "Use a smaller batch, torch.no_grad() where no gradient is needed, or delete tensors that are no longer used."
             raise fail(OutOfMemoryError, f"CUDA out of memory. {error[1]}", note) from None
 
@@ -194,7 +200,9 @@ class CupyDevice(Accelerator):
 
     def new_queue(self, priority=0):
         with self.gpu:
-            self.queues.append(CupyQueue(self, self.cupy.cuda.Stream(non_blocking=True, priority=priority), len(self.queues)))
+            self.queues.append(
+                CupyQueue(self, self.cupy.cuda.Stream(non_blocking=True, priority=priority), len(self.queues))
+            )
         return self.queues[-1]
 
     def select(self, queue):
@@ -229,7 +237,10 @@ class CupyPool:
 
     def note(self):
         """Keeps the peaks; called after each allocation."""
-        self.peak_allocated, self.peak_reserved = max(self.peak_allocated, self.allocated), max(self.peak_reserved, self.reserved)
+        self.peak_allocated, self.peak_reserved = (
+            max(self.peak_allocated, self.allocated),
+            max(self.peak_reserved, self.reserved),
+        )
 
     def reset_peak(self):
         self.peak_allocated, self.peak_reserved = self.allocated, self.reserved

@@ -21,7 +21,9 @@ def in_range(xp, index, low, high, error):
         if least < low or most >= high:
             raise error(int(most if most >= high else least))
     else:
-        devices.of(index).backend.demand_none((index < low) | (index >= high), f"an index was not within {low} … {high - 1}")
+        devices.of(index).backend.demand_none(
+            (index < low) | (index >= high), f"an index was not within {low} … {high - 1}"
+        )
 
 
 def none(xp, wrong, error):

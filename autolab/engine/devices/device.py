@@ -61,7 +61,9 @@ class _Names:
         self.__setattr__(name, None)
 
     def __repr__(self):
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __str__(self):
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -340,13 +342,20 @@ def stand_in(array):
 def peek(array):
     """What an observer reads of a raw array, as a NumPy array. On a simulated GPU that takes no time and is not
     counted: looking must not change what is looked at."""
-    if array is None or array.__class__ is numpy.ndarray or isinstance(array, numpy.generic) or array.__class__ not in ARRAYS:
+    if (
+        array is None
+        or array.__class__ is numpy.ndarray
+        or isinstance(array, numpy.generic)
+        or array.__class__ not in ARRAYS
+    ):
         return array
     return of(array).backend.peek(array)
 
 
 def to_host(array):
     """A raw array as a NumPy array: itself, or a copy from its device."""
-    return array if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic) else of(array).backend.to_host(array)
-
-
+    return (
+        array
+        if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic)
+        else of(array).backend.to_host(array)
+    )

@@ -49,8 +49,10 @@ def common_device(op, args, tensors):
 
 
 _NAMES_ARGUMENT = {
-    "mm": "mm", "addmm": "addmm", "bmm": "bmm", "baddbmm": "baddbmm", "mv": "addmv", "addmv": "addmv", "dot": "_dot", "gather": "gather",
-    "cat": "cat", "index_select": "_index_select", "embedding": "_index_select", "nll_loss": "nll_loss_forward", "scatter": "scatter_src",
+    "mm": "mm", "addmm": "addmm", "bmm": "bmm", "baddbmm": "baddbmm", "mv": "addmv", "addmv": "addmv", "dot": "_dot",
+    "gather": "gather",
+    "cat": "cat", "index_select": "_index_select", "embedding": "_index_select", "nll_loss": "nll_loss_forward",
+    "scatter": "scatter_src",
 }  # fmt: skip
 """Ops for which torch says which argument is elsewhere, with the name of its kernel."""
 

@@ -51,7 +51,11 @@ def no_match_of_one(function, args, kwargs, signature):
     if unknown:
         what = f"unrecognized keyword arguments: {', '.join(unknown)}"
     else:
-        given = [_detailed(v, text.rpartition(" ")[0]) for v, text in zip(args, wanted)] if len(wanted) == len(args) else [*map(type_name, args)]
+        given = (
+            [_detailed(v, text.rpartition(" ")[0]) for v, text in zip(args, wanted)]
+            if len(wanted) == len(args)
+            else [*map(type_name, args)]
+        )
         what = f"({', '.join(given + [f'{k}={type_name(v)}' for k, v in sorted(kwargs.items())])}), but expected ({signature})"
     return fail(TypeError, f"{function}() received an invalid combination of arguments - got {what}", f"It is {function}({signature}).")
 
@@ -78,7 +82,11 @@ def _detailed(value, wanted):
         inner = ", ".join(type_name(v) for v in value)
         name = f"tuple of ({inner}{',' * (len(value) == 1)})" if isinstance(value, tuple) else f"list of [{inner}]"
     number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
-    fits = name.replace("._C", "") == wanted or (wanted == "Number" and number) or (wanted == "tuple of ints" and name.startswith(("tuple", "list")))
+    fits = (
+        name.replace("._C", "") == wanted
+        or (wanted == "Number" and number)
+        or (wanted == "tuple of ints" and name.startswith(("tuple", "list")))
+    )
     return name if fits else f"!{name}!"
 
 
@@ -134,7 +142,11 @@ class Options:
     def computed(self, compute):
         """A leaf over `compute(xp)`, which runs on the device asked for: nothing is copied to it."""
         try:
-            array = compute(np) if self.device is CPU else self.device.backend.run(per_thread.state, compute, self.device.xp)
+            array = (
+                compute(np)
+                if self.device is CPU
+                else self.device.backend.run(per_thread.state, compute, self.device.xp)
+            )
         except (MemoryError, ValueError) as error:
             raise beyond_numpy(error) from None
         return self._leaf(array, FROM_NUMPY[array.dtype])
@@ -234,7 +246,9 @@ def numbers_of(function, name, value):
             numbers.append(operator.index(item))
         except TypeError:
             message = f'failed to unpack the object at pos {place} with error "type must be tuple of ints,but got {type_name(item)}"'
-            raise fail(TypeError, f"{function}(): argument '{name}' {message}", f"'{name}' was given {value!r:.60}.") from None
+            raise fail(
+                TypeError, f"{function}(): argument '{name}' {message}", f"'{name}' was given {value!r:.60}."
+            ) from None
     return tuple(numbers)
 
 
@@ -259,7 +273,9 @@ class Passed:
 
     def keep(self, given, about, result):
         """Remembers `result` for ints, bools, None, tuples and lists; of other values `find` does not see the type."""
-        if _PLAIN.issuperset(t for v in given for t in ((v.__class__, *map(type, v)) if v.__class__ in (tuple, list) else (v.__class__,))):
+        if _PLAIN.issuperset(
+            t for v in given for t in ((v.__class__, *map(type, v)) if v.__class__ in (tuple, list) else (v.__class__,))
+        ):
             if len(self._known) >= 512:
                 self._known.clear()
             self._known[dumps(given, 2), about] = result

@@ -79,7 +79,9 @@ class Kind:
 _NUMBERS = {float, int, complex, bool}
 KINDS = {
     "Tensor": Kind("Tensor", TENSORS, _of(Tensor)),
-    "operand": Kind("Tensor", {Tensor, *_NUMBERS}, lambda v: isinstance(v, (Tensor, complex, np.complexfloating)) or _a_float(v)),
+    "operand": Kind(
+        "Tensor", {Tensor, *_NUMBERS}, lambda v: isinstance(v, (Tensor, complex, np.complexfloating)) or _a_float(v)
+    ),
     "int": Kind("int", {int}, _an_int, operator.index),
     "size": Kind("int", {int}, an_index, operator.index),
     "bool": Kind("bool", {bool}, _of(bool)),
@@ -114,7 +116,9 @@ class Parameter:
         self.kind, self.spread = KINDS[kind], kind == "int[]"
         self.optional, self.keyword_only = bool(default), keyword_only
         self.names = (self.name, *NUMPY_NAMES.get(self.name, ()))
-        self.text = f"{self.kind.shown} {self.name}" + (f" = {default}" if default not in ("", "...") else "").replace("'", '"')
+        self.text = f"{self.kind.shown} {self.name}" + (f" = {default}" if default not in ("", "...") else "").replace(
+            "'", '"'
+        )
 
     def classes(self):
         """The classes of which a value fits as it is."""

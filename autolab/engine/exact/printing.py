@@ -98,7 +98,11 @@ def _body(t, indent):
     if meta or (empty and len(shape) != 1) or not (empty or _options.edgeitems):
         suffixes.append(f"size={shape}")
     # Values tell int64 and bool from floats; an empty or meta tensor shows none, so it names every other dtype.
-    usual = (get_default_dtype(),) if meta or empty else (get_default_dtype(), get_default_dtype().to_complex(), int64, bool_)
+    usual = (
+        (get_default_dtype(),)
+        if meta or empty
+        else (get_default_dtype(), get_default_dtype().to_complex(), int64, bool_)
+    )
     if dtype not in usual:
         suffixes.append(f"dtype={dtype}")
     if meta or empty:

@@ -85,7 +85,10 @@ def beyond_numpy(error: Exception) -> Exception:
         return error
     if "array is too big" in text or text.startswith("Maximum allowed"):
         return fail(RuntimeError, "Storage size calculation overflowed", "So many numbers cannot even be counted in bytes.")
-    if any(words in text for words in ("maximum supported dimension", "number of dimensions must be within", "ndmin must be")):
+    if any(
+        words in text
+        for words in ("maximum supported dimension", "number of dimensions must be within", "ndmin must be")
+    ):
         return too_many_dimensions()
     return error
 

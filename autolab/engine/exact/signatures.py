@@ -31,7 +31,9 @@ class Form:
     def __init__(self, text):
         self.hidden, text = text.startswith("~"), text.lstrip("~").replace("OPTIONS", _OPTIONS)
         before, star, after = text.partition("*, ")
-        self.parameters = [Parameter(p) for p in before.split(", ") if p] + [Parameter(p, True) for p in after.split(", ") if p]
+        self.parameters = [Parameter(p) for p in before.split(", ") if p] + [
+            Parameter(p, True) for p in after.split(", ") if p
+        ]
         positional = [p for p in self.parameters if not p.keyword_only]
         self.most, self.least = len(positional), sum(not p.optional for p in self.parameters)
         self.spread = len(positional) == 1 and positional[0].spread  # `view(2, 3)` for `view((2, 3))`
@@ -60,7 +62,9 @@ class Form:
                 if p.optional:
                     continue
                 if strict:
-                    raise _missing(function, [q.name for q in self.parameters[self.parameters.index(p) :] if not q.optional])
+                    raise _missing(
+                        function, [q.name for q in self.parameters[self.parameters.index(p) :] if not q.optional]
+                    )
                 return None
             if not p.fits(value):
                 if self.spread and positional and not place and (len(args) > 1 or an_index(value)):
@@ -134,7 +138,9 @@ def marked(inplace):
 
 def named(function, args, kwargs):
     """The arguments of a method, without `self`, by their names."""
-    return {p.name: p.brought(function, value) for p, value, _ in bound(function, forms_of("m", function), args, kwargs)[1]}
+    return {
+        p.name: p.brought(function, value) for p, value, _ in bound(function, forms_of("m", function), args, kwargs)[1]
+    }
 
 
 def sizes(function, args, kwargs):
@@ -160,15 +166,29 @@ def forms_of(space, name):
     texts = table().get((space, name))
     if texts is not None:
         same = [table().get(("f", n), "").split("; ") for n in {name, name.removesuffix("_")}] if space == "m" else []
-        return [Form(text) for text in (*texts.split("; "), *(_without_input(t) for function in same for t in function if t.startswith("~")))]
+        return [
+            Form(text)
+            for text in (
+                *texts.split("; "),
+                *(_without_input(t) for function in same for t in function if t.startswith("~")),
+            )
+        ]
     if space != "m":
         return []
-    texts = table().get(("f", name)) or table().get(("f", name.removesuffix("_"))) or table().get(("m", name.removesuffix("_")))
+    texts = (
+        table().get(("f", name))
+        or table().get(("f", name.removesuffix("_")))
+        or table().get(("m", name.removesuffix("_")))
+    )
     return [Form(_without_input(text)) for text in texts.split("; ")] if texts else []
 
 
 def _without_input(text):
-    parts = [p for p in text.split(", ") if p.lstrip("~") not in ("Tensor input", "Tensor self") and not p.endswith((" out", " out=None"))]
+    parts = [
+        p
+        for p in text.split(", ")
+        if p.lstrip("~") not in ("Tensor input", "Tensor self") and not p.endswith((" out", " out=None"))
+    ]
     return "~" * text.startswith("~") + ", ".join(parts[:-1] if parts[-1:] == ["*"] else parts).lstrip("~")
 
 
@@ -188,14 +208,20 @@ class _Front:
         code = self.code
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.names = None if code.co_flags & CO_VARKEYWORDS else named
-        self.slots, self.known, self.forms = [set() for _ in range(code.co_argcount)], {}, forms_of(self.space, self.name)
+        self.slots, self.known, self.forms = (
+            [set() for _ in range(code.co_argcount)],
+            {},
+            forms_of(self.space, self.name),
+        )
         self.quick = {}
         for form in self.forms:
             if form.hidden:
                 continue
             if form.least <= form.most:
                 positional = form.parameters[: form.most]
-                self.quick.setdefault(form.most, []).append(([p.name for p in positional], [p.classes() for p in positional]))
+                self.quick.setdefault(form.most, []).append(
+                    ([p.name for p in positional], [p.classes() for p in positional])
+                )
             for place, p in enumerate(form.parameters, self.space == "m"):
                 if not p.keyword_only and place < len(self.slots):
                     self.slots[place] |= p.classes()
@@ -283,7 +309,11 @@ def front(body, space, name):
     for i in range(code.co_argcount):
         environment[f"s{i}"] = _NOTHING
     known.environment = environment
-    call = FunctionType(_code(code.co_argcount, bool(code.co_flags & CO_VARARGS)).replace(co_name=name, co_qualname=name), environment, name)
+    call = FunctionType(
+        _code(code.co_argcount, bool(code.co_flags & CO_VARARGS)).replace(co_name=name, co_qualname=name),
+        environment,
+        name,
+    )
     call.__doc__, call.__module__ = body.__doc__, body.__module__
     call.__dict__ |= body.__dict__ | {"composed": body, "__wrapped__": body, "checks_itself": True}
     return call
@@ -318,7 +348,9 @@ def _call(function, form, found, before, names, more):
             del given[p.name]
     if more and form.spread:
         by_name.pop(form.parameters[0].name, None)
-    unnamed = [i for i, p in enumerate(form.parameters) if p.name in given and not (p.name in by_name and p.name in names)]
+    unnamed = [
+        i for i, p in enumerate(form.parameters) if p.name in given and not (p.name in by_name and p.name in names)
+    ]
     args = []
     for p in form.parameters[: max(unnamed, default=-1) + 1]:
         if p.name not in given:

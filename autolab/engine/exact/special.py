@@ -252,7 +252,9 @@ def _over_all_whole(xp, q, s):
     coefficients = [0.0, 1.0]  # of 1, c, c^2 …
     for n in range(1, s):
         slope = [k * a / n for k, a in enumerate(coefficients)][1:]
-        coefficients = [(slope[k] if k < len(slope) else 0.0) + (slope[k - 2] if k >= 2 else 0.0) for k in range(len(slope) + 2)]
+        coefficients = [
+            (slope[k] if k < len(slope) else 0.0) + (slope[k - 2] if k >= 2 else 0.0) for k in range(len(slope) + 2)
+        ]
     c = 1 / xp.tan(math.pi * (q - xp.rint(q)))
     return math.pi**s * _polynomial(coefficients[::-1], c)
 

@@ -237,7 +237,9 @@ def _straight(calls):
     arrays = [f"a{i}" for i in range("".join(calls).count("{}"))]
     body = "\n  ".join(["into[...] = x", *calls, "return in_order(last)"]).format(*arrays)
     source = f"def bind(into, last, {', '.join(arrays)}):\n def plan(x):\n  {body}\n return plan\n"
-    return generated.function("bind", source, {"add": np.add, "reduce": _reduce, "in_order": _in_order}, f"sum of {len(calls)} calls")
+    return generated.function(
+        "bind", source, {"add": np.add, "reduce": _reduce, "in_order": _in_order}, f"sum of {len(calls)} calls"
+    )
 
 
 def _plan_cascade(calls, rows):

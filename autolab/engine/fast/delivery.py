@@ -44,7 +44,12 @@ def delivering(out, targets, names):
     tuple or list) when nothing is left: all was taken, or was for a view that passes nothing on (`views.nowhere`)."""
     start, end = "following = arriving = None; alone = True", f"return (following, arriving) if alone else (None, {out})"
     if targets is None:
-        return [start, "for t, o in zip(inputs, out):", *(f" {line}" for line in _ONE.format(t="t", o="o").splitlines()), end]
+        return [
+            start,
+            "for t, o in zip(inputs, out):",
+            *(f" {line}" for line in _ONE.format(t="t", o="o").splitlines()),
+            end,
+        ]
     if len(targets) == 1:  # mostly it goes on at once
         start = f"if {targets[0]}.__class__ is not AccumulateGrad and {names[0]} is not None: return {targets[0]}, {names[0]}\n {start}"
     return [start, *(line for t, o in zip(targets, names) for line in _ONE.format(t=t, o=o).splitlines()), end]
@@ -58,7 +63,9 @@ def beyond_leaves(node, out):
     """What leaves did not take of the gradients `out` of `node`: the nodes it goes to, each with the number of its
     output; and what each gets."""
     nrs = node.input_nrs or (0,) * len(out)
-    ahead = [(n, nr, g) for n, nr, g in zip(node.inputs, nrs, out) if n is not None and n.__class__ is not AccumulateGrad]
+    ahead = [
+        (n, nr, g) for n, nr, g in zip(node.inputs, nrs, out) if n is not None and n.__class__ is not AccumulateGrad
+    ]
     return [(n, nr) for n, nr, _ in ahead], [g for *_, g in ahead]
 
 

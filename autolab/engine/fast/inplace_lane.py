@@ -28,7 +28,13 @@ def make(op, slow):
     def update(target, other):
         state = per_thread.state
         dtype = target.dtype
-        if state.grad or state.special or observe.observer is not None or target._view is not None or not dtype.is_floating_point:
+        if (
+            state.grad
+            or state.special
+            or observe.observer is not None
+            or target._view is not None
+            or not dtype.is_floating_point
+        ):
             return slow(target, other)
         d = target._array
         if type(other) is float:

@@ -75,9 +75,16 @@ def saving(op, words, place) -> list[str]:
         elif kind == "input":
             names, value = f"s{k}", words.operands(index)
         else:
-            names, value = f"s{k}", words.argument(index) if kind == "attr" else words.derived(kind.partition(":")[2], index)
+            names, value = (
+                f"s{k}",
+                words.argument(index) if kind == "attr" else words.derived(kind.partition(":")[2], index),
+            )
         nothing = f"{names.replace(', ', ' = ')} = None"
-        wanted = {"True"} if readers is None or op.spread or len(op.rules) == 1 else {words.wants(r) for r in readers} - {"False"}
+        wanted = (
+            {"True"}
+            if readers is None or op.spread or len(op.rules) == 1
+            else {words.wants(r) for r in readers} - {"False"}
+        )
         if "True" in wanted:
             lines.append(f"{names} = {value}")
         elif wanted:

@@ -94,7 +94,12 @@ def _apply_inplace(op, args):
                 "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
             )
         raws = promoted(op, args, raws, device)
-    if device is not CPU and op.fast in _IN_PLACE and not (state.grad and any(t._req for t in tensors)) and _fits(target, raws[1]):
+    if (
+        device is not CPU
+        and op.fast in _IN_PLACE
+        and not (state.grad and any(t._req for t in tensors))
+        and _fits(target, raws[1])
+    ):
         # no array for the result: memory is what a GPU is short of
         device.backend.run(state, _IN_PLACE[op.fast], target._array, raws[1])
         target._storage.version += 1
@@ -111,14 +116,22 @@ def _apply_inplace(op, args):
 def _fits(target, other):
     """Whether an array or number has the dtype of `target` and broadcasts to its shape."""
     shape = getattr(other, "shape", ())
-    fits = len(shape) <= target._array.ndim and all(n in (1, m) for n, m in zip(reversed(shape), reversed(target._array.shape)))
+    fits = len(shape) <= target._array.ndim and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(target._array.shape))
+    )
     return fits and getattr(other, "dtype", target._array.dtype) == target._array.dtype
 
 
 def write_inplace(op, args, result, state):
     """Puts `result` into the memory of `args[0]` and records the op; the common end of all in-place ops."""
     target = args[0]
-    recording = state.grad and not state.inference and op.rules and target.dtype.is_inexact and any(isinstance(a, Tensor) and a._req for a in args)
+    recording = (
+        state.grad
+        and not state.inference
+        and op.rules
+        and target.dtype.is_inexact
+        and any(isinstance(a, Tensor) and a._req for a in args)
+    )
     replaced = _before(op, args, target) if recording else None
     device = target._storage.device
     if device is not CPU:
@@ -150,7 +163,9 @@ def _as_old_as_called(node, target, args):
     storage = target._storage
     if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
         node.saved = [
-            (e[0], e[1] - 1) if e.__class__ is tuple and e and isinstance(e[0], Tensor) and e[0]._storage is storage else e
+            (e[0], e[1] - 1)
+            if e.__class__ is tuple and e and isinstance(e[0], Tensor) and e[0]._storage is storage
+            else e
             for e in node.entries()
         ]
 

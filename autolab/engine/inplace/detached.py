@@ -91,7 +91,13 @@ class Detaching:
         # an ordinary tensor's memory stays ordinary in inference mode
         if t._storage.__class__ is not self._storage.__class__:
             t._storage = new_storage(self._storage.device, self._storage.__class__)
-            t._view = self._view if self._storage.__class__ is InferenceStorage else None if self._storage.device is CPU else AWAY
+            t._view = (
+                self._view
+                if self._storage.__class__ is InferenceStorage
+                else None
+                if self._storage.device is CPU
+                else AWAY
+            )
         t._storage.array = self._storage.array
         if t._view is None and repeats(t._array):
             t._view = OVERLAPPING

@@ -66,7 +66,11 @@ class inference_mode(_Mode):
             guard = _Guard()
         guard.grad, guard.inference, guard.special, guard.state = state.grad, state.inference, state.special, state
         self._guard = guard
-        state.grad, state.inference, state.special = not self.mode, self.mode, self.mode or state.saved_hooks is not None
+        state.grad, state.inference, state.special = (
+            not self.mode,
+            self.mode,
+            self.mode or state.saved_hooks is not None,
+        )
 
     def __exit__(self, *exc):
         guard = self._guard
@@ -88,7 +92,9 @@ class _Refusals:
 
     def uncounted(self):
         """The error for a question about its version."""
-        return fail(RuntimeError, "Inference tensors do not track version counter.", "Make the tensor outside inference_mode.")
+        return fail(
+            RuntimeError, "Inference tensors do not track version counter.", "Make the tensor outside inference_mode."
+        )
 
     def unsaved(self):
         """The error for a node that would have to save it."""

@@ -130,7 +130,9 @@ def overlap(a, b) -> bool:
     (`at::assert_no_overlap`)."""
     if a is b:
         return True
-    if a._storage is not b._storage or not (a._array.size and b._array.size and a._array.flags.forc and b._array.flags.forc):
+    if a._storage is not b._storage or not (
+        a._array.size and b._array.size and a._array.flags.forc and b._array.flags.forc
+    ):
         return False
     first, second = address(a._array), address(b._array)
     return first < second + b._array.nbytes and second < first + a._array.nbytes
@@ -147,7 +149,11 @@ def overlapping_operands():
 
 
 def _same_piece(a, b):
-    return address(a._array) == address(b._array) and a._array.nbytes == b._array.nbytes and a._array.strides == b._array.strides
+    return (
+        address(a._array) == address(b._array)
+        and a._array.nbytes == b._array.nbytes
+        and a._array.strides == b._array.strides
+    )
 
 
 _AMBIGUOUS = (
@@ -208,7 +214,14 @@ def piece_node(base, t):
     node = object.__new__(op.node_class if base._storage.device is CPU else off_cpu(op.node_class))
     node.inputs, node.input_nrs = (edge(base),), (base._nr,) if base._nr else None
     node.sequence_nr, node.hooks, node.fix = next_sequence_nr(), None, None
-    values = {"size": g[2], "stride": g[3], "storage_offset": g[4], "self_sym_sizes": g[0], "self_sym_strides": g[1], "ahead": g[4]}
+    values = {
+        "size": g[2],
+        "stride": g[3],
+        "storage_offset": g[4],
+        "self_sym_sizes": g[0],
+        "self_sym_strides": g[1],
+        "ahead": g[4],
+    }
     node.saved = [values[n] for n in op.saves]
     node.value = t._array if t._array.size <= 1024 else None
     node.operands = node.scope = None

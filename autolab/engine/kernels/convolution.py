@@ -215,7 +215,9 @@ def grad_weight(g, x, geo):
         total += other
     total, made = total.swapaxes(1, 2), np.empty((o, c // groups, kh, kw), total.dtype)
     if by_rows:
-        made.reshape(groups, o // groups, c // groups, kh, kw)[...] = total.reshape(groups, o // groups, kh, c // groups, kw).swapaxes(2, 3)
+        made.reshape(groups, o // groups, c // groups, kh, kw)[...] = total.reshape(
+            groups, o // groups, kh, c // groups, kw
+        ).swapaxes(2, 3)
     else:
         made.reshape(total.shape)[...] = total
     return made

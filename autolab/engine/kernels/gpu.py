@@ -67,7 +67,10 @@ def grad_input(g, weight, geo):
     )  # fmt: skip
     columns = xp.matmul(weight.reshape(geo.groups, o // geo.groups, -1).swapaxes(1, 2), _by_channel(g, geo.groups))
     columns = columns.reshape(cg * geo.groups, kh, kw, n, oh, ow)
-    height, width = max(h + 2 * py, (oh - 1) * sy + dy * (kh - 1) + 1), max(w + 2 * px, (ow - 1) * sx + dx * (kw - 1) + 1)
+    height, width = (
+        max(h + 2 * py, (oh - 1) * sy + dy * (kh - 1) + 1),
+        max(w + 2 * px, (ow - 1) * sx + dx * (kw - 1) + 1),
+    )
     padded = xp.zeros((cg * geo.groups, n, height, width), g.dtype)
     for i in range(kh):
         for j in range(kw):

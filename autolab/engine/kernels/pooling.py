@@ -312,7 +312,9 @@ def _shares(xp, n, out):
     """(what the windows that share `n` positions out evenly read, how many positions each of them)."""
     start, stop = adaptive_edges(n, out, xp)
     largest = int(np.subtract(*adaptive_edges(n, out)[::-1]).max(initial=1))
-    return taps.Reading(xp, n, [taps.Tap(xp.minimum(start + j, n - 1), there=start + j < stop) for j in range(largest)]), stop - start
+    return taps.Reading(
+        xp, n, [taps.Tap(xp.minimum(start + j, n - 1), there=start + j < stop) for j in range(largest)]
+    ), stop - start
 
 
 _shares_on_the_host = lru_cache(64)(lambda n, out: _shares(np, n, out))

@@ -109,7 +109,9 @@ def empty_like(x, dtype=None, shape=None):
     lease = _leased(math.prod(shape) * dtype.itemsize) if x.__class__ is np.ndarray else None
     if lease is None:
         return np.empty_like(x, dtype, shape=shape)
-    return np.ndarray(shape, dtype, lease, 0, None if x.flags.c_contiguous else strides_like(x.strides, shape, dtype.itemsize))
+    return np.ndarray(
+        shape, dtype, lease, 0, None if x.flags.c_contiguous else strides_like(x.strides, shape, dtype.itemsize)
+    )
 
 
 @lru_cache(1024)

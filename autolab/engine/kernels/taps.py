@@ -70,7 +70,12 @@ class Reading:
         shape = (*g.shape[:-1], self.n) if axis == -1 else (*g.shape[:-2], self.n, g.shape[-1])
         total = self.xp.zeros(shape, g.dtype)
         for t in self.taps:
-            add_at(self.xp, total, (..., t.index) if axis == -1 else (..., t.index, slice(None)), self._weighted(g, t, axis))
+            add_at(
+                self.xp,
+                total,
+                (..., t.index) if axis == -1 else (..., t.index, slice(None)),
+                self._weighted(g, t, axis),
+            )
         return total
 
 

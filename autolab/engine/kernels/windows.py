@@ -122,7 +122,9 @@ def plan(sizes, by_rows, part=0, parts=1, trimmed=False, alone=False):
         rows = max(BLOCK // (area * geo.kernel[0]), COLUMNS // sizes.row)
     blocks = -(-(last - first) // max(1, rows))
     make = _row_block if by_rows and not geo.pointwise else _whole_block
-    return tuple(make(sizes, start, stop - start, trimmed, alone) for start, stop in threads.shares(first, last, blocks))
+    return tuple(
+        make(sizes, start, stop - start, trimmed, alone) for start, stop in threads.shares(first, last, blocks)
+    )
 
 
 def _rows(geo, part, parts):
@@ -240,7 +242,9 @@ def _whole_block(sizes, start, m, trimmed, alone):
     if geo.pointwise:
         windows = Memory(shape, start * line, (group, 0, columns, channel, item))
         return Block(start, m, (), None, (), (), (Product(None, windows, outputs),))
-    products = (Product(None, Memory(shape, 0, (sizes.inner * m * row * item, 0, columns, m * row * item, item)), outputs),)
+    products = (
+        Product(None, Memory(shape, 0, (sizes.inner * m * row * item, 0, columns, m * row * item, item)), outputs),
+    )
     gathered = (geo.groups, sizes.channels, kh, kw, m, geo.out[1], sizes.batch)
     top, all_, zeros, copies = start * sy - py, slice(None), [], []
     for i in range(kh):

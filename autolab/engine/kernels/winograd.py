@@ -33,7 +33,9 @@ NUMBERS = 1 << 15  # of a matrix of tiles, about: 16 such matrices take 2 MB
 _B = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])  # transposed, as is A
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, -1]])
 _A = np.array([[1, 1, 1, 0], [0, 1, -1, 1]])
-_OF_IMAGE, _OF_FILTER, _OF_PRODUCTS = ({t: np.kron(m, m).astype(t) for t in (np.float32, np.float64)} for m in (_B, _G, _A))
+_OF_IMAGE, _OF_FILTER, _OF_PRODUCTS = (
+    {t: np.kron(m, m).astype(t) for t in (np.float32, np.float64)} for m in (_B, _G, _A)
+)
 # operations to change the basis of one filter of a channel, times the cost of memory: for `threads.split`
 _PER_FILTER = 1000.0
 
@@ -72,7 +74,9 @@ def _by_rows(x, weight, bias, y, padding, tiles, turned):
     def work(rows, columns):
         finite.append(_outputs(filters, _image_tiles(x, rows, columns, padding), bias, pixels, rows, columns))
 
-    threads.hand_out(work, _blocks(tiles, max(filters.shape[1:]), x.shape[3], halved=threads.available() > 1), 8.0 * len(x) * y.size)
+    threads.hand_out(
+        work, _blocks(tiles, max(filters.shape[1:]), x.shape[3], halved=threads.available() > 1), 8.0 * len(x) * y.size
+    )
     return all(finite)
 
 
@@ -106,7 +110,9 @@ def grad_weight(g, x, geo):
     def work(part, parts):
         places = threads.share(part, parts, 16)
         target = total[places]
-        for number, (rows, columns) in enumerate(_blocks(tiles, max(c, o) * len(target) // 16, g.shape[-1], halved=part % 2)):
+        for number, (rows, columns) in enumerate(
+            _blocks(tiles, max(c, o) * len(target) // 16, g.shape[-1], halved=part % 2)
+        ):
             right, left = _image_tiles(x, rows, columns, geo.padding, places), _gradient_tiles(g, rows, columns, places)
             found = threads.scratch("products", target.shape, total.dtype) if number else target
             np.matmul(left, right.swapaxes(1, 2), out=found)
@@ -185,7 +191,9 @@ def _gradient_tiles(g, rows, columns, places):
     height, width = rows[1] - rows[0], columns[1] - columns[0]
     bottom, right = 2 * rows[1], 2 * columns[1]
     if bottom <= g.shape[1] and right <= g.shape[2]:
-        part = by_pixel(g)[:, 2 * rows[0] : bottom, 2 * columns[0] : right].reshape(-1, height, 2, width, 2).swapaxes(3, 4)
+        part = (
+            by_pixel(g)[:, 2 * rows[0] : bottom, 2 * columns[0] : right].reshape(-1, height, 2, width, 2).swapaxes(3, 4)
+        )
     else:
         part = by_pixel(_by_parity(g, (2 * rows[0], bottom), (2 * columns[0], right))).reshape(-1, height, 2, 2, width)
     patches = threads.scratch("gradient patches", (2, 2, len(g), height, width, g.shape[3]), g.dtype)

@@ -64,7 +64,13 @@ class Copies:
         # None: pickle looks a class up by its module, and Tensor's says "torch"
         kind, device = None if type(self) is Tensor else type(self), self._storage.device
         there = [] if device is devices.CPU else [device]
-        return _rebuild, (kind, np.array(device.backend.to_host(self._array)), self.requires_grad, dict(self.__dict__), *there)
+        return _rebuild, (
+            kind,
+            np.array(device.backend.to_host(self._array)),
+            self.requires_grad,
+            dict(self.__dict__),
+            *there,
+        )
 
     def _like(self, array):
         """A tensor of this class over `array`, outside any graph."""

@@ -36,13 +36,24 @@ def _inverse_square(m, self, other):
 
 _PAIRS = lambda s: [(s.away_from_zero(3), s.away_from_zero(3)), (s.away_from_zero(2, 3), s.away_from_zero(3))]
 
-register("atan2(Tensor self, Tensor other)", forward=_atan2, dtype="float", check=no_kernel("atan2_cpu", "Complex"), inplace="method",
-         vjp={"self": lambda m, g, self, other: g * other * _inverse_square(m, self, other),
-              "other": lambda m, g, self, other: g * -self * _inverse_square(m, self, other)},
-         latex=r"\mathrm{atan2}({self}, {other})", samples=_PAIRS,
-         vjp_latex={"self": r"{g} \cdot \frac{{other}}{{self}^{2} + {other}^{2}}",
-                    "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}"},
-         doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2")
+register(
+    "atan2(Tensor self, Tensor other)",
+    forward=_atan2,
+    dtype="float",
+    check=no_kernel("atan2_cpu", "Complex"),
+    inplace="method",
+    vjp={
+        "self": lambda m, g, self, other: g * other * _inverse_square(m, self, other),
+        "other": lambda m, g, self, other: g * -self * _inverse_square(m, self, other),
+    },
+    latex=r"\mathrm{atan2}({self}, {other})",
+    samples=_PAIRS,
+    vjp_latex={
+        "self": r"{g} \cdot \frac{{other}}{{self}^{2} + {other}^{2}}",
+        "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}",
+    },
+    doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2",
+)
 register("hypot(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote",
          check=no_kernel("hypot_cpu", *WHOLE), inplace="method",
          vjp={"self": lambda m, g, self, result: g * self / result,
@@ -98,13 +109,22 @@ xlogy_op = internal("xlogy(Tensor self, Tensor other)", vjp={"self": _xlogy_rule
                                                "other": lambda m, g, self, other: g * self / other},
                     vjp_latex={"self": r"{g} \cdot \ln {other}", "other": r"{g} \cdot \frac{{self}}{{other}}"},
                     samples=lambda s: [(s.randn(3), s.positive(3)), (s.randn(2, 3), s.positive(3))], **_XLOGY)
-xlogy_of_number = internal("xlogy_of_number(operand self, Tensor other)", vjp={"other": lambda m, g, self, other: g * self / other},
-                           node="XlogyBackward1",
-                           vjp_latex={"other": r"{g} \cdot \frac{{self}}{{other}}"},
-                           samples=lambda s: [(1.5, s.positive(3))], **_XLOGY)
-xlogy_number = internal("xlogy_number(Tensor self, Number other)", vjp={"self": _xlogy_number_rule}, node="XlogyBackward2",
-                        vjp_latex={"self": r"{g} \cdot \ln {other}"}, samples=lambda s: [(s.randn(3), 1.5)],
-                        **_XLOGY | {"operands": ("self",)})
+xlogy_of_number = internal(
+    "xlogy_of_number(operand self, Tensor other)",
+    vjp={"other": lambda m, g, self, other: g * self / other},
+    node="XlogyBackward1",
+    vjp_latex={"other": r"{g} \cdot \frac{{self}}{{other}}"},
+    samples=lambda s: [(1.5, s.positive(3))],
+    **_XLOGY,
+)
+xlogy_number = internal(
+    "xlogy_number(Tensor self, Number other)",
+    vjp={"self": _xlogy_number_rule},
+    node="XlogyBackward2",
+    vjp_latex={"self": r"{g} \cdot \ln {other}"},
+    samples=lambda s: [(s.randn(3), 1.5)],
+    **_XLOGY | {"operands": ("self",)},
+)
 
 
 overloaded("xlogy", xlogy_op, xlogy_number, xlogy_of_number, inplace=False, doc="input * log(other), and 0 where input is 0; one may be a number.")
@@ -132,9 +152,14 @@ copysign_tensor = internal("copysign_tensor(Tensor self, Tensor other)", node="C
                            vjp_latex={"self": _SIGNS, "other": "0"},
                            vjp={"self": _copysign_rule, "other": lambda m, g: m.zeros_like(g)}, samples=_PAIRS,
                            **_COPYSIGN)
-copysign_scalar = internal("copysign_scalar(Tensor self, operand other)", node="CopysignBackward1", vjp={"self": _copysign_rule},
-                           vjp_latex={"self": _SIGNS},
-                           samples=lambda s: [(s.away_from_zero(3), -1.0)], **_COPYSIGN)
+copysign_scalar = internal(
+    "copysign_scalar(Tensor self, operand other)",
+    node="CopysignBackward1",
+    vjp={"self": _copysign_rule},
+    vjp_latex={"self": _SIGNS},
+    samples=lambda s: [(s.away_from_zero(3), -1.0)],
+    **_COPYSIGN,
+)
 
 
 overloaded("copysign", copysign_tensor, copysign_scalar, doc="The size of `input` with the sign of `other` (a tensor or a number).")
@@ -164,16 +189,28 @@ def _ldexp_whole(xp, self, other):
 
 _LDEXP: dict[str, Any] = {"node": "LdexpBackward0", "latex": r"{self} \cdot 2^{{other}}",
           "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"}}
-ldexp_op = internal("ldexp(Tensor self, Tensor other)", forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
-                    dtype="float", operands=("self", "other"),
-                    vjp={"self": lambda m, g, other: g * m.pow_base(2.0, other),
-                         "other": lambda m, g, result: m.mul_scalar(g * result, math.log(2))},
-                    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))], **_LDEXP)
+ldexp_op = internal(
+    "ldexp(Tensor self, Tensor other)",
+    forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
+    dtype="float",
+    operands=("self", "other"),
+    vjp={
+        "self": lambda m, g, other: g * m.pow_base(2.0, other),
+        "other": lambda m, g, result: m.mul_scalar(g * result, math.log(2)),
+    },
+    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
+    **_LDEXP,
+)
 # torch's rule for `self` has a whole 2**other: 0 for a negative exponent
-ldexp_whole = internal("ldexp_whole(Tensor self, Tensor other)", forward=_ldexp_whole, operands=("self", "other"),
-                       vjp={"self": lambda m, g, other: m.masked_fill(m.ldexp_whole(g, other), other < 0, 0)},
-                       also_saves=("result",), samples=lambda s: [(s.randn(3), s.integers(4, 3)), (s.randn(2, 3), s.integers(9, 3))],
-                       **_LDEXP | {"vjp_latex": {"self": r"{g} \cdot 2^{{other}} \cdot [{other} \ge 0]"}})
+ldexp_whole = internal(
+    "ldexp_whole(Tensor self, Tensor other)",
+    forward=_ldexp_whole,
+    operands=("self", "other"),
+    vjp={"self": lambda m, g, other: m.masked_fill(m.ldexp_whole(g, other), other < 0, 0)},
+    also_saves=("result",),
+    samples=lambda s: [(s.randn(3), s.integers(4, 3)), (s.randn(2, 3), s.integers(9, 3))],
+    **_LDEXP | {"vjp_latex": {"self": r"{g} \cdot 2^{{other}} \cdot [{other} \ge 0]"}},
+)
 
 
 def _ldexp_op(input, other):
@@ -196,11 +233,17 @@ def ldexp_(input, other):
     return apply_inplace(op, (input, other))
 
 
-frexp_op = internal("frexp(Tensor self)", forward=lambda xp, self: xp.frexp(self), outputs=("mantissa", "exponent"), nondiff=("exponent",),
-                    vjp={"self": lambda m, g, exponent: g[0] / m.exp2(m.to_copy(exponent, dtype_of(g[0])))},
-                    return_type=return_type("frexp", ("mantissa", "exponent")), latex=r"\mathrm{frexp}({self})",
-                    vjp_latex={"self": r"{g} \cdot 2^{-{exponent}}"},
-                    samples=lambda s: [np.array([0.6, -1.3, 5.2]), np.array([[0.3, 0.7]])])
+frexp_op = internal(
+    "frexp(Tensor self)",
+    forward=lambda xp, self: xp.frexp(self),
+    outputs=("mantissa", "exponent"),
+    nondiff=("exponent",),
+    vjp={"self": lambda m, g, exponent: g[0] / m.exp2(m.to_copy(exponent, dtype_of(g[0])))},
+    return_type=return_type("frexp", ("mantissa", "exponent")),
+    latex=r"\mathrm{frexp}({self})",
+    vjp_latex={"self": r"{g} \cdot 2^{-{exponent}}"},
+    samples=lambda s: [np.array([0.6, -1.3, 5.2]), np.array([[0.3, 0.7]])],
+)
 
 
 @composite(method=True)
@@ -213,12 +256,21 @@ def frexp(input):
     return frexp_op.call(input)
 
 
-register("nextafter(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.nextafter(self, other),
-         dtype="promote", check=no_kernel("nextafter_cpu", *WHOLE, "Complex"), inplace="method", latex=r"\mathrm{nextafter}({self}, {other})",
-         vjp={"self": lambda m, g, self, other: m.masked_fill(g, self == other, 0),
-              "other": lambda m, g, self, other: m.zeros_like(g)},
-         vjp_latex={"self": r"{g} \cdot [{self} \ne {other}]", "other": "0"}, samples=_PAIRS,
-         doc="The float next to `input` in the direction of `other`. Source: torch.nextafter")
+register(
+    "nextafter(Tensor self, Tensor other)",
+    forward=lambda xp, self, other: xp.nextafter(self, other),
+    dtype="promote",
+    check=no_kernel("nextafter_cpu", *WHOLE, "Complex"),
+    inplace="method",
+    latex=r"\mathrm{nextafter}({self}, {other})",
+    vjp={
+        "self": lambda m, g, self, other: m.masked_fill(g, self == other, 0),
+        "other": lambda m, g, self, other: m.zeros_like(g),
+    },
+    vjp_latex={"self": r"{g} \cdot [{self} \ne {other}]", "other": "0"},
+    samples=_PAIRS,
+    doc="The float next to `input` in the direction of `other`. Source: torch.nextafter",
+)
 
 
 # -- fused formulas ----------------------------------------------------------------------------------------------------

@@ -22,13 +22,17 @@ from ..exact.arguments import scalar_tensor
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 def _comparison(name, function, ufunc, sign, aliases, doc):
-    op = register(f"{name}(Tensor self, operand other)", forward=lambda xp, self, other: getattr(xp, ufunc)(self, other),
-                  fast=function, dtype="bool",
-                  check=None if name in ("eq", "ne") else no_kernel(f"{name}_cpu", "Complex"),
-                  operands=("self", "other"), latex=rf"[{{self}} {sign} {{other}}]",
-                  doc=f"{doc}, element by element: a bool tensor. Source: torch.{name}.",
-                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)),
-                                     (s.integers(3, 4), 1)])
+    op = register(
+        f"{name}(Tensor self, operand other)",
+        forward=lambda xp, self, other: getattr(xp, ufunc)(self, other),
+        fast=function,
+        dtype="bool",
+        check=None if name in ("eq", "ne") else no_kernel(f"{name}_cpu", "Complex"),
+        operands=("self", "other"),
+        latex=rf"[{{self}} {sign} {{other}}]",
+        doc=f"{doc}, element by element: a bool tensor. Source: torch.{name}.",
+        samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)), (s.integers(3, 4), 1)],
+    )
     # changed in place, the operands get gradients of 0
     title, zero = name.capitalize(), lambda m, g: m.zeros_like(g)
     by_number = variant(op, node=f"{title}Backward0", vjp={"self": zero})
@@ -54,10 +58,15 @@ _comparison("ge", operator.ge, "greater_equal", r"\ge", ("greater_equal",), "Whe
 
 # -- logic -------------------------------------------------------------------------------------------------------------
 def _logic(name, sign, doc):
-    register(f"{name}(Tensor self, Tensor other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), inplace="method",
-             operands=("self", "other"), latex=rf"{{self}} {sign} {{other}}",
-             doc=f"{doc}, element by element. Source: torch.{name}",
-             samples=lambda s: [(s.booleans(4), s.booleans(4)), (s.integers(2, 2, 3), s.booleans(3))])
+    register(
+        f"{name}(Tensor self, Tensor other)",
+        forward=lambda xp, self, other: getattr(xp, name)(self, other),
+        inplace="method",
+        operands=("self", "other"),
+        latex=rf"{{self}} {sign} {{other}}",
+        doc=f"{doc}, element by element. Source: torch.{name}",
+        samples=lambda s: [(s.booleans(4), s.booleans(4)), (s.integers(2, 2, 3), s.booleans(3))],
+    )
 
 
 _logic("logical_and", r"\land", "Whether both are nonzero")
@@ -121,7 +130,9 @@ def _kind(name, forward, tex, doc):
 
 
 _kind("isnan", lambda xp, self: xp.isnan(self), r"[{self} \ne {self}]", "Whether each element is nan.")
-_kind("isinf", lambda xp, self: xp.isinf(self), r"[\left| {self} \right| = \infty]", "Whether each element is infinite.")
+_kind(
+    "isinf", lambda xp, self: xp.isinf(self), r"[\left| {self} \right| = \infty]", "Whether each element is infinite."
+)
 _kind("isfinite", lambda xp, self: xp.isfinite(self), r"[\left| {self} \right| < \infty]",
       "Whether each element is neither infinite nor nan.")
 _kind("isposinf", lambda xp, self: self == xp.inf, r"[{self} = \infty]", "Whether each element is +inf.")

@@ -19,14 +19,26 @@ from ..kernels import convolution as kernels
 from ..kernels import threads
 from ..kernels.layout import Geometry
 from .functions import composite, internal
-from .convolution_arguments import check_dtypes, check_numbers, check_shapes, check_transposed, named_padding, numbers, output_size
+from .convolution_arguments import (
+    check_dtypes,
+    check_numbers,
+    check_shapes,
+    check_transposed,
+    named_padding,
+    numbers,
+    output_size,
+)
 from .shape import unsqueeze
 
 
 def geometry(input_shape, weight_shape, stride, padding, dilation, transposed, output_padding, groups):
     """The sizes of a convolution; of a transposed one, those of the convolution that it is the adjoint of."""
     return _geometry(
-        tuple(input_shape), tuple(weight_shape), *map(tuple, (stride, padding, dilation, output_padding)), transposed, groups
+        tuple(input_shape),
+        tuple(weight_shape),
+        *map(tuple, (stride, padding, dilation, output_padding)),
+        transposed,
+        groups,
     )
 
 
@@ -225,7 +237,14 @@ _passed = Passed()
 def _convolved(name, dims, input, weight, bias, stride, padding, dilation, groups, output_padding=0, transposed=False):
     """Checks in PyTorch's order, then the op; an input without batch dimension gets one for the op."""
     given = stride, padding, dilation, groups, output_padding
-    about = name, input._array.shape, input.dtype, weight._array.shape, weight.dtype, bias if bias is None else (bias._array.shape, bias.dtype)
+    about = (
+        name,
+        input._array.shape,
+        input.dtype,
+        weight._array.shape,
+        weight.dtype,
+        bias if bias is None else (bias._array.shape, bias.dtype),
+    )
     settings = _passed.find(given, about)
     if settings is not None:
         return convolution_op.call(input, weight, bias, *settings)

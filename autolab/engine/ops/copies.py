@@ -14,7 +14,20 @@ from ..core.errors import bad_argument, fail
 from ..core.grad_mode import per_thread
 from ..core.apply import apply, record
 from ..inplace.changes import check_inplace, check_written_once, write_inplace
-from ..core.dtype import ALL, bool_, complex64, dtype as dtype_class, float16, float32, float64, int8, int16, int32, int64, uint8
+from ..core.dtype import (
+    ALL,
+    bool_,
+    complex64,
+    dtype as dtype_class,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 from ..exact.dtypes import as_dtype
 from ..exact.refusals import unsupported
 from ..exact.signatures import named
@@ -207,10 +220,14 @@ def fill_(input, value):
         here = input._storage.device
         if value._storage.device is not here:
             value = _moved(value, here)
-        return _write(fill_tensor_op, (input, value), devices.filled(here, value._array, input._array.shape, input.dtype))
+        return _write(
+            fill_tensor_op, (input, value), devices.filled(here, value._array, input._array.shape, input.dtype)
+        )
     plain = as_number(value)
     number = np.asarray(value if plain is None else held_by(plain, input.dtype)).astype(input.dtype.np)[()]
-    return _write(fill_op, (input, value), devices.filled(input._storage.device, number, input._array.shape, input.dtype))
+    return _write(
+        fill_op, (input, value), devices.filled(input._storage.device, number, input._array.shape, input.dtype)
+    )
 
 
 @composite(method=True, function=False)
@@ -227,7 +244,10 @@ def _cast(self, dtype, copy=False):
         return clone.call(self, None) if copy else self
     if dtype.is_floating_point and (self._req or self.dtype.is_floating_point):
         return to_copy.call(self, dtype)
-    out = wrap(self._storage.device.backend.run(per_thread.state, self._array.astype, dtype.np, order_of_copies(self._array)), dtype)
+    out = wrap(
+        self._storage.device.backend.run(per_thread.state, self._array.astype, dtype.np, order_of_copies(self._array)),
+        dtype,
+    )
     if observe.observer is not None:
         observe.observer.forward(to_copy, (self, dtype), None, (out,), None)
     return out

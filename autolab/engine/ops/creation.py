@@ -344,7 +344,9 @@ def legacy_constructor(cls, *args, **kwargs):
 
 def _legacy(dtype, args, kwargs, device=None):
     if not args and len({"size", "other"} & kwargs.keys()) == 1:  # by the names that PyTorch has for it
-        args = tuple(Size(kwargs[name]) if name == "size" else kwargs[name] for name in ("size", "other") if name in kwargs)
+        args = tuple(
+            Size(kwargs[name]) if name == "size" else kwargs[name] for name in ("size", "other") if name in kwargs
+        )
         kwargs = {name: value for name, value in kwargs.items() if name == "device"}
     if set(kwargs) - {"device"}:
         signatures = ("*, torch.device device = None", "torch.Storage storage", "Tensor other")

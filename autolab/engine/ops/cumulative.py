@@ -176,11 +176,17 @@ def _extreme_rule(m, g, self, indices, dim):
 
 
 def _running_extreme(name, ufunc, doc):
-    op = internal(f"{name}(Tensor self, int dim)", forward=_extreme(ufunc), outputs=("values", "indices"), nondiff=("indices",),
-                  return_type=return_type(name, ("values", "indices")), latex=rf"\{name[3:]}_{{j \le i}} {{self}}_j",
-                  vjp={"self": _extreme_rule},
-                  vjp_latex={"self": r"\mathrm{scatter}({g})"},
-                  samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)])
+    op = internal(
+        f"{name}(Tensor self, int dim)",
+        forward=_extreme(ufunc),
+        outputs=("values", "indices"),
+        nondiff=("indices",),
+        return_type=return_type(name, ("values", "indices")),
+        latex=rf"\{name[3:]}_{{j \le i}} {{self}}_j",
+        vjp={"self": _extreme_rule},
+        vjp_latex={"self": r"\mathrm{scatter}({g})"},
+        samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)],
+    )
 
     @composite(name, method=True)
     def call(input, dim):

@@ -186,7 +186,9 @@ def _positions(repeats, output_size):
         raise fail(RuntimeError, "repeat_interleave only accept 1D vector as repeat", "It has one count per position.")
     _check_repeats(repeats, repeats.numel())
     if output_size not in (None, int(repeats.sum())):
-        raise fail(RuntimeError, "allocated size does not match required size", f"The counts add up to {int(repeats.sum())}.")
+        raise fail(
+            RuntimeError, "allocated size does not match required size", f"The counts add up to {int(repeats.sum())}."
+        )
     return NAMESPACES[""]["arange"](repeats.numel(), dtype=repeats.dtype, device=repeats.device)
 
 

@@ -139,11 +139,14 @@ def _aminmax_rule(m, g, self, dim, keepdim, min, max):
 
 
 def _amax(name, ufunc, doc):
-    op = internal(f"{name}(Tensor self, int[] dim=(), bool keepdim=False)", vjp={"self": _amax_rule},
-                  forward=lambda xp, self, dim, keepdim: row_major(xp, reduce(xp, ufunc, self, axes(self, dim), keepdim)),
-                  latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}",
-                  vjp_latex={"self": _SHARED.replace(r"\sum", r"\sum_{{dim}}")},
-                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)])
+    op = internal(
+        f"{name}(Tensor self, int[] dim=(), bool keepdim=False)",
+        vjp={"self": _amax_rule},
+        forward=lambda xp, self, dim, keepdim: row_major(xp, reduce(xp, ufunc, self, axes(self, dim), keepdim)),
+        latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}",
+        vjp_latex={"self": _SHARED.replace(r"\sum", r"\sum_{{dim}}")},
+        samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)],
+    )
 
     @composite(name, method=True)
     def call(input, dim=(), keepdim=False):
@@ -158,14 +161,18 @@ def _amax(name, ufunc, doc):
 _amax("amax", "maximum", "largest")
 _amax("amin", "minimum", "smallest")
 
-aminmax_op = internal("aminmax(Tensor self, *, int? dim=None, bool keepdim=False)", outputs=("min", "max"),
-                      return_type=return_type("aminmax", ("min", "max")),
-                      forward=lambda xp, self, dim, keepdim: tuple(row_major(xp, reduce(xp, f, self, axes(self, dim), keepdim))
-                                                                   for f in ("minimum", "maximum")),
-                      vjp={"self": _aminmax_rule}, latex=r"\min {self}, \max {self}",
-                      vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
-                      samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}),
-                                         (s.distinct(2, 3), {"dim": 0, "keepdim": True})])
+aminmax_op = internal(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False)",
+    outputs=("min", "max"),
+    return_type=return_type("aminmax", ("min", "max")),
+    forward=lambda xp, self, dim, keepdim: tuple(
+        row_major(xp, reduce(xp, f, self, axes(self, dim), keepdim)) for f in ("minimum", "maximum")
+    ),
+    vjp={"self": _aminmax_rule},
+    latex=r"\min {self}, \max {self}",
+    vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+    samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}), (s.distinct(2, 3), {"dim": 0, "keepdim": True})],
+)
 
 
 @composite(method=True)
@@ -321,7 +328,11 @@ def _mode_with_nan(row):
     row by insertion (short ones; `std::sort`), which leaves a nan where it is met, and looks for the longest run."""
     order = []
     for i, x in enumerate(row):
-        place = 0 if order and x < row[order[0]] else next((k for k in range(len(order), 0, -1) if not x < row[order[k - 1]]), 0)
+        place = (
+            0
+            if order and x < row[order[0]]
+            else next((k for k in range(len(order), 0, -1) if not x < row[order[k - 1]]), 0)
+        )
         order.insert(place, i)
     best, most, times = order[0], 0, 0
     for k, i in enumerate(order):

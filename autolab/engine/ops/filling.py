@@ -72,7 +72,11 @@ def like(function, input, options):
     Raises TypeError unless `input` is a tensor.
     """
     made = _like(function, input, options)
-    here = input._array if isinstance(input._array, (np.ndarray, np.generic)) else np.broadcast_to(np.empty((), made.dtype.np), input._array.shape)
+    here = (
+        input._array
+        if isinstance(input._array, (np.ndarray, np.generic))
+        else np.broadcast_to(np.empty((), made.dtype.np), input._array.shape)
+    )
     return made, np.empty_like(here, made.dtype.np, order_of_copies(input._array))
 
 

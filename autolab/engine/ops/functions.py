@@ -10,7 +10,13 @@ from ..core.op import register as internal
 from ..core.record import Op
 from ..core.tensor import Tensor
 
-NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {"": {}, "nn.functional": {}, "linalg": {}, "special": {}, "Tensor": {}}
+NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {
+    "": {},
+    "nn.functional": {},
+    "linalg": {},
+    "special": {},
+    "Tensor": {},
+}
 """Public functions by the namespace they appear in; '' is the top level."""
 
 METHODS: dict[str, Any] = {}

@@ -73,6 +73,10 @@ def consumed_by(k):
 def check_mask(key, value):
     """Raises PyTorch's error for one number written where a mask of bytes says so."""
     masks = [k for k in key if isinstance(k, Tensor) and k.ndim]
-    if len(masks) == 1 and masks[0].dtype.name == "uint8" and (value.numel() == 1 if isinstance(value, Tensor) else as_number(value) is not None):
+    if (
+        len(masks) == 1
+        and masks[0].dtype.name == "uint8"
+        and (value.numel() == 1 if isinstance(value, Tensor) else as_number(value) is not None)
+    ):
         message = "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"
         raise fail(RuntimeError, message, "Convert the mask: mask.bool().")

@@ -288,7 +288,13 @@ def _parts(self, key):
         )
     if not self._array.ndim and key.__class__ is slice:
         raise fail(IndexError, "slice() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
-    key = key if key.__class__ is tuple else tuple(key) if isinstance(key, (list, range)) and as_coordinates(key) else (key,)
+    key = (
+        key
+        if key.__class__ is tuple
+        else tuple(key)
+        if isinstance(key, (list, range)) and as_coordinates(key)
+        else (key,)
+    )
     used = sum(consumed_by(k) for k in key)
     if used > self.ndim:
         raise fail(
@@ -456,7 +462,11 @@ def _index_list(self, indices):
 def index_put_(input, indices, values, accumulate=False):
     """Writes `values` at the places that the index tensors name, in place. Source: torch.Tensor.index_put_."""
     _check_index_put("index_put_", input, indices, values, accumulate)
-    return written(index_put_op, (input, _index_list(input, indices), values, accumulate), accumulate or not _fills(indices, values))
+    return written(
+        index_put_op,
+        (input, _index_list(input, indices), values, accumulate),
+        accumulate or not _fills(indices, values),
+    )
 
 
 def _check_index_put(name, self, indices, values, accumulate):

@@ -102,7 +102,9 @@ def resize_(self, *sizes, memory_format=None):
             "No gradient says what the new elements come from. Use reshape, or resize a detached tensor.",
         )
     if any(n < 0 for n in shape):
-        raise fail(RuntimeError, "numel: integer multiplication overflow", "Sizes are counts: resize_ does not infer -1.")
+        raise fail(
+            RuntimeError, "numel: integer multiplication overflow", "Sizes are counts: resize_ does not infer -1."
+        )
     state, device = per_thread.state, self._storage.device
     check_inplace(self, state, False, overlapping=False)
     memory, needed = materialise(self), math.prod(shape)

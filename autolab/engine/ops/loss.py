@@ -263,7 +263,9 @@ def _bce(xp, self, target, weight, reduction):
         ("target", target, "Targets are probabilities, often 0 or 1."),
     ):
         message = f"all elements of {name} should be between 0 and 1"
-        demands.none(xp, ~((values >= 0) & (values <= 1)), lambda message=message, note=note: fail(RuntimeError, message, note))
+        demands.none(
+            xp, ~((values >= 0) & (values <= 1)), lambda message=message, note=note: fail(RuntimeError, message, note)
+        )
     loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
     return _reduced(xp, loss if weight is None else loss * weight, reduction)
 

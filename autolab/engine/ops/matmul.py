@@ -95,8 +95,12 @@ mm_op = internal(
     "mm(Tensor self, Tensor mat2)",
     forward=_mm,
     vjp={
-        "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _towards_first(m, g, mat2, self_sym_sizes, self_sym_strides),
-        "mat2": lambda m, g, self, mat2_sym_sizes, mat2_sym_strides: _towards_second(m, g, self, mat2_sym_sizes, mat2_sym_strides),
+        "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _towards_first(
+            m, g, mat2, self_sym_sizes, self_sym_strides
+        ),
+        "mat2": lambda m, g, self, mat2_sym_sizes, mat2_sym_strides: _towards_second(
+            m, g, self, mat2_sym_sizes, mat2_sym_strides
+        ),
     },
     also_saves=("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
     latex=r"{self} \, {mat2}",
@@ -157,7 +161,11 @@ addmm_op = internal(
     hidden=("self_sym_sizes",),
     also_saves=("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
     latex=r"{beta} \cdot {self} + {alpha} \cdot {mat1} \, {mat2}",
-    vjp_latex={"self": r"{beta} \cdot {g}", "mat1": r"{alpha} \cdot {g} \, {mat2}^{T}", "mat2": r"{alpha} \cdot {mat1}^{T} \, {g}"},
+    vjp_latex={
+        "self": r"{beta} \cdot {g}",
+        "mat1": r"{alpha} \cdot {g} \, {mat2}^{T}",
+        "mat2": r"{alpha} \cdot {mat1}^{T} \, {g}",
+    },
     samples=lambda s: [(s.randn(4), s.randn(2, 3), s.randn(3, 4)), (s.randn(2, 4), s.randn(2, 3), s.randn(3, 4))],
 )
 

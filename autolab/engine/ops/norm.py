@@ -161,7 +161,9 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm of all elements or along `dim`. Source: torch.norm."""
     if isinstance(p, str) and p != "fro":
         return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    return NAMESPACES["linalg"]["vector_norm"](input, 2 if p == "fro" else 2.0 if p is None else p, dim, keepdim, dtype=dtype)
+    return NAMESPACES["linalg"]["vector_norm"](
+        input, 2 if p == "fro" else 2.0 if p is None else p, dim, keepdim, dtype=dtype
+    )
 
 
 # -- distance ----------------------------------------------------------------------------------------------------------
@@ -169,17 +171,21 @@ def _dist_rule(m, g, self, other, p, result):
     return _norm_gradient(m, g, self - other, p, result, None)
 
 
-dist_op = internal("dist(Tensor self, Tensor other, Number p=2)", forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p,
-                                                                                   None, False, None),
-         dtype="promote", operands=("self", "other"),
-         vjp={"self": _dist_rule, "other": lambda m, g, self, other, p, result:
-                                                           -_dist_rule(m, g, self, other, p, result)},
-         latex=r"\left\| {self} - {other} \right\|_{{p}}",
-         vjp_latex={"self": r"{g} \cdot \frac{{self} - {other}}{{result}}",
-                                                                      "other": r"-{g} \cdot \frac{{self} - "
-                                                                               r"{other}}{{result}}"},
-         samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(2, 3), 3)],
-         doc="The p-norm of the difference. Source: torch.dist")
+dist_op = internal(
+    "dist(Tensor self, Tensor other, Number p=2)",
+    forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p, None, False, None),
+    dtype="promote",
+    operands=("self", "other"),
+    vjp={"self": _dist_rule, "other": lambda m, g, self, other, p, result: -_dist_rule(m, g, self, other, p, result)},
+    latex=r"\left\| {self} - {other} \right\|_{{p}}",
+    vjp_latex={
+        "self": r"{g} \cdot \frac{{self} - {other}}{{result}}",
+        "other": r"-{g} \cdot \frac{{self} - "
+        r"{other}}{{result}}",
+    },
+    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(2, 3), 3)],
+    doc="The p-norm of the difference. Source: torch.dist",
+)
 
 
 @composite(method=True)
@@ -204,7 +210,9 @@ def _others(ndim, dim):
 def _renorm(xp, self, p, dim, maxnorm):
     wide = self.astype(np.float64) if self.dtype == np.float32 else self  # torch's lengths are of double precision here
     length = _reduce_norm(xp, wide, p, _others(self.ndim, dim), True).astype(self.dtype, copy=False)
-    return xp.ascontiguousarray(self * xp.where(length > maxnorm, maxnorm / (length + _TINY), 1).astype(self.dtype, copy=False))
+    return xp.ascontiguousarray(
+        self * xp.where(length > maxnorm, maxnorm / (length + _TINY), 1).astype(self.dtype, copy=False)
+    )
 
 
 def _renorm_rule(m, g, self, p, dim, maxnorm):
@@ -216,10 +224,14 @@ def _renorm_rule(m, g, self, p, dim, maxnorm):
     return m.where(length > maxnorm, maxnorm * inverse * (g - inverse * change), g)
 
 
-renorm_op = internal("renorm(Tensor self, Number p, int dim, Number maxnorm)", forward=_renorm, vjp={"self": _renorm_rule},
-                     latex=r"{self} \cdot \min(1, \frac{{maxnorm}}{\left\| {self} \right\|_{{p}}})",
-                     vjp_latex={"self": r"{g} \cdot \frac{\partial {result}}{\partial {self}}"},
-                     samples=lambda s: [(s.randn(2, 3), 2, 0, 0.5), (s.randn(2, 3), 1, -1, 1.2), (s.randn(2, 3, 2), 3, 1, 1.0)])
+renorm_op = internal(
+    "renorm(Tensor self, Number p, int dim, Number maxnorm)",
+    forward=_renorm,
+    vjp={"self": _renorm_rule},
+    latex=r"{self} \cdot \min(1, \frac{{maxnorm}}{\left\| {self} \right\|_{{p}}})",
+    vjp_latex={"self": r"{g} \cdot \frac{\partial {result}}{\partial {self}}"},
+    samples=lambda s: [(s.randn(2, 3), 2, 0, 0.5), (s.randn(2, 3), 1, -1, 1.2), (s.randn(2, 3, 2), 3, 1, 1.0)],
+)
 
 
 def _renorm_arguments(x, p, dim, maxnorm):

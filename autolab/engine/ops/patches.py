@@ -70,9 +70,8 @@ im2col = _inside(
     "im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride)",
     forward=_im2col,
     vjp={
-        "self": lambda m, g, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding, stride: (
-            m.col2im(g, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride)
-        )
+        "self": lambda m, g, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding,
+        stride: m.col2im(g, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride)  # fmt: skip
     },
     node="Im2ColBackward0",
     latex=r"\mathrm{unfold}({self})",

@@ -274,7 +274,9 @@ composite()(max_pool1d)
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if not return_indices:
         return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
-    arguments = _max_pool1d_arguments("max_pool1d_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode)
+    arguments = _max_pool1d_arguments(
+        "max_pool1d_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode
+    )
     return _on_rows(max_pool_with_indices.call, input, *arguments)
 
 
@@ -328,7 +330,9 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     stride = kernel_size if stride is None or stride.__class__ in (tuple, list) and not stride else stride
     k, s, p = (
         _single("avg_pool1d", name, position, value)
-        for position, (name, value) in enumerate((("kernel_size", kernel_size), ("stride", stride), ("padding", padding)), 2)
+        for position, (name, value) in enumerate(
+            (("kernel_size", kernel_size), ("stride", stride), ("padding", padding)), 2
+        )
     )
     _check_sequence("avg_pool1d", input)
     rows = unsqueeze.call(input, -2)

@@ -223,7 +223,9 @@ def fill_diagonal_(self, fill_value, wrap=False):
     if len(shape) < 2:
         raise fail(RuntimeError, "dimensions must larger than 1", "A vector has no diagonal.")
     if len(shape) > 2 and len(set(shape)) > 1:
-        raise fail(RuntimeError, "all dimensions of input must be of equal length", "Only of a matrix the sides may differ.")
+        raise fail(
+            RuntimeError, "all dimensions of input must be of equal length", "Only of a matrix the sides may differ."
+        )
     start, step, n = self.storage_offset(), sum(self.stride()), min(shape)
     self.as_strided((n,), (step,), start).fill_(value)
     rows, columns = shape[:2]

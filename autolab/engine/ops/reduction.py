@@ -123,11 +123,16 @@ def _mean(xp, self, dim, keepdim, dtype):
     return (total / total.dtype.type(count(dim, self.shape))).astype(d, copy=False)
 
 
-sum_all = internal("sum_all(Tensor self, *, dtype? dtype=None)", forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype),
-                   node="SumBackward0",
-                   vjp={"self": lambda m, g, self_sym_sizes: everywhere(m, g, self_sym_sizes)},
-                   fast=lambda x: cascade.add(x) if x.dtype.itemsize > 2 else _sum(np, x, None, False, None),
-                   latex=r"\sum {self}", vjp_latex={"self": "{g}"}, samples=lambda s: [s.randn(3), s.randn(2, 3)])
+sum_all = internal(
+    "sum_all(Tensor self, *, dtype? dtype=None)",
+    forward=lambda xp, self, dtype: _sum(xp, self, None, False, dtype),
+    node="SumBackward0",
+    vjp={"self": lambda m, g, self_sym_sizes: everywhere(m, g, self_sym_sizes)},
+    fast=lambda x: cascade.add(x) if x.dtype.itemsize > 2 else _sum(np, x, None, False, None),
+    latex=r"\sum {self}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+)
 sum_op = internal("sum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", forward=_sum, node="SumBackward1",
                   vjp={"self": lambda m, g, dim, keepdim, self_sym_sizes: spread(m, g, dim, keepdim, self_sym_sizes)},
                   latex=r"\sum_{{dim}} {self}", vjp_latex={"self": "{g}"},
@@ -200,7 +205,9 @@ def _prod(xp, self, dim, keepdim, dtype):
         self = self.astype(d)
     if xp is np and d.kind == "f" and wide == d:
         return cascade.multiply(self, axes(self, dim), keepdim)
-    return row_major(xp, xp.multiply.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False))
+    return row_major(
+        xp, xp.multiply.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False)
+    )
 
 
 def _others_product(m, x, dim):
@@ -236,12 +243,20 @@ def _prod_all_rule(m, g, self, result):
 
 
 _PROD_TEX = {"self": r"{g} \cdot \prod_{j \ne i} {self}_j"}
-prod_all = internal("prod_all(Tensor self, *, dtype? dtype=None)", forward=lambda xp, self, dtype: _prod(xp, self, None, False,
-                                                                                           dtype), node="ProdBackward0",
-                    vjp={"self": _prod_all_rule}, latex=r"\prod {self}",
-                    vjp_latex=_PROD_TEX,
-                    samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3), np.array([0.0, 1.5, 2.0]),
-                                       np.array([0.0, 1.5, 0.0])])
+prod_all = internal(
+    "prod_all(Tensor self, *, dtype? dtype=None)",
+    forward=lambda xp, self, dtype: _prod(xp, self, None, False, dtype),
+    node="ProdBackward0",
+    vjp={"self": _prod_all_rule},
+    latex=r"\prod {self}",
+    vjp_latex=_PROD_TEX,
+    samples=lambda s: [
+        s.away_from_zero(3),
+        s.away_from_zero(2, 3),
+        np.array([0.0, 1.5, 2.0]),
+        np.array([0.0, 1.5, 0.0]),
+    ],
+)
 prod_op = internal("prod(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None)", forward=_prod, node="ProdBackward1",
                    vjp={"self": _prod_rule}, latex=r"\prod_{{dim}} {self}", vjp_latex=_PROD_TEX,
                    samples=lambda s: [(s.away_from_zero(2, 3), 1), (s.away_from_zero(2, 3), 0, True),

@@ -32,10 +32,18 @@ _DOC = {"floor": "The largest whole number not above each element.",
         "trunc": "Each element without its digits after the point.",
         "round": "The nearest whole number; halves go to the even one."}
 for _name, _tex in _TEX.items():
-    register(f"{_name}(Tensor self)", forward=_rounding(_name), inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)},
-             method=_name != "round",
-             function=_name != "round", latex=_tex, vjp_latex={"self": "0"}, samples=lambda s: [s.distinct(3)],
-             doc=f"{_DOC[_name]} The gradient is 0. Source: torch.{_name}")
+    register(
+        f"{_name}(Tensor self)",
+        forward=_rounding(_name),
+        inplace=True,
+        vjp={"self": lambda m, g: m.zeros_like(g)},
+        method=_name != "round",
+        function=_name != "round",
+        latex=_tex,
+        vjp_latex={"self": "0"},
+        samples=lambda s: [s.distinct(3)],
+        doc=f"{_DOC[_name]} The gradient is 0. Source: torch.{_name}",
+    )
 for _table in (METHODS, NAMESPACES[""]):
     _table["fix"], _table["fix_"] = _table["trunc"], _table["trunc_"]
 
@@ -137,7 +145,9 @@ def not_differentiable(schema, torch_name, **fields):
         return dict.fromkeys(wanted, rule)
 
     public = fields.pop("public", False)
-    op = register(schema, node=node or "NotImplemented", vjp=refusing(torch_name), method=public, function=public, **fields)
+    op = register(
+        schema, node=node or "NotImplemented", vjp=refusing(torch_name), method=public, function=public, **fields
+    )
     if node is None:
         op.changing = variant(op, vjp=refusing(f"{torch_name}_"))
         for record in (op, op.changing):
@@ -166,43 +176,89 @@ div_mode = internal("div_mode(Tensor self, Tensor other, str? rounding_mode)", f
                     latex=r"\left\lfloor \frac{{self}}{{other}} \right\rfloor", vjp_latex={"self": "0", "other": "0"},
                     samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3), "floor"),
                                        (s.uniform(2.2, 2.8, 2, 3), s.uniform(0.9, 1.05, 3), "trunc")])
-fmod_scalar = internal("fmod_scalar(Tensor self, operand other)", forward=_fmod, vjp={"self": lambda m, g: g}, node="FmodBackward0",
-                       **_FIELDS, **_FMOD,
-                       latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}", vjp_latex={"self": "{g}"},
-                       samples=lambda s: [(s.distinct(3), 2.0)])
-fmod_tensor = internal("fmod_tensor(Tensor self, Tensor other)", forward=_fmod, node="FmodBackward1", **_FIELDS, **_FMOD,
-                       vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other,
-                                                                                                       "trunc")},
-                       latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
-                       vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
-                       samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
-                                          (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
-remainder_scalar = internal("remainder_scalar(Tensor self, operand other)", forward=_remainder, vjp={"self": lambda m, g: g},
-                            node="RemainderBackward0", **_FIELDS, **_REMAINDER,
-                            latex=rf"{{self}} - {{other}} \cdot {_FLOORED}", vjp_latex={"self": "{g}"},
-                            samples=lambda s: [(s.distinct(3), 2.0)])
-remainder_tensor = internal("remainder_tensor(Tensor self, Tensor other)", forward=_remainder, node="RemainderBackward1", **_FIELDS,
-                            **_REMAINDER,
-                            vjp={"self": lambda m, g: g,
-                                 "other": lambda m, g, self, other: -g * m.div_mode(self, other, "floor")},
-                            latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
-                            vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
-                            samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
-                                               (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3))])
-remainder_of_number = not_differentiable("remainder_of_number(operand self, Tensor other)", "remainder", forward=_remainder,
-                                         differentiable=("other",), **_REMAINDER,
-                                         dtype="promote", operands=("self", "other"),
-                                         latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
-                                         samples=lambda s: [(2.5, s.positive(3))])
-floor_divide_scalar = not_differentiable("floor_divide_scalar(Tensor self, operand other)", "floor_divide", forward=_floor_divide,
-                                         differentiable=("self",), **_FLOOR,
-                                         dtype="promote", operands=("self", "other"), latex=_FLOORED,
-                                         samples=lambda s: [(s.randn(3), 2)])
-floor_divide_tensor = not_differentiable("floor_divide_tensor(Tensor self, Tensor other)", "floor_divide", forward=_floor_divide,
-                                         dtype="promote", **_FLOOR,
-                                         differentiable=("self", "other"), operands=("self", "other"), latex=_FLOORED,
-                                         samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)),
-                                                            (s.integers(9, 4), s.integers(3, 4) + 1)])
+fmod_scalar = internal(
+    "fmod_scalar(Tensor self, operand other)",
+    forward=_fmod,
+    vjp={"self": lambda m, g: g},
+    node="FmodBackward0",
+    **_FIELDS,
+    **_FMOD,
+    latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [(s.distinct(3), 2.0)],
+)
+fmod_tensor = internal(
+    "fmod_tensor(Tensor self, Tensor other)",
+    forward=_fmod,
+    node="FmodBackward1",
+    **_FIELDS,
+    **_FMOD,
+    vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other, "trunc")},
+    latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
+    vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
+    samples=lambda s: [
+        (s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
+        (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3)),
+    ],
+)
+remainder_scalar = internal(
+    "remainder_scalar(Tensor self, operand other)",
+    forward=_remainder,
+    vjp={"self": lambda m, g: g},
+    node="RemainderBackward0",
+    **_FIELDS,
+    **_REMAINDER,
+    latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [(s.distinct(3), 2.0)],
+)
+remainder_tensor = internal(
+    "remainder_tensor(Tensor self, Tensor other)",
+    forward=_remainder,
+    node="RemainderBackward1",
+    **_FIELDS,
+    **_REMAINDER,
+    vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other, "floor")},
+    latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
+    vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
+    samples=lambda s: [
+        (s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
+        (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3)),
+    ],
+)
+remainder_of_number = not_differentiable(
+    "remainder_of_number(operand self, Tensor other)",
+    "remainder",
+    forward=_remainder,
+    differentiable=("other",),
+    **_REMAINDER,
+    dtype="promote",
+    operands=("self", "other"),
+    latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
+    samples=lambda s: [(2.5, s.positive(3))],
+)
+floor_divide_scalar = not_differentiable(
+    "floor_divide_scalar(Tensor self, operand other)",
+    "floor_divide",
+    forward=_floor_divide,
+    differentiable=("self",),
+    **_FLOOR,
+    dtype="promote",
+    operands=("self", "other"),
+    latex=_FLOORED,
+    samples=lambda s: [(s.randn(3), 2)],
+)
+floor_divide_tensor = not_differentiable(
+    "floor_divide_tensor(Tensor self, Tensor other)",
+    "floor_divide",
+    forward=_floor_divide,
+    dtype="promote",
+    **_FLOOR,
+    differentiable=("self", "other"),
+    operands=("self", "other"),
+    latex=_FLOORED,
+    samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)), (s.integers(9, 4), s.integers(3, 4) + 1)],
+)
 
 
 _DIVIDED = "Raises RuntimeError for whole numbers divided by 0."

@@ -25,14 +25,18 @@ for _name in set(random.__all__) - {"fork_rng"}:
 def rand(*size, generator=None, **options):
     """Numbers uniform in [0, 1) in the given shape. Source: torch.rand."""
     made = Options("rand", options)
-    return made.tensor(draws.uniform(draws.shaped(shape_of("rand", size)), made.dtype_or_default(), 0.0, 1.0, draws.source(generator)))
+    return made.tensor(
+        draws.uniform(draws.shaped(shape_of("rand", size)), made.dtype_or_default(), 0.0, 1.0, draws.source(generator))
+    )
 
 
 @composite()
 def randn(*size, generator=None, **options):
     """Standard normal numbers in the given shape. Source: torch.randn."""
     made = Options("randn", options)
-    return made.tensor(draws.normal(draws.shaped(shape_of("randn", size)), made.dtype_or_default(), 0.0, 1.0, draws.source(generator)))
+    return made.tensor(
+        draws.normal(draws.shaped(shape_of("randn", size)), made.dtype_or_default(), 0.0, 1.0, draws.source(generator))
+    )
 
 
 @composite()

@@ -31,13 +31,21 @@ def _ordered(name):
 
 def _competition(name, function, rules, doc):
     tex, torch_name, wins = rf"\{name}({{self}}, {{other}})", f"{name}imum", {"max": ">", "min": "<"}[name]
-    register(f"{torch_name}(Tensor self, Tensor other)", forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
-                  fast=function,
-                  dtype="promote", check=_ordered(torch_name), vjp=rules, latex=tex,
-                  vjp_latex={k: rf"{{g}} \cdot ([{{{k}}} {wins} {{{o}}}] + \frac{{1}}{{2}} \cdot [{{{k}}} = {{{o}}}])"
-                             for k, o in (("self", "other"), ("other", "self"))},
-                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
-                  doc=f"{doc} Source: torch.{torch_name}")
+    register(
+        f"{torch_name}(Tensor self, Tensor other)",
+        forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
+        fast=function,
+        dtype="promote",
+        check=_ordered(torch_name),
+        vjp=rules,
+        latex=tex,
+        vjp_latex={
+            k: rf"{{g}} \cdot ([{{{k}}} {wins} {{{o}}}] + \frac{{1}}{{2}} \cdot [{{{k}}} = {{{o}}}])"
+            for k, o in (("self", "other"), ("other", "self"))
+        },
+        samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
+        doc=f"{doc} Source: torch.{torch_name}",
+    )
 
 
 _competition("max", np.maximum, {"self": lambda m, g, self, other: _share(m, g, self == other, self < other),
@@ -55,12 +63,20 @@ def _first_wins(m, wins, other):
 
 def _competition_without_nan(name, function, rules):
     tex, wins = rf"\{name[1:]}({{self}}, {{other}})", {"fmax": ">", "fmin": "<"}[name]
-    register(f"{name}(Tensor self, Tensor other)", forward=lambda xp, self, other: getattr(xp, name)(self, other), fast=function,
-                  dtype="promote", vjp=rules, latex=tex,
-                  vjp_latex={"self": rf"{{g}} \cdot [{{self}} {wins}= {{other}}]".replace(">=", r"\ge").replace("<=", r"\le"),
-                             "other": rf"{{g}} \cdot [{{other}} {wins} {{self}}]"},
-                  samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
-                  doc=f"Like `{name[1:]}imum`, but a nan loses against a number. Source: torch.{name}")
+    register(
+        f"{name}(Tensor self, Tensor other)",
+        forward=lambda xp, self, other: getattr(xp, name)(self, other),
+        fast=function,
+        dtype="promote",
+        vjp=rules,
+        latex=tex,
+        vjp_latex={
+            "self": rf"{{g}} \cdot [{{self}} {wins}= {{other}}]".replace(">=", r"\ge").replace("<=", r"\le"),
+            "other": rf"{{g}} \cdot [{{other}} {wins} {{self}}]",
+        },
+        samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
+        doc=f"Like `{name[1:]}imum`, but a nan loses against a number. Source: torch.{name}",
+    )
 
 
 _competition_without_nan("fmax", np.fmax, {
@@ -235,7 +251,11 @@ where_op = internal("where(Tensor condition, Tensor self, operand other)", forwa
                                        (s.booleans(3), s.randn(2, 3), s.randn(2, 1)), (s.booleans(3), s.randn(3), 2.0)])
 
 def _choose(condition, chosen):
-    if len(chosen) == 2 and chosen[0].__class__ is chosen[1].__class__ is condition.__class__ is Tensor and condition.dtype is bool_:
+    if (
+        len(chosen) == 2
+        and chosen[0].__class__ is chosen[1].__class__ is condition.__class__ is Tensor
+        and condition.dtype is bool_
+    ):
         return where_op.call(condition, *chosen)  # most often
     if len(chosen) != 2:
         raise mismatch()

@@ -124,7 +124,11 @@ def reshape_method(self, *shape, **named):
         return view_op.call(self, shape)
     if self._array.__class__ is np.ndarray:  # asked before: an error that nobody sees takes as long as a small kernel
         d = materialise(self)
-        return unsafe_view.call(self.clone_contiguous(), shape) if _is_copied(d.reshape(shape), d) else view_op.call(self, shape)
+        return (
+            unsafe_view.call(self.clone_contiguous(), shape)
+            if _is_copied(d.reshape(shape), d)
+            else view_op.call(self, shape)
+        )
     try:
         return view_op.call(self, shape)
     except RuntimeError:
@@ -311,9 +315,14 @@ def narrow(input, dim, start, length):
 narrow_copy_op = internal(
     "narrow_copy(Tensor self, int dim, int start, int length)",
     forward=lambda xp, self, dim, start, length: xp.array(
-        self[(slice(None),) * dim + (slice(start % (self.shape[dim] or 1), start % (self.shape[dim] or 1) + length),)], order="C"
+        self[(slice(None),) * dim + (slice(start % (self.shape[dim] or 1), start % (self.shape[dim] or 1) + length),)],
+        order="C",
     ),
-    vjp={"self": lambda m, g, self_sym_sizes, dim, start, length: m.pad_raw(g, self_sym_sizes, dim, start % (self_sym_sizes[dim] or 1))},
+    vjp={
+        "self": lambda m, g, self_sym_sizes, dim, start, length: m.pad_raw(
+            g, self_sym_sizes, dim, start % (self_sym_sizes[dim] or 1)
+        )
+    },
     also_saves=("length",),
     latex=r"{self}_{{start}:{start}+{length}}",
     vjp_latex={"self": r"{g} \text{ at } {start}:{start}+{length}"},

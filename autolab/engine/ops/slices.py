@@ -128,7 +128,13 @@ def _index_add(xp, self, dim, index, source, alpha):
     d = check_dim(dim, self.ndim)
     _check_index_add(self, d, index, source)
     n = _length(self, d)
-    demands.in_range(xp, index, 0, n, lambda bad: _outside(bad, d, n) if d in (0, self.ndim - 1) and self.ndim > 1 else _out_of_range(n))
+    demands.in_range(
+        xp,
+        index,
+        0,
+        n,
+        lambda bad: _outside(bad, d, n) if d in (0, self.ndim - 1) and self.ndim > 1 else _out_of_range(n),
+    )
     out = xp.array(self, order="C")
     add_at(xp, as_vector(out), at(d, as_vector(index)), as_vector(source if alpha == 1 else source * alpha))
     return out

@@ -46,7 +46,9 @@ def _like(xp, self, array):
 def _topk(xp, self, k, dim, largest, sorted):
     no_complex(self, " topk does not support complex dtypes on CPU", RuntimeError)
     if self.dtype == bool:
-        raise fail(RuntimeError, "topk does not support bool dtypes on CPU", "Convert the mask to numbers first: mask.int().")
+        raise fail(
+            RuntimeError, "topk does not support bool dtypes on CPU", "Convert the mask to numbers first: mask.int()."
+        )
     if self.ndim == 0:
         return self.copy(), xp.zeros((), np.int64)[()]
     order = xp.moveaxis(xp.moveaxis(_order(xp, self, dim, largest), dim, -1)[..., :k], -1, dim)
@@ -107,10 +109,20 @@ def _unique(xp, self, dim):
 _UNIQUE = {"forward": _unique, "differentiable": ("self",), "outputs": ("values", "inverse", "counts"),
            "nondiff": ("inverse", "counts"),
            "latex": r"\mathrm{unique}({self})"}
-unique_op = not_differentiable("unique_values(Tensor self, object? dim=None)", "_unique2", node="Unique2Backward0", **_UNIQUE,
-                               samples=lambda s: [np.array([2.0, 1.0, 2.0])])
-unique_dim_op = not_differentiable("unique_dim(Tensor self, int dim)", "unique_dim", node="UniqueDimBackward0", **_UNIQUE,
-                                   samples=lambda s: [(np.array([[2.0, 1.0], [2.0, 1.0]]), 0)])
+unique_op = not_differentiable(
+    "unique_values(Tensor self, object? dim=None)",
+    "_unique2",
+    node="Unique2Backward0",
+    **_UNIQUE,
+    samples=lambda s: [np.array([2.0, 1.0, 2.0])],
+)
+unique_dim_op = not_differentiable(
+    "unique_dim(Tensor self, int dim)",
+    "unique_dim",
+    node="UniqueDimBackward0",
+    **_UNIQUE,
+    samples=lambda s: [(np.array([[2.0, 1.0], [2.0, 1.0]]), 0)],
+)
 
 
 def _wanted(values, inverse, counts, return_inverse, return_counts):
@@ -200,7 +212,12 @@ def _histogram(xp, self, bins, range, weight, density):
     # the last bar has its right end, too
     place = xp.clip(xp.searchsorted(edges, flat, side="right") - 1, 0, len(edges) - 2)
     counted = xp.zeros(len(edges) - 1, self.dtype)
-    add_at(xp, counted, (place,), xp.where(inside, flat.dtype.type(1) if weight is None else weight.reshape(-1), flat.dtype.type(0)))
+    add_at(
+        xp,
+        counted,
+        (place,),
+        xp.where(inside, flat.dtype.type(1) if weight is None else weight.reshape(-1), flat.dtype.type(0)),
+    )
     return (counted / counted.sum() / (edges[1:] - edges[:-1]) if density else counted), edges
 
 

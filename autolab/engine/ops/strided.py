@@ -46,7 +46,9 @@ def strided_arguments(t, size, stride, storage_offset):
     of `t`."""
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):
-        raise fail(RuntimeError, "mismatch in length of strides and shape", "Every dimension has one size and one stride.")
+        raise fail(
+            RuntimeError, "mismatch in length of strides and shape", "Every dimension has one size and one stride."
+        )
     if any(s < 0 for s in stride):
         raise fail(
             RuntimeError,
@@ -144,7 +146,9 @@ def _share(xp, whole, geometry):
 
 def _positions(xp, shape, strides):
     """Where in memory the elements of a strided array lie."""
-    steps = [xp.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) * s for i, (n, s) in enumerate(zip(shape, strides))]
+    steps = [
+        xp.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) * s for i, (n, s) in enumerate(zip(shape, strides))
+    ]
     return xp.broadcast_to(sum(steps), shape)
 
 
@@ -163,7 +167,12 @@ strided_take = internal(
     vjp={"self": lambda m, g, geometry: m.strided_spread(g, geometry)},
     latex=r"\mathrm{piece}({self})",
     vjp_latex={"self": r"\mathrm{spread}({g})"},
-    samples=lambda s: [(s.randn(2, 3), _SAMPLE), (s.randn(2, 3), _OVERLAP), (s.randn(2, 3), _TWICE), (s.randn(3), _BEFORE)],
+    samples=lambda s: [
+        (s.randn(2, 3), _SAMPLE),
+        (s.randn(2, 3), _OVERLAP),
+        (s.randn(2, 3), _TWICE),
+        (s.randn(3), _BEFORE),
+    ],
 )
 strided_spread = internal(
     "strided_spread(Tensor self, object geometry)",

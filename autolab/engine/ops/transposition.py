@@ -49,7 +49,9 @@ transpose = register(
     view=True,
     inplace=False,
     forward=lambda xp, self, dim0, dim1: (
-        xp.swapaxes(self, *dims) if (dims := (check_dim(dim0, self.ndim), check_dim(dim1, self.ndim))) and self.ndim else self[...]
+        xp.swapaxes(self, *dims)
+        if (dims := (check_dim(dim0, self.ndim), check_dim(dim1, self.ndim))) and self.ndim
+        else self[...]
     ),
     vjp={"self": lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1)},
     latex=r"{self}^{T}",

@@ -149,7 +149,9 @@ class Pool:
 
     def _hole(self, size, small):
         """The smallest free piece that is big enough, as (segment, offset); None when there is none."""
-        fitting = [(h[1], s.address, s, h[0]) for s in self.segments if s.small == small for h in s.holes if h[1] >= size]
+        fitting = [
+            (h[1], s.address, s, h[0]) for s in self.segments if s.small == small for h in s.holes if h[1] >= size
+        ]
         return min(fitting, key=lambda f: f[:2])[2:] if fitting else None
 
     def _new_segment(self, size, small):
@@ -183,12 +185,15 @@ class Pool:
             finally:
                 self._lock.release()
             if observe.observer is not None:
-                observe.observer.free_memory(self.owner.device, nbytes, self.allocated, self.reserved, segment.address + offset)
+                observe.observer.free_memory(
+                    self.owner.device, nbytes, self.allocated, self.reserved, segment.address + offset
+                )
 
     def more_stats(self):
         """Counts that `memory_stats` has beside the bytes, by PyTorch's names."""
         kinds = {
-            "allocated_bytes.all.allocated": self.ever_allocated, "allocated_bytes.all.freed": self.ever_allocated - self.allocated,
+            "allocated_bytes.all.allocated": self.ever_allocated,
+            "allocated_bytes.all.freed": self.ever_allocated - self.allocated,
             "allocation.all.current": len(self.alive), "allocation.all.peak": self.most_blocks,
             "allocation.all.allocated": self.allocations, "allocation.all.freed": self.allocations - len(self.alive),
             "segment.all.current": len(self.segments), "num_ooms": self.ooms,

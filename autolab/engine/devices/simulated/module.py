@@ -16,13 +16,43 @@ from .device import current
 
 _FROM_HOST = {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
 """Functions that take a NumPy array and copy it to the device."""
-_WAITS = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract", "bincount", "histogram", "array_equal", "allclose"}
+_WAITS = {
+    "nonzero",
+    "flatnonzero",
+    "argwhere",
+    "unique",
+    "compress",
+    "extract",
+    "bincount",
+    "histogram",
+    "array_equal",
+    "allclose",
+}
 """Functions whose result decides a shape or a Python value, so that the host has to wait for it."""
-_HOST_RESULT = {"shares_memory", "may_share_memory", "ndim", "size", "shape", "isscalar", "result_type", "can_cast", "broadcast_shapes"}
-_HOST_RESULT |= {"issubdtype", "min_scalar_type", "promote_types", "common_type", "iscomplexobj", "isrealobj", "isfortran"}
+_HOST_RESULT = {
+    "shares_memory",
+    "may_share_memory",
+    "ndim",
+    "size",
+    "shape",
+    "isscalar",
+    "result_type",
+    "can_cast",
+    "broadcast_shapes",
+}
+_HOST_RESULT |= {
+    "issubdtype",
+    "min_scalar_type",
+    "promote_types",
+    "common_type",
+    "iscomplexobj",
+    "isrealobj",
+    "isfortran",
+}
 _ATOMIC = {
     "add": {"int32", "uint32", "uint64", "float16", "float32", "float64"}, "subtract": {"int32", "uint32"},
-    "maximum": {"int32", "uint32", "uint64", "float32", "float64"}, "minimum": {"int32", "uint32", "uint64", "float32", "float64"},
+    "maximum": {"int32", "uint32", "uint64", "float32", "float64"}, "minimum": {"int32", "uint32", "uint64",
+    "float32", "float64"},
     "bitwise_and": {"int32", "int64", "uint32", "uint64"}, "bitwise_or": {"int32", "int64", "uint32", "uint64"},
     "bitwise_xor": {"int32", "int64", "uint32", "uint64"},
 }  # fmt: skip
@@ -88,7 +118,10 @@ class Product(Function):
 
     def call(self, args, kwargs):
         a = args[0]
-        small = a.__class__ is np.ndarray and threads.TINY < 2.0 * a.size * getattr(args[1], "shape", (1,))[-1] < threads.WORTH_IT
+        small = (
+            a.__class__ is np.ndarray
+            and threads.TINY < 2.0 * a.size * getattr(args[1], "shape", (1,))[-1] < threads.WORTH_IT
+        )
         if small and threads.available() > 1:
             with threads.one_blas_thread():
                 return self.numpy(*args, **kwargs)
@@ -137,7 +170,10 @@ class Along(Function):
     """`take_along_axis` and `put_along_axis`, whose out-of-range indices wrap around in CuPy too."""
 
     def call(self, args, kwargs):
-        bound = dict(zip(("arr", "indices", *(("axis",) if self.name.startswith("take") else ("values", "axis"))), args)) | kwargs
+        bound = (
+            dict(zip(("arr", "indices", *(("axis",) if self.name.startswith("take") else ("values", "axis"))), args))
+            | kwargs
+        )
         size = bound["arr"].size if bound["axis"] is None else bound["arr"].shape[bound["axis"]]
         bound["indices"] = np.mod(bound["indices"], max(size, 1))
         return self.numpy(**bound)
@@ -195,7 +231,11 @@ class Ufunc(Function):
 
 def _flops(name, sources, result):
     """Floating-point operations of a product of matrices; 0 for what memory decides."""
-    if name not in ("matmul", "dot", "einsum", "tensordot", "inner", "vdot") or len(sources) < 2 or not isinstance(result, np.ndarray):
+    if (
+        name not in ("matmul", "dot", "einsum", "tensordot", "inner", "vdot")
+        or len(sources) < 2
+        or not isinstance(result, np.ndarray)
+    ):
         return 0
     total = prod(sources[0].shape) * prod(sources[1].shape) * max(result.size, 1)
     return 2 * round(total**0.5)
@@ -244,7 +284,9 @@ def _array_module(*args):
     return xp if any(a.__class__ is SimArray for a in args) else np
 
 
-_stride_tricks = Namespace("cupy.lib.stride_tricks", np.lib.stride_tricks, frozenset(("as_strided", "sliding_window_view")), "stride.")
+_stride_tricks = Namespace(
+    "cupy.lib.stride_tricks", np.lib.stride_tricks, frozenset(("as_strided", "sliding_window_view")), "stride."
+)
 xp = Namespace(
     "cupy",
     np,

@@ -49,8 +49,15 @@ addmv_op = internal(
         "vec": lambda m, g, mat, alpha: _times(m, m.mv(m.t(mat), g), alpha),
     },
     latex=r"{beta} \cdot {self} + {alpha} \cdot {mat} \, {vec}",
-    vjp_latex={"self": r"{beta} \cdot {g}", "mat": r"{alpha} \cdot {g} \, {vec}^{T}", "vec": r"{alpha} \cdot {mat}^{T} \, {g}"},
-    samples=lambda s: [(s.randn(2), s.randn(2, 3), s.randn(3)), (s.randn(1), s.randn(2, 3), s.randn(3), {"beta": 0.5, "alpha": 2.0})],
+    vjp_latex={
+        "self": r"{beta} \cdot {g}",
+        "mat": r"{alpha} \cdot {g} \, {vec}^{T}",
+        "vec": r"{alpha} \cdot {mat}^{T} \, {g}",
+    },
+    samples=lambda s: [
+        (s.randn(2), s.randn(2, 3), s.randn(3)),
+        (s.randn(1), s.randn(2, 3), s.randn(3), {"beta": 0.5, "alpha": 2.0}),
+    ],
 )
 
 
@@ -113,11 +120,21 @@ addbmm_op = internal(
     also_saves=("beta", "alpha"),
     vjp={
         "self": lambda m, g, beta, self_sym_sizes: _times(m, m.sum_to(g, self_sym_sizes), beta),
-        "batch1": lambda m, g, alpha, batch2, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2: _times(m,
-            m.bmm(_of_all(m, g, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2), m.transpose(batch2, 1, 2)), alpha
+        "batch1": lambda m, g, alpha, batch2, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2: _times(
+            m,
+            m.bmm(
+                _of_all(m, g, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2),
+                m.transpose(batch2, 1, 2),
+            ),
+            alpha,
         ),
-        "batch2": lambda m, g, alpha, batch1, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2: _times(m,
-            m.bmm(m.transpose(batch1, 1, 2), _of_all(m, g, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2)), alpha
+        "batch2": lambda m, g, alpha, batch1, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2: _times(
+            m,
+            m.bmm(
+                m.transpose(batch1, 1, 2),
+                _of_all(m, g, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2),
+            ),
+            alpha,
         ),
     },
     latex=r"{beta} \cdot {self} + {alpha} \cdot \sum_b {batch1}_b \, {batch2}_b",
@@ -183,7 +200,11 @@ baddbmm_op = internal(
         "batch2": lambda m, g, batch1, alpha: _times(m, m.bmm(m.transpose(batch1, 1, 2), g), alpha),
     },
     latex=r"{beta} \cdot {self} + {alpha} \cdot {batch1} \, {batch2}",
-    vjp_latex={"self": r"{beta} \cdot {g}", "batch1": r"{alpha} \cdot {g} \, {batch2}^{T}", "batch2": r"{alpha} \cdot {batch1}^{T} \, {g}"},
+    vjp_latex={
+        "self": r"{beta} \cdot {g}",
+        "batch1": r"{alpha} \cdot {g} \, {batch2}^{T}",
+        "batch2": r"{alpha} \cdot {batch1}^{T} \, {g}",
+    },
     samples=lambda s: [
         (s.randn(2, 3, 2), s.randn(2, 3, 4), s.randn(2, 4, 2)),
         (s.randn(3, 1), s.randn(2, 3, 4), s.randn(2, 4, 2), {"beta": 0.5, "alpha": 2.0}),
@@ -196,7 +217,9 @@ def _check_baddbmm(input, batch1, batch2):
     target = (_size(batch1, 0), _size(batch1, 1), _size(batch2, 2))
     check_expand(input._array.shape, target)
     if not input.dtype is batch1.dtype is batch2.dtype:
-        kinds = [_c_name(t.dtype).replace("float32", "float").replace("float64", "double") for t in (input, batch1, batch2)]
+        kinds = [
+            _c_name(t.dtype).replace("float32", "float").replace("float64", "double") for t in (input, batch1, batch2)
+        ]
         message = "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*kinds)
         raise fail(RuntimeError, message, "Convert one of them: matrix products do not mix dtypes.")
     _check_batches(batch1, batch2)

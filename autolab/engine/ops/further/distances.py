@@ -124,12 +124,18 @@ _distance_op = internal(
     "norm_along(Tensor self, float p, int[] dim, bool keepdim)",
     forward=lambda xp, self, p, dim, keepdim: vector_norm_op.forward(xp, self, p, dim, keepdim, None),
     vjp={
-        "self": lambda m, g, self, p, dim, keepdim, result: vector_norm_op.vjp["self"](m, g, self, p, result, dim, keepdim)
+        "self": lambda m, g, self, p, dim, keepdim, result: vector_norm_op.vjp["self"](
+            m, g, self, p, result, dim, keepdim
+        )
     },
     node="NormBackward1",
     latex=r"\left\| {self} \right\|_{{p}}",
     vjp_latex={"self": r"{g} \cdot \mathrm{sgn}({self}) \cdot (|{self}| / {result})^{{p} - 1}"},
-    samples=lambda s: [(s.randn(2, 3), 2.0, (1,), False), (s.randn(4), 1.0, (0,), True), (s.randn(2, 3), 3.0, (1,), True)],
+    samples=lambda s: [
+        (s.randn(2, 3), 2.0, (1,), False),
+        (s.randn(4), 1.0, (0,), True),
+        (s.randn(2, 3), 3.0, (1,), True),
+    ],
 )
 
 

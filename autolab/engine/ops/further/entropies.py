@@ -42,7 +42,15 @@ register(
 
 # -- xlog1py ---------------------------------------------------------------------------------------------------------------
 def _xlog1py(xp, self, other):
-    log = xp.log1p(other) if hasattr(other, "dtype") else math.log1p(other) if other > -1 else -math.inf if other == -1 else math.nan
+    log = (
+        xp.log1p(other)
+        if hasattr(other, "dtype")
+        else math.log1p(other)
+        if other > -1
+        else -math.inf
+        if other == -1
+        else math.nan
+    )
     value = self * log
     return xp.where(xp.isnan(other), xp.nan, xp.where(self == 0, 0, value)).astype(value.dtype, copy=False)[()]
 

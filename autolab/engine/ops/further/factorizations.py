@@ -252,7 +252,9 @@ def cond(A, p=None):
         return (ends[1] / ends[0] if p == -2 else ends[0] / ends[1]).squeeze(-1)
     _square(f"cond(ord={p})", A._array)
     if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, 2, math.inf)):
-        raise fail(RuntimeError, f"linalg.cond got an invalid norm type: {p}", "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
+        raise fail(
+            RuntimeError, f"linalg.cond got an invalid norm type: {p}", "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf."
+        )
     norm = NAMESPACES["linalg"]["matrix_norm"]
     product = norm(A, p) * norm(_inverse_or_inf(A), p)
     return product if p == "nuc" else METHODS["nan_to_num"](product, math.inf, math.inf, -math.inf)
@@ -265,7 +267,9 @@ def _inverse_or_inf(A):
         return inverse(A)
     except LinAlgError:
         matrices = devices.to_host(A._array).reshape(-1, *A.shape[-2:])
-        none = METHODS["new_tensor"](A, [zero_pivot(a) > 0 for a in matrices], dtype=bool_).reshape((*A.shape[:-2], 1, 1))
+        none = METHODS["new_tensor"](A, [zero_pivot(a) > 0 for a in matrices], dtype=bool_).reshape(
+            (*A.shape[:-2], 1, 1)
+        )
         one = NAMESPACES[""]["eye"](A.shape[-1], dtype=A.dtype, device=A.device)
         return METHODS["masked_fill"](inverse(NAMESPACES[""]["where"](none, one, A)), none, math.inf)
 

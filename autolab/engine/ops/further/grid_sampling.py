@@ -59,7 +59,9 @@ class _Corner:
         n, c, height, width = input.shape
         inside = m.logical_and(m.logical_and(cx >= 0, cx <= width - 1), m.logical_and(cy >= 0, cy <= height - 1))
         self.weight, self.by_x, self.by_y = wx * wy, dx * wy, wx * dy
-        place = m.clamp(m.where(inside, cy, 0.0), 0, height - 1) * width + m.clamp(m.where(inside, cx, 0.0), 0, width - 1)
+        place = m.clamp(m.where(inside, cy, 0.0), 0, height - 1) * width + m.clamp(
+            m.where(inside, cx, 0.0), 0, width - 1
+        )
         pixels = m.reshape_raw(m.to_copy(place, int64), (n, 1, -1))
         self.index = m.expand(pixels, (n, c, pixels.shape[-1]))
         self.inside = _flat(m, inside)
@@ -120,7 +122,9 @@ def _towards_grid(m, g, input, grid, interpolation_mode, padding_mode, align_cor
     for corner in corners:
         value = corner.read(m, input)
         by_x, by_y = by_x + value * _flat(m, corner.by_x), by_y + value * _flat(m, corner.by_y)
-    towards = (m.reshape_raw(m.sum(change * flat, (1,), False, dtype_of(g)), tuple(slope_x.shape)) for change in (by_x, by_y))
+    towards = (
+        m.reshape_raw(m.sum(change * flat, (1,), False, dtype_of(g)), tuple(slope_x.shape)) for change in (by_x, by_y)
+    )
     return m.stack([change * slope for change, slope in zip(towards, (slope_x, slope_y))], 3)
 
 

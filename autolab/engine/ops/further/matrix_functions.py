@@ -72,7 +72,9 @@ def multi_dot(tensors):
         """(multiplications, where to cut) for the matrices i … j."""
         if i == j:
             return 0, i
-        return min((cheapest(i, k)[0] + cheapest(k + 1, j)[0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+        return min(
+            (cheapest(i, k)[0] + cheapest(k + 1, j)[0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+        )
 
     def product(i, j):
         k = cheapest(i, j)[1]

@@ -56,7 +56,9 @@ slice_scatter_op = internal(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1)",
     forward=_replaced(lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))]),
     vjp={
-        "self": lambda m, g, dim, start, end, step: m.slice_scatter(g, m.zeros_like(m.slice(g, dim, start, end, step)), dim, start, end, step),
+        "self": lambda m, g, dim, start, end, step: m.slice_scatter(
+            g, m.zeros_like(m.slice(g, dim, start, end, step)), dim, start, end, step
+        ),
         "src": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step),
     },
     samples=lambda s: [(s.randn(4), s.randn(2), 0, 1, 3, 1), (s.randn(2, 5), s.randn(2, 3), 1, None, None, 2)],

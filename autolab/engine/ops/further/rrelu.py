@@ -60,7 +60,10 @@ internal(
         "self": lambda m, g: m.zeros_like(g),  # a slope is constant in pieces
     },
     node="RreluWithNoiseBackwardBackward0",
-    samples=lambda s: [(s.randn(3), s.randn(3), s.positive(3), 0.125, 0.5, True), (s.randn(3), s.randn(3), s.positive(3), 0.2, 0.4, False)],
+    samples=lambda s: [
+        (s.randn(3), s.randn(3), s.positive(3), 0.125, 0.5, True),
+        (s.randn(3), s.randn(3), s.positive(3), 0.2, 0.4, False),
+    ],
 )
 
 

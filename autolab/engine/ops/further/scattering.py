@@ -123,7 +123,9 @@ put_op = internal(
     forward=_put,
     also_saves=("source",),
     vjp={
-        "self": lambda m, g, index, accumulate: g if accumulate else m.put(g, index, m.zeros_like(m.take(g, index)), False),
+        "self": lambda m, g, index, accumulate: (
+            g if accumulate else m.put(g, index, m.zeros_like(m.take(g, index)), False)
+        ),
         "source": lambda m, g, index, source: m.reshape_raw(m.take(g, index), tuple(source.shape)),
     },
     latex=r"{self}[{index}] := {source}",
@@ -353,7 +355,9 @@ def _index_reduce(xp, self, dim, index, source, reduce, include_self):
     message = "index out of range in self"
     demands.in_range(xp, index, 0, n, lambda bad: fail(IndexError, message, f"Positions count from 0 to {n - 1}."))
     if not self.ndim:
-        return _scatter_reduce(xp, self.reshape(1), 0, index.reshape(1).astype(np.int64), source.reshape(1), reduce, include_self).reshape(())
+        return _scatter_reduce(
+            xp, self.reshape(1), 0, index.reshape(1).astype(np.int64), source.reshape(1), reduce, include_self
+        ).reshape(())
     spread = _spread_index(xp.reshape, xp.broadcast_to, index.astype(np.int64), d, source)
     return _scatter_reduce(xp, self, d, spread, source, reduce, include_self)
 
@@ -362,9 +366,22 @@ def _index_reduce_rule(share):
     def rule(m, g, self, dim, index, source, reduce, include_self, result):
         if not len(self.shape):
             parts = [m.reshape_raw(x, (1,)) for x in (g, self, source, result)]
-            return m.reshape_raw(share(m, parts[0], parts[1], 0, m.reshape_raw(index, (1,)), parts[2], reduce, include_self, parts[3]), ())
+            return m.reshape_raw(
+                share(m, parts[0], parts[1], 0, m.reshape_raw(index, (1,)), parts[2], reduce, include_self, parts[3]),
+                (),
+            )
         dim = dim % len(self.shape)
-        return share(m, g, self, dim, _spread_index(m.reshape_raw, m.expand, index, dim, source), source, reduce, include_self, result)
+        return share(
+            m,
+            g,
+            self,
+            dim,
+            _spread_index(m.reshape_raw, m.expand, index, dim, source),
+            source,
+            reduce,
+            include_self,
+            result,
+        )
 
     return rule
 

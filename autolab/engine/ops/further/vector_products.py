@@ -122,8 +122,15 @@ addr_op = internal(
         "vec2": lambda m, g, vec1, alpha: times(m.mv(m.t(g), vec1), alpha),
     },
     latex=r"{beta} \cdot {self} + {alpha} \cdot {vec1} {vec2}^{T}",
-    vjp_latex={"self": r"{beta} \cdot {g}", "vec1": r"{alpha} \cdot {g} \, {vec2}", "vec2": r"{alpha} \cdot {g}^{T} \, {vec1}"},
-    samples=lambda s: [(s.randn(2, 3), s.randn(2), s.randn(3)), (s.randn(3), s.randn(2), s.randn(3), {"beta": 0.5, "alpha": 2.0})],
+    vjp_latex={
+        "self": r"{beta} \cdot {g}",
+        "vec1": r"{alpha} \cdot {g} \, {vec2}",
+        "vec2": r"{alpha} \cdot {g}^{T} \, {vec1}",
+    },
+    samples=lambda s: [
+        (s.randn(2, 3), s.randn(2), s.randn(3)),
+        (s.randn(3), s.randn(2), s.randn(3), {"beta": 0.5, "alpha": 2.0}),
+    ],
 )
 
 
