@@ -11,7 +11,7 @@ _NAMES = {
     "Explorer": "explorer",
     "FreezePanel": "freeze",
     "TrainingDashboard": "dashboard",
-    "explain": "explain",
+    "explain": "explanation",
     "explore": "explorer",
     "Prediction": "predict",
     "ReceptiveField": "field",

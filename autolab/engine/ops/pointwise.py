@@ -241,9 +241,10 @@ def polygamma_method(self, n):
     return polygamma_op.call(_order(n), self)
 
 
-_polygamma_in_place = variant(polygamma_op, params=("self", "n"), node="PolygammaBackward1",
-                              # what is changed comes first
-                              forward=lambda xp, self, n: special.polygamma(xp, n, self)[()])
+_polygamma_in_place = variant(
+    polygamma_op, params=("self", "n"), kinds=("Tensor", "int"), node="PolygammaBackward1",  # what is changed comes first
+    forward=lambda xp, self, n: special.polygamma(xp, n, self)[()],
+)  # fmt: skip
 
 
 @composite(method=True, function=False)

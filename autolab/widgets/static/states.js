@@ -274,16 +274,17 @@ const perId = (find) => new Proxy({}, { get: (_, id) => find(id) });
 // in the end. `dimmed`: nodes that the FreezePanel has frozen since, and what only they lead to.
 export function momentAt(trace, index, dimmed = new Set()) {
   const line = timelineOf(trace), over = !trace.frames.length, kept = (id) => line.nodes.get(id).grad;
+  const frozen = (id) => dimmed.has(id) && line.nodes.get(id).kind !== "data"; // data has no gradient to lose
   const inTheEnd = (id) => (!kept(id) ? "none" : isZero(kept(id)) ? "zero" : "accumulated");
   return {
     computed: { has: (id) => line.isComputed(id, index) },
     dimmed,
-    states: perId((id) => (dimmed.has(id) ? "never" : over ? inTheEnd(id) : line.state(id, index))),
-    gradients: perId((id) => (dimmed.has(id) ? null : over ? kept(id) : line.gradient(id, index))),
+    states: perId((id) => (frozen(id) ? "never" : over ? inTheEnd(id) : line.state(id, index))),
+    gradients: perId((id) => (frozen(id) ? null : over ? kept(id) : line.gradient(id, index))),
     saved: perId((id) => line.savedState(id, index)),
     edges: perId((id) => line.edge(id, index)),
     parts: perId((id) => line.part(id, index)),
-    why: perId((id) => (dimmed.has(id) ? frozenWords(line.nodes.get(id)) : over ? "" : line.whyNever(id, index))),
+    why: perId((id) => (frozen(id) ? frozenWords(line.nodes.get(id)) : over ? "" : line.whyNever(id, index))),
     returnedAs: perId((id) => (over ? "" : line.returnedAs(id, index))),
   };
 }
