@@ -187,10 +187,12 @@ class Timeline {
     return state === "returned" ? this.trace.frames[place].name : "";
   }
 
-  // "" (not saved yet), "alive", "modified" or "freed".
+  // "" (not saved yet), "alive", "modified" or "freed". What was freed and no frame says when: a graph looked at
+  // afterwards has lost it from the start; that of a recording was thrown away in the end.
   savedState(id, index) {
-    const saved = this.saved.get(id), freed = this.freed.get(saved.node);
-    if (freed <= index || (saved.state === "freed" && freed === undefined)) return "freed";
+    const saved = this.saved.get(id), freed = this.freed.get(saved.node), { frames, meta } = this.trace;
+    const since = freed ?? (saved.state !== "freed" ? Infinity : meta.source === "recording" ? frames.length - 1 : 0);
+    if (since <= index) return "freed";
     if (!this.isComputed(saved.node, index)) return "";
     return saved.state === "modified" && index >= this.lastForward ? "modified" : "alive";
   }
