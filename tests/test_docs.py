@@ -134,11 +134,15 @@ def test_what_a_learner_meets_first_has_an_example():
     assert [name for name in LEARNED.split() if ">>> " not in (inspect.getdoc(find(name)) or "")] == []
 
 
+NOT_PYTORCHS = {"autograd.graph.Node.backward_raw", "autograd.graph.Node.backward_traced"}
+"""What the plain engine's nodes have and PyTorch's do not; tests/engine/test_core.py runs its example."""
+
+
 def sessions():
     """(name, docstring) of every example, once."""
     found = {}
     for name, words in documented():
-        if words and ">>> " in words:
+        if words and ">>> " in words and name not in NOT_PYTORCHS:
             found.setdefault(words[words.index(">>> ") :], (name, words))
     return [pytest.param(name, words, id=name) for name, words in found.values()]
 
