@@ -78,7 +78,7 @@ def _running_cell() -> str | None:
 
 
 def _cell_begins(info: Any) -> None:
-    cell = getattr(info, "cell_id", None) or ""  # IPython 7 has none
+    cell = getattr(info, "cell_id", None) or ""  # IPython of other kernels may have none
     for widget in list(_of_cell.pop(cell, ())):
         widget._run_again(cell)
 

@@ -39,6 +39,7 @@ export class Controls {
     this.play = h("button", {
       type: "button",
       class: "al-playbutton",
+      "aria-label": "Play",
       onclick: () => setPlaying(model, !model.get("playing")),
     });
     this.slider = h("input", {

@@ -1,6 +1,6 @@
 // The convolution explorer: image, kernel and output as grids, a frame that slides. Every number comes from conv.py;
 // here they are only chosen by step. Needs of its host only get, set, save_changes, on and off.
-import { HOLDS_STOPS, followTheme, h } from "./dom.js";
+import { HOLDS_STOPS, followTheme, h, nameScrollers } from "./dom.js";
 import { goTo, quietWhilePlaying, setPlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { color, grouped, inkOn, relation, scaleOf, short } from "./values.js";
@@ -179,6 +179,7 @@ class Convolution {
     this.root.classList.toggle("al-narrow", width < 700);
     // 14 px between the parts of the stage, 18 around them, 392 for Details.
     this.root.classList.toggle("al-beside", parts.reduce((sum, part) => sum + part.offsetWidth + 14, 396) <= width);
+    nameScrollers(this.root);
   }
 
   set(name, value) {

@@ -47,7 +47,7 @@ export function fitFormulas(root) {
 
 // What is wider than its place scrolls, and is then a stop for the Tab key: such a stop says what it is.
 export function nameScrollers(root) {
-  for (const box of root.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-scroll:not(.al-named)")) {
+  for (const box of root.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-column, .al-scroll:not(.al-named)")) {
     const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
     const within = box.dataset.scrolls ?? box.querySelector("[aria-label]")?.getAttribute("aria-label");
     const caption = box.parentElement.querySelector(".al-name")?.textContent;
