@@ -8,7 +8,9 @@ from ..nn.modules.normalization import _BatchNorm
 from .exchange import note, noted
 from .specimen import specimen
 
-_STEPS = [(kind, "step") for kind in vars(optim).values() if isinstance(kind, type) and "step" in vars(kind)]
+_OPTIMIZERS = [kind for kind in vars(optim).values() if isinstance(kind, type)]
+_HOMES = dict.fromkeys(base for kind in _OPTIMIZERS for base in kind.__mro__ if "step" in vars(base))
+_STEPS = [(home, "step") for home in _HOMES]
 
 
 def some_rounds(torch):

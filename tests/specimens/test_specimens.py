@@ -342,3 +342,15 @@ def test_the_page_about_them_shows_what_happens():
     page = Path(autolab.__file__).parents[1] / "docs" / "specimens.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted > 8 and result.failed == 0
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad", "Rprop", "NAdam"])
+def test_a_wrong_step_is_one_of_every_optimizer(name):
+    def one_step(torch):
+        w = torch.tensor(3.0, requires_grad=True)
+        optimizer = getattr(torch.optim, name)([w], lr=0.25)
+        (w * w).backward()
+        optimizer.step()
+        return w.detach()
+
+    assert autolab.specimens[2].run(one_step).item() == 3 != one_step(autolab).item()
