@@ -18,7 +18,8 @@ from .engine.ops import functions as _functions
 from .engine.exact import signatures as _signatures
 from .engine.core import dtype as _dtypes
 from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
-from .engine.core.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .engine.autograd.modes import enable_grad, is_grad_enabled, no_grad
+from .engine.core.grad_mode import set_grad_enabled
 from .engine.inplace.inference import inference_mode, is_inference_mode_enabled
 from .engine.devices.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
 from .engine.core.dtype import dtype, get_default_dtype, set_default_dtype  # noqa: F401
@@ -74,11 +75,14 @@ _LAZY = {
     "serialization": "autolab.serialization",
     "hub": "autolab.hub",
     "backends": "autolab.backends", "profiler": "autolab.profiler", "specimens": "autolab.specimens",
+    "practice": "autolab.practice", "progress": "autolab.progress",
 }
 globals().update(
     {name: f for name, f in _functions.NAMESPACES[""].items() if name not in _LAZY}
 )  # `trace` is a package that can be called
 _LAZY_NAMES = {
+    "blame": ("autolab.widgets", "blame"),
+    "compare": ("autolab.widgets", "compare"),
     "explain": ("autolab.widgets", "explain"),
     "explore": ("autolab.widgets", "explore"),
     "record": ("autolab.trace", "record"),

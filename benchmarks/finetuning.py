@@ -29,7 +29,7 @@ TUNING_SEEDS = (100, 101, 102)
 TARGET = 10  # points of test accuracy that full fine-tuning must be better than training from scratch
 
 
-# -- the methods: each builds (network, groups for the optimizer, {epoch: layer to unfreeze}) ---------------------------------
+# -- the methods: each builds (network, groups for the optimizer, {epoch: layer to unfreeze}) --------------------------
 def pretrained():
     """The network that knows 0 to 4, with a new head."""
     model = resnet_digits(weights="DEFAULT")
@@ -87,7 +87,7 @@ METHODS = {
 }
 
 
-# -- running them ---------------------------------------------------------------------------------------------------------------
+# -- running them ------------------------------------------------------------------------------------------------------
 def run(build, lr: float, seed: int) -> dict:
     """Trains with one method and seed: validation and test accuracy in percent, CPU seconds of training, trained and
     all parameters."""

@@ -71,7 +71,7 @@ class Place:
         return self.torch.cuda.max_memory_allocated()
 
 
-# -- the works: each builds a function to be timed -----------------------------------------------------------------------------
+# -- the works: each builds a function to be timed ---------------------------------------------------------------------
 def matmul(place, n):
     a, b = (place.torch.ones(n, n, device=place.device) for _ in range(2))
     return lambda: a @ b
@@ -172,7 +172,7 @@ def measure(seconds=0.5, sizes=SIZES, say=lambda text: None):
     }  # fmt: skip
 
 
-# -- words ---------------------------------------------------------------------------------------------------------------------
+# -- words -------------------------------------------------------------------------------------------------------------
 def _time(seconds):
     return f"{seconds * 1e3:.3f} ms"
 

@@ -52,7 +52,7 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------------
+# -- tables ------------------------------------------------------------------------------------------------------------
 def table(record: dict) -> str:
     """Markdown: works, growth, graphs of many nodes, import times."""
     head = [
@@ -139,7 +139,7 @@ def _imports(record):
     ]
 
 
-# -- targets ---------------------------------------------------------------------------------------------------------------
+# -- targets -----------------------------------------------------------------------------------------------------------
 def targets(record: dict) -> list[str]:
     """What is said at the end: each target and whether it is met."""
     lines = []

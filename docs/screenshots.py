@@ -157,7 +157,7 @@ def on_devices() -> Any:
 def part(page: Any, name: str) -> Any:
     """What is shown in a picture: the widget, or a part of it."""
     if name == "layers.png":
-        return page.get_by_role("region", name=re.compile("card and pictures$"))
+        return page.get_by_role("group", name=re.compile("card and pictures$"))
     return page.get_by_role("group", name=NAMES)
 
 
@@ -185,7 +185,7 @@ def main(*only: str) -> None:
         for name, make, width, scheme in (shot for shot in SHOTS if not only or shot[0] in only):
             path = html.write(Path(folder) / "page.html", [make()])
             look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
-            page = browser.new_page(viewport={"width": width, "height": 900}, **look)
+            page = browser.new_page(viewport={"width": width, "height": 2400 if name == "layers.png" else 900}, **look)
             page.goto(path.as_uri())
             page.wait_for_timeout(500)
             part(page, name).screenshot(path=IMAGES / name)

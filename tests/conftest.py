@@ -6,6 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import pytest  # noqa: E402
 from goldens import oracle  # noqa: E402 (needs the path set above)
 
 
@@ -40,3 +41,24 @@ def pytest_report_header(config):
 
 def pytest_sessionfinish(session, exitstatus):
     oracle.save_recorded()
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A small course: two lessons, a data file in a folder, and what must not be copied."""
+    source = tmp_path / "source"
+    for name, text in {
+        "01.ipynb": "one",
+        "02.ipynb": "two",
+        "data/points.csv": "1,2\n",
+        "src/01/00.py": "source of a lesson",
+        ".ipynb_checkpoints/01.ipynb": "left by Jupyter",
+    }.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text)
+    return source
+
+
+@pytest.fixture
+def mine(tmp_path):
+    return tmp_path / "mine"

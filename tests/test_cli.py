@@ -1,6 +1,5 @@
 """The `autolab` command: copying the course without ever losing a student's work, JupyterLab, the doctor."""
 
-import json
 import subprocess
 import sys
 import types
@@ -9,107 +8,17 @@ from pathlib import Path
 import pytest
 
 from autolab import cli
+from autolab.lessons import folder as folders
 from autolab._version import __version__
 from autolab.engine.kernels import blas
-
-
-@pytest.fixture
-def course(tmp_path):
-    """A small course: two lessons, a data file in a folder, and what must not be copied."""
-    source = tmp_path / "source"
-    for name, text in {
-        "01.ipynb": "one",
-        "02.ipynb": "two",
-        "data/points.csv": "1,2\n",
-        "src/01/00.py": "source of a lesson",
-        ".ipynb_checkpoints/01.ipynb": "left by Jupyter",
-    }.items():
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        (source / name).write_text(text)
-    return source
-
-
-@pytest.fixture
-def mine(tmp_path):
-    return tmp_path / "mine"
-
-
-def copy(source: Path, target: Path) -> list[str]:
-    return list(cli.copy_course(source, target))
 
 
 def files(folder: Path) -> dict[str, str]:
     return {
         path.relative_to(folder).as_posix(): path.read_text()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != cli.RECORD
+        if path.is_file() and path.name not in (folders.RECORD, folders.START)
     }
-
-
-def test_a_first_copy_holds_the_course_and_nothing_else(course, mine):
-    assert copy(course, mine) == [f"The course is in {mine}"]
-    assert files(mine) == {"01.ipynb": "one", "02.ipynb": "two", "data/points.csv": "1,2\n"}
-
-
-def test_a_second_copy_changes_nothing(course, mine):
-    copy(course, mine)
-    (mine / "01.ipynb").write_text("one, solved")
-    before = files(mine)
-    assert copy(course, mine) == [f"The course is in {mine}"]
-    assert files(mine) == before
-
-
-def test_an_untouched_file_is_updated(course, mine):
-    copy(course, mine)
-    (course / "01.ipynb").write_text("one, better")
-    assert copy(course, mine)[0] == f"updated: {mine / '01.ipynb'}"
-    assert files(mine)["01.ipynb"] == "one, better"
-    assert len(files(mine)) == 3
-
-
-def test_changed_work_is_kept_and_the_new_version_put_beside_it_once(course, mine):
-    copy(course, mine)
-    (mine / "01.ipynb").write_text("one, solved")
-    (course / "01.ipynb").write_text("one, better")
-    assert copy(course, mine)[0] == f"kept: {mine / '01.ipynb'}, which you changed; its new version is 01.new.ipynb"
-    assert files(mine)["01.ipynb"] == "one, solved" and files(mine)["01.new.ipynb"] == "one, better"
-    assert copy(course, mine) == [f"The course is in {mine}"], "the same news is not told twice"
-
-
-def test_a_new_version_the_student_worked_in_is_kept_too(course, mine):
-    copy(course, mine)
-    (mine / "01.ipynb").write_text("one, solved")
-    (course / "01.ipynb").write_text("one, better")
-    copy(course, mine)
-    (mine / "01.new.ipynb").write_text("one, better, solved")
-    (course / "01.ipynb").write_text("one, best")
-    assert "its new version is 01.new2.ipynb" in copy(course, mine)[0]
-    assert [files(mine)[name] for name in ("01.ipynb", "01.new.ipynb", "01.new2.ipynb")] == [
-        "one, solved", "one, better, solved", "one, best",
-    ]
-
-
-def test_a_file_of_the_students_own_with_a_lessons_name_is_kept(course, mine):
-    mine.mkdir()
-    (mine / "02.ipynb").write_text("my own")
-    messages = copy(course, mine)
-    assert files(mine)["02.ipynb"] == "my own" and files(mine)["02.new.ipynb"] == "two"
-    assert f"added: {mine / '01.ipynb'}" in messages
-
-
-def test_a_lost_record_loses_no_work(course, mine):
-    copy(course, mine)
-    (mine / "01.ipynb").write_text("one, solved")
-    (mine / cli.RECORD).unlink()
-    copy(course, mine)
-    assert files(mine)["01.ipynb"] == "one, solved" and files(mine)["01.new.ipynb"] == "one"
-
-
-def test_a_deleted_file_comes_back(course, mine):
-    copy(course, mine)
-    (mine / "02.ipynb").unlink()
-    assert copy(course, mine)[0] == f"added: {mine / '02.ipynb'}"
-    assert files(mine)["02.ipynb"] == "two"
 
 
 class FakeLab:
@@ -122,8 +31,7 @@ class FakeLab:
 
 @pytest.fixture
 def fake_lab(monkeypatch, course):
-    monkeypatch.setattr(cli, "course_source", lambda: course)
-    monkeypatch.setattr(cli, "trust_course", lambda source, target: setattr(FakeLab, "trusted", (source, target)))
+    monkeypatch.setattr(folders, "course_source", lambda: course)
     module = types.ModuleType("jupyterlab.labapp")
     module.LabApp = FakeLab
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", module)
@@ -133,32 +41,9 @@ def fake_lab(monkeypatch, course):
 def test_lab_copies_the_course_and_opens_it(fake_lab, mine, monkeypatch, capsys):
     monkeypatch.setattr(cli.os, "geteuid", lambda: 1000, raising=False)
     assert cli.main(["lab", str(mine), "--no-browser", "--port=9999"]) == 0
-    assert fake_lab.arguments == [f"--ServerApp.root_dir={mine}", "--no-browser", "--port=9999"]
+    assert fake_lab.arguments == [f"--ServerApp.root_dir={mine}", "--LabApp.default_url=/lab/tree/start.md", "--no-browser", "--port=9999"]
     assert files(mine)["01.ipynb"] == "one"
-    assert fake_lab.trusted == (cli.course_source(), mine)
     assert f"The course is in {mine}" in capsys.readouterr().out
-
-
-@pytest.fixture(autouse=True)
-def own_signatures(tmp_path, monkeypatch):
-    """Signatures go to a data base of the test's own."""
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
-
-
-def test_notebooks_as_shipped_are_trusted_and_changed_ones_are_not(course, mine):
-    nbformat = pytest.importorskip("nbformat")
-    from nbformat.sign import NotebookNotary
-
-    for name in ("01.ipynb", "02.ipynb"):
-        cell = nbformat.v4.new_code_cell("1", id=name[:2], outputs=[nbformat.v4.new_output("stream", text="1")])
-        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), course / name)
-    copy(course, mine)
-    changed = nbformat.read(mine / "02.ipynb", 4)
-    changed.cells[0].outputs[0].text = "2"
-    nbformat.write(changed, mine / "02.ipynb")
-    cli.trust_course(course, mine)
-    trusted = {p.name: NotebookNotary().check_signature(nbformat.read(p, 4)) for p in sorted(mine.glob("*.ipynb"))}
-    assert trusted == {"01.ipynb": True, "02.ipynb": False}
 
 
 def test_root_may_open_it_too(fake_lab, mine, monkeypatch):
@@ -185,6 +70,18 @@ def test_a_file_in_place_of_the_folder_is_refused(fake_lab, tmp_path, capsys):
     assert cli.main(["lab", str(tmp_path / "notes.txt")]) == 1
     assert "is a file" in capsys.readouterr().err
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_made_is_refused(fake_lab, tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("mine")
+    assert cli.main(["lab", str(tmp_path / "notes.txt" / "deeper")]) == 1
+    assert "deeper cannot be made: Not a directory" in capsys.readouterr().err
+
+
+def test_the_home_folder_may_be_named_by_its_sign(fake_lab, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert cli.main(["lab", "~/learning", "--copy-only"]) == 0 and (tmp_path / "learning" / "01.ipynb").exists()
 
 
 def test_version(capsys):
@@ -245,7 +142,12 @@ def test_python_m_autolab_is_the_same_command():
     assert (done.returncode, done.stdout) == (0, f"autolab {__version__}\n")
 
 
-def test_the_record_is_json_with_one_digest_a_file(course, mine):
-    copy(course, mine)
-    record = json.loads((mine / cli.RECORD).read_text())
-    assert set(record) == set(files(mine)) and all(len(digest) == 64 for digest in record.values())
+def test_a_lesson_begins_anew_on_request(fake_lab, mine, capsys):
+    (folders.course_source() / "01_graphs.ipynb").write_text("a lesson")
+    assert cli.main(["lab", str(mine), "--copy-only"]) == 0
+    (mine / "01_graphs.ipynb").write_text("worked in")
+    assert cli.main(["lab", str(mine), "--copy-only", "--reset", "01"]) == 0
+    assert "what you wrote in it is in 01_graphs.mine.ipynb" in capsys.readouterr().out
+    assert files(mine)["01_graphs.ipynb"] == "a lesson"
+    assert cli.main(["lab", str(mine), "--copy-only", "--reset", "09"]) == 1
+    assert "there is no lesson '09' to begin anew; there are 01" in capsys.readouterr().err

@@ -161,7 +161,7 @@ def test_all_forms_of_to(sim):
         x.cuda("cpu")
 
 
-# -- the courses' cells, on a GPU --------------------------------------------------------------------------------------------------
+# -- the courses' cells, on a GPU --------------------------------------------------------------------------------------
 SAID = {
     "Using device: cuda\n": "Using device: cpu\n",
     "torch.cuda.FloatTensor": "torch.FloatTensor",

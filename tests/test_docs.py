@@ -15,16 +15,16 @@ try:
 except ImportError:
     torch = None
 
-OURS = {"Tensor.cuda", "explain", "explore", "record", "record_devices"}
+OURS = {"Tensor.cuda", "blame", "compare", "explain", "explore", "record", "record_devices"}
 """Names with examples of what PyTorch does not have, or has only beside a GPU."""
 
-OUR_ROOMS = ("finetune", "lessons", "specimens", "trace", "viz", "vision", "widgets")
+OUR_ROOMS = ("finetune", "lessons", "practice", "progress", "specimens", "trace", "viz", "vision", "widgets")
 
 PUBLIC = """
 accelerator autograd autograd.function autograd.functional autograd.grad_mode autograd.graph autograd.profiler
 backends cuda finetune func hub lessons linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils nn.utils.rnn optim
-optim.lr_scheduler profiler random serialization special specimens testing trace utils utils.checkpoint utils.data utils.hooks vision
-vision.datasets vision.models vision.transforms vision.transforms.functional vision.utils viz widgets
+optim.lr_scheduler practice profiler progress random serialization special specimens testing trace utils utils.checkpoint
+utils.data utils.hooks vision vision.datasets vision.models vision.transforms vision.transforms.functional vision.utils viz widgets
 """
 """The modules that a user may import from; the others belong to the rooms that they are in."""
 

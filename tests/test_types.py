@@ -8,12 +8,12 @@ import pytest
 TYPED = """
 . accelerator autograd autograd.functional autograd.graph autograd.profiler backends cuda finetune func hub lessons
 lessons.lesson01 lessons.lesson02 lessons.lesson03 linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils
-nn.utils.rnn optim optim.lr_scheduler profiler random serialization special testing utils utils.checkpoint utils.data
+nn.utils.rnn optim optim.lr_scheduler practice profiler progress random serialization special testing utils utils.checkpoint utils.data
 utils.hooks vision vision.datasets vision.models vision.transforms vision.transforms.functional vision.utils viz widgets
 """
 """The modules of which every public function, class and method has types throughout; "." is autolab itself."""
 
-KIT = "finetune lessons vision.utils viz widgets"
+KIT = "finetune lessons practice progress vision.utils viz widgets"
 """The modules without a counterpart in PyTorch, or that say more than it: their functions name every argument."""
 
 OPEN = {"Module.forward", "_SizedByInput.reset_parameters"}

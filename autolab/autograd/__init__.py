@@ -7,7 +7,8 @@ from ..engine.autograd.anomaly import detect_anomaly, set_detect_anomaly  # noqa
 from ..engine.autograd.batched import grad  # noqa: F401
 from ..engine.core.differentiate import backward  # noqa: F401
 from ..engine.autograd.function import Function  # noqa: F401
-from ..engine.core.grad_mode import enable_grad, no_grad, set_grad_enabled  # noqa: F401
+from ..engine.autograd.modes import enable_grad, no_grad  # noqa: F401
+from ..engine.core.grad_mode import set_grad_enabled  # noqa: F401
 from ..engine.inplace.inference import inference_mode  # noqa: F401
 from ..engine.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: F401
 from ..engine.core.tensor import Tensor as Variable  # noqa: F401

@@ -8,7 +8,7 @@ memory that is changed (`inplace/`), devices, digits and messages (`exact/`), th
 import os
 
 from .core import tensor
-from .autograd import decorators, nodes  # noqa: F401 (before any function is decorated, or operation registered)
+from .autograd import modes, nodes  # noqa: F401 (before any function is decorated, or operation registered)
 from .devices import device  # noqa: F401 (how devices are named)
 from .inplace import changes, detached, inference, views  # noqa: F401
 from . import ops  # noqa: F401

@@ -61,7 +61,8 @@ def _of_record(op: Op, name: str, words: str | None, first: str) -> str:
     if not op.latex:
         return words
     gradients = [f"`{_named(arg, first)}` gets ``{_filled(rule, first)}``" for arg, rule in op.vjp_latex.items()]
-    backward = f" Of the result's gradient g, {', '.join(gradients)}." if gradients else ""
+    second = ", of the second's g1" if any("{g1}" in rule for rule in op.vjp_latex.values()) else ""
+    backward = f" Of the result's gradient g{second}, {', '.join(gradients)}." if gradients else ""
     return f"{words}\n\nIn LaTeX: ``{_filled(op.latex, first)}``.{backward}"
 
 

@@ -11,7 +11,7 @@ import math
 
 import autolab
 from autolab import nn
-from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.refusals import unsupported

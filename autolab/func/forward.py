@@ -14,7 +14,7 @@ from typing import Any
 
 from ..engine.core.differentiate import grad as _grad
 from ..engine.autograd.functional import unit
-from ..engine.core.grad_mode import enable_grad
+from ..engine.autograd.modes import enable_grad
 from ..engine.core.errors import fail
 from ..engine.exact.refusals import unsupported
 from ..engine.ops.functions import NAMESPACES

@@ -6,7 +6,7 @@ leaves it without a graph."""
 
 from __future__ import annotations
 
-from ..engine.core.grad_mode import is_grad_enabled
+from ..engine.autograd.modes import is_grad_enabled
 from ..engine.core.node import AccumulateGrad, accumulator
 from ..engine.core.errors import fail
 from ..engine.core.tensor import Tensor

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..engine.core.differentiate import grad as _grad
 from ..engine.autograd.functional import unit
-from ..engine.core.grad_mode import enable_grad, is_grad_enabled
+from ..engine.autograd.modes import enable_grad, is_grad_enabled
 from ..engine.autograd.graph import disable_saved_tensors_hooks
 from ..engine.core.errors import fail
 from ..engine.ops.functions import NAMESPACES

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
+from .. import progress as store
 from ..widgets.message import Message
 from .compare import same, show
 from .exercise import Exercise, Outcome, Verdict, judge
+
+@dataclass(frozen=True, repr=False)
+class Checked(Message):
+    """What `check` says; true only when the exercise is solved. status: "open", "differs" or "agrees". why: the sentence on what is wrong."""
+
+    status: str = "open"
+    why: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether every input agrees."""
+        return self.status == "agrees"
+
+    def __bool__(self) -> bool:
+        return self.solved
+
 
 NUMBER_WORDS = ("no", "one", "two", "three")
 
 
 class Record:
-    """What this session has seen: status of each exercise tried, hints shown, predictions made. Kept until restart."""
+    """What this session has seen: status of each exercise tried, hints shown, predictions made. What was answered is
+    kept beyond it, in `autolab.progress`."""
 
     def __init__(self) -> None:
         self.status: dict[str, str] = {}
@@ -46,22 +66,45 @@ def exercise(id: str) -> Exercise:
     return _find("EXERCISES", id)
 
 
-def check(id: str, answer: Any = None) -> Message:
-    """Try an answer and say what was tried, what differs and why.
+def check(id: str, answer: Any = None) -> Checked:
+    """Try an answer and say what was tried, what differs and why; the wanted results only after the last hint.
 
     id: the exercise, such as "01.3". answer: what the exercise asks for; `...` or None counts as not answered yet.
-    Nothing the answer does can raise here, so a notebook runs to its end whatever is written.
+    The message is true when the exercise is solved; it has `solved`, `status` and `why`. Nothing the answer does can raise here, so a notebook
+    runs to its end whatever is written.
     """
-    verdict = judge(exercise(id), answer, first=id not in record.status)
+    all_hints = record.hints.get(id, 0) == len(exercise(id).hints)
+    verdict = judge(exercise(id), answer, first=id not in record.status, tell=all_hints)
     if record.status.get(id) != "agrees":
         record.status[id] = verdict.status
-    return _message(verdict)
+    if verdict.status != "open" and not verdict.given:
+        _keep(id, answer, verdict)
+    said = _message(verdict)
+    return Checked(
+        **{field.name: getattr(said, field.name) for field in fields(said)}, status=verdict.status, why=verdict.why
+    )
+
+
+def _keep(id: str, answer: Any, verdict: Verdict) -> None:
+    """Keeps an answer, unless it is the last one again: notebooks are run from top to bottom many times."""
+    try:
+        given = inspect.getsource(answer) if callable(answer) else show(answer)
+    except (OSError, TypeError):  # typed where no source is kept
+        given = show(answer)
+    before = [event for event in _since_reset("exercise") if event.id == id]
+    right, hints = verdict.status == "agrees", record.hints.get(id, 0)
+    if not before or (before[-1].given, before[-1].right) != (given, right):
+        help = f"{hints} hint{'s' * (hints != 1)}" if hints else ""
+        store.record("exercise", id, given=given, right=right, belief=verdict.why, tries=len(before) + 1, help=help)
 
 
 def hint(id: str) -> Message:
     """The next hint for an exercise: one more at each call, at most three."""
     hints = exercise(id).hints
-    seen = record.hints[id] = min(record.hints.get(id, 0) + 1, len(hints))
+    before = record.hints.get(id, 0)
+    seen = record.hints[id] = min(before + 1, len(hints))
+    if seen > before:
+        store.record("hint", id, help=f"hint {seen}")
     rest = len(hints) - seen
     rows = tuple((f"hint {i}", text) for i, text in enumerate(hints[:seen], 1))
     more = f'Call hint("{id}") again for the next one; {NUMBER_WORDS[rest]} left.'
@@ -70,35 +113,88 @@ def hint(id: str) -> Message:
 
 
 def progress(number: str = "01") -> Message:
-    """Which exercises of a lesson are solved, tried or open, and how the predictions went."""
+    """Which exercises of a lesson are solved, tried or open, and how the predictions went: in this session, and as far
+    as `autolab.progress` remembers."""
     module = lesson(number)
     words = {"agrees": "solved", "differs": "tried", "open": "open"}
-    rows = tuple((words[record.status.get(id, "open")], f"{id}  {e.title}") for id, e in module.EXERCISES.items())
-    answers = [p for id, p in record.predictions.items() if id in module.QUESTIONS and p.made]
-    right = sum(p.came_true is True for p in answers)
+    status = _status()
+    rows = tuple((words[status.get(id, "open")], f"{id}  {e.title}") for id, e in module.EXERCISES.items())
+    answers = _answers(number)
+    right = sum(came_true is True for came_true in answers.values())
     counted = f"Predictions: {len(answers)} of {len(module.QUESTIONS)} made, {right} of them came true."
     return Message(f"Lesson {number}: {_solved(number)}", rows, (counted,))
+
+
+def overview(number: str) -> tuple[int, int, int, int]:
+    """Of a lesson: exercises solved, exercises, predictions made, predictions. All 0 where there is no such lesson."""
+    try:
+        module = lesson(number)
+    except KeyError:
+        return 0, 0, 0, 0
+    status = _status()
+    solved = sum(status.get(id) == "agrees" for id in module.EXERCISES)
+    return solved, len(module.EXERCISES), len(_answers(number)), len(module.QUESTIONS)
+
+
+def reset(id: str) -> Message:
+    """Begin an exercise such as "01.3" anew, or a whole lesson, "01": it counts as never tried, and its hints come one by one again. What
+    was answered before stays in `autolab.progress`. Raises KeyError for what there is not."""
+    module = lesson(id[:2])
+    if id != id[:2] and id not in module.QUESTIONS:
+        exercise(id)
+    store.record("reset", id)
+    for known in (record.status, record.hints, record.predictions):
+        for one in [one for one in known if one == id or id == one.split(".")[0]]:
+            del known[one]
+    return Message(f"{'Lesson' if id == id[:2] else 'Exercise'} {id} begins anew")
+
+
+def _since_reset(kind: str) -> list[store.Event]:
+    """The events of a kind that count: those after the last `reset` of what they are about."""
+    count: dict[str, list[store.Event]] = {}
+    for event in store.events():
+        if event.kind == kind:
+            count.setdefault(event.id, []).append(event)
+        elif event.kind == "reset":
+            for id in [id for id in count if event.id in (id, id.split(".")[0])]:
+                del count[id]
+    return [event for events in count.values() for event in events]
+
+
+def _answers(number: str) -> dict[str, bool | None]:
+    """Prediction of a lesson -> whether it came true, the latest answer each."""
+    answers = {event.id: event.right for event in _since_reset("prediction")}
+    answers |= {id: p.came_true for id, p in record.predictions.items() if p.made}
+    return {id: right for id, right in answers.items() if id in lesson(number).QUESTIONS}
 
 
 def predict(id: str) -> Any:
     """The prediction widget for a question of the lesson: show it, answer, and call its `reveal` afterwards."""
     from ..widgets.predict import Prediction
     question = _find("QUESTIONS", id)
-    record.predictions[id] = Prediction(question.ask, choices=question.choices, kind=question.kind,
-                                        because=question.because)
+    record.predictions[id] = Prediction(
+        question.ask, question.shuffled(id, store.learner()), question.kind, question.because, id, question.key
+    )
     return record.predictions[id]
 
 
 def _solved(number: str) -> str:
-    exercises = lesson(number).EXERCISES
-    return f"{sum(record.status.get(id) == 'agrees' for id in exercises)} of {len(exercises)} exercises solved"
+    exercises, status = lesson(number).EXERCISES, _status()
+    return f"{sum(status.get(id) == 'agrees' for id in exercises)} of {len(exercises)} exercises solved"
+
+
+def _status() -> dict[str, str]:
+    """The status of each exercise tried, in this session or before: what was solved once stays solved."""
+    kept = _since_reset("exercise")
+    status = {event.id: "differs" for event in kept} | record.status
+    return status | {event.id: "agrees" for event in kept if event.right}
 
 
 def _message(verdict: Verdict) -> Message:
     e = verdict.exercise
     head = f"Exercise {e.id} ({e.title}): "
     stuck = f'Stuck? hint("{e.id}") gives the first of {NUMBER_WORDS[len(e.hints)]} hints.'
-    rows = tuple((o.state, _row(e, o)) for o in verdict.outcomes)
+    rows = tuple((o.state, _row(o, verdict.tell)) for o in verdict.outcomes)
     if verdict.given:
         return Message(head + "not answered yet, it still does what the given code does", rows, (stuck,))
     if verdict.status == "open":
@@ -116,7 +212,7 @@ def _message(verdict: Verdict) -> Message:
     return Message(head + "solved", rows, (tried, _solved(e.id.split(".")[0]).capitalize() + "."), "agrees")
 
 
-def _row(e: Exercise, outcome: Outcome) -> str:
+def _row(outcome: Outcome, tell: bool) -> str:
     kind = "" if outcome.case.public else "further: "
     if outcome.state == "open":
         return f"{kind}{outcome.case.text}"
@@ -126,7 +222,7 @@ def _row(e: Exercise, outcome: Outcome) -> str:
         want = {label: value for label, value in want.items() if not same(got[label], value)}
         got = {label: got[label] for label in want}
     text = ", ".join(f"{label + ' ' if label not in ('', 'result') else ''}{show(v)}" for label, v in got.items())
-    if outcome.state == "differs" and e.tell and isinstance(outcome.got, dict):
+    if outcome.state == "differs" and tell and isinstance(outcome.got, dict):
         expected = ", ".join(f"{label + ' ' if label != 'result' else ''}{show(v)}" for label, v in want.items())
         text += f" (wanted: {expected})"
     return f"{kind}{outcome.case.text}  gives  {text}"

@@ -85,6 +85,7 @@ class Verdict:
     outcomes: tuple[Outcome, ...] = ()
     why: str = ""
     given: bool = False
+    tell: bool = True
 
     @property
     def waiting(self) -> int:
@@ -92,11 +93,11 @@ class Verdict:
         return len(self.exercise.cases) - len(self.outcomes)
 
 
-def judge(exercise: Exercise, answer: Any, first: bool = False) -> Verdict:
+def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = True) -> Verdict:
     """Try the public inputs, then (when those agree) the further ones. Never raises for what the learner wrote.
 
     On the `first` try, an answer that does what the given code does counts as not answered yet: running a whole
-    notebook must not tell what is wrong with code that the learner has not looked at.
+    notebook must not tell what is wrong with code that the learner has not looked at. tell: whether wanted results may be said.
     """
     if answer is None or answer is Ellipsis:
         return Verdict(exercise, "open")
@@ -118,7 +119,8 @@ def judge(exercise: Exercise, answer: Any, first: bool = False) -> Verdict:
         return Verdict(exercise, "open", tuple(outcomes))
     if first and exercise.given is not None and _does_the_same(exercise, exercise.given, outcomes):
         return Verdict(exercise, "open", tuple(outcomes), given=True)
-    return Verdict(exercise, "differs", tuple(outcomes), _explain(exercise, outcomes))
+    tell = tell and exercise.tell
+    return Verdict(exercise, "differs", tuple(outcomes), _explain(exercise, outcomes, tell), tell=tell)
 
 
 def _try(exercise: Exercise, answer: Any, case: Case) -> Outcome:
@@ -162,25 +164,25 @@ def _does_the_same(exercise: Exercise, other: Any, outcomes: list[Outcome]) -> b
     return all(same(o.got, observation(exercise, other, o.case)) for o in outcomes)
 
 
-def _explain(exercise: Exercise, outcomes: list[Outcome]) -> str:
+def _explain(exercise: Exercise, outcomes: list[Outcome], tell: bool) -> str:
     first = next(o for o in outcomes if o.state == "differs")
     for mistake in exercise.mistakes:
         if _does_the_same(exercise, mistake.answer, outcomes):
             return mistake.why(*first.case.make()) if callable(mistake.why) else mistake.why
     if first.case.why and isinstance(first.got, dict):
         return first.case.why
-    return " ".join(_differences(exercise, first))
+    return " ".join(_differences(first, tell))
 
 
-def _differences(exercise: Exercise, outcome: Outcome) -> Iterator[str]:
+def _differences(outcome: Outcome, tell: bool) -> Iterator[str]:
     """One sentence about the first result that differs."""
     if not isinstance(outcome.got, dict):
-        yield difference(outcome.got, outcome.want, exercise.tell)
+        yield difference(outcome.got, outcome.want, tell)
         return
     for label, want in outcome.want.items():
         got = outcome.got.get(label)
         if not same(got, want):
             if len(outcome.want) > 1 or label != "result":
                 yield f"Look at {label}."
-            yield difference(got, want, exercise.tell)
+            yield difference(got, want, tell)
             return

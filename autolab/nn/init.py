@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import autolab
-from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.random import Generator

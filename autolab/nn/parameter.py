@@ -173,7 +173,7 @@ class UninitializedTensorMixin:
 
     def _nothing(self):
         """A tensor of no elements with this dtype and device."""
-        return wrap(object.__getattribute__(self, "_array"), self.dtype, self.device)
+        return wrap(object.__getattribute__(self, "_array"), self.dtype)
 
     def _take(self, value):
         Tensor.data.fset(self, value.data if is_lazy(value) else value)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import autolab
-from autolab.engine.core.grad_mode import enable_grad, no_grad
+from autolab.engine.autograd.modes import enable_grad, no_grad
 from autolab.engine.core.errors import fail
 from autolab.optim.line_search import strong_wolfe
 from autolab.optim.optimizer import Optimizer, ParamsT

@@ -17,7 +17,7 @@ import numpy as np
 
 import autolab
 from autolab.engine.core import observe
-from autolab.engine.core.grad_mode import enable_grad
+from autolab.engine.autograd.modes import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.exact.broadcasting import broadcast_error, outgrown
 from autolab.engine.devices.device import CPU

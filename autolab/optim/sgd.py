@@ -86,7 +86,7 @@ class SGD(Optimizer):
     def _with_momentum(self, group, parameter, grad):
         state, momentum = self.state[parameter], group["momentum"]
         if state.get("momentum_buffer") is None:
-            state["momentum_buffer"] = wrap(grad.copy(), parameter.dtype, parameter.device)
+            state["momentum_buffer"] = wrap(grad.copy(), parameter.dtype)
             buffer = state["momentum_buffer"]._array
         else:
             buffer = array_of(state["momentum_buffer"])

@@ -1,9 +1,8 @@
-"""Functions that tell the profiler when they begin and end: those made of several ops, those that make tensors,
-optimizers.
+"""Functions that tell the profiler when they begin and end: those made of several ops, those that make tensors.
 
-They are plain Python functions which other modules have imported under their own names. So while a profiler runs, their
-code is exchanged for one that reports and calls the original, and put back afterwards; otherwise nothing is in their
-way.
+They are plain Python functions which other modules have imported under their own names, and the observer hears of their
+ops only. So while a profiler runs, their code is exchanged for one that reports and calls the original, and put back
+afterwards; otherwise nothing is in their way. docs/speed.md says what other ways would cost.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def _template(free):
     these."""
     names = ", ".join(free)
     source = f"def outer({names}):\n def f(*args, **kwargs):\n  call = 'CALL'\n  return call(*args, **kwargs)\n  {names or None}\n"
-    return _inner(_inner(compile(source, "<profiled>", "exec")))
+    return _inner(_inner(compile(source, __file__, "exec")))  # as a file of the package: no recording takes it for the learner's code
 
 
 def _inner(code):
@@ -61,31 +60,14 @@ def _composed(modules):
     return list(names.items())
 
 
-def _optimizers():
-    """(function, what it is called, 'step' or 'zero_grad') of the optimizers there are."""
-    module = sys.modules.get("autolab.optim.optimizer")
-    if module is None:
-        return
-    classes = [module.Optimizer]
-    for cls in classes:
-        classes += cls.__subclasses__()
-        for name in ("step", "zero_grad"):
-            f = vars(cls).get(name)
-            f = getattr(f, "__wrapped__", f)
-            if isinstance(f, FunctionType):
-                yield f, name
-
-
-def exchange(on_call, on_optimizer):
+def exchange(on_call):
     """From now on the functions report: `on_call(aten_name, original, args, kwargs)` makes the call and returns its
-    result; `on_optimizer(name, original, args, kwargs)` likewise, for `step` and `zero_grad`."""
+    result."""
     loaded = tuple(module for module in ("autolab.nn.functional", "autolab") if module in sys.modules)
-    reports = [(f, functools.partial(on_call, name)) for f, name in _composed(loaded)]
-    reports += [(f, functools.partial(on_optimizer, name)) for f, name in _optimizers()]
-    for f, report in reports:
+    for f, name in _composed(loaded):
         code = f.__code__
         _exchanged.append((f, code))
-        f.__code__ = _reporting(f, code, report)
+        f.__code__ = _reporting(f, code, functools.partial(on_call, name))
 
 
 def put_back():

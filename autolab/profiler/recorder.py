@@ -144,7 +144,7 @@ class Recorder(observe.Observer):
         self.rows, self.freed, self._alive, self._owners = [], [], {}, set()
         self.use_device, self.kernels, self.device_bytes, self._copying = use_device, [], [], False
         self.thread = self.kernel_start = self.evaluating = self.evaluated = self.node_row = None
-        self.fresh, self.functions, self.host_work = [], [], None
+        self.fresh, self.functions, self.blocks, self.host_work = [], [], [], None
         self.origin = self.mark = self.base_ns = 0
 
     def start(self):
@@ -159,7 +159,7 @@ class Recorder(observe.Observer):
             for xp in {np, *(b.xp for b in devices.in_use())}:
                 _untimed[xp] = namespaces.raw(xp)
                 namespaces._raw[xp] = _TimedNamespace(False, xp)
-            profiler_functions.exchange(_composed_call, _optimizer_call)
+            profiler_functions.exchange(_composed_call)
         running.append(self)
         if self.use_device == "sim":  # `simulate()` counts what the CPU takes by itself
             self.host_work = HostWork(simulated_clock("sim"))
@@ -321,6 +321,23 @@ class Recorder(observe.Observer):
         ref = weakref.ref(owner, gone)
         self._alive[id(ref)] = ref
 
+    # -- optimizers: named blocks, as in PyTorch -----------------------------------------------------------------------
+    @_in_its_thread
+    def step(self, optimizer, over):
+        self._block(optimizer, "step", over)
+
+    @_in_its_thread
+    def zero_grad(self, owner, over):
+        if hasattr(owner, "param_groups"):  # else it is a module's
+            self._block(owner, "zero_grad", over)
+
+    def _block(self, optimizer, name, over):
+        if not over:
+            title = f"Optimizer.{name}#{type(optimizer).__name__}.{name}"
+            self.blocks.append(self.open(title, scope=USER_SCOPE))
+        elif self.blocks:  # else watching began inside it
+            self.blocks.pop().end = clock()
+
     # -- devices -------------------------------------------------------------------------------------------------------
     @_in_its_thread
     def launch(self, device, stream, name, start, duration, nbytes):
@@ -456,18 +473,6 @@ def _given(f, args, kwargs):
     names = f.__code__.co_varnames[len(args) : f.__code__.co_argcount]
     defaults = dict(zip(f.__code__.co_varnames[: f.__code__.co_argcount][::-1], (f.__defaults__ or ())[::-1]))
     return [*args, *(kwargs.get(name, defaults.get(name)) for name in names)]
-
-
-def _optimizer_call(name, original, args, kwargs):
-    """Calls an optimizer's step or zero_grad, with a named block around it."""
-    title = f"Optimizer.{name}#{type(args[0]).__name__}.{name}"
-    rows = [r.open(title, scope=USER_SCOPE) for r in _in_this_thread()]
-    try:
-        return original(*args, **kwargs)
-    finally:
-        now = clock()
-        for row in rows:
-            row.end = now
 
 
 def _how_accumulated(tensor, grad, total):

@@ -185,7 +185,7 @@ class Storage:
             array = np.lib.stride_tricks.as_strided(flat._array[offset:], size, steps)
         else:
             array = flat.as_strided(size, stride, offset)._array
-        result = wrap(array, flat.dtype, flat.device)
+        result = wrap(array, flat.dtype)
         result._storage.array = flat._array
         return result
 
@@ -249,7 +249,7 @@ def tensor(storage, storage_offset, size, stride, requires_grad=False, backward_
 
 def _conjugate(t):
     with t.device.backend:
-        return wrap(t.device.xp.conj(t._array), t.dtype, t.device)
+        return wrap(t.device.xp.conj(t._array), t.dtype)
 
 
 def tensor_with_dtype(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):

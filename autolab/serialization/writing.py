@@ -177,7 +177,7 @@ class _Memory:
 
     def _found(self, tensor, array):
         if tensor.device != CPU:
-            whole = wrap(tensor._storage.array, tensor.dtype, tensor.device)
+            whole = wrap(tensor._storage.array, tensor.dtype)
             if id(tensor._storage) not in self._on_host:
                 self._on_host[id(tensor._storage)] = materialise(whole.cpu())
             host = self._on_host[id(tensor._storage)]

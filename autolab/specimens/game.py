@@ -68,8 +68,8 @@ class Game:
         """Runs a function with the right engine, with the one that you were given, and with all that are still
         possible.
 
-        function: of no arguments, or of the module torch. It makes its own tensors and returns what is to be compared; it
-        runs once for each engine, so it had better print nothing. Raises TypeError for what is no such function,
+        function: of no arguments, or of the module torch. It makes its own tensors and returns what is to be compared;
+        it runs once for each engine, so it had better print nothing. Raises TypeError for what is no such function,
         ValueError for one that gives something else each time."""
         as_program(function, "function")
         right, given = RIGHT.outcome(function), self._given.outcome(function)

@@ -54,8 +54,8 @@ class Outcome:
 
 
 def as_program(program: Any, argument: str = "program") -> Callable[[], Any]:
-    """`program`, a function of no arguments or of one, the module `torch`, as one of none. Raises TypeError for anything
-    else, naming `argument`.
+    """`program`, a function of no arguments or of one, the module `torch`, as one of none. Raises TypeError for
+    anything else, naming `argument`.
 
     >>> from autolab.specimens.outcome import as_program
     >>> as_program(lambda torch: torch.zeros(1))()

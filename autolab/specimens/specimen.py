@@ -26,9 +26,9 @@ class Specimen:
     """A wrong engine: the core's own, with one rule exchanged.
 
     number, misconception: which one it is of the 25. name: what it is called. belief: what one has to believe to expect
-    what it does. rule: the source of what was exchanged. lines: the numbers of the lines in it that are wrong. stands_for:
-    what it stands in the place of. instead: what the engine has there. shows: what kind of program exposes it.
-    goes_wrong, goes_right: an `Example` of a program on which it differs from the right engine, and of one on which
+    what it does. rule: the source of what was exchanged. lines: the numbers of the lines in it that are wrong.
+    stands_for: what it stands in the place of. instead: what the engine has there. shows: what kind of program exposes
+    it. goes_wrong, goes_right: an `Example` of a program on which it differs from the right engine, and of one on which
     it does not.
 
     Example:
@@ -159,9 +159,9 @@ def specimen(
 ) -> Callable[[Any], Any]:  # fmt: skip
     """Makes a specimen of a rule; a decorator.
 
-    The rule is a function whose first argument is the engine's own, `right`; or, where several are exchanged, a class of
-    them. places: where it stands, pairs (owner, name) or triples with "get" or "set"; for a class a dict of them by the
-    names of its functions."""
+    The rule is a function whose first argument is the engine's own, `right`; or, where several are exchanged, a class
+    of them. places: where it stands, pairs (owner, name) or triples with "get" or "set"; for a class a dict of them by
+    the names of its functions."""
 
     def make(rule: Any) -> Any:
         named = (

@@ -154,7 +154,7 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str | None]) -
     if parent in changed and draft.kind != "op":
         raise Unknown(f"{draft.name or 'an operand'} was changed in place since")
     if draft.kind == "leaf":
-        item = draft.tensor() if draft.tensor is not None else None
+        item = draft.held()
         item = UNKNOWN if item is None else item
         version = 0 if item is UNKNOWN else builder.reader.facts(item).version
         if version and any(other is not None and builder.draft(other).kind == "leaf" for other in changed):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import labels, scopes
+from .cuts import Cuts
 from .drafts import (
     Draft,
     SavedDraft,
@@ -25,11 +26,12 @@ from .drafts import (
     plain,
     slot_names,
 )
-from .saving import States, kept, states_now, with_states
+from .saving import Memories, States, kept, states_now, with_states
 from .film import Film
 from .model import Edge, Node, Output, Trace
 from .pictures import Pictures
 from .reader import UNKNOWN, Reader, SavedEntry, is_parameter, is_tensor, saved_kinds
+from .unseen import Unseen
 from .values import Value, type_name, written
 
 
@@ -51,7 +53,8 @@ class Builder:
         self.pictures = Pictures(self)
         self.by_fn, self.by_tensor, self.output_nr = reader.seen_nodes(weak), Seen(weak), Seen(weak)
         self._constants: dict[Any, tuple[Any, str]] = {}
-        self._memory: dict[Any, str] = {}
+        self.cuts, self.unseen = Cuts(self, weak), Unseen(self)
+        self._memories = Memories(reader)
         self._saved_of: dict[str, list[SavedDraft]] = {}
         self._result_arrays: dict[int, str] = {}
         self._edge_at: dict[tuple[str, int], str] = {}
@@ -106,6 +109,7 @@ class Builder:
             **self._facts(tensor),
         )
         self._register(tensor, draft)
+        self._memories.given(tensor, draft.tensor)
         self.film.leaf_added(draft)
         return draft.id
 
@@ -123,6 +127,7 @@ class Builder:
         if is_tensor(item):
             draft = self.add("data", value=self.value_of(item), tensor=self.by_tensor.hold(item), **self._facts(item))
             draft.parameter = is_parameter(item)
+            self._memories.given(item, draft.tensor)
             self.by_tensor.put(item, draft.id)
         else:
             draft = self.add("data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item))
@@ -138,46 +143,16 @@ class Builder:
         return Value.of_literal(item, written(item), kind) if self.values else None
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
-        """Whether a tensor still has the value that its node shows; only the version tells."""
-        known = self.draft(node_id).version
-        return known is None or not is_tensor(tensor) or known == self.reader.version(tensor)
+        """Whether a tensor still has the value that its node shows: as the version tells, of a recording's also the numbers."""
+        draft, nr = self.draft(node_id), self.output_nr.get(tensor) or 0
+        if draft.version is not None and is_tensor(tensor) and draft.version != self.reader.version(tensor):
+            return False
+        known = draft.outputs[nr].value if nr else draft.value
+        return not self.recording or draft.kind == "op" and bool(draft.grad_fn) or self.unseen.is_like(known, tensor)
 
     def _register(self, tensor: Any, draft: Draft) -> None:
         self.by_tensor.put(tensor, draft.id)
-        self.remember_memory(tensor, draft.id)
-
-    def remember_memory(self, tensor: Any, node_id: str) -> None:
-        """Notes whose memory it is, so that `x.detach()` is recognised as x's later."""
-        memory = self.reader.memory(tensor)
-        if memory is not None:
-            self._memory[memory] = node_id
-
-    def detached_from(self, tensor: Any) -> str | None:
-        """The node that requires grad and whose memory `tensor` shares without requiring grad itself, or None."""
-        origin = self._memory.get(self.reader.memory(tensor))
-        if origin is None or not self.draft(origin).requires_grad or self.draft(origin).shape != tuple(tensor.shape):
-            return None
-        return origin
-
-    def detached(self, tensor: Any) -> str | None:
-        """A "detach" node for `tensor` when it is what detach() of a known tensor gives, else None."""
-        origin = self.detached_from(tensor)
-        if origin is None:
-            return None
-        draft = self.add(
-            "op",
-            op="detach",
-            cut="detach",
-            value=self.value_of(tensor),
-            tensor=self.by_tensor.hold(tensor),
-            **self._facts(tensor),
-        )
-        draft.operands = {"self": (origin, 0)}
-        self.edge(origin, 0, draft.id, 0, differentiable=False)
-        self.by_tensor.put(tensor, draft.id)
-        if self.recording:
-            self.film.computed(draft)
-        return draft.id
+        self.cuts.remember(tensor, draft.id)
 
     def tensor(self, tensor: Any) -> tuple[str, int]:
         """(node id, output number) of any tensor, known or not; older history is taken from its graph."""
@@ -193,7 +168,7 @@ class Builder:
         found = self.by_tensor.get(tensor)
         if found is not None and self._unchanged(found, tensor):
             return found, self.output_nr.get(tensor) or 0
-        return (self.detached(tensor) or self.constant(tensor)), 0
+        return (self.cuts.node(tensor) or self.constant(tensor)), 0
 
     def root(self, tensor: Any) -> str:
         """The node of a result that was asked for; its own values are at hand."""
@@ -230,7 +205,8 @@ class Builder:
         number, (source, nr) = f"s{len(self.saved)}", self._source_of(draft, entry)
         if nr and source == draft.id and entry.tensor is not None and not self.recording:
             self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
-        saved = kept(number, draft.id, entry, (source, nr), self.reader, self.value_of)
+        memory_of = self._memories if source is None or self.draft(source).kind == "op" else lambda _: 0
+        saved = kept(number, draft.id, entry, (source, nr), self.reader, self.value_of, memory_of)
         self.saved.append(SavedDraft(saved, self.by_fn.hold(fn)))
         self._saved_of.setdefault(draft.id, []).append(self.saved[-1])
 
@@ -340,7 +316,7 @@ class Builder:
             return None  # an operation unknown to the registry: nothing tells an operand from an argument left out
         operand, entry = self.reader.operand(fn, slot), saved.get(names[slot])
         if entry is not None and entry.tensor is not None and not isinstance(operand, (bool, int, float)):
-            return self.by_tensor.get(entry.tensor) or self.detached(entry.tensor) or self.constant(entry.tensor)
+            return self.by_tensor.get(entry.tensor) or self.cuts.node(entry.tensor) or self.constant(entry.tensor)
         if operand is None or operand is UNKNOWN and names[slot] in record.defaults:
             return None
         return self.constant(operand)
@@ -363,7 +339,7 @@ class Builder:
             return
         node_id = self.by_fn.get(fn)
         if node_id is not None:
-            self.remember_memory(tensor, node_id)
+            self.cuts.remember(tensor, node_id)
         if node_id is not None and (node_id, tensor.output_nr) not in self._outputs_seen:
             self.set_output(node_id, tensor.output_nr, tensor)
 
@@ -445,6 +421,7 @@ class Builder:
     def forget(self) -> None:
         """The recording is over: lets go of what is no part of its trace."""
         self._constants.clear()
+        self._memories = Memories(self.reader)
         self.film.forget()
 
     def _written(
@@ -470,6 +447,8 @@ class Builder:
         nodes = tuple(self._freeze(draft, grad, book, updates) for draft, grad in zip(self.nodes, grads))
         frozen = {d.id for d in self.nodes if d.parameter and not d.requires_grad}
         frames, passes = self.film.develop(nodes, edges, frozen, book)
+        if frozen:
+            meta = meta | {"frozen": [n.id for n in nodes if n.id in frozen]}
         away = {n.device for n in nodes} - {"", "cpu"}
         if away:
             unknown = {"title": "", "simulated": False}
@@ -508,10 +487,11 @@ class Builder:
             update,
             missing=d.missing if d.value is None else "",
             again=d.again,
+            time=d.time,
         )
 
     def _grad_of(self, draft: Draft) -> Value | None:
-        tensor = draft.tensor() if draft.tensor is not None and draft.requires_grad else None
+        tensor = draft.held() if draft.requires_grad else None
         if draft.kind == "leaf" and (tensor is None or self.by_tensor.get(tensor) != draft.id):
             # The tensor is gone, or was changed in place since: then `.grad` is a later version's.
             return self.film.last_grad(draft.id)

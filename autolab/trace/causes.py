@@ -151,7 +151,7 @@ def _meet_origins(builder: Builder, items: Iterable[Any], error: BaseException) 
     memories = [reader.memory(t) for t in items if is_tensor(t) and not t.requires_grad]
     for _, tensor in names.tensors(_namespace(error)):
         if reader_for(tensor).library == reader.library and tensor.requires_grad and reader.memory(tensor) in memories:
-            builder.remember_memory(tensor, builder.tensor(tensor)[0])
+            builder.cuts.remember(tensor, builder.tensor(tensor)[0])
 
 
 def _settle_and_name(builder: Builder, tensors: list[Any], error: BaseException) -> None:
@@ -296,7 +296,8 @@ def _no_graph(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], st
     if root.requires_grad:
         return [f"The tensor asked about does not require grad; {root.label} does."], ""
     text = [f"{root.label} has no graph behind it: no gradient can go back."]
-    text += [f"The graph ends at {cut.label} = {cut.call}{', under no_grad' if cut.cut == 'no_grad' else ''}{_line(cut.source)}." for cut in places]
+    under = {mode: f", under {mode}" for mode in ("no_grad", "inference_mode")}
+    text += [f"The graph ends at {cut.label} = {cut.call}{under.get(cut.cut, '')}{_line(cut.source)}." for cut in places]
     if not places and root.dtype and not root.dtype.startswith(("float", "complex", "bfloat")):
         text.append(f"It is {root.dtype}: only floating point numbers have gradients.")
     return text, "" if recorded else "Operations outside a graph leave no trace: a recording shows them all, and where the graph ends."

@@ -49,7 +49,12 @@ class Draft:
     operands: dict[str, tuple[str, int]] = field(default_factory=dict)  # argument -> (parent id, its output number)
     unlike: frozenset[str] = frozenset()  # operands that were changed before they were used here: their number is the one before
     parameter: bool = False  # of a module
+    time: float | None = None  # seconds that it took
     tensor: Any = None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
+
+    def held(self) -> Any:
+        """The tensor, None where it is gone or was never met."""
+        return None if self.tensor is None else self.tensor()
 
 
 @dataclass(slots=True)

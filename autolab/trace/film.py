@@ -48,16 +48,17 @@ class Film(Observer):
         self.builder, self._reader = builder, builder.reader
         self.shots: list[Shot] = []
         self.rehearsal = False
+        self.exchanged = False  # whether a rule of the engine is (a specimen)
         self.run = 0
         self.running = False
         self.plans: list[Plan] = []  # of the passes so far
         self._inner = 0  # passes that run inside this one: a hook's, a checkpoint's
         self._returning = False  # grad() has its gradients, and not handed them back yet
-        self._at = ""  # the node whose rule runs
+        self._at = self._stale = ""  # the node whose rule runs, and what it saved that was changed since
         self._upstream: Value | None = None
         self._arrived: Any = None  # the array of it, of a node's first result
         self._sums: dict[tuple[str, int], Any] = {}  # gradient so far, per node and output, of this run
-        self._last: dict[str, int] = {}  # receiver -> its latest contribution frame of this run
+        self._last: dict[str, dict[int, int]] = {}  # receiver -> its result -> the latest contribution frame of this run
         self._parts: dict[tuple[str, int], int] = {}
         self._owner: dict[int, str] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
         self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last seen
@@ -84,7 +85,7 @@ class Film(Observer):
     # -- between passes ----------------------------------------------------------------------------
     def changed(self, by: str, leaf: Draft) -> None:
         """`leaf` is what a leaf was changed to; `.grad` stays as it was."""
-        grad = self._grad_of(leaf.tensor())
+        grad = self._grad_of(leaf.held())
         self._grads[leaf.id] = grad
         state = "none" if grad is None else _state(grad)
         self.shots.append(
@@ -94,7 +95,7 @@ class Film(Observer):
     def leaves(self, with_grad: bool = False) -> list[Any]:
         """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
         held = (
-            (leaf, self.builder.draft(leaf).tensor())
+            (leaf, self.builder.draft(leaf).held())
             for leaf, grad in self._grads.items()
             if grad is not None or not with_grad
         )
@@ -106,7 +107,7 @@ class Film(Observer):
             self.check_grad(leaf, note)
 
     def check_grad(self, leaf: str, note: str = "") -> None:
-        tensor = self.builder.draft(leaf).tensor()
+        tensor = self.builder.draft(leaf).held()
         if tensor is None or self.builder.by_tensor.get(tensor) != leaf:
             return
         before, now = self._grads.get(leaf), self._grad_of(tensor)
@@ -156,7 +157,7 @@ class Film(Observer):
         grad = self._reader.arriving(grad)
         receiver = self._node_id(node)
         self._add(receiver, output_nr, grad)
-        self._last[receiver] = len(self.shots)
+        self._await(receiver, output_nr)
         self._shoot(
             "seed",
             receiver,
@@ -164,6 +165,7 @@ class Film(Observer):
             state="contribution",
             value=self._value(grad),
             total=self._value(self._sums[receiver, output_nr]),
+            nr=output_nr,
         )
 
     def before_node(self, node: Any, grads: tuple[Any, ...]) -> None:
@@ -174,17 +176,19 @@ class Film(Observer):
         self._complete(node_id)
         self._upstream = self._value(grads[0]) if len(grads) == 1 else None
         self._arrived = grads[0]
+        self._stale = "" if self.rehearsal else self.builder.unseen.saved(node_id, node)
         self.builder.pictures.arrived(node_id, grads, self.run)
         for nr, grad in enumerate(grads):
             arrived = self._sums.pop((node_id, nr), None)
             if grad is not None and arrived is not None and not self._reader.same(arrived, grad):
                 self._shoot(
-                    "hook",
+                    self._changed_by(node),
                     node_id,
                     receiver=node_id,
                     state=_state(self._value(grad)),
                     value=self._value(arrived),
                     total=self._value(grad),
+                    nr=nr,
                 )
 
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
@@ -199,7 +203,7 @@ class Film(Observer):
         part = self._parts[receiver, target_nr] = self._parts.get((receiver, target_nr), 0) + 1
         frozen = receiver in self.plans[-1].frozen
         if not frozen:
-            self._last[receiver] = len(self.shots)
+            self._await(receiver, target_nr)
         self._shoot(
             "contribution",
             child,
@@ -209,6 +213,7 @@ class Film(Observer):
             value=self._value(grad),
             total=None if frozen else self._value(self._sums[receiver, target_nr]),
             upstream=self._upstream,
+            note=self._stale,
             part=part,
             nr=target_nr,
         )
@@ -224,8 +229,7 @@ class Film(Observer):
 
     def _retained(self, node_id: str) -> None:
         """Where `retain_grad` adds to what a pass before had left."""
-        held = self.builder.draft(node_id).tensor
-        tensor = held() if held is not None else None
+        tensor = self.builder.draft(node_id).held()
         grad = None if tensor is None else self.builder.reader.grad(tensor)
         if grad is None or self._arrived is None:
             return
@@ -243,11 +247,22 @@ class Film(Observer):
         value, total = self._value(grad), self._value(total)
         if arrived is not None and not self._reader.same(arrived, grad):
             self._shoot(
-                "hook", receiver, receiver=receiver, state="contribution", value=self._value(arrived), total=value
+                self._changed_by(tensor),
+                receiver,
+                receiver=receiver,
+                state="contribution",
+                value=self._value(arrived),
+                total=value,
             )
         self._last.pop(receiver, None)
-        self._grads[receiver] = total
-        self._shoot("accumulate", receiver, receiver=receiver, state=_state(total), value=value, total=total)
+        before, self._grads[receiver] = self._grads.get(receiver), total
+        self._grads[self.builder.by_tensor.get(tensor) or receiver] = total  # the leaf may have been changed since
+        lost = before.text if self.exchanged and before is not None and not before.is_zero and total == value else ""
+        self._shoot("accumulate", receiver, receiver=receiver, state=_state(total), value=value, total=total, note=lost)
+
+    def _changed_by(self, item: Any) -> str:
+        """Who has changed the gradient that came to a node or a leaf: a "hook", or a "rule" in the place of the engine's."""
+        return "rule" if self.exchanged and not self._reader.hooked(item) else "hook"
 
     def free(self, node: Any) -> None:
         node_id = self._node_id(node)
@@ -339,8 +354,7 @@ class Film(Observer):
 
     def _keeps_grad(self, node: Any, node_id: str) -> bool:
         """Whether `retain_grad` was asked of a result of the node."""
-        held = self.builder.draft(node_id).tensor
-        tensor = held() if held is not None else None
+        tensor = self.builder.draft(node_id).held()
         asked = getattr(getattr(node, "hooks", None), "retain", None)
         return bool(asked) or (tensor is not None and bool(tensor.retains_grad))
 
@@ -353,10 +367,14 @@ class Film(Observer):
             self._reader.kept_gradient(grad) if before is None else self._reader.plus(before, grad)
         )
 
+    def _await(self, receiver: str, nr: int) -> None:
+        """The frame that comes next brings a part of the gradient of result `nr`."""
+        self._last.setdefault(receiver, {})[nr] = len(self.shots)
+
     def _complete(self, receiver: str) -> None:
-        index = self._last.pop(receiver, None)
-        if index is not None:
-            self.shots[index].state = _state(self.shots[index].total)
+        last = self._last.pop(receiver, None)
+        if last:
+            self.shots[max(last.values())].state = _state(*(self.shots[index].total for index in last.values()))
 
     def _node_id(self, node: Any) -> str:
         if hasattr(node, "variable"):
@@ -389,7 +407,7 @@ class Film(Observer):
         self._lost()
         for shot in self.shots:
             if isinstance(shot.state, _Later):
-                shot.state = _told(shot.state.value)
+                shot.state = _told(shot.state.values)
         found = passes.passes(self.plans, self.shots, nodes, edges, frozen)
         roots = {p.run: ", ".join(nodes[int(root[1:])].label for root in p.roots) for p in found}
         parts: dict[tuple[int, str, int], int] = {}
@@ -430,6 +448,7 @@ class Film(Observer):
                     tex,
                     shot.dropped,
                     shot.name,
+                    shot.nr,
                 )
             )
         return tuple(frames), found
@@ -439,14 +458,13 @@ class Film(Observer):
 class _Later:
     """A state that depends on numbers nobody has looked at yet."""
 
-    value: Value
+    values: tuple[Value | None, ...]
 
 
-def _state(value: Value | None) -> Any:
-    if value is not None and value.is_open:
-        return _Later(value)
-    return _told(value)
+def _state(*values: Value | None) -> Any:
+    """Of a gradient that is complete: of each result of an operation."""
+    return _Later(values) if any(value is not None and value.is_open for value in values) else _told(values)
 
 
-def _told(value: Value | None) -> str:
-    return "zero" if value is not None and value.is_zero else "accumulated"
+def _told(values: tuple[Value | None, ...]) -> str:
+    return "zero" if all(value is not None and value.is_zero for value in values) else "accumulated"

@@ -207,7 +207,7 @@ class Folding:
                 homes.setdefault(edge.parent, {})[self.home.get(edge.child)] = None
                 if (edge.parent, group_of.get(edge.child)) in owned:
                     inside.add(edge.parent)
-        self._owned = inside | {n for n in homes if _number(self.trace.node(n))}
+        self._owned = inside | {n for n in homes if self.trace.node(n).is_number}
         variables = [n for n in homes if n not in self._owned]
         kept = set(variables) if len(variables) <= MOST_VARIABLES else set()
         held = {
@@ -490,10 +490,6 @@ def _round_numbers() -> Iterator[int]:
     while True:
         yield from (scale, 2 * scale, 4 * scale)
         scale *= 10
-
-
-def _number(node: Node) -> bool:
-    return node.kind == "data" and node.shape == () and not node.name
 
 
 def _parameter(node: Node) -> bool:

@@ -23,6 +23,7 @@ INFIX = {
     "mul": "{0} * {1}",
     "div": "{0} / {1}",
     "neg": "-{0}",
+    "data": "{0}.data",
     "matmul": "{0} @ {1}",
     "mm": "{0} @ {1}",
     "mv": "{0} @ {1}",
@@ -30,12 +31,12 @@ INFIX = {
     "bmm": "{0} @ {1}",
     "rsub": "{1} - {0}",
     "pow": "{0} ** {1}",
-    "eq": "{0} == {1}",
-    "gt": "{0} > {1}",
-    "lt": "{0} < {1}",
-    "ge": "{0} >= {1}",
-    "le": "{0} <= {1}",
-    "ne": "{0} != {1}",
+    "eq": "({0} == {1})",  # without brackets y = a == b = True reads as three equal things
+    "gt": "({0} > {1})",
+    "lt": "({0} < {1})",
+    "ge": "({0} >= {1})",
+    "le": "({0} <= {1})",
+    "ne": "({0} != {1})",
 }
 
 _QUIET = frozenset(["reduction", "ignore_index", "implicit"])  # bookkeeping that the learner did not write
@@ -52,8 +53,8 @@ _GROUPED = re.compile(
 )
 _REPEATED = re.compile(r"(.+)\((\d+)\)")
 _NUMBER = re.compile(r"[-+]?[0-9._]+(e[-+]?[0-9_]+)?|[-+]?0x[0-9a-f_]+|[-+]?inf|nan|True|False", re.IGNORECASE)
-_UNSAFE = {"{": r"\{", "}": r"\}", "_": r"\_", "#": r"\#", "%": r"\%", "&": r"\&", "$": r"\$", " ": r"\ "} | {
-    c: rf"\char{ord(c)} " for c in "\\^~<>`"
+_UNSAFE = {"{": r"\{", "}": r"\}", "_": r"\_", "%": r"\%", "&": r"\&", "$": r"\$", " ": r"\ "} | {
+    c: rf"\char{ord(c)} " for c in "\\^~<>`#"
 }
 _NUMBERED = re.compile(rf"([A-Za-z]|{'|'.join(sorted(GREEK))})_?(\d+)")
 
@@ -186,6 +187,7 @@ def derivative(rule: str, names: Mapping[str, str]) -> str | None:
     Meant for scalars and elementwise operations only: there, the gradient is `{g}` times the derivative."""
     if (
         rule.count("{g}") != 1
+        or "{g1}" in rule
         or r"\sum" in rule
         or r"\text{ at }" in rule
         or re.search(r"[(\[]\{g\}|\{g\}[\[_^]", rule)
@@ -216,11 +218,12 @@ def call_text(op: str, operands: list[str], attrs: Mapping[str, Any], spelled: M
             operands = [f"({operands[0]})", operands[1]]  # -2 ** x is -(2 ** x)
         return pattern.format(*operands)
     shown = [
-        f"{k}={said[k]}"
+        said[k] if k.startswith("argument ") else f"{k}={said[k]}"  # the former where a call was refused before anybody named it
         for k, v in attrs.items()
         if v is not None
         and v is not False
-        and not k.endswith(("_sizes", "_sym_numel", "_sym_strides", "_sizes_opt"))
+        and v != TO_THE_END
+        and not k.endswith(("_sym_sizes", "_sym_numel", "_sym_strides", "_sizes_opt"))
         and k not in _QUIET
         and (k not in _USUAL or _USUAL[k] != v)
         and not (k in _PER_SIDE and set(v if isinstance(v, list) else [v]) == {_PER_SIDE[k]})
@@ -228,6 +231,8 @@ def call_text(op: str, operands: list[str], attrs: Mapping[str, Any], spelled: M
     return f"{op}({', '.join([*operands, *shown])})"
 
 
+TO_THE_END = 2**63 - 1
+"""Where the slice `x[1:]` ends."""
 _BESIDE = ("self",), ("exponent", "other")
 
 

@@ -12,6 +12,9 @@ from .values import Value, exact, short, written
 if TYPE_CHECKING:
     from .drafts import Draft, SavedDraft
 
+MOST = 6
+"""Results of one operation that are listed."""
+
 
 def of(nodes: list[Draft]) -> dict[str, str]:
     """Node id -> label: the variable's name (a second `y` is `y(2)`), a constant's number, else v1, v2 ... in order.
@@ -40,10 +43,21 @@ def of(nodes: list[Draft]) -> dict[str, str]:
             labels[draft.id] = text if draft.literal or draft.dtype == "float64" else text.removesuffix(".0")
         else:
             labels[draft.id] = fresh({"op": "v", "leaf": "leaf", "data": "c"}[draft.kind])
-        for nr, output in enumerate(draft.outputs if draft.name else ()):
+        for nr, output in enumerate(() if _is_tuple(draft) else draft.outputs):
             if nr and not output.label and (draft.id, nr) in used:
                 labels[f"{draft.id} {nr}"] = fresh("v")
     return labels
+
+
+def _has_names(draft: Draft) -> bool:
+    return bool(draft.name) or any(output.label for output in draft.outputs)
+
+
+def _is_tuple(draft: Draft) -> bool:
+    """Whether the learner gets several results (no more are those that only the engine needs, of a batch norm), and has a name for none."""
+    record = draft.record
+    public = record is None or record.variadic or record.return_type is not None or not record.nondiff
+    return len(draft.outputs) > 1 and public and not _has_names(draft)
 
 
 def _order(draft: Draft) -> list[str]:
@@ -64,12 +78,11 @@ class Book:
         self._filled: dict[tuple[str, int], dict[str, str] | None] = {}
 
     def label(self, node_id: str, nr: int = 0) -> str:
-        """What result `nr` of a node is called: its variable, else "v3[1]"; result 0 has the node's label."""
-        draft = self.nodes[int(node_id[1:])]
-        if nr == 0 or nr >= len(draft.outputs):
-            return self.names[node_id]
-        called = self.names[node_id]
-        unused = f"{draft.outputs[nr].name} of {called}" if draft.name else f"{called}[{nr}]"
+        """What result `nr` of a node is called: its variable; where none of several has one, "v3[0]", "v3[1]"."""
+        draft, called = self.nodes[int(node_id[1:])], self.names[node_id]
+        if nr >= len(draft.outputs) or nr == 0 and not _is_tuple(draft):
+            return called
+        unused = f"{called}[{nr}]" if _is_tuple(draft) else f"{draft.outputs[nr].name} of {called}"
         return draft.outputs[nr].label or self.names.get(f"{node_id} {nr}", unused)
 
     def value(self, node_id: str, nr: int = 0) -> Value | None:
@@ -107,9 +120,9 @@ class Book:
             for n, v in draft.attrs.items()
             if n not in env and v is not None
         )
-        env["result"] = formulas.symbol(self.names[draft.id])
-        for name in _first_output(draft):
-            env[name] = env["result"]
+        env.update((name, formulas.symbol(self.label(draft.id, nr))) for name, nr in _results(draft).items())
+        if len(draft.outputs) > 1:
+            env["g1"] = formulas.bar(formulas.symbol(self.label(draft.id, 1)))
         found = self._symbols_of[draft.id] = _join_lists(env, draft)
         return found
 
@@ -148,10 +161,8 @@ class Book:
         if not any(text and text != symbols[n] for n, text in texts.items()):
             return None
         env = symbols | {n: text for n, text in texts.items() if text}
-        result = formulas.operand(draft.value, digits, column)
-        if result is not None:
-            for name in ("result", *_first_output(draft)):
-                env[name] = result
+        for name, nr in _results(draft).items():
+            env[name] = formulas.operand(self.value(draft.id, nr), digits, column) or env[name]
         how_many = rules.count(draft.record, draft.shape, self.shapes(draft).get("self"))
         if how_many is not None:
             env["n"] = str(how_many)
@@ -167,28 +178,31 @@ class Book:
             and not self.is_number(parent)
             and n not in draft.unlike
         ]
-        if used & {"result", *_first_output(draft)}:
-            shown.append(draft.value)
+        shown += [self.value(draft.id, nr) for name, nr in _results(draft).items() if name in used]
         return all(value.is_exact(digits) for value in shown if formulas.numbers(value) is not None)  # type: ignore[union-attr]
 
     def forward(self, draft: Draft) -> tuple[str, str]:
         """(tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
-        if not self.wanted or not draft.op or draft.error or draft.kind == "update":
+        if not self.wanted or draft.op in ("", "unseen") or draft.error or draft.kind == "update":
             return "", ""
         template = rules.value(draft.record, draft.attrs, self.shapes(draft), draft.shape)
         symbols, order = self.symbols(draft), _order(draft)
-        tex = f"{symbols['result']} = {formulas.forward(template, draft.op, symbols, order)}"
+        several = template and draft.record.name in rules.OF_ALL
+        told = range(len(draft.outputs)) if several and draft.outputs else range(1)
+        made = _listed([formulas.symbol(self.label(draft.id, nr)) for nr in told])
+        tex = f"{made} = {formulas.forward(template, draft.op, symbols, order)}"
         if self.filled(draft) is None:
             return tex, ""
         for digits in truth.DIGITS:
             right = formulas.forward(template, draft.op, self.filled(draft, digits) or {}, order)
-            left = formulas.numbers(draft.value, digits, is_column(draft))
+            values = [self.value(draft.id, nr) for nr in told]
+            parts = [formulas.numbers(value, digits, is_column(draft)) for value in values]
+            left = ", ".join(filter(None, parts)) if all(parts) and len(parts) <= MOST else made
             same = self.is_exact(draft, template, digits)
-            known = left is None or draft.value is not None and draft.value.is_exact(digits)
-            found = truth.relation(right, left or symbols["result"], same and known)
+            known = left == made or all(value.is_exact(digits) for value in values if value is not None)
+            found = truth.relation(right, left, same and known)
             if found:
                 break
-        left = left or symbols["result"]
         found = found or truth.about(right, left, draft.dtype)
         if not same:
             self.rounded.add(draft.id)
@@ -237,7 +251,7 @@ class Book:
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
         shape = self.shape(edge.parent, edge.parent_nr)
         rule = rules.gradient(child.record, argument, child.attrs, child.shape, shape, self.shapes(child))
-        y, x = formulas.symbol(self.names[edge.child]), formulas.symbol(self.label(edge.parent, edge.parent_nr))
+        y, x = formulas.symbol(self.label(edge.child)), formulas.symbol(self.label(edge.parent, edge.parent_nr))
         partial = rf"\frac{{\partial {y}}}{{\partial {x}}}"
         scalar = child.shape == () == shape
         known = _quotient(*gradients) if scalar else None
@@ -251,9 +265,9 @@ class Book:
             outputs = (
                 [self.label(edge.child, nr) for nr in range(len(child.outputs))]
                 if several
-                else [self.names[edge.child]]
+                else [self.label(edge.child)]
             )
-            bar_y, left = ", ".join(formulas.bar(formulas.symbol(o)) for o in outputs), formulas.bar(x)
+            bar_y, left = _listed([formulas.bar(formulas.symbol(o)) for o in outputs]), formulas.bar(x)
             numbers = ""
             if has_numbers:
                 arrived = formulas.operand(gradients[0], least, is_column(child)) if of_pass and not several else None
@@ -262,6 +276,10 @@ class Book:
                 numbers = f"{left} {truth.EQUAL if same else truth.ABOUT} {right}"
             tex = f"{left} = {formulas.gradient_rule(rule, symbols, bar_y)}"
             return tex, "" if numbers == tex else numbers
+        if len(child.outputs) > 1 and child.record is None:  # a custom function: each result has a derivative
+            made = [formulas.symbol(self.label(edge.child, nr)) for nr in range(len(child.outputs))]
+            terms = [rf"{formulas.bar(y)} \cdot \frac{{\partial {y}}}{{\partial {x}}}" for y in made]
+            return f"{formulas.bar(x)} = {' + '.join(terms)}", ""
         return partial, partial + _is(known) if known is not None else ""
 
     def chain(self, edge: Edge, upstream: Value | None, value: Value | None) -> str:
@@ -269,7 +287,7 @@ class Book:
         and in numbers, and what comes of it. upstream: the gradient that had arrived at the child."""
         child = self.nodes[int(edge.child[1:])]
         y, x = (
-            formulas.symbol(self.names[edge.child]),
+            formulas.symbol(self.label(edge.child)),
             formulas.bar(formulas.symbol(self.label(edge.parent, edge.parent_nr))),
         )
         for digits in truth.DIGITS:
@@ -329,8 +347,14 @@ def _is(known: float) -> str:
     return f" {truth.EQUAL if exact(known) else truth.ABOUT} {formulas.scientific(short(known))}"
 
 
-def _first_output(draft: Draft) -> tuple[str, ...]:
-    return draft.record.outputs[:1] if draft.record is not None else ()
+def _results(draft: Draft) -> dict[str, int]:
+    """What a formula may call the results -> which they are."""
+    outputs = draft.record.outputs if draft.record is not None else ()
+    return {"result": 0} | {name: nr for nr, name in enumerate(outputs[: max(1, len(draft.outputs))])}
+
+
+def _listed(symbols: list[str]) -> str:
+    return ", ".join(symbols if len(symbols) <= MOST else [*symbols[:2], r"\ldots", symbols[-1]])
 
 
 def _join_lists(env: dict[str, str], draft: Draft) -> dict[str, str]:

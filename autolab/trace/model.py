@@ -91,7 +91,7 @@ class Node(_Record):
     shape        : None when unknown.
     value        : None when unknown: not kept, or too big to keep. Never made up.
     grad         : `.grad` when the trace was made; `grad_before`: `.grad` before the first frame.
-    cut          : "detach" or "no_grad" where gradients stop at this node although an input requires grad.
+    cut          : "detach", "data", "no_grad" or "inference_mode" where gradients stop at this node although an input requires grad.
     version      : the tensor's version counter after the operation, None when unknown.
     outputs      : every result, when there are more than one; the node's own shape and value are output 0's.
     call         : the operation in the learner's words: "x * y", "sum(v2, dim=1)"; "" for leaf and data.
@@ -103,6 +103,7 @@ class Node(_Record):
     mark         : what an error has to do with the node: "changed here", "saved here" ...; "" mostly.
     missing      : why `value` is None, in words, "" when it is known.
     again        : whether `value` was not kept, and was computed again from operands that were (see `again.py`).
+    time         : seconds that the operation took, as a profile timed it that was running when the recording began; else None.
     layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
     """
 
@@ -136,6 +137,12 @@ class Node(_Record):
     update: dict[str, Any] | None = None
     missing: str = ""
     again: bool = False
+    time: float | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number of the learner's code, as the 3 of `3 * x`."""
+        return self.kind == "data" and self.shape == () and not self.name
 
     @property
     def ran(self) -> bool:
@@ -152,10 +159,21 @@ class Node(_Record):
         return ", ".join([self.label, *(o.label for o in self.named_outputs)])
 
     @property
+    def is_tuple(self) -> bool:
+        """Whether `label` stands for several results together, as none has a name."""
+        return bool(self.outputs) and self.output_label(0) != self.label
+
+    @property
     def named_outputs(self) -> list[Output]:
         """The results after the first that have a name of their own."""
         made_up = [(f"{self.label}[{nr}]", f"{o.name} of {self.label}") for nr, o in enumerate(self.outputs)]
         return [o for o, names in zip(self.outputs[1:], made_up[1:]) if o.label not in names]
+
+    @property
+    def results(self) -> tuple[Output, ...]:
+        """Where there are several, those that `made` stands for: all of a tuple, else those that have a name."""
+        named = self.named_outputs
+        return self.outputs if self.is_tuple else (self.outputs[0], *named) if named else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +209,8 @@ class Saved(_Record):
     source_node : the node whose result it is, None when not in the trace; source_nr says which of its results.
     state       : when the trace was made: "alive", "freed", or "modified" (changed in place since it was saved).
     missing     : why `value` is None, in words.
+    memory      : the same number for saved tensors that lie in the same memory; 0 for that of leaves and data, which live anyway;
+                  None where it is not known.
     """
 
     _parts = {"value": Value}
@@ -207,6 +227,7 @@ class Saved(_Record):
     state: str = "alive"
     source_nr: int = 0
     missing: str = ""
+    memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +236,16 @@ class Frame(_Record):
 
     phase, event : "forward": "compute" (also in place), "error". "backward": "seed", "contribution" (along `edge`),
                    "accumulate" (into a leaf's `.grad`), "free" (the saved values of `node`), "hook" (a hook changed
-                   a gradient), "return" (`grad()` hands the gradient of `receiver` back; `value` is what it hands back, None
-                   included), "error". "update", between passes: "update" (a leaf was changed, by an optimizer's step or in
-                   place: `node` is the step or the changed leaf, `receiver` the changed leaf, `total` the `.grad` it still
-                   has), "clear" (a leaf's `.grad` was reset or replaced, not by backward).
+                   a gradient), "rule" (so did a rule that stands in the place of the engine's own: a specimen), "return"
+                   (`grad()` hands the gradient of `receiver` back; `value` is what it hands back, None included), "error".
+                   "update", between passes: "update" (a leaf was changed, by an optimizer's step, in place, or unseen:
+                   `node` is the step or the changed leaf, `receiver` the changed leaf, `total` the `.grad` it still has),
+                   "clear" (a leaf's `.grad` was reset or replaced, not by backward).
+    nr           : which result of `receiver` the gradient is that of, where it has several.
     run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them; of an update the last one before it.
     node         : where it happens: the node computed, seeded, freed; for a contribution the child whose rule was
                    applied.
-    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "update", "clear", "free",
+    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "rule", "update", "clear", "free",
                    "return"), or None.
     state        : gradient state of `receiver` after this frame, "" without receiver.
     value        : what was computed, seeded, contributed, or arrived at the leaf.
@@ -249,6 +272,7 @@ class Frame(_Record):
     tex: str = ""
     dropped: tuple[str, ...] = ()
     name: str = ""
+    nr: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +308,7 @@ class Group(_Record):
     call   : 1, 2 ... where the module around it (or the program) calls this one several times.
     holds  : leaves and data that belong to it because its own operations use them: parameters, buffers, numbers. One
              that several calls use is in each.
+    training : of a module, whether it was in training mode in this call; None where that is not known.
     """
 
     _tuples = ("nodes", "holds")
@@ -295,6 +320,7 @@ class Group(_Record):
     call: int = 1
     holds: tuple[str, ...] = ()
     kind: str = "module"
+    training: bool | None = None
 
     @property
     def label(self) -> str:
@@ -316,7 +342,8 @@ class Trace(_Record):
     "line"}: what else has to do with it), "explanation" (what `autolab.explain` found: {"title", "text", "more", "step",
     "node"}), "changed" (node id to what became since of a value that is shown as it was, or why one that is shown as it is may
     have been another, where there are any: see `since.py`),
-    "devices" (those other than the CPU, where there are any: name to {"title", "simulated"}).
+    "devices" (those other than the CPU, where there are any: name to {"title", "simulated"}),
+    "frozen" (ids of the parameters that do not require grad, where there are any).
     """
 
     _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group, "passes": Pass}

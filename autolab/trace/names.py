@@ -42,7 +42,7 @@ def caller(frame: FrameType | None = None) -> FrameType | None:
 
 
 def ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of the package, code it generated included (`engine/fast/generated.py` names it as if it had files there)."""
+    """Whether a frame runs code of the package, code it generated included (`engine/generated.py` names it as if it had files there)."""
     return inside(frame.f_code.co_filename)
 
 

@@ -18,7 +18,8 @@ CUT = "cut"
 FROZEN = "it is frozen"
 REENTRANT = "CheckpointFunctionBackward"
 HIDDEN = "what checkpoint(use_reentrant=True) runs, under no_grad and then again in backward, may use it all the same"
-NO_GRAD, DETACH = "it was computed under no_grad", "detach() cuts here"
+CUTS = {"detach": "detach()", "data": ".data"}
+"""`Node.cut` -> what it is called, where it is no mode."""
 
 
 @dataclass(slots=True)
@@ -55,10 +56,10 @@ def own_reason(node: Node, operands: Iterable[Node], frozen: bool) -> str:
     if node.error:
         return "it failed: there is no result"
     if node.cut:
-        return DETACH if node.cut == "detach" else NO_GRAD
+        return f"{CUTS[node.cut]} cuts here" if node.cut in CUTS else f"it was computed under {node.cut}"
     if node.kind == "update":
         return "a step is no operation of a graph"
-    if node.kind == "data" and not node.name and node.shape == ():
+    if node.is_number:
         return "it is a constant"
     if node.dtype == "bool":
         return "True and False have no gradient"
@@ -184,7 +185,7 @@ class _Account:
         if cutter.kind != "op":  # a leaf, or a step: what was changed is a leaf anew
             return "it was changed since, and no gradient flows back through an update"
         if cutter.cut:
-            return f"{at} by {'detach()' if cutter.cut == 'detach' else 'no_grad'}"
+            return f"{at} by {CUTS.get(cutter.cut, cutter.cut)}"
         whole = (
             "whole numbers have"
             if "int" in cutter.dtype

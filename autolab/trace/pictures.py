@@ -139,7 +139,7 @@ class Pictures:
         parent, nr = draft.operands.get(name, (None, 0))
         if parent is not None and nr == 0 and (saved is None or saved.saved.state != "modified"):
             made = builder.draft(parent)
-            tensor = made.tensor() if made.tensor is not None else None
+            tensor = made.held()
             if tensor is not None and made.version == builder.reader.version(tensor):
                 return np.asarray(builder.reader.array(tensor))
         if saved is None or saved.saved.state != "alive" or saved.saved.shape is None:

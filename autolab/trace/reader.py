@@ -218,6 +218,11 @@ class Reader:
         """Whether two gradients are the same numbers."""
         return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
+    def hooked(self, item: Any) -> bool:
+        """Whether hooks may change the gradient that comes to a leaf or a node."""
+        hooks = item._hooks if is_tensor(item) else item.hooks
+        return hooks is not None and bool(hooks.tensor or hooks.pre)
+
     # -- what the running code is in -------------------------------------------------------------------
     def grad_enabled(self) -> bool:
         return per_thread.state.grad
@@ -250,11 +255,9 @@ class Reader:
         """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
         shapes = getattr(node, "_meta", None) or node.extra().get("shapes")
         if shapes:  # as in torch, results that cannot have a gradient do not count
-            count = (
-                len(shapes)
-                if node.op is None
-                else len([n for n in node.op.outputs if n not in node.op.nondiff]) or len(shapes)
-            )
+            names = () if node.op is None else node.op.outputs
+            kept = [nr for nr, name in enumerate(names) if name not in node.op.nondiff]
+            count = kept[-1] + 1 if kept else len(shapes)
             return [(tuple(shape), dtype_name(dtype), "") for shape, dtype, *_ in shapes[:count]]
         result = getattr(node, "value", None)
         if isinstance(result, tuple):  # too big to keep: the node remembers (shape, dtype)
@@ -346,7 +349,7 @@ class Reader:
     # -- computing again -----------------------------------------------------------------------------
     def without_grad(self) -> Any:
         """A context in which operations record no history."""
-        from ..engine.core.grad_mode import no_grad
+        from ..engine.autograd.modes import no_grad
 
         return no_grad()
 

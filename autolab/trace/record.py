@@ -18,6 +18,9 @@ def record() -> Recording:
     every error. `print(recording)` tells all. An error inside ends the block as usual; what happened before it is kept.
     The code may be autolab's or, where `torch` has been imported before the block, PyTorch's.
 
+    What is changed through NumPy is noticed where a tensor is used again, or where a rule reads what it saved; of more than 64
+    numbers it is not.
+
     Example:
 
         >>> x = torch.tensor(3., requires_grad=True)

@@ -19,10 +19,12 @@ from .parameters import Parameters
 from .reader import Reader, SavedEntry
 from .recorded import Recorded
 from .text import render
+from .times import Times
 from .updates import Updates
 from .words import error as error_line
 
 BEFORE = "not known: it was changed in place here, and nothing in the recording had its value before"
+EXCHANGED = "A specimen ran meanwhile, with a rule in the place of the engine's own: formulas state the engine's, numbers are the specimen's."
 _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
 
 
@@ -74,6 +76,7 @@ class Recorder(Recorded[Trace]):
     # -- the block ---------------------------------------------------------------------------------
     def __enter__(self) -> Self:
         self._check_new()
+        self._times = Times(self._builder.reader.library)
         self._running = True
         self._watch()
         return self
@@ -143,6 +146,8 @@ class Recorder(Recorded[Trace]):
         why = "" if builder.film.run else "No backward pass ran while this was recorded."
         if not builder.nodes:
             why = "Nothing was recorded: no operation on a tensor ran in the block."
+        elif builder.film.exchanged:
+            why = f"{why} {EXCHANGED}".strip()
         return builder.ended(
             {
                 "library": builder.reader.library,
@@ -218,6 +223,7 @@ class Recorder(Recorded[Trace]):
         parents = {n: self._parent(a, target, node, slot, frame, leaf) for slot, (n, a) in enumerate(operands.items())}
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
         draft.source = names.source(frame, at.line)
+        draft.time = self._times.last(custom)
         draft.operands = parents
         if node is not None:
             for name, item in (kept := sorted(builder.reader.saved(node), key=place_of(list(operands)))):
@@ -233,7 +239,7 @@ class Recorder(Recorded[Trace]):
             for _, item in kept:
                 if isinstance(item, SavedEntry):
                     builder.save(draft, node, item)
-        self._cut(draft, parents, node, outputs)
+        builder.cuts.by_no_grad(draft, outputs[0], node)
         if inplace:
             self._failures.changed(outputs[0], draft.id)
         for nr, output in enumerate(outputs):
@@ -241,14 +247,14 @@ class Recorder(Recorded[Trace]):
             if nr:
                 builder.output_nr.put(output, nr)
             if output.requires_grad:
-                builder.remember_memory(output, draft.id)
+                builder.cuts.remember(output, draft.id)
         draft.scope = builder.reader.scope_now()
         self._parameters.name(draft, at.modules, operands)
         if draft.kind == "leaf":
             self._mark("update", place)
             builder.film.changed(draft.id, draft)
         else:
-            builder.film.computed(draft)
+            builder.film.computed(draft, "" if inplace else builder.unseen.operands(draft, operands))
         if inplace and node is None and draft.kind != "leaf":
             self._changed_elsewhere(draft, target, place)
         if inplace and outputs[0]._is_view():
@@ -294,6 +300,8 @@ class Recorder(Recorded[Trace]):
 
     def _mark(self, kind: str, place: int) -> None:
         builder = self._builder
+        if builder.reader.library == "autolab" and not builder.film.exchanged:
+            builder.film.exchanged = any(hasattr(o, "exchanges") for o in getattr(observe.observer, "observers", ()))
         self._marks.append(Mark(kind, place, len(builder.nodes), len(builder.film.shots)))
 
     def _parent(
@@ -305,7 +313,8 @@ class Recorder(Recorded[Trace]):
         if not builder.reader.owns(item):
             return builder.constant(item), 0
         if item is not target:
-            self._meet_origin(item, frame)
+            builder.cuts.meet(item, frame)
+            self._updates.meet(item)
             return self._called_grad(builder.tensor(item), item)
         # In place: the tensor is its own result by now (one version on), so its history is what it was before.
         if node is not None:
@@ -326,28 +335,6 @@ class Recorder(Recorded[Trace]):
             missing=BEFORE,
         )
         return self._called_grad((draft.id, 0), item)
-
-    def _meet_origin(self, tensor: Any, frame: FrameType | None) -> None:
-        """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory,
-        this is its detach()."""
-        builder = self._builder
-        if (
-            frame is None
-            or tensor.requires_grad
-            or builder.find(tensor) is not None
-            or builder.detached_from(tensor) is not None
-        ):
-            return
-        for name, item in names.local_names(frame).items():
-            if (
-                builder.reader.owns(item)
-                and item.requires_grad
-                and builder.reader.memory(item) == builder.reader.memory(tensor)
-                and item.shape == tensor.shape
-            ):
-                builder.remember_memory(item, builder.tensor(item)[0])
-                builder.name(name, item)
-                return
 
     def _called_grad(self, parent: tuple[str, int], tensor: Any) -> tuple[str, int]:
         """`parent`, which gets the name "w.grad" when `tensor` is the gradient of a named leaf."""
@@ -391,16 +378,6 @@ class Recorder(Recorded[Trace]):
             )
         return draft
 
-    def _cut(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, outputs: tuple[Any, ...]) -> None:
-        if (
-            node is None
-            and draft.kind == "op"
-            and not self._builder.reader.grad_enabled()
-            and outputs[0].dtype.is_floating_point
-            and any(self._builder.draft(parent).requires_grad for parent, _ in parents.values())
-        ):
-            draft.cut = "no_grad"
-
     def _scan(self, frame: FrameType) -> None:
         """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another
         tensor's."""
@@ -430,7 +407,11 @@ class Recorder(Recorded[Trace]):
             builder.reader.version(base),
         )
         builder.by_tensor.put(base, whole.id)
+        builder.set_output(whole.id, 0, base)
         builder.film.computed(whole)
+
+    def detached(self, origin, tensor, how):
+        self._builder.cuts.gave(origin, tensor, how, names.source(names.caller()))
 
     # -- between passes ----------------------------------------------------------------------------
     def step(self, optimizer, over):

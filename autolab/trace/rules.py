@@ -124,7 +124,7 @@ def _fitted(rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape],
         where = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims))}"
         if parent not in beside:
             return rf"{_product(rule)} \text{{ repeated along {where}}}"
-        small = "{g}, {result}" if "result" in named else "{g}"
+        small = ", ".join(f"{{{n}}}" for n in ("g", "g1", "result", "result0", "min", "max") if n in named)
         return rf"{rule} \text{{ with }} {small} \text{{ repeated along {where}}}"
     try:
         natural = np.broadcast_shapes(child, *beside)
@@ -184,10 +184,15 @@ def _product(rule: str) -> str:
 
 
 _COUNTED = {
-    "mean", "mean_all", "var", "std", "mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss",
-    "binary_cross_entropy",
+    "mean", "mean_all", "var", "std", "var_mean", "std_mean", "mse_loss", "smooth_l1_loss", "huber_loss",
+    "soft_margin_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 }  # fmt: skip
+OF_ALL = {
+    "split", "split_with_sizes", "unbind", "aminmax", "linalg_slogdet", "linalg_qr", "linalg_svd", "linalg_eigh",
+    "histogram", "frexp",
+}  # fmt: skip
+"""Operations whose formula tells of all of their results; that of others is about the first."""
 VECTORS = {"mv", "addmv", "dot", "vdot", "addr"}
 """Products in which a tensor of one dimension stands for a column."""
 

@@ -22,6 +22,7 @@ def kept(
     source: tuple[str | None, int],
     reader: Reader,
     value_of: Callable[[Any], Value | None],
+    memory_of: Callable[[Any], int | None],
 ) -> Saved:
     """What `node` keeps under the entry's name; `source`: whose result it is, and which."""
     if entry.tensor is None:
@@ -43,7 +44,32 @@ def kept(
         source[0],
         entry.state,
         source[1],
+        memory=memory_of(entry.tensor),
     )
+
+
+class Memories:
+    """Numbers for the memory that saved tensors lie in."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._numbers: dict[Any, int] = {}
+        self._given: dict[Any, Any] = {}
+
+    def given(self, tensor: Any, holder: Any) -> None:
+        """A leaf or data has this memory, as long as `holder()` gives it."""
+        self._given[self._reader.memory(tensor)] = holder
+
+    def __call__(self, tensor: Any) -> int | None:
+        memory = self._reader.memory(tensor)
+        if memory is None:
+            return None
+        holder = self._given.get(memory)
+        return (
+            0
+            if holder is not None and holder() is not None
+            else self._numbers.setdefault(memory, len(self._numbers) + 1)
+        )
 
 
 def states_now(saved: list[SavedDraft], reader: Reader) -> States:

@@ -1,7 +1,7 @@
 """Which module made which node: the calls of modules that autolab's nodes remember, as nested groups.
 
-A scope is what `Node.scope` holds: (the call around it or None, path in the module around it, type name); every call of
-a module has its own. A real PyTorch graph has no scopes. Where its leaves bear the names of a module's parameters,
+A scope is what `Node.scope` holds: (the call around it or None, path in the module around it, type name, whether the module was in
+training mode); every call of a module has its own. A real PyTorch graph has no scopes. Where its leaves bear the names of a module's parameters,
 `from_names` makes scopes of those: never finer than what the names show.
 """
 
@@ -15,7 +15,7 @@ from .model import Edge, Group
 if TYPE_CHECKING:
     from .drafts import Draft
 
-Scope = tuple[Optional["Scope"], str, str]
+Scope = tuple[Optional["Scope"], str, str, bool | None]
 
 STATE = frozenset(["weight", "bias", "running_mean", "running_var", "num_batches_tracked"])
 """Operands of these names belong to the module that uses them."""
@@ -47,7 +47,7 @@ def groups(nodes: list[Draft], edges: Iterable[Edge]) -> tuple[Group, ...]:
             name = path(scope)
             key = (0 if around is None else id(around), name)
             counts[key] = counts.get(key, 0) + 1
-            found = calls[id(scope)] = _Call(f"g{len(calls)}", name, scope[2], around, counts[key])
+            found = calls[id(scope)] = _Call(f"g{len(calls)}", name, scope[2], around, counts[key], scope[3])
         return found
 
     for draft in nodes:
@@ -73,14 +73,18 @@ def groups(nodes: list[Draft], edges: Iterable[Edge]) -> tuple[Group, ...]:
 
 
 class _Call:
-    def __init__(self, id: str, path: str, type: str, around: _Call | None, number: int) -> None:
+    def __init__(
+        self, id: str, path: str, type: str, around: _Call | None, number: int, training: bool | None
+    ) -> None:
         self.id, self.path, self.type, self.around, self.number = id, path, type, around, number
+        self.training = training
         self.nodes: list[str] = []
         self.holds: dict[str, None] = {}
 
     def group(self) -> Group:
         parent = None if self.around is None else self.around.id
-        return Group(self.id, self.path, self.type, tuple(self.nodes), parent, self.number, tuple(self.holds))
+        nodes, holds = tuple(self.nodes), tuple(self.holds)
+        return Group(self.id, self.path, self.type, nodes, parent, self.number, holds, training=self.training)
 
 
 def _belongs(draft: Draft, slots: set[str]) -> bool:
@@ -91,21 +95,21 @@ def _belongs(draft: Draft, slots: set[str]) -> bool:
 
 
 def is_parameter(draft: Draft) -> bool:
-    tensor = draft.tensor() if draft.tensor is not None else None
+    tensor = draft.held()
     return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
 
 
 def name_parameters(nodes: list[Draft], edges: Iterable[Edge]) -> None:
     """Names what no variable leads to any more, because the module is gone: by the name it was registered under, in the
     innermost module that used it."""
-    from ..nn.parameter import _registered_name
-
     depths: dict[str, int] = {}
     for edge in edges:
         child, leaf = nodes[int(edge.child[1:])], nodes[int(edge.parent[1:])]
         if leaf.kind == "op" or leaf.name and leaf.id not in depths or leaf.tensor is None or child.scope is None:
             continue
-        name, inside = _registered_name(leaf.tensor()), path(child.scope) if child.scope[0] is not None else ""
+        from ..nn.parameter import _registered_name  # where there are modules, it is there
+
+        name, inside = _registered_name(leaf.held()), path(child.scope) if child.scope[0] is not None else ""
         depth = inside.count(".") + bool(inside)
         if name and depth >= depths.get(leaf.id, 0):
             leaf.name, depths[leaf.id] = f"{inside}.{name}" if inside else name, depth
@@ -132,7 +136,7 @@ def from_names(nodes: list[Draft], types: Mapping[str, str]) -> None:
         while len(stack) < len(steps):
             n = len(stack)
             kind = types.get(".".join(steps[1 : n + 1]), "" if n else "model")
-            stack.append((stack[-1] if stack else None, steps[n], kind))
+            stack.append((stack[-1] if stack else None, steps[n], kind, None))
         draft.scope = stack[-1]
 
 

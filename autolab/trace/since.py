@@ -108,7 +108,7 @@ class Checks:
 
     def later(self, draft: Draft) -> bool | None:
         """Whether a leaf was changed in place after it was used first; None where nothing tells."""
-        tensor = draft.tensor() if draft.kind == "leaf" and draft.tensor is not None else None
+        tensor = draft.held() if draft.kind == "leaf" else None
         first = None if tensor is None else self.builder.reader.first_version(tensor)
         return None if first is None else first != draft.version
 
@@ -360,7 +360,7 @@ class Checks:
     def _raw(self, parent: str, nr: int) -> Any:
         draft = self.builder.draft(parent)
         if draft.kind == "leaf":
-            tensor = draft.tensor() if draft.tensor is not None else None
+            tensor = draft.held()
             return UNKNOWN if tensor is None else tensor
         return self.builder.raw.get((parent, nr), UNKNOWN)
 

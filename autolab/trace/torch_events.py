@@ -89,6 +89,7 @@ class _Calls(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name == "__get__":
             result = func(*args, **kwargs)
+            events.left_graph(getattr(getattr(func, "__self__", None), "__name__", ""), args, result)
         elif func in _PASSES:
             return events.backward(func, args, kwargs)
         else:
@@ -103,6 +104,7 @@ class _Calls(TorchFunctionMode):
                 raise
             if name in ("__set__", "__delete__"):
                 events.assigned(func, args)
+            events.left_graph(name, args, result)
         if events.queue:
             events.tell(result, last=True)
         return result
@@ -322,6 +324,11 @@ class Events:
             self.recording.zero_grad(owner, True)
 
     @quietly
+    def left_graph(self, name: str, args: Any, result: Any) -> None:
+        if name in ("detach", "data") and not any(map(is_transformed, (args[0], result))):
+            self.recording.detached(args[0], result, name)
+
+    @quietly
     def assigned(self, func: Any, args: Any) -> None:
         what = getattr(getattr(func, "__self__", None), "__name__", "")
         if what == "grad":
@@ -348,7 +355,7 @@ class Events:
     def _module_begins(self, module: Any, args: Any) -> None:
         caller, around = self.modules[-1] if self.modules else (None, None)
         name = "" if caller is None else self._name_in(caller, module)
-        self.modules.append((module, (around, name, type(module).__name__)))
+        self.modules.append((module, (around, name, type(module).__name__, module.training)))
 
     def _module_ends(self, module: Any, args: Any, output: Any) -> None:
         while self.modules:

@@ -103,12 +103,13 @@ class Pass:
                 recording.free(fn)
 
     def _leaf(self, fn: Any, grads: Any) -> None:
-        self.arrived[id(fn.variable)] = grads[0].detach()
+        self.arrived[id(fn.variable)] = None if grads[0] is None else grads[0].detach()  # a custom function may give none
 
     def _accumulated(self, leaf: Any) -> None:
         with Silence(self.events):
-            grad = self.arrived.pop(id(leaf), None)
-            self.recording.accumulate(leaf, leaf.grad if grad is None else grad, leaf.grad)
+            grad = self.arrived.pop(id(leaf), leaf.grad)
+            if grad is not None:
+                self.recording.accumulate(leaf, grad, leaf.grad)
 
     def _end(self, error: BaseException | None, result: Any = None) -> None:
         with Silence(self.events):

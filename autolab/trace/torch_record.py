@@ -94,7 +94,7 @@ class RecordingReader(TorchReader):
         number = self.nodes.get(node)
         for item in self.saved_of(number) if number is not None else ():
             source = None if item.saved.source_node is None else self.draft(item.saved.source_node)
-            tensor = source.tensor() if source is not None and source.tensor is not None else None
+            tensor = None if source is None else source.held()
             if tensor is not None and item.saved.version is not None and tensor._version != item.saved.version:
                 yield Stale(item.saved.name, tensor, self.memory(tensor), item.saved.version, tensor._version)
 
@@ -182,7 +182,7 @@ class TorchRecording(Recorder):
 
     def _ended(self, frame: FrameType | None) -> Any:
         with Silence(self._events):
-            held = [t for d in self._builder.nodes if d.tensor is not None and (t := d.tensor()) is not None]
+            held = [t for d in self._builder.nodes if (t := d.held()) is not None]
             self.reader.nodes.reach([self.reader.grad_fn(t) for t in held])
             write_out = super()._ended(frame)
             self.reader.snapshots.settle()

@@ -124,9 +124,14 @@ class Snapshots:
 
     def before_change(self, tensor: Any, counted: bool) -> None:
         """The memory of `tensor` is about to be changed; `counted`: as its version will say."""
+        self._last = _NOTHING
         if not counted:
-            self._last = _NOTHING
             self._values.clear()
+        elif id(tensor) not in self._values and has_numbers(tensor):  # `w.data` has the memory of w, and a version of its own
+            memory = memory_of(tensor)
+            for place, (held, *_) in list(self._values.items()):
+                if (other := held()) is not None and memory_of(other) == memory:
+                    del self._values[place]
         for key, held in self._of_memory.pop(tensor.untyped_storage().data_ptr(), ()) if has_numbers(tensor) else ():
             snapshot: Snapshot | None = held()
             if snapshot is not None and self._known.get(key) is snapshot:

@@ -18,6 +18,7 @@ from .iterations import Mark
 from .labels import Book
 from .model import Group
 from .terms import Line, Term, constant, named
+from .unseen import UNSEEN
 from .values import Value, rounded_up, short
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Updates:
     def update(self, optimizer: Any, group: dict[str, Any], parameter: Any, over: bool) -> None:
         if not over:
             facts = optimizers.Facts("", {name: item for name, item in group.items() if name != "params"})
+            self.meet(parameter)
             facts.before, facts.grad, facts.state_before = self._numbers(optimizer, parameter)
             state = optimizer.state.get(parameter, {})
             facts.kept = frozenset(name for name, value in state.items() if value is not None)
@@ -132,6 +134,15 @@ class Updates:
         builder.edge(by, 0, draft.id, 0, differentiable=False, update=True)
         self.film.changed(by if builder.draft(by).kind == "update" else draft.id, draft)
         return draft
+
+    def meet(self, tensor: Any) -> None:
+        """A leaf that is about to be used or changed may have been changed before, without an event."""
+        leaf = self.builder.by_tensor.get(tensor)
+        draft = None if leaf is None else self.builder.draft(leaf)
+        if draft is None or draft.kind != "leaf" or draft.version != self.builder.reader.version(tensor):
+            return
+        if not self.builder.unseen.is_like(draft.value, tensor):
+            self.after(tensor, draft.id, draft.id, op="unseen").operands = {"self": (draft.id, 0)}
 
     def owner(self, tensor: Any) -> Any:
         """The known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
@@ -242,7 +253,8 @@ class Updates:
         """`Node.update` of a leaf that an operation in place changed."""
         origin = self.builder.draft(draft.operands["self"][0])
         name, sign = draft.name or book.names[origin.id], _SIGNS.get(draft.op)
-        found: dict[str, Any] = {"call": "in place", "optimizer": draft.op, "name": name, "settings": {}, "lines": []}
+        call, by = (UNSEEN, "") if draft.op == "unseen" else ("in place", draft.op)
+        found: dict[str, Any] = {"call": call, "optimizer": by, "name": name, "settings": {}, "lines": []}
         other = draft.operands.get("other")
         if sign is not None and other is not None and self.builder.formulas:
             amount = named(book.label(*other), _single(book.value(*other)))

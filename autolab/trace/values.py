@@ -103,7 +103,10 @@ def type_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-_FIELDS = ("shape", "dtype", "data", "stats", "sample", "text")
+BINS, COUNTED = 16, 1 << 12
+"""A histogram has so many bins; of a tensor from `BIG` on, so many of its numbers are counted."""
+
+_FIELDS = ("shape", "dtype", "data", "stats", "sample", "text", "counts")
 
 
 class _Later:
@@ -124,6 +127,8 @@ class Value(_Later):
             None for a scalar, for an empty tensor, and for bool.
     sample: when `data` is None: 64 numbers of the flattened tensor, one out of each 64th of it; else None.
     text  : one short line, three significant digits; of a number of the learner's own code, all of them.
+    counts: when `data` is None: how many finite numbers are in each of 16 equal bins between stats' min and max, of all or, from 16,384
+            numbers on, of 4,096 spread evenly; None where there is nothing to divide.
     """
 
     shape: tuple[int, ...]
@@ -132,6 +137,7 @@ class Value(_Later):
     stats: dict[str, Any] | None
     sample: list[Any] | None
     text: str
+    counts: list[int] | None = None
 
     @classmethod
     def of(cls, array: Any, dtype: str = "") -> Value:
@@ -199,12 +205,13 @@ class Value(_Later):
             "stats": self.stats,
             "sample": self.sample,
             "text": self.text,
+            "counts": self.counts,
         }
 
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Value:
         """The value that `to_json` gave."""
-        return cls(tuple(d["shape"]), d["dtype"], d["data"], d["stats"], d["sample"], d["text"])
+        return cls(tuple(d["shape"]), d["dtype"], d["data"], d["stats"], d["sample"], d["text"], d.get("counts"))
 
 
 def extent(stats: dict[str, Any]) -> str:
@@ -230,11 +237,25 @@ def rounded_up(item: float) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def _picks(size: int) -> list[int]:
+def _picks(size: int, count: int = WHOLE) -> np.ndarray:
     """One index out of each 64th of `size` numbers, at places that wander: at even distances the picks would all lie in
     one column of a matrix, such as the padded border of an image."""
-    step = size / WHOLE
-    return [int((i + i * GOLDEN % 1) * step) for i in range(WHOLE)]
+    places = np.arange(count)
+    return ((places + places * GOLDEN % 1) * (size / count)).astype(np.intp)
+
+
+def _counts(array: np.ndarray, stats: dict[str, Any] | None) -> list[int] | None:
+    if stats is None or stats["min"] == "nan" or stats["min"] == stats["max"]:
+        return None
+    if array.size >= BIG:
+        picks = _picks(array.size, COUNTED)
+        array = array.reshape(-1)[picks] if array.flags.c_contiguous else array[np.unravel_index(picks, array.shape)]
+    numbers = array.ravel().astype(np.float64)
+    if stats["nan"] or stats["inf"]:
+        numbers = numbers[np.isfinite(numbers)]
+    low = stats["min"]
+    bins = ((numbers - low) / (stats["max"] - low) * BINS).astype(np.intp)
+    return np.bincount(np.clip(bins, 0, BINS - 1), minlength=BINS).tolist()
 
 
 def _bounded(text: str, limit: int = 72) -> str:
@@ -252,23 +273,33 @@ def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
     flat = array.reshape(-1) if array.flags.c_contiguous else array
     picks = _picks(array.size)
     picked = flat[picks] if flat.ndim == 1 else array[np.unravel_index(picks, shape)]
-    return functools.partial(_fields_of_many, shape, dtype, _stats(array), picked)
+    stats = _stats(array)
+    return functools.partial(_fields_of_many, shape, dtype, stats, picked, _counts(array, stats))
 
 
 def _fields_of_few(array: np.ndarray, dtype: str) -> dict[str, Any]:
     data = _nested(array)
     text = _bounded(_short_text(data)) if array.shape else short(data)
     stats = _stats(array) if array.shape else None
-    return {"shape": array.shape, "dtype": dtype, "data": data, "stats": stats, "sample": None, "text": text}
+    return {
+        "shape": array.shape,
+        "dtype": dtype,
+        "data": data,
+        "stats": stats,
+        "sample": None,
+        "text": text,
+        "counts": None,
+    }
 
 
 def _fields_of_many(
-    shape: tuple[int, ...], dtype: str, stats: dict[str, Any] | None, picked: np.ndarray
+    shape: tuple[int, ...], dtype: str, stats: dict[str, Any] | None, picked: np.ndarray, counts: list[int] | None
 ) -> dict[str, Any]:
     about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
     text = f"{dtype}[{', '.join(map(str, shape))}]{about}"
     sample = lambda: {"sample": [number(item) for item in picked]}  # noqa: E731 - few ask for it
-    return {"shape": shape, "dtype": dtype, "data": None, "stats": stats, "text": text, "_make": sample}
+    found = {"shape": shape, "dtype": dtype, "data": None, "stats": stats, "text": text, "counts": counts}
+    return found | {"_make": sample}
 
 
 def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:

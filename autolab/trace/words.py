@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from . import formulas, truth
 from .model import Edge, Node
+from .labels import MOST
+from .passes import CUTS
 from .text import joined
+from .unseen import UNSEEN
 from .values import Value, short, sign
 
 if TYPE_CHECKING:
@@ -72,28 +75,39 @@ def _conditional(happened: str, would: str) -> str:
 
 def compute(node: Node, rounded: bool = False) -> tuple[str, str]:
     """A forward step."""
-    cut = {"detach": "; no gradient flows back from here", "no_grad": "; under no_grad, so no gradient flows back"}.get(
-        node.cut, ""
-    )
-    text = f"{node.made} = {node.call}{results(node)}{cut}"
+    under = f"; under {node.cut}, so no gradient flows back"
+    cut = "" if not node.cut else "; no gradient flows back from here" if node.cut in CUTS else under
+    text = f"{_made(node)} = {node.call}{results(node)}{cut}"
     if not node.tex_numbers:
         return text, node.tex
     left, relation, right = truth.split(node.tex_numbers)
     chain = f"{node.tex} {truth.ABOUT if rounded else truth.EQUAL} {right}"
-    return text, chain + ("" if left in (formulas.symbol(node.label), right) else f" {relation} {left}")
+    return text, chain + ("" if left in (truth.split(node.tex)[0], right) else f" {relation} {left}")
 
 
 def results(node: Node) -> str:
-    """What an operation made: its value, or those of all results that have a name, where they are known."""
-    values = [node.value, *(o.value for o in node.named_outputs)]
+    """What an operation made: its value, or those of all results, or of those that have a name where some have, if they are known."""
+    values = [o.value for o in node.results] or [node.value]
     known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return ""
+    if len(known) < len(values) or len(values) > MOST:
+        return f": {len(values)} results" if len(values) > 1 else ""
     if len(known) == 1:
         return known[0].said
     if any(value.data is None for value in known):
         return f": {'; '.join(value.text for value in known)}"
-    return f" {sign(all(value.is_exact() for value in known))} {', '.join(value.text for value in known)}"
+    text = ", ".join(value.text for value in known)
+    return f" {sign(all(value.is_exact() for value in known))} {f'({text})' if node.is_tuple else text}"
+
+
+def _made(node: Node) -> str:
+    """`Node.made`, of very many results some."""
+    names = [node.label, *(o.label for o in node.named_outputs)]
+    return ", ".join(names if len(names) <= MOST else [*names[:2], "...", names[-1]])
+
+
+def _rule_of(node: Node) -> str:
+    """Who sends a gradient on: a result, or the operation where it has made several."""
+    return node.call if node.results else node.label
 
 
 def _grad(value: Value | None) -> str:
@@ -101,23 +115,24 @@ def _grad(value: Value | None) -> str:
 
 
 def _seed(shot, node, receiver, edge, of, mood):
-    one = shot.value is not None and shot.value.shape == () and shot.value.data == 1
+    one, name = shot.value is not None and shot.value.shape == () and shot.value.data == 1, node.output_label(shot.nr)
     why = (
-        f"the gradient of {node.label} with respect to itself is 1"
+        f"the gradient of {name} with respect to itself is 1"
         if one
-        else f"{node.label} {mood('is', 'would be')} given the gradient {_grad(shot.value)}"
+        else f"{name} {mood('is', 'would be')} given the gradient {_grad(shot.value)}"
     )
     return (
         f"backward {mood('starts', 'would start')}: {why}",
-        formulas.bar(formulas.symbol(node.label)) + (_is(shot.value) or f" = {_unknown(shot.value)}"),
+        formulas.bar(formulas.symbol(name)) + (_is(shot.value) or f" = {_unknown(shot.value)}"),
     )
 
 
 def _contribution(shot, node, receiver, edge, of, mood, chain):
     which = f" (contribution {shot.part} of {of}, so far {_grad(shot.total)})" if of > 1 else ""
-    name = receiver.output_label(edge.parent_nr if edge is not None else 0)
+    name = receiver.output_label(shot.nr)
     lost = f"; it is frozen, so nothing {mood('is', 'would be')} accumulated" if shot.state == "never" else ""
-    text = f"{node.label} {mood('sends', 'would send')} {_grad(shot.value)} to {name}{which}{lost}"
+    since = f"; what it saved ({shot.note}) was changed since {UNSEEN}" if shot.note else ""
+    text = f"{_rule_of(node)} {mood('sends', 'would send')} {_grad(shot.value)} to {name}{which}{lost}{since}"
     sign = r"\mathrel{+}=" if of > 1 else "="
     return text, f"{formulas.bar(formulas.symbol(name))} {sign} {chain}" if chain else ""
 
@@ -133,6 +148,7 @@ def _accumulate(shot, node, receiver, edge, of, mood):
     text = f"{receiver.label}.grad {mood('is now', 'would become')} {_grad(shot.total)}" + (
         f": {_grad(shot.value)} {mood('was', 'would be')} added to what it {mood('held', 'holds')}" if added else ""
     )
+    text += f"; the {shot.note} that it held is gone, by a rule in the place of the engine's" if shot.note else ""
     grad, bar = rf"{formulas.symbol(receiver.label)}\mathrm{{.grad}}", formulas.bar(formulas.symbol(receiver.label))
     now = _is(shot.total)
     if added:
@@ -141,13 +157,21 @@ def _accumulate(shot, node, receiver, edge, of, mood):
 
 
 def _free(shot, node, receiver, edge, of, mood):
-    gradient = "" if shot.state == "accumulated" else ", and with it its gradient"
+    own = "the gradients of its results" if node.results else "its gradient"
+    gradient = "" if shot.state == "accumulated" else f", and with it {own}"
     be = mood("is", "would be")
-    return f"{node.label} {be} done: what it saved ({shot.note}) {be} freed{gradient}", ""
+    return f"{_rule_of(node)} {be} done: what it saved ({shot.note}) {be} freed{gradient}", ""
 
 
 def _hook(shot, node, receiver, edge, of, mood):
-    return f"a hook {mood('changed', 'would change')} the gradient of {node.label} from {_grad(shot.value)} to {_grad(shot.total)}", ""
+    name = node.output_label(shot.nr)
+    return f"a hook {mood('changed', 'would change')} the gradient of {name} from {_grad(shot.value)} to {_grad(shot.total)}", ""
+
+
+def _rule(shot, node, receiver, edge, of, mood):
+    name = node.output_label(shot.nr)
+    came = f"the {_grad(shot.value)} that has arrived at {name}"
+    return f"a rule in the place of the engine's turns {came} into {_grad(shot.total)}; no hook is there", ""
 
 
 def _clear(shot, node, receiver, edge, of, mood):
@@ -173,7 +197,7 @@ def _return(shot: Shot, receiver: Node, roots: str) -> tuple[str, str]:
 def _error(shot, node, receiver, edge, of, mood):
     if node is not None and node.error:
         return f"{node.call} failed: {shot.note}", ""
-    return (f"error at {node.label}: {shot.note}" if node is not None else f"error: {shot.note}"), ""
+    return (f"error at {_rule_of(node)}: {shot.note}" if node is not None else f"error: {shot.note}"), ""
 
 
 def _unknown(value: Value | None) -> str:
@@ -198,6 +222,8 @@ def _update(shot, node, receiver, edge, of, mood):
         if update["change"]
         else ""
     )
+    if update["call"] == UNSEEN:
+        return f"{update['name']} was changed {UNSEEN}: {update['change'] or 'other numbers'}", ""
     return f"{update['call']}: {update['optimizer']} changes {update['name']}{how}", node.tex
 
 
@@ -207,6 +233,7 @@ _BACKWARD = {
     "accumulate": _accumulate,
     "free": _free,
     "hook": _hook,
+    "rule": _rule,
     "clear": _clear,
     "error": _error,
 }

@@ -15,7 +15,8 @@ from typing import Any
 
 from autolab.engine.core.differentiate import backward
 from autolab.engine.autograd.function import Function
-from autolab.engine.core.grad_mode import enable_grad, no_grad, per_thread
+from autolab.engine.autograd.modes import enable_grad, no_grad
+from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.autograd.graph import saved_tensors_hooks
 from autolab.engine.autograd.packing import Packed
 from autolab.engine.autograd.refusals import stale

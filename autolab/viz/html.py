@@ -34,8 +34,10 @@ class Model {
   emit(name, ...parts) { for (const handler of [...(this.handlers[name] ?? [])]) handler(...parts); }
 }
 async function show(widget, place) {
-  const model = new Model(JSON.parse(place.querySelector("script").textContent), place.dataset.model);
-  await widget.initialize?.({ model });
+  const id = place.dataset.model, state = place.querySelector("script");
+  const known = state ? null : models[id]; // another view of a widget that stands above
+  const model = known ?? new Model(JSON.parse(state.textContent), id);
+  if (!known) await widget.initialize?.({ model });
   await widget.render({ model, el: place.appendChild(document.createElement("div")) });
 }
 """
@@ -57,27 +59,44 @@ def page(widgets: Sequence[Any], title: str = "autolab") -> str:
 
     widgets: those of autolab, or other anywidgets whose script needs no kernel.
     """
-    scripts: dict[str, str] = {}  # each kind of widget brings its script, and its style, once
-    styles: dict[str, None] = {STYLE: None}
-    places, drawing = [], ""
-    for widget in widgets:
-        name = scripts.setdefault(widget._esm, f"widget{len(scripts)}")
-        styles[getattr(widget, "_css", "")] = None
-        known = _state(widget)
-        drawing = drawing or (widget.drawing_script() if hasattr(widget, "drawing_script") else "")
-        state = f'<script type="application/json">{_inline(json.dumps(known, separators=(",", ":")))}</script>'
-        of = escape(str(getattr(widget, "model_id", "")))
-        places.append(f'<div class="autolab" data-script="{name}" data-model="{of}">{state}</div>')
-    modules = [_module(name, esm) for esm, name in scripts.items()]
+    styles, places, scripts = parts([form(widget) for widget in widgets])
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{"".join(styles)}</style>'
+        f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{STYLE}{styles}</style>'
     )
-    # What opens and closes on the page is laid out there, and what nothing has laid out before.
-    viz = f'<script type="text/plain" id="autolab-viz">{_inline(drawing)}</script>' if drawing else ""
     main = "\n".join(["<main>", f"<h1>{escape(title)}</h1>", *places, "</main>"])
-    body = "\n".join([main, viz, *modules])
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{main}\n{scripts}</body></html>\n'
+
+
+def form(widget: Any) -> dict[str, Any]:
+    """All that a page without a kernel needs of a widget as it stands now, as plain data."""
+    return {
+        "esm": getattr(widget, "_script", "") or widget._esm,
+        "css": getattr(widget, "_css", ""),
+        "model": str(getattr(widget, "model_id", "")),
+        "state": _state(widget),
+        "drawing": widget.drawing_script() if hasattr(widget, "drawing_script") else "",
+    }
+
+
+def parts(forms: Sequence[dict[str, Any]]) -> tuple[str, list[str], str]:
+    """What makes a page of `form`s: CSS, one element for each, and the scripts that go below them.
+
+    Each kind of widget brings its script once. A form whose "state" is None is another view of the model of an earlier one."""
+    names: dict[str, str] = {}
+    places, drawing = [], ""
+    for form in forms:
+        name = names.setdefault(form["esm"], f"widget{len(names)}")
+        drawing = drawing or form["drawing"]
+        state = ""
+        if form["state"] is not None:
+            state = f'<script type="application/json">{inline(json.dumps(form["state"], separators=(",", ":")))}</script>'
+        of = escape(form["model"])
+        places.append(f'<div class="autolab" data-script="{name}" data-model="{of}">{state}</div>')
+    styles = "".join(dict.fromkeys(form["css"] for form in forms))
+    # What opens and closes on the page is laid out there, and what nothing has laid out before.
+    viz = f'<script type="text/plain" id="autolab-viz">{inline(drawing)}</script>' if drawing else ""
+    return styles, places, "\n".join([viz, *(_module(name, esm) for esm, name in names.items())])
 
 
 def _state(widget: Any) -> dict[str, Any]:
@@ -90,8 +109,10 @@ def _state(widget: Any) -> dict[str, Any]:
 def _module(name: str, esm: str) -> str:
     places = f"document.querySelectorAll('[data-script=\"{name}\"]')"
     widget = f"const {name} = (() => {{{as_value(esm)}}})();\n"
-    script = f"{HOST}{widget}for (const place of {places}) await show({name}, place);"
-    return f'<script type="module">{_inline(script)}</script>'
+    # `autolabShown`: when all of the page's widgets are there.
+    all_shown = f"(async () => {{ for (const place of {places}) await show({name}, place).catch(reportError); }})()"
+    shown = f"window.autolabShown = Promise.all([window.autolabShown, {all_shown}]);"
+    return f'<script type="module">{inline(HOST + widget + shown)}</script>'
 
 
 def write(path: str | os.PathLike[str], widgets: Sequence[Any], title: str = "autolab") -> Path:
@@ -109,6 +130,6 @@ def as_value(esm: str) -> str:
     return f"{before}return {after}"
 
 
-def _inline(text: str) -> str:
+def inline(text: str) -> str:
     """JSON or JavaScript that may stand inside a <script> element: nothing in its strings ends the element early."""
     return text.replace("</", "<\\/").replace("<!--", "\\u003c!--")

@@ -1,39 +1,27 @@
 """Who lays a graph out: the system's `dot`, else `pygraphviz`, else viz.js in the reader's browser.
 
 DOT source goes in, a picture comes out. Both native routes run in a process of their own: Graphviz writes to stderr as
-it pleases and overflows its stack on a chain of 300,000 nodes, and neither may reach the learner's kernel. Measured on
-2 cores: 20 nodes take 15 ms by `dot` and 55 ms by pygraphviz (most of it Python starting), 2,000 nodes about 0.6 s.
+it pleases and overflows its stack on a chain of 300,000 nodes, and neither may reach the learner's kernel. `dot` is started for
+each picture (15 ms); for pygraphviz one process is kept, for Python takes longer to start. 2,000 nodes take about 0.6 s.
 
 The variable AUTOLAB_LAYOUT (`dot`, `pygraphviz` or `browser`) forces one route.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
-from importlib import import_module
+import threading
 from pathlib import Path
 
 ENGINES = ("dot", "pygraphviz", "browser")
-
-# Reads DOT on stdin and writes the picture to stdout, as `dot` does.
-_PYGRAPHVIZ = """
-import sys
-import pygraphviz
-from pygraphviz import graphviz
-graphviz.gvContextWithBuiltins()  # before parsing: it makes a node's name the label of nodes that have none
-try:
-    picture = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode()).draw(format=sys.argv[1], prog="dot")
-except (ValueError, TypeError, pygraphviz.DotError):  # TypeError: how pygraphviz fails on a format it does not know
-    sys.exit(1)  # Graphviz itself has said why
-sys.stdout.buffer.write(picture)
-"""
-
 
 class LayoutUnavailable(RuntimeError):
     """Nothing on this machine can lay a graph out; a widget draws in the browser instead."""
@@ -77,7 +65,7 @@ def render(dot_source: str, format: str = "svg") -> bytes:
         problem = _pygraphviz_problem()
         if problem:
             raise LayoutUnavailable(_advice(f"pygraphviz cannot be loaded ({problem})"))
-        command = [sys.executable, "-P", "-c", _PYGRAPHVIZ, format]
+        return _pygraphviz.draw(dot_source, format)
     else:
         raise LayoutUnavailable(_advice(_pygraphviz_problem() or "AUTOLAB_LAYOUT=browser is set"))
     done = subprocess.run(command, input=dot_source.encode(), capture_output=True)
@@ -100,28 +88,105 @@ def clean(picture: str) -> str:
     picture = re.sub(r"<!--.*?-->\s*", "", picture[picture.index("<svg") :], flags=re.DOTALL)
     picture = picture.replace("<title>%3</title>\n", "")  # what Graphviz 2.43 calls a graph without a name
     picture = re.sub(r"<a\b[^>]*>\n?|</a>\n?", "", picture)
-    used = set(re.findall(r"url\(#([^)]+)\)", picture))
-    prefix = hashlib.sha1(picture.encode()).hexdigest()[:8]
+    # Graphviz counts gradients through all pictures that a process draws: here they are 0, 1 ... of this picture.
+    used = {name: number for number, name in enumerate(dict.fromkeys(re.findall(r"url\(#([^)]+)\)", picture)))}
 
-    def without_id(tag: re.Match[str]) -> str:
+    def numbered(tag: re.Match[str]) -> str:
         def replace(attribute: re.Match[str]) -> str:
-            return f' id="{prefix}-{attribute[1]}"' if attribute[1] in used else ""
+            return f' id="{used[attribute[1]]}"' if attribute[1] in used else ""
 
         # Graphviz 2.43 writes "transparent", which is no SVG colour, where newer ones write "none".
         return re.sub(r'\sid="([^"]*)"', replace, tag[0]).replace('"transparent"', '"none"')
 
-    picture = re.sub(r"<[^/][^>]*>", without_id, picture)
-    return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", picture).strip()
+    picture = re.sub(r"<[^/][^>]*>", numbered, picture)
+    picture = re.sub(r"url\(#([^)]+)\)", lambda found: f"url(#{used[found[1]]})", picture).strip()
+    prefix = hashlib.sha1(picture.encode()).hexdigest()[:8]
+    return re.sub(r'(\sid="|url\(#)(\d+)', rf"\g<1>{prefix}-\2", picture)
+
+
+class _Process:
+    """pygraphviz in a process of its own, which is started when it is needed first and kept."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.of = 0  # the process that has started it: one that was forked needs its own
+
+    def begin(self) -> None:
+        """Start it where there is none. It gets ready by itself; `problem` waits for it."""
+        if self.process is not None and self.of == os.getpid():
+            return
+        program = Path(__file__).parent / "pygraphviz_process.py"
+        # An interrupt of the kernel is none of it: the next picture is drawn by the same process.
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "start_new_session": os.name == "posix"}
+        self.process = subprocess.Popen([sys.executable, "-P", str(program)], **pipes)  # type: ignore[call-overload]
+        self.of, self.greeted = os.getpid(), False
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        """Let it go: it ends when nothing can come any more."""
+        process, self.process = self.process, None
+        if process is not None and self.of == os.getpid():
+            process.kill()
+            process.communicate()
+        atexit.unregister(self.end)
+
+    def problem(self) -> str:
+        """Why pygraphviz cannot draw here, or ""."""
+        with self.lock:
+            return self._answer(b"")[1].decode() if self._new() else ""
+
+    def draw(self, dot_source: str, format: str) -> bytes:
+        """The picture. Raises ValueError when it cannot be drawn, RuntimeError when Graphviz crashed."""
+        kind, source = format.encode(), dot_source.encode()
+        with self.lock:
+            if self._new():
+                self._answer(b"")
+            good, answer = self._answer(struct.pack(">QQ", len(kind), len(source)) + kind + source)
+        if good:
+            return answer
+        raise _failure("pygraphviz", 1, answer.decode(errors="replace"))
+
+    def _new(self) -> bool:
+        """Whether it has yet to say that it is ready."""
+        self.begin()
+        before, self.greeted = self.greeted, True
+        return not before
+
+    def _answer(self, request: bytes) -> tuple[bool, bytes]:
+        process = self.process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(request)
+            process.stdin.flush()
+            head = process.stdout.read(9)
+            good, length = struct.unpack(">?Q", head)
+            answer = process.stdout.read(length)
+            if len(answer) < length:
+                raise EOFError
+            return good, answer
+        except (OSError, EOFError, struct.error):
+            code = process.wait()
+            self.end()
+            raise _failure("pygraphviz", code, "") from None
+        except BaseException:  # interrupted: what it answers now is not for the next picture
+            self.end()
+            raise
+
+
+_pygraphviz = _Process()
 
 
 @functools.cache
 def _pygraphviz_problem() -> str:
-    """Why pygraphviz cannot draw here, or "". Its wheels need glib and X11 libraries that bare servers lack."""
-    try:
-        import_module("pygraphviz")
-    except ImportError as error:
-        return str(error)
-    return ""
+    """Why pygraphviz cannot draw here, or ""."""
+    return _pygraphviz.problem()
+
+
+def begin() -> None:
+    """Something will be drawn soon: what draws gets ready meanwhile."""
+    if os.environ.get("AUTOLAB_LAYOUT", "pygraphviz") == "pygraphviz" and not shutil.which("dot"):
+        _pygraphviz.begin()
 
 
 def _advice(reason: str) -> str:

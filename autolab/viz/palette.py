@@ -124,12 +124,20 @@ have it as `PATTERNS`. The others: "none" has no paper, "zero" a plain one, "acc
 def css() -> str:
     """The colours as CSS variables of a widget: light ones on its host, dark ones where `data-theme` says so."""
 
-    def variables(theme: int) -> Iterator[str]:
-        for name, pair in THEMES.items():
-            theirs = JUPYTER.get(name)
-            yield f"--{name}: {f'var({theirs}, {pair[theme]})' if theirs else pair[theme]};"
-
     fixed = (f"--{name}: {color};" for name, color in FIXED.items())
     # On paper, too, colours are what is to be seen.
     exact = "print-color-adjust: exact; -webkit-print-color-adjust: exact;"
-    return f':host {{ {exact} {" ".join([*fixed, *variables(0)])} }}\n[data-theme="dark"] {{ {" ".join(variables(1))} }}\n'
+    return f':host {{ {exact} {" ".join([*fixed, *_variables(0)])} }}\n[data-theme="dark"] {{ {" ".join(_variables(1))} }}\n'
+
+
+def page_css() -> str:
+    """The colours as CSS variables of a whole page: dark where the reader's system prefers it, or its attribute `theme` says so."""
+    light, dark = " ".join(_variables(0)), f"color-scheme: dark; {' '.join(_variables(1))}"
+    by_system = f"@media (prefers-color-scheme: dark) {{ :root:not([theme=light]) {{ {dark} }} }}"
+    return f":root {{ color-scheme: light; {light} }}\n{by_system}\n:root[theme=dark] {{ {dark} }}\n"
+
+
+def _variables(theme: int) -> Iterator[str]:
+    for name, pair in THEMES.items():
+        theirs = JUPYTER.get(name)
+        yield f"--{name}: {f'var({theirs}, {pair[theme]})' if theirs else pair[theme]};"

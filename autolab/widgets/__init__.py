@@ -10,6 +10,11 @@ _NAMES = {
     "DeviceExplorer": "devices",
     "Explorer": "explorer",
     "FreezePanel": "freeze",
+    "Blame": "blame",
+    "blame": "blame",
+    "Comparison": "difference",
+    "compare": "difference",
+    "LossLandscape": "landscape",
     "TrainingDashboard": "dashboard",
     "explain": "explanation",
     "explore": "explorer",
@@ -19,14 +24,19 @@ _NAMES = {
 }
 
 __all__ = [
+    "Blame",
+    "Comparison",
     "ConvExplorer",
     "DeviceExplorer",
     "Explorer",
     "FreezePanel",
+    "LossLandscape",
     "Message",
     "Prediction",
     "ReceptiveField",
     "TrainingDashboard",
+    "blame",
+    "compare",
     "explain",
     "explore",
 ]

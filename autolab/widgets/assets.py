@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ from ..viz import palette
 
 STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_DEFAULT = re.compile(r"^export default .*;\n", re.MULTILINE)  # of a widget that another is made from
 _STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 
 
@@ -26,7 +28,8 @@ def module(name: str) -> str:
 
     Raises FileNotFoundError when a file that is imported does not exist.
     """
-    text = "".join(_strip(part) for part in _ordered(name, []).values())
+    parts = _ordered(name, [])
+    text = "".join(_strip(part if key == name else _DEFAULT.sub("", part)) for key, part in parts.items())
     colours = {
         k: v for k, v in (palette.FIXED | palette.DRAWN).items() if f"PALETTE.{k}" in text or f'PALETTE["{k}"]' in text
     }
@@ -36,7 +39,37 @@ def module(name: str) -> str:
         "PATTERNS": palette.PATTERNS,
         "STATES": STATE_WORDS,
     }
-    return "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items() if key in text) + text
+    text = "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items() if key in text) + text
+    # A text of Latin-1 alone takes a browser one byte a character, any other two.
+    return re.sub("[^\x00-\xff]", lambda sign: json.dumps(sign[0])[1:-1], text)
+
+
+@functools.cache
+def loader(name: str) -> str:
+    """What anywidget gets as the script of a widget: it makes `module(name)`, which the widget has in `_script`, a module once for each page.
+    A browser keeps all modules for as long as the page is there: a cell run fifty times would leave fifty."""
+    return _LOADER % f"{name} {hashlib.sha1(module(name).encode()).hexdigest()[:12]}"
+
+
+_LOADER = """const modules = (globalThis[Symbol.for("autolab.modules")] ??= {}), name = "%s";
+async function load(text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  try {
+    return (await import(/* webpackIgnore: true */ url)).default;
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+function widget(model) {
+  modules[name] ??= load(model.get("_script"));
+  modules[name].catch(() => delete modules[name]);
+  return modules[name];
+}
+export default {
+  initialize: async (given) => (await widget(given.model)).initialize?.(given),
+  render: async (given) => (await widget(given.model)).render(given),
+};
+"""
 
 
 @functools.cache

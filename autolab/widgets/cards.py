@@ -45,6 +45,18 @@ GRADIENT_BORDERS = {
 }
 
 
+def result_words(node: Node) -> str:
+    """A number, else the shape; of several results those of the first three."""
+    if node.shape is None:
+        return ""
+    parts = [(o.shape, o.value) for o in node.results] or [(node.shape, node.value)]
+    words = [
+        "?" if shape is None else value.text if shape == () and value is not None else shape_text(shape)
+        for shape, value in parts[:3]
+    ]
+    return ", ".join([*words, "…"] if len(parts) > 3 else words)
+
+
 class Card:
     """What is drawn for one node: tabs for what it saved, name and operation, value, notes, gradient.
 
@@ -73,7 +85,9 @@ class Card:
         self.bare = node.kind == "data" and not node.name and not node.shape  # a number such as 3: nothing else to say
         kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
         self.title, self.kind = fit(node.made or node.id, TITLE, 120, bold=True), fit(kind, TEXT, 120)
-        self.value, self.thumb = self._value_words(), heat.thumb_size(node.shape, node.value)
+        self.value, self.thumb = "" if self.bare else result_words(node), heat.thumb_size(node.shape, node.value)
+        if node.results:
+            self.thumb, self.grad = (0, 0), None  # which would be those of one of them
         self.tabs = [self._tab_words(s) for s in saved[:MAX_TABS]]
         if len(saved) > MAX_TABS:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
@@ -89,12 +103,6 @@ class Card:
         self.value_height = 0 if self.bare or node.error else max(LINE, self.thumb[1] + 4) + over
         self.strip = max(LINE, self.thumb[1] + 4) + LINE if node.requires_grad else 0
         self.height = self.top + 26 + self.value_height + LINE * len(self.notes) + (0 if self.bare else 2) + self.strip
-
-    def _value_words(self) -> str:
-        if self.bare or self.node.shape is None:
-            return ""
-        scalar = self.node.shape == () and self.node.value is not None
-        return self.node.value.text if scalar else shape_text(self.node.shape)  # type: ignore[union-attr]
 
     @staticmethod
     def _tab_words(saved: Saved) -> str:

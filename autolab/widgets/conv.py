@@ -54,7 +54,8 @@ class ConvExplorer(Displayed):
     https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.conv2d.html
     """
 
-    _esm = assets.module("conv")
+    _esm = assets.loader("conv")
+    _script = t.Unicode(assets.module("conv")).tag(sync=True)
     step = t.Int(0).tag(sync=True)
     direction = t.Enum(DIRECTIONS, "forward").tag(sync=True)
     selected = t.List(t.Int()).tag(sync=True)

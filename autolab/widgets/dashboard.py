@@ -55,7 +55,8 @@ class TrainingDashboard(Displayed):
     Raises TypeError for a training that cannot be iterated over.
     """
 
-    _esm = assets.module("dashboard")
+    _esm = assets.loader("dashboard")
+    _script = t.Unicode(assets.module("dashboard")).tag(sync=True)
     state = t.Enum(STATES, "idle").tag(sync=True)
     learning_rates = t.List(t.Float()).tag(sync=True)
     data = t.Dict().tag(sync=True)

@@ -35,7 +35,8 @@ class DeviceExplorer(Displayed):
     Raises TypeError for anything but a recording of devices.
     """
 
-    _esm = assets.module("devices")
+    _esm = assets.loader("devices")
+    _script = t.Unicode(assets.module("devices")).tag(sync=True)
     step = t.Int(0).tag(sync=True)
     selected = t.Unicode("").tag(sync=True)
     playing = t.Bool(False).tag(sync=True)

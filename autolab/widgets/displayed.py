@@ -22,7 +22,8 @@ class Displayed(anywidget.AnyWidget):
     which cell runs, nothing is let go.
     """
 
-    _view_count = t.Int(0, allow_none=True).tag(sync=True)  # not None: the browser counts
+    _script = t.Unicode("").tag(sync=True)  # set by each: what `_esm` makes a module of
+    _views = t.Int(0).tag(sync=True)  # how many the browser shows (`entry.js`)
     _cells: set[str] | None = None  # where it is on display; None: in no cell that is known
 
     def __repr__(self) -> str:
@@ -51,9 +52,9 @@ class Displayed(anywidget.AnyWidget):
         self._cells = (self._cells or set()) - {cell}
         self._views_changed(None)
 
-    @t.observe("_view_count")
+    @t.observe("_views")
     def _views_changed(self, _: Any) -> None:
-        if self._cells == set() and (self._view_count or 0) <= 0 and self.comm is not None:
+        if self._cells == set() and self._views <= 0 and self.comm is not None:
             self._let_go()
 
     def _let_go(self) -> None:
@@ -61,7 +62,7 @@ class Displayed(anywidget.AnyWidget):
         self.close()
         for name in set(vars(self)) - before:  # `close` also takes away its display, for good
             delattr(self, name)
-        self._view_count, self._cells = 0, None
+        self._views, self._cells = 0, None
         if not self.layout.get_state(drop_defaults=True):  # else a learner's, who may use it elsewhere
             self.layout.close()
         _forget(self)

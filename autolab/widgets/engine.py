@@ -19,7 +19,7 @@ from . import assets
 
 
 class LayoutEngine(anywidget.AnyWidget):
-    """A widget that is never shown. `source`: `script()`, compressed by gzip, as base64."""
+    """A widget that is never shown. `source`: `packed()`."""
 
     _esm = assets.module("engine")
     source = t.Unicode("").tag(sync=True)
@@ -35,14 +35,15 @@ def engine() -> str:
     """The id of this kernel's one LayoutEngine; "" where viz.js is missing."""
     if not (_engines and _engines[0].comm is not None):  # closed with all widgets, as by Widget.close_all()
         try:
-            _engines[:] = [LayoutEngine(source=_packed())]
+            _engines[:] = [LayoutEngine(source=packed())]
         except OSError:
             return ""
     return str(_engines[0].model_id)
 
 
 @functools.cache
-def _packed() -> str:
+def packed() -> str:
+    """`script()`, compressed by gzip, as base64."""
     return base64.b64encode(gzip.compress(script().encode(), 9, mtime=0)).decode()
 
 

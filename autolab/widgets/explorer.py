@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,22 @@ from typing import Any
 import traitlets as t
 
 from ..trace.folding import Folding
+from ..trace import what_if
 from ..trace.model import Trace
 from ..viz import html, layout
 from ..viz.mime import Bundle, instead
 from . import assets
-from .displayed import Displayed
-from .engine import engine, script
-from .packing import BIG, columns, details, formulas, pack
+from .deriving import Deriving
+from .engine import engine, packed
+from .mathml import formulas
+from .packing import BIG, details, pack
 from .picture import Cards, Picture
 
 MOST_BOXES = 2000  # Graphviz needs a second for these, and minutes for ten times as many
 RANKDIRS = ("LR", "TB")  # data flows left to right, or top to bottom
 
 
-class Explorer(Displayed):
+class Explorer(Deriving):
     """Steps through the forward and backward pass of one trace; the widget that `autolab.explore` returns.
 
     step     : index of the frame shown, from 0; a number outside is moved to the nearest frame.
@@ -41,13 +42,14 @@ class Explorer(Displayed):
 
     These are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
     looking at nodes needs no kernel. Parts are opened and closed by the kernel, or by the browser where there is none: on an
-    exported page, in a notebook opened without running it, or while the kernel is busy. Of a trace of 4,000 nodes or more,
+    exported page, in a notebook opened without running it, or while the kernel is busy. Of a trace of 8,000 nodes or more,
     the numbers stay in the kernel, which sends those of the step shown. `trace` is the Trace shown.
 
     Raises ValueError when even the folded picture has more than 2,000 boxes: thousands of results that lead nowhere.
     """
 
-    _esm = assets.module("explorer")
+    _esm = assets.loader("explorer")
+    _script = t.Unicode(assets.module("explorer")).tag(sync=True)
     step = t.Int(0).tag(sync=True)
     selected = t.Unicode("").tag(sync=True)
     playing = t.Bool(False).tag(sync=True)
@@ -57,7 +59,7 @@ class Explorer(Displayed):
     rankdir = t.Unicode("LR").tag(sync=True)
     data = t.Dict().tag(sync=True)  # the trace, packed
     folding = t.Dict().tag(sync=True)  # the parts, and which node is in which
-    formulas = t.Dict().tag(sync=True)  # TeX -> MathML
+    formulas = t.Dict().tag(sync=True)  # form -> MathML, see mathml.py
     svg = t.Unicode("").tag(sync=True)  # "" until something has laid it out
     layouts = t.Dict().tag(sync=True)  # rankdir -> geometry
     dot = t.Dict().tag(sync=True)  # rankdir -> DOT, while there is no layout
@@ -77,6 +79,8 @@ class Explorer(Displayed):
         """Show another trace from its first step, wherever the explorer is on display."""
         self._take(trace)
         with self.hold_sync(), self._without_drawing():
+            self._ask_nothing()
+            self.local, self.ends = {}, []
             self.step, self.selected, self.playing, self.dimmed = 0, "", False, []
             packed = self._packed()
             self.folding, self.formulas, self.engine = packed["folding"], packed["formulas"], packed["engine"]
@@ -107,7 +111,7 @@ class Explorer(Displayed):
     def _packed(self) -> dict[str, Any]:
         big = len(self.trace.nodes) >= BIG
         return {
-            "data": columns(self.trace) if big else pack(self.trace),
+            "data": pack(self.trace, numbers=not big),
             "formulas": {} if big else formulas(self.trace),
             "folding": self._folding.to_json(),
             "engine": engine() if self._folding.parts else "",
@@ -161,7 +165,8 @@ class Explorer(Displayed):
 
     @t.validate("step")
     def _step_within(self, proposal: Any) -> int:
-        return max(0, min(proposal["value"], len(self.trace.frames) - 1))
+        last = len(self.trace.frames) - 1
+        return max(0, min(proposal["value"], last if self._held is None else self._held))
 
     @t.validate("interval")
     def _interval_enough(self, proposal: Any) -> int:
@@ -182,7 +187,7 @@ class Explorer(Displayed):
     def _on_message(self, _: Any, content: dict[str, Any], buffers: Any) -> None:
         if content.get("kind") == "need-viz":
             try:
-                self.send({"kind": "viz", "source": script()})
+                self.send({"kind": "viz", "source": packed()})
             except OSError as error:
                 self.send(
                     {
@@ -195,6 +200,10 @@ class Explorer(Displayed):
             if drawn == (self.expanded, self.rankdir):  # else something was opened, closed or turned meanwhile
                 self._lay_out(content["svgs"])
 
+        elif content.get("kind") == "need-local":
+            self._tell_local()
+        elif content.get("kind") == "what-if":
+            self.send(what_if.answer(self.trace, content))
         elif content.get("kind") == "need-details":
             self.send({"kind": "details", **self._details(content["step"], content["selected"])})
 
@@ -222,11 +231,11 @@ class Explorer(Displayed):
     def export_state(self) -> dict[str, Any]:
         """The state that a page without kernel needs: it lays out and draws what is opened, and the whole graph where
         nothing has laid it out yet."""
-        return self.get_state() | {"live": False, "engine": "", "dot": {}}
+        return self.get_state() | {"live": False, "engine": "", "dot": {}} | self._export_local()
 
     def drawing_script(self) -> str:
         """What a page without kernel draws this with; "" where nothing opens, turns or is to be drawn at first."""
-        return script() if self._folding.parts or self._folding.network or not self.svg else ""
+        return packed() if self._folding.parts or self._folding.network or not self.svg else ""
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab explorer") -> Path:
         """Write the explorer, as it stands now, to one HTML file without need of kernel or network; returns the path.
@@ -235,7 +244,10 @@ class Explorer(Displayed):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         return instead(
-            super()._repr_mimebundle_(**kwargs), self, "a graph to step through, forward and backward", self.svg
+            super()._repr_mimebundle_(**kwargs),
+            self,
+            "a graph to step through, forward and backward",
+            "" if self.asked else self.svg,  # the still picture tells everything
         )
 
     def __repr__(self) -> str:
@@ -271,7 +283,7 @@ def explore(
     root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace.
     step, selected, playing, interval, expanded, rankdir: how it begins (see Explorer).
     params, namespace, gradient, backward, values, formulas: for tensors only, those of `autolab.trace.trace`, such as `params={"w": w}` for
-    names and `gradient=` for results of more than one number. formulas None: unless the graph has 4,000 operations or more.
+    names and `gradient=` for results of more than one number. formulas None: unless the graph has 8,000 operations or more.
 
     Raises TypeError for anything else.
 
@@ -282,6 +294,7 @@ def explore(
         >>> explorer.step
         2
     """
+    layout.begin()
     trace = as_trace(
         root_or_recording,
         params,
@@ -306,7 +319,7 @@ def as_trace(
 ) -> Trace:
     """The trace of whatever can be explored; all but `source` are those of `autolab.trace.trace`, for tensors only.
 
-    formulas: None leaves them out of graphs of 4,000 operations or more. Raises TypeError for anything else.
+    formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else.
     """
     from ..trace import Recording, trace
 
@@ -338,5 +351,4 @@ def operations(source: Any, most: int) -> int:
 
 
 def _layouts(dots: dict[str, str]) -> dict[str, str]:
-    with ThreadPoolExecutor(len(dots)) as pool:  # each waits for a process of its own
-        return dict(zip(dots, pool.map(lambda dot: layout.render(dot, "svg").decode(), dots.values()), strict=True))
+    return {rankdir: layout.render(dot, "svg").decode() for rankdir, dot in dots.items()}

@@ -48,7 +48,8 @@ class ReceptiveField(Displayed):
     Source: Araujo, Norris and Sim, "Computing Receptive Fields of Convolutional Neural Networks", Distill (2019).
     """
 
-    _esm = assets.module("field")
+    _esm = assets.loader("field")
+    _script = t.Unicode(assets.module("field")).tag(sync=True)
     selected = t.List(t.Int()).tag(sync=True)
     data = t.Dict().tag(sync=True)
 

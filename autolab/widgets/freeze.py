@@ -56,7 +56,8 @@ class FreezePanel(Displayed):
     Raises TypeError for a model that is no module, and a TraitError, with nothing changed, for paths that do not exist.
     """
 
-    _esm = assets.module("freeze")
+    _esm = assets.loader("freeze")
+    _script = t.Unicode(assets.module("freeze")).tag(sync=True)
     trainable = t.Union([t.Dict(), t.List()]).tag(sync=True)
     modes = t.Dict().tag(sync=True)
     data = t.Dict().tag(sync=True)

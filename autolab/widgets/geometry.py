@@ -30,7 +30,7 @@ def geometry(svg: str) -> dict[str, Any]:
     if graph is None:
         raise ValueError("not an SVG made by Graphviz: no graph in it")
     drawn = [(g, _points(g)) for g in graph.iter(f"{SVG}g") if g.get("class") in ("node", "cluster", "edge")]
-    everything = [point for _, points in drawn for point in points] or [(0.0, 0.0)]
+    everything = [point for g, points in drawn for point in (*points, *(_corners(g) or ()))] or [(0.0, 0.0)]
     left, top = min(x for x, _ in everything), min(y for _, y in everything)
     right, bottom = max(x for x, _ in everything), max(y for _, y in everything)
     # A half goes up, as in `placesIn` of draw.js; Python's `round` takes it to the even number.

@@ -1,176 +1,163 @@
-"""A trace as a widget's script gets it: every value once, and columns instead of records where there are very many."""
+"""A trace as a widget's script gets it: columns instead of records, in which nothing is said twice. `static/unpack.js` reads it."""
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterable
-from html import escape
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, fields
 from typing import Any
 
-from ..trace import truth
-from ..trace.formulas import plain_name
-from ..trace.model import Trace
+from ..trace.model import Edge, Frame, Node, Output, Saved, Trace
+from ..trace.values import Value
+from .mathml import formulas
 
-BIG = 4000
-"""From this many nodes on a trace is sent as columns without its numbers; the kernel sends those of single steps."""
+BIG = 8_000
+"""From this many nodes on a trace is sent without its numbers and sentences; the kernel sends those of single steps."""
+
+HOLE = "\x7f"
+FEW = 64
+_CHANGING = re.compile(r"\d+(?:\.\d+)?")
 
 _VALUES = ("value", "grad", "grad_before", "total")
+_KEPT = {  # of a big trace; for the rest a script gets what a record has by default
+    Node: "id kind op grad_fn shape dtype device requires_grad module error mark label name".split(),
+    Edge: "id parent parent_nr child slot differentiable alias update".split(),
+    Saved: "id node name state".split(),
+    Frame: "index phase event run state node edge receiver name dropped nr".split(),
+}
 
 
-def pack(trace: Trace) -> dict[str, Any]:
-    """`trace.to_json()` with every value once, in a list `values`, and its place there wherever it is used."""
-    values: list[Any] = []
-    places: dict[str, int] = {}
+def pack(trace: Trace, numbers: bool = True) -> dict[str, Any]:
+    """`trace.to_json()` in columns, every value once, in a table `values`, and its place there wherever it is used. Without `numbers` no
+    values, formulas and sentences: what stepping through a folded picture and searching need."""
+    values = _Values()
+    parts = {
+        name: _records(kind, getattr(trace, name), values, numbers)
+        for name, kind in (("nodes", Node), ("edges", Edge), ("saved", Saved), ("frames", Frame))
+    }
+    never = [_table({"of": list(p.never), "why": list(p.never.values())}) for p in trace.passes]
+    passes = [p.to_json() | {"never": found} for p, found in zip(trace.passes, never, strict=True)]
+    groups = [group.to_json() for group in trace.groups]
+    packed = {"meta": trace.meta, "groups": groups, "passes": passes, **parts, "values": values.table()}
+    return packed if numbers else packed | {"light": True}
 
-    def place(value: dict[str, Any] | None) -> int | None:
+
+def _records(kind: type, records: Sequence[Any], values: _Values, numbers: bool) -> dict[str, Any]:
+    columns: dict[str, list[Any]] = {}
+    for field in fields(kind):
+        name = field.name
+        if not numbers and name not in _KEPT[kind]:
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            columns[name] = [_plain(default)] * len(records)
+        elif name in _VALUES:
+            columns[name] = [values.place(getattr(record, name)) for record in records]
+        elif name == "outputs":
+            columns[name] = [[values.output(output) for output in record.outputs] for record in records]
+        else:
+            columns[name] = [_plain(getattr(record, name)) for record in records]
+    return _table(columns)
+
+
+def _plain(item: Any) -> Any:
+    if isinstance(item, (str, int)) or item is None:
+        return item
+    if isinstance(item, tuple):
+        return list(item)
+    return item.to_json() if hasattr(item, "to_json") else item
+
+
+class _Values:
+    """The different values of a trace, by their place."""
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, Any]] = []
+        self._by_words: dict[str, int] = {}
+        self._by_object: dict[int, tuple[int, Value]] = {}  # the value is kept, so that no other gets its id
+
+    def place(self, value: Value | None) -> int | None:
         if value is None:
             return None
-        key = repr(value)
-        if key not in places:
-            places[key] = len(values)
-            values.append(value)
-        return places[key]
+        known = self._by_object.get(id(value))
+        if known is None:
+            plain = value.to_json()
+            place = self._by_words.setdefault(repr(plain), len(self.found))
+            if place == len(self.found):
+                self.found.append(plain)
+            known = self._by_object[id(value)] = place, value
+        return known[0]
 
-    def packed(record: dict[str, Any]) -> dict[str, Any]:
-        record = record | {key: place(record[key]) for key in _VALUES if key in record}
-        if record.get("outputs"):
-            record["outputs"] = [packed(output) for output in record["outputs"]]
-        return record
+    def output(self, output: Output) -> dict[str, Any]:
+        return {f.name: _plain(getattr(output, f.name)) for f in fields(output)} | {"value": self.place(output.value)}
 
-    data = trace.to_json()
-    for part in ("nodes", "edges", "saved", "frames"):
-        data[part] = [packed(record) for record in data[part]]
-    return data | {"values": values}
-
-
-def formulas(trace: Trace) -> dict[str, str]:
-    """MathML for every formula of a trace, by its TeX. One that cannot be converted is left out, and shown as TeX."""
-    sources = {
-        tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)
-    }
-    sources |= {frame.tex for frame in trace.frames}
-    lines = [line for node in trace.nodes if node.update is not None for line in node.update["lines"]]
-    sources |= {line[kind] for line in lines for kind in ("tex", "tex_numbers")}
-    sources |= {tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]}
-    return {tex: mathml for tex in sorted(sources) if tex and (mathml := _mathml(tex))}
+    def table(self) -> dict[str, Any]:
+        names = list(self.found[0]) if self.found else []
+        return _table({name: [value[name] for value in self.found] for name in names})
 
 
-_OVERLINE = re.compile(r'<mover>((?:(?!<mover>).)*<mo accent="true">&#x02015;</mo></mover>)')
-_NAME = re.compile(r"\\mathrm\{((?:[^{}\\]|\\char\d+ |\\.)*)\}")
-_MATRIX = r"\begin{bmatrix}"
+def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """Columns of the same length, each as short as it gets: {"all": item} where all are equal; {"count": 0} of 0, 1, 2 ...; {"forms", "at",
+    "fill"} of words that differ in their numbers (see `_words`); {"table": a column of the different items, "at": the place of each}; or
+    {"each": items}. Columns of few different items often change together: they share one `at`, the places in `rows`, and "at" is the
+    column's number there."""
+    length = len(next(iter(columns.values()), ()))
+    packed = {name: _column(items) for name, items in columns.items()}
+    few = [column for column in packed.values() if "table" in column and max(column["at"]) < FEW]
+    rows = list(zip(*(column["at"] for column in few), strict=True))
+    places = {row: place for place, row in enumerate(dict.fromkeys(rows))}
+    if not 0 < len(places) * 4 < length:
+        return {"length": length, "columns": packed}
+    for number, column in enumerate(few):
+        column["at"] = number
+    return {"length": length, "columns": packed, "rows": list(places), "at": [places[row] for row in rows]}
 
 
-def _lines(tex: str) -> list[str]:
-    """A chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`; of numbers alone: `2 \\cdot 3`, `= 6`."""
-    sides = truth.split(tex)
-    together = (
-        1
-        if r"\mathrel" in sides[0]
-        or _MATRIX in sides[0]
-        or r"\cdot" in sides[0]
-        or len(sides) == 3
-        and tex.count(_MATRIX) > 2
-        else 3
-    )
-    return [" ".join(sides[:together]), *(" ".join(pair) for pair in zip(sides[together::2], sides[together + 1 :: 2]))]
+def _column(items: list[Any]) -> dict[str, Any]:
+    kinds = set(map(type, items))
+    texts = kinds <= {str, type(None)}
+    if kinds == {int} and items == list(range(len(items))) and len(items) > 1:
+        return {"count": 0}
+    keys = items if texts or kinds == {int} or kinds == {bool} else list(map(repr, items))
+    places: dict[Any, int] = {}
+    different: list[Any] = []
+    at = []
+    for key, item in zip(keys, items, strict=True):
+        place = places.setdefault(key, len(different))
+        if place == len(different):
+            different.append(item)
+        at.append(place)
+    if len(different) <= 1:
+        return {"all": different[0] if different else None}
+    if len(different) * 2 <= len(items):
+        return {"table": _words(different) if texts else {"each": different}, "at": at}
+    return _words(items) if texts else {"each": items}
 
 
-@functools.lru_cache(maxsize=20_000)
-def _mathml(tex: str) -> str:
-    """MathML of a formula, one element for each piece of a chain: no browser breaks a line within one."""
-    pieces = [_piece(line) for line in _lines(tex)]
-    return " ".join(pieces) if all(pieces) else ""
-
-
-def _piece(tex: str) -> str:
-    from latex2mathml.converter import convert
-
-    names: list[str] = []
-
-    def hide(match: re.Match[str]) -> str:
-        names.append(plain_name(match[1]))
-        return rf"\text{{name{len(names) - 1}}}"
-
-    try:  # a name is one word, whatever is in it: the converter would take its signs for signs of TeX
-        mathml = convert(_NAME.sub(hide, tex), display="block").replace(
-            ' xmlns="http://www.w3.org/1998/Math/MathML"', ""
-        )
-    except Exception:  # the converter raises many kinds for TeX it does not know
-        return ""
-    for i, name in enumerate(names):
-        mathml = mathml.replace(f"<mtext>name{i}</mtext>", f'<mi mathvariant="normal">{escape(name)}</mi>')
-    # A bar as long as what it is over is a border in the style sheet: the sign does not stretch.
-    mathml = _OVERLINE.sub(r'<mover class="al-overline">\1', mathml)
-    # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
-    return mathml.replace("<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>")
-
-
-def columns(trace: Trace) -> dict[str, Any]:
-    """A big trace without values, formulas and sentences: what stepping through a folded picture and searching need.
-
-    A column whose entries repeat is {"table", "at"}: the different entries, and the place of each in them. Nodes, edges
-    and saved tensors are referred to by their number, -1 for none."""
-    nodes, edges, saved, frames = trace.nodes, trace.edges, trace.saved, trace.frames
-    return {
-        "columns": True,
-        "meta": trace.meta,
-        "groups": [],
-        "nodes": {
-            "label": [n.label for n in nodes],
-            "facts": _table(
-                (n.kind, n.op, n.grad_fn, n.shape, n.dtype, n.device, n.requires_grad, n.module) for n in nodes
-            ),
-            "wrong": {str(i): [n.error, n.mark] for i, n in enumerate(nodes) if n.error or n.mark},
-            "name": {str(i): n.name for i, n in enumerate(nodes) if n.name},
-        },
-        "edges": {
-            "parent": [_place(e.parent) for e in edges],
-            "child": [_place(e.child) for e in edges],
-            "facts": _table((e.parent_nr, e.slot, e.differentiable, e.alias, e.update) for e in edges),
-        },
-        "saved": {"node": [_place(s.node) for s in saved], "facts": _table((s.name, s.state) for s in saved)},
-        "frames": {
-            "node": [_place(f.node) for f in frames],
-            "edge": [_place(f.edge) for f in frames],
-            "receiver": [_place(f.receiver) for f in frames],
-            "facts": _table((f.phase, f.event, f.run, f.state) for f in frames),
-            "name": {str(f.index): f.name for f in frames if f.name},
-            "dropped": {
-                "frame": [f.index for f in frames for _ in f.dropped],
-                "node": [_place(node) for f in frames for node in f.dropped],
-            },
-        },
-        "passes": [
-            {
-                "run": p.run,
-                "call": p.call,
-                "fresh": [_place(node) for node in p.fresh],
-                "never": {
-                    "node": [_place(node) for node in p.never],
-                    "why": _table((why,) for why in p.never.values()),
-                },
-            }
-            for p in trace.passes
-        ],
-    }
-
-
-def _place(name: str | None) -> int:
-    return int(name[1:]) if name else -1
-
-
-def _table(entries: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
-    numbers: dict[tuple[Any, ...], int] = {}
-    at = [numbers.setdefault(entry, len(numbers)) for entry in entries]
-    return {"table": [list(entry) for entry in numbers], "at": at}
+def _words(texts: Sequence[str | None]) -> dict[str, Any]:
+    """Texts without their numbers, which follow in `fill`, one line for all: "v3 = v2 * x" has the form "v# = v# * x" and the numbers "3 2". No
+    `at` where there is one form, no `fill` where the numbers only count: "n0", "n1" ..."""
+    places: dict[str | None, int] = {}
+    at, fill = [], []
+    for text in texts:
+        form = text
+        if text is not None:
+            if HOLE in text:
+                return {"each": list(texts)}
+            fill += _CHANGING.findall(text)
+            form = _CHANGING.sub(HOLE, text)
+        at.append(places.setdefault(form, len(places)))
+    if len(places) * 2 > len(texts):
+        return {"each": list(texts)}
+    packed: dict[str, Any] = {"forms": list(places)}
+    if len(places) > 1:
+        packed["at"] = at
+    counting = len(fill) == len(texts) and fill == [str(i) for i in range(len(fill))]
+    return packed if counting else packed | {"fill": " ".join(fill)}
 
 
 def details(
     trace: Trace, index: int, selected: str, around: Callable[[str], tuple[list[Any], list[Any]]]
 ) -> dict[str, Any]:
-    """What `columns` left out of one step and one node, packed as `pack` does. `around`: (edges to a node, what it
-    saved)."""
+    """What `pack` without numbers left out of one step and one node. `around`: (edges to a node, what it saved)."""
     frame = trace.frames[index] if 0 <= index < len(trace.frames) else None
     nodes = {selected} if selected else set()
     if frame is not None:

@@ -18,12 +18,13 @@ from ..trace.text import shape_text
 from ..trace.words import STATE_WORDS, state_word
 from ..viz.palette import BACKWARD, FORWARD, LEAF, MUTED, PAPER
 from ..viz.palette import DATA as RULE
-from .cards import Card, Header, PartCard, gradients
+from .cards import Card, Header, PartCard, gradients, result_words
 from .geometry import geometry
 from .rows import Row, RowsCard, row_name
-from .svg import FONT, STRIPES, TEXT, bytes_each, device_look, element, fit, label, size_words, text_width
+from .svg import FONT, LINE, STRIPES, TEXT, bytes_each, device_look, element, fit, label, size_words, text_width
 
 PILL = (50, 20)
+SHAPE = (9, 3.4)  # where the words of a shape begin in the room for them, from its left end and its middle
 HEADER = (6, 5)  # where a frame's header stands in it
 MAX_PILLS = 150
 
@@ -84,9 +85,7 @@ class Cards:
         notes += [(f"parameters shared by {calls} calls", False)] if calls else []
         notes += [] if look[0] is None else [(f"{node.device} simulated" if look[0] == "sim" else node.device, False)]
         shown = node.shape is not None and not node.error and (node.shape == () or node.id not in self.used)
-        value = (
-            "" if not shown else node.value.text if node.shape == () and node.value else shape_text(node.shape or ())
-        )
+        value = result_words(node) if shown else ""
         saved = [s.id for n in (node, *inside) for s in self.saved.get(n.id, ())]
         closes = parts[0].id if parts and node.id in self.folding.rows else ""
         return RowsCard(node, title, kind, rows, list(others), notes, value, saved, look, closes)
@@ -138,7 +137,9 @@ class Picture:
         self.headers = {part: Header(self.folding.parts[part]) for part in self.folded.frames}
         self.pills: set[str] = set()
         self.shapes = (
-            {link.id: words for link in self.folded.links if (words := self._shape(link))} if self.cards.rows else {}
+            {link.id: words for link in self.folded.links if (words := self._shape(link))}
+            if self.folding.network
+            else {}
         )
         again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
         self.again = {link: calls for link, calls in again.items() if calls}
@@ -168,11 +169,11 @@ class Picture:
                 lines.append(self._straight(link, backbone))
             elif name in self.pills:
                 around = self._around_both(boxes[start].frame, boxes[end].frame)
-                inside.setdefault(around, []).append(_box(name, *PILL))
+                inside.setdefault(around, []).append(_box(name, self._pill_width(link), PILL[1]))
                 lines.append(f'{start} -> {name}:{enter} [id="{name}a", weight={weight}];')
                 lines.append(f'{name}:{leave} -> {end} [id="{name}b", weight={weight}];')
             else:
-                lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2];')
+                lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2{self._label(link)}];')
         lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
         lines += self._columns(inside) if self.cards.rows else []
         space = "nodesep=0.12; ranksep=0.02" if self.cards.rows else "nodesep=0.24; ranksep=0.15"
@@ -265,15 +266,21 @@ class Picture:
         return [*self.folding.opening(of), of]
 
     def _straight(self, link: Link, backbone: set[tuple[str, str]]) -> str:
-        words = self.shapes.get(link.id)
         weight = 100 if (link.start, link.end) in backbone else 1
-        size = f'FIXEDSIZE="TRUE" WIDTH="{text_width(words, TEXT) + 9:.0f}" HEIGHT="1"' if words else ""
-        label = (
-            f' label=<<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" {size}><TR><TD></TD></TR></TABLE>>'
-            if words
-            else ""
-        )
-        return f'{link.start} -> {link.end} [id="{link.id}a", weight={weight}{label}];'
+        return f'{link.start} -> {link.end} [id="{link.id}a", weight={weight}{self._label(link)}];'
+
+    def _label(self, link: Link) -> str:
+        """Room for the shape on a line; beside the line where it runs down, above it where it runs across."""
+        words = self.shapes.get(link.id)
+        if not words:
+            return ""
+        size = f'FIXEDSIZE="TRUE" WIDTH="{text_width(words, TEXT) + 9:.0f}" HEIGHT="{1 if self.cards.rows else LINE}"'
+        table = f'<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" {size}><TR><TD></TD></TR></TABLE>'
+        return f"{'' if self.cards.rows else ','} label=<{table}>"
+
+    def _pill_width(self, link: Link) -> int:
+        """A pill says the shape of what flows forward where there is no derivative to say."""
+        return max(PILL[0], round(text_width(self.shapes.get(link.id, ""), TEXT)) + 12)
 
     def _shape(self, link: Link) -> str:
         """The shape of what flows along a line; how many tensors where there are several."""
@@ -371,12 +378,12 @@ class Picture:
             )
         head = element("path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place)
         pill = self._pill(link, geometry["pills"][link.id]) if link.id in geometry["pills"] else ""
-        if link.id in self.shapes:
+        if link.id in self.shapes and not pill:
             at, look = (
                 geometry["labels"][link.id],
                 {"fill": MUTED, "stroke": PAPER, "stroke_width": 3, "paint_order": "stroke"},
             )
-            pill = label("al-shape", at[0] + 9, at[1] + 4.5, self.shapes[link.id], **look)
+            pill = label("al-shape", at[0] + SHAPE[0], at[1] + SHAPE[1], self.shapes[link.id], **look)
         return element("g", path, head, pill, class_="al-edge", data_id=link.id)
 
     def _pill(self, link: Link, center: list[float]) -> str:
@@ -385,7 +392,7 @@ class Picture:
         sent = self.cards.sent.get(link.id)
         words = "" if sent is None else sent.text if sent.shape == () else shape_text(sent.shape)
         words = words if len(link.edges) == 1 else f"{len(link.edges):,} edges"
-        w, h = PILL
+        w, h = self._pill_width(link), PILL[1]
         box = {"x": -w // 2, "y": -h // 2, "width": w, "height": h, "rx": h // 2}
         look = {"fill": PAPER, "stroke": BACKWARD, "stroke_dasharray": "4 3"}
         return element(
@@ -393,6 +400,7 @@ class Picture:
             element("rect", **box, **look),
             label("al-pilltext", 0, 4.5, fit(words, TEXT, w - 6), text_anchor="middle"),
             class_="al-pill",
+            data_shape=self.shapes.get(link.id) if len(link.edges) == 1 else None,
             visibility=None if words else "hidden",
             transform=f"translate({center[0]:g} {center[1]:g})",
         )

@@ -10,39 +10,53 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from .. import progress
 from . import assets
 from .displayed import Displayed
 from .message import Message, frame
 
 
 class Prediction(Displayed):
-    """Ask before running. The answer is kept in `answer` and compared by `reveal(actual)`.
+    """Ask before running. A click is an answer; `reveal` compares it with what happened.
 
     question: one sentence; `code` between backquotes is shown as code.
     choices: the answers offered, as text; without choices the learner types (`kind`: "number" or "text").
     because: answer -> one sentence on what this wrong answer gets wrong, said only after the reveal.
+    id: with a name, the answer is kept in `autolab.progress` when it is compared.
+    key: what the answer is compared with: a text, or a function of what `reveal` is given. None: what it is given itself.
 
         guess = Prediction("What is `x.grad`?", choices=["6", "12"], because={"6": "backward() adds."})
         guess                      # shows it; the learner picks
-        guess.reveal(x.grad)       # says whether it came true
+        guess.reveal(x.grad)       # says whether it came true, as soon as there is an answer
 
-    Traits: `answer` (text, "" until one is kept), `actual` (text, "" until revealed).
+    Traits: `answer` (text, "" until there is one), `confidence` (1, a guess, to 4, certain; 0 until it is said), `reason` (the learner's own words),
+    `actual` (text, "" until it is shown).
     """
 
-    _esm = assets.module("predict")
+    _esm = assets.loader("predict")
+    _script = traitlets.Unicode(assets.module("predict")).tag(sync=True)
     question = traitlets.Unicode().tag(sync=True)
     kind = traitlets.Enum(["choice", "number", "text"], "choice").tag(sync=True)
     choices = traitlets.List(traitlets.Unicode()).tag(sync=True)
     answer = traitlets.Unicode("").tag(sync=True)
+    confidence = traitlets.Int(0, min=0, max=4).tag(sync=True)
+    reason = traitlets.Unicode("").tag(sync=True)
     actual = traitlets.Unicode("").tag(sync=True)
     live = traitlets.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
+    verdicts = traitlets.Dict().tag(sync=True)  # for a page: answer -> what there is to say; "" -> to any other
 
-    def __init__(self, question: str, choices: Any = (), kind: str = "", because: dict[str, str] | None = None) -> None:
+    _outcome: Any = None  # what happened, as `reveal` was told; until then there is no verdict
+    _verdict: Verdict | None = None
+
+    def __init__(
+        self, question: str, choices: Any = (), kind: str = "", because: dict[str, str] | None = None,
+        id: str = "", key: Any = None,
+    ) -> None:  # fmt: skip
         choices = [str(c) for c in choices]
         kind = "choice" if choices else kind or "text"
         if kind == "choice" and not choices:
             raise ValueError('a prediction of kind "choice" needs choices')
-        self._because = dict(because or {})
+        self._because, self._id, self._key, self._kept = dict(because or {}), id, key, ("", "")
         super().__init__(question=question, kind=kind, choices=choices)
 
     @traitlets.validate("answer")
@@ -56,32 +70,75 @@ class Prediction(Displayed):
 
     @property
     def made(self) -> bool:
-        """Whether an answer was kept."""
+        """Whether there is an answer."""
         return bool(self.answer)
 
     @property
     def came_true(self) -> bool | None:
-        """None before an answer is kept and revealed, then whether the two agree."""
-        return agree(self.answer, self._actual) if self.made and self.actual else None
+        """None before there is an answer and an outcome, then whether the two agree."""
+        return agree(self.answer, self._outcome) if self.made and self._verdict else None
 
-    _actual: Any = None
+    def reveal(self, *outcome: Any) -> Verdict:
+        """The verdict, to be shown: it waits for an answer, or for "show me".
 
-    def reveal(self, actual: Any) -> Message:
-        """Compare the kept answer with what happened: a tensor, a number, True or False, an exception, or text."""
-        self._actual = actual
-        self.actual = shown = next((c for c in self.choices if agree(c, actual)), _text(actual))
-        if not self.made:
-            return Message("You made no prediction here", (("it is", shown),),
-                           ("Guess first next time: what you predicted wrongly is what you will remember.",))
-        rows = (("you predicted", self.answer), ("it is", shown))
-        if self.came_true:
+        outcome: what happened: a tensor, a number, True or False, an exception, or text; with a `key`, what that is computed from.
+        """
+        self._outcome = self._key(*outcome) if callable(self._key) else outcome[0] if self._key is None else self._key
+        self._verdict = self._verdict or Verdict(self)
+        self._compare(asked=bool(self.actual))
+        return self._verdict
+
+    def show_me(self) -> None:
+        """Give up: the verdict is shown without an answer."""
+        self._compare(asked=True)
+
+    @traitlets.observe("answer")
+    def _answered(self, _: Any) -> None:
+        self._compare()
+
+    def _compare(self, asked: bool = False) -> None:
+        if self._verdict is None or not (self.made or asked):
+            return
+        self.actual = self.outcome
+        self._verdict.show(self.message(self.answer))
+        if self.made and self._id and self._kept != (self.answer, self.actual):  # a cell may run again
+            self._kept = self.answer, self.actual
+            progress.record(
+                "prediction", self._id, given=self.answer, right=self.came_true, belief=self._why(self.answer),
+                confidence=self.confidence or None, because=self.reason, choices=tuple(self.choices) or None,
+            )  # fmt: skip
+
+    @property
+    def outcome(self) -> str:
+        """What happened, as text: the choice that it is, where it is one."""
+        return next((c for c in self.choices if agree(c, self._outcome)), _text(self._outcome))
+
+    def _why(self, answer: str) -> str:
+        return (
+            ""
+            if agree(answer, self._outcome)
+            else next((text for key, text in self._because.items() if agree(key, answer)), "")
+        )
+
+    def message(self, answer: str) -> Message:
+        """What there is to say to an answer; to none, when it is "" and was asked for."""
+        if not answer:
+            return Message("You made no prediction here", (("it is", self.outcome),))
+        rows, why = (("you predicted", answer), ("it is", self.outcome)), self._why(answer)
+        if agree(answer, self._outcome):
             return Message("Your prediction came true", rows, (), "agrees")
-        why = next((text for key, text in self._because.items() if agree(key, self.answer)), "")
         return Message("Your prediction did not come true", rows, (why,) if why else (), "differs")
 
     def export_state(self) -> dict[str, Any]:
-        """The state that a page without kernel needs, where there is nothing to compare with."""
-        return self.get_state() | {"live": False}
+        """The state that a page without kernel needs: unanswered, and what to say to each answer, where the outcome is known."""
+        state = self.get_state() | {"live": False, "answer": "", "actual": "", "confidence": 0, "reason": ""}
+        if self._verdict is None:
+            return state
+        said = {answer: self.message(answer) for answer in (*self.choices, *self._because, self.outcome)}
+        texts = {
+            answer: " ".join([f"{m.head}.", f"It is: {self.outcome}.", *m.paragraphs]) for answer, m in said.items()
+        }
+        return state | {"verdicts": texts | {"": f"Your prediction did not come true. It is: {self.outcome}."}}
 
     def __repr__(self) -> str:
         lines = [f"Predict: {self.question}", *(f"  ( ) {c}" for c in self.choices)]
@@ -92,10 +149,7 @@ class Prediction(Displayed):
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data = bundle[0] if isinstance(bundle, tuple) else (bundle or {})
-        data.update({"text/plain": repr(self), "text/html": self._html()})
-        return bundle if bundle else data
+        return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self._html())
 
     def _html(self) -> str:
         """What a page without a kernel shows: the question and the answers, to be read."""
@@ -103,6 +157,54 @@ class Prediction(Displayed):
         body = f"<ul style='margin:4px 0 4px 1.5em'>{items}</ul>" if items else ""
         return (f"<div role='group' aria-label='Prediction' style='{frame()}'><strong>Predict</strong> "
                 f"{_code(self.question)}{body}<div><em>Run this cell to answer here.</em></div></div>")
+
+
+class Verdict(Displayed):
+    """What became of a prediction. Until there is an answer it says what it waits for, and offers "show me"."""
+
+    _esm = assets.loader("verdict")
+    _script = traitlets.Unicode(assets.module("verdict")).tag(sync=True)
+    text = traitlets.Unicode("").tag(sync=True)  # HTML; "" while it waits
+    asked = traitlets.Bool(False).tag(sync=True)  # by the button
+    live = traitlets.Bool(True).tag(sync=True)
+
+    def __init__(self, prediction: Prediction) -> None:
+        self._of, self._message = prediction, WAITING
+        super().__init__()
+
+    def show(self, message: Message) -> None:
+        """Say this from now on."""
+        self._message, self.text = message, message._repr_html_()
+
+    @traitlets.observe("asked")
+    def _asked(self, _: Any) -> None:
+        self._of.show_me()
+
+    def export_state(self) -> dict[str, Any]:
+        """On a page the question itself says what became of it."""
+        return self.get_state() | {"live": False, "text": ""}
+
+    def __repr__(self) -> str:
+        return repr(self._message)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self.text or self._html())
+
+    def _html(self) -> str:
+        """What a page without a kernel shows: the outcome, when it is opened."""
+        rest = tuple((f"not {key}:", text) for key, text in self._of._because.items())
+        said = Message(f"It is: {self._of.outcome}", rest)._repr_html_()
+        return f"<details style='{frame()}'><summary>What it is (answer the question first)</summary>{said}</details>"
+
+
+WAITING = Message("Your prediction first", (), ("Answer the question above; then it is compared here.",))
+
+
+def _readable(bundle: Any, text: str, html: str) -> Any:
+    """A widget's bundle with what is read where no widget can be shown."""
+    data = bundle[0] if isinstance(bundle, tuple) else (bundle or {})
+    data.update({"text/plain": text, "text/html": html})
+    return bundle if bundle else data
 
 
 def agree(said: str, actual: Any) -> bool:

@@ -173,11 +173,12 @@ def as_trained(full: Trace, reach: Reach) -> Trace:
     hidden = set(reach.dimmed)
     why = {n: passes.own_reason(_frozen_node(full.node(n)), (), full.node(n).kind == "leaf") for n in reach.dimmed}
     frames = [f for f in full.frames if f.phase == "forward" or (f.receiver or f.node) not in hidden]
+    saved = [s for s in full.saved if s.node not in hidden]
     return dataclasses.replace(
         full,
         nodes=tuple(_frozen_node(n) if n.id in hidden else n for n in full.nodes),
         edges=tuple(dataclasses.replace(e, differentiable=False) if e.parent in hidden else e for e in full.edges),
-        saved=tuple(s for s in full.saved if s.node not in hidden),
+        saved=tuple(dataclasses.replace(s, id=f"s{i}") for i, s in enumerate(saved)),  # scripts find them by their place
         frames=tuple(dataclasses.replace(f, index=i) for i, f in enumerate(frames)),
         passes=tuple(dataclasses.replace(p, never=p.never | why) for p in full.passes),
     )

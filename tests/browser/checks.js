@@ -27,6 +27,7 @@ function unnamed(root) {
 function unreachable(root) {
   return elements(root)
     .filter((e) => e.matches('[role="button"], button, input') && e.tabIndex < 0)
+    .filter((e) => !e.closest("svg")?.querySelector('[tabindex="0"]')) // there arrows go from one to the other
     .map(where);
 }
 

@@ -195,6 +195,10 @@ class Notebook(Explorer):
         self.server = server
         # A workspace of its own: `?reset` empties the common one and then loads the page anew, at any moment.
         self.page.goto(f"{server.url}/lab/workspaces/{uuid.uuid4().hex}/tree/{name}")
+        self.ready()
+
+    def ready(self) -> None:
+        """Wait until the notebook is open and its kernel there."""
         self.page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.sessionContext", timeout=60_000)
         self._panel("await panel.context.ready; await panel.sessionContext.ready;")
 

@@ -52,6 +52,13 @@ def complaints(page: Page, inside: str | None = None) -> list[str]:
     return [f"{v['impact']} {v['id']}: {node['html'][:160]}" for v in found if v["impact"] != "minor" for node in v["nodes"]]
 
 
+def open_tools(page: Page) -> None:
+    """Each dialog of an explorer; they stay open beside each other, as nothing is pressed in another explorer."""
+    for button in page.get_by_role("button", name="Tools", exact=True).all():
+        if button.get_attribute("aria-expanded") == "false":
+            button.evaluate("button => button.click()")
+
+
 def pages(folder: Path) -> dict[str, str]:
     names: dict[str, Any] = {}
     exec(SETUP, names)  # noqa: S102 the same widgets as in the notebook
@@ -73,6 +80,7 @@ def test_exported_pages(browser: Browser, exported: dict[str, str], scheme: Any,
         for name, address in exported.items():
             page.goto(address)
             page.locator(".al").first.wait_for()
+            open_tools(page)
             found[name] = complaints(page)
     assert {name: said for name, said in found.items() if said} == {}
 
@@ -92,5 +100,6 @@ def test_in_jupyterlab(opened: Notebook, theme: str, width: int) -> None:
     opened.page.set_viewport_size({"width": width, "height": 900})
     with opened.theme(theme):
         opened.page.wait_for_timeout(500)  # colours fade
+        open_tools(opened.page)
         found = complaints(opened.page, ".jp-OutputArea-output")
     assert not found, "\n".join(found)

@@ -137,7 +137,7 @@ def test_script_and_kernel_write_numbers_into_cells_alike(page: Page) -> None:
     assert said == [brief(n) for n in numbers]
 
 
-# -- in JupyterLab, with a kernel ------------------------------------------------------------------------------------------
+# -- in JupyterLab, with a kernel --------------------------------------------------------------------------------------
 CELL = """
 import autolab as torch
 from autolab.widgets import ConvExplorer

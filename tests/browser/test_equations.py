@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer
+import trace_stories
+from lab import Explorer, script_says
+from packed import mathml_of
 from playwright.sync_api import Page, expect
 
 import autolab as torch
 from autolab.nn import functional as F
+from autolab.trace import Trace
+from autolab.trace.formulas import symbol
+from autolab.trace.model import Node
 from autolab.widgets import explore
+from autolab.widgets.mathml import formulas
 
 # The widest are as small as can be read, and scroll in a box that says so.
 CUT = """root => [...root.querySelectorAll(".al-formula math")].filter((math) => {
@@ -89,3 +96,17 @@ def test_each_pass_shows_its_own_gradients(page: Page, tmp_path: Path) -> None:
             expect(rule.locator("math").first).to_be_visible()
             assert "33" not in (rule.text_content() or "") and "6" not in (rule.text_content() or "")
         page.keyboard.press("ArrowRight")
+
+
+def test_a_page_fills_numbers_and_names_into_the_forms_of_formulas(page: Page) -> None:
+    name = "<b>'[%]_#{"
+    hostile = explore((torch.tensor(-1.5e-7, requires_grad=True) * 3) ** 2, {name: torch.tensor(1.0)}).trace
+    odd = [rf"x^2 + {symbol(name)}_{{12}}^{{10}} \cdot 10^{{-7}}", r"v_{1} \overset{\mathrm{float32}}{=} \mathbf{1}_{2 \times 3}"]
+    seen = [hostile, *map(trace_stories.recorded, range(20))]
+    written = {tex for t in seen for part in (t.nodes, t.edges) for r in part for tex in (r.tex, r.tex_numbers)}
+    written |= {frame.tex for t in seen for frame in t.frames} | set(odd)
+    texts = sorted(written - {""})
+    forms = formulas(Trace(tuple(Node(f"n{i}", "op", tex=tex) for i, tex in enumerate(texts))))
+    said = script_says(page, "explorer", "mathmlOf", "(m, forms, texts) => texts.map((tex) => m.mathmlOf(forms, tex))", forms, texts)
+    for tex, mathml in zip(texts, said, strict=True):
+        assert re.sub("&#(60|62|38);", lambda m: {"60": "&lt;", "62": "&gt;", "38": "&amp;"}[m[1]], mathml) == mathml_of(tex) != "", tex

@@ -103,7 +103,7 @@ def test_the_learners_own_error_blames_no_operation(page: Page, tmp_path: Path) 
     assert not shown.root.locator(".al-wrong").count()
 
 
-# -- in a notebook ---------------------------------------------------------------------------------------------------------
+# -- in a notebook -----------------------------------------------------------------------------------------------------
 CELLS = [
     "import autolab as torch\nfrom autolab.lessons.notebook import short_messages\nshort_messages()",
     "table = torch.ones(4, 6, requires_grad=True)\nrow = torch.arange(5.0)\nsums = table.exp()",

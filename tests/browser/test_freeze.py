@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer, Notebook, Panel, Server, script_says
-from playwright.sync_api import Page, expect
+from lab import Explorer, Notebook, Panel, Server, offline, script_says
+from playwright.sync_api import Browser, Page, expect
 
 import autolab as torch
 from autolab.widgets import FreezePanel
@@ -219,3 +219,12 @@ def test_script_and_kernel_agree_on_states(page: Page) -> None:
     states = "(m, trainable, paths) => paths.map((path) => m.stateOf(trainable, path))"
     said = script_says(page, "freeze", "stateOf", states, trainable, paths)
     assert said == [subtree(trainable, path) for path in paths]
+
+
+def test_the_graph_beside_a_frozen_first_layer_is_drawn(browser: Browser, tmp_path: Path) -> None:
+    variables: dict[str, Any] = {}
+    exec(MAKE, variables)
+    variables["body"].requires_grad_(False)
+    with offline(browser) as page:
+        page.goto(variables["panel"].explorer.to_html(tmp_path / "frozen.html").as_uri())
+        expect(Explorer(page).graph.locator(".al-tab title").first).to_have_text(re.compile("for its backward"))

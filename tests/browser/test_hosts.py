@@ -16,7 +16,7 @@ from autolab import nn
 from autolab.viz import html
 from autolab.widgets import Explorer as Widget
 from autolab.widgets import explore
-from autolab.widgets.engine import LayoutEngine, _packed
+from autolab.widgets.engine import LayoutEngine, packed
 
 
 def network() -> Any:
@@ -34,7 +34,7 @@ class InANotebook(Widget):
 
 @pytest.mark.parametrize("engine", [True, False], ids=["engine", "no-engine"])
 def test_a_part_opens_by_itself_where_no_kernel_answers(page: Page, tmp_path: Path, engine: bool) -> None:
-    shown_widgets = [LayoutEngine(source=_packed())] * engine + [InANotebook(network().trace)]
+    shown_widgets = [LayoutEngine(source=packed())] * engine + [InANotebook(network().trace)]
     path = tmp_path / "host.html"
     text = html.page(shown_widgets)
     path.write_text(re.sub(r'<script type="text/plain" id="autolab-viz">.*?</script>', "", text, flags=re.DOTALL))

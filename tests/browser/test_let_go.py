@@ -76,8 +76,7 @@ def test_a_cell_run_again_leaves_what_is_shown(opened: Notebook) -> None:
     opened.in_kernel("alive()", 2)
     assert opened.kernel("known()") == widgets
     assert views(opened) == before == 3
-    # Some are kept still, by anywidget; without what entry.js does, one for each run.
-    assert scripts(opened) < texts + 12
+    assert scripts(opened) <= texts, "one for each explorer that is shown, and the module"
 
 
 def test_what_is_on_display_elsewhere_stays(opened: Notebook) -> None:
@@ -89,3 +88,17 @@ def test_what_is_on_display_elsewhere_stays(opened: Notebook) -> None:
     run_again(opened, 3)  # shows the new one: nothing shows the other
     opened.in_kernel("kept.comm is None", True)
     opened.in_kernel("alive()", 3)
+
+
+def test_a_page_that_is_loaded_anew_counts_its_own_views(opened: Notebook) -> None:
+    graphs = opened.page.get_by_role("group", name="Computation graph", exact=True)
+    opened.save()
+    before = opened.kernel("alive()")
+    for _ in range(2):  # nobody tells the kernel of the views of the page before
+        opened.page.reload()
+        opened.ready()
+        expect(graphs).to_have_count(3)
+    run_again(opened, 1, 3)
+    run_again(opened, 3)
+    expect(graphs).to_have_count(3)
+    opened.in_kernel("alive()", int(before))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from lab import Explorer, Panel
 from playwright.sync_api import Page, expect
 
 import autolab as torch
-from autolab.widgets import FreezePanel, explore
+from autolab.viz import html
+from autolab.widgets import DeviceExplorer, FreezePanel, explore
 
 LINES = """element => { const text = document.createRange(); text.selectNodeContents(element);
   return new Set([...text.getClientRects()].map((line) => Math.round(line.top))).size; }"""
@@ -76,3 +78,23 @@ def test_what_would_be_freed_is_said_whole_beside_the_graph(page: Page, tmp_path
     expect(shown.graph).to_be_visible()
     cell, details = shown.details.get_by_role("cell", name="would be freed").first.bounding_box(), shown.details.bounding_box()
     assert cell and details and cell["x"] + cell["width"] <= details["x"] + details["width"] - 14
+
+
+@pytest.mark.parametrize("page_options", [{"viewport": {"width": 316, "height": 900}}], indirect=True, ids=["284 px"])
+def test_nothing_sticks_out_of_a_place_of_284_px(page: Page, tmp_path: Path) -> None:
+    model = torch.vision.models.resnet18(num_classes=5)
+    panel = FreezePanel(model, torch.optim.Adam(model.parameters()))
+    panel.from_layer("layer4.1")
+    panel.modes = {"": "eval", "bn1": "train"}
+    with torch.cuda.simulate(memory="64MiB"), torch.record_devices() as recording:
+        (torch.randn(1000, 400).to("cuda") @ torch.ones(400, 10, device="cuda")).sum().item()
+    for name, widget in (("freeze", panel), ("devices", DeviceExplorer(recording))):
+        page.goto(html.write(tmp_path / f"{name}.html", [widget]).as_uri())
+        root = page.get_by_role("group", name=re.compile("^(Freeze panel|Device explorer)")).first
+        expect(root).to_be_visible()
+        out = """root => { const edge = root.getBoundingClientRect().right - 11;
+            const all = [...root.querySelectorAll("*")].filter((e) => !e.closest(".al-hidden, svg, .al-timepane"));
+            const wide = (e) => e.getBoundingClientRect().right > edge + 0.5 ||
+              (getComputedStyle(e).overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1);
+            return [root.getBoundingClientRect().width, all.filter(wide).map((e) => e.className)]; }"""
+        assert root.evaluate(out) == [284, []], name

@@ -11,13 +11,20 @@ from playwright.sync_api import Locator, expect
 ASK = """from autolab.widgets.predict import Prediction
 choice = Prediction("What is `x.grad`?", choices=["6", "12", "an error"], because={"6": "backward() adds."})
 choice"""
+REVEAL = "choice.reveal(12.0)"
+LINE = """import autolab
+line = Prediction("Which line?", choices=["line 1", "line 2", "line 3"], id="which")
+line"""
+MANY = """many = Prediction("How many?", kind="number")
+many"""
+SHOW = "many.reveal(42)"
 TYPE = """number = Prediction("What is dz/dx?", kind="number")
 number"""
 
 
 @pytest.fixture(scope="module")
 def page(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
-    server.write("predict.ipynb", ASK, TYPE)
+    server.write("predict.ipynb", ASK, REVEAL, LINE, MANY, SHOW, TYPE)
     notebook = open_notebook("predict.ipynb")
     notebook.run_cells()
     return notebook
@@ -27,30 +34,49 @@ def question(page: Notebook, name: str) -> Locator:
     return page.page.locator("form").filter(has=page.page.get_by_role("group", name=name))
 
 
-def test_a_choice_is_kept_by_the_kernel_and_compared(page: Notebook) -> None:
+def test_a_click_is_an_answer_and_the_verdict_waits_for_it(page: Notebook) -> None:
     form = question(page, "Predict What is x.grad?")
     expect(form.get_by_role("radio")).to_have_count(3)
-    keep = form.get_by_role("button", name="Keep this prediction")
-    keep.click()
-    expect(form.get_by_role("status")).to_have_text("Choose or type an answer first.")
-    page.in_kernel("choice.answer", "")
+    expect(form.get_by_role("group", name="How sure are you?")).to_be_hidden()
+    verdict = page.page.locator(".al-verdict").first
+    expect(verdict.get_by_role("status")).to_have_text("Your prediction first: answer the question above, then it is compared here.")
+    page.in_kernel("choice.answer, choice.actual", ("", ""))
 
-    form.get_by_role("radio", name="6", exact=True).check()
+    form.get_by_role("radio", name="6", exact=True).focus()  # by keyboard: going through the choices answers nothing
+    page.page.keyboard.press("ArrowDown")
+    page.page.keyboard.press("ArrowDown")
+    page.page.keyboard.press("ArrowUp")
     page.in_kernel("choice.answer", "")
-    keep.click()
-    page.in_kernel("choice.answer", "6")
-    expect(form.get_by_role("status")).to_have_text("Run on, then compare. You predicted: 6")
-
-    form.get_by_role("radio", name="12", exact=True).focus()     # by keyboard, and a change of mind
-    page.page.keyboard.press(" ")
     page.page.keyboard.press("Enter")
-    page.in_kernel("choice.answer", "12")
-
-    page.execute("choice.reveal(12.0)")
+    page.in_kernel("choice.answer, choice.came_true", ("12", True))
+    expect(verdict.get_by_role("status")).to_contain_text("Your prediction came true")
+    expect(verdict.get_by_role("button", name="Show me")).to_be_hidden()
     expect(form.get_by_role("status")).to_have_text("You predicted: 12 — it is: 12")
-    expect(keep).to_be_disabled()
     expect(form.get_by_role("radio", name="6", exact=True)).to_be_disabled()
-    page.in_kernel("choice.came_true", True)
+
+
+def test_before_it_is_compared_one_may_change_it_and_say_how_sure_one_is(page: Notebook) -> None:
+    form = question(page, "Predict Which line?")
+    form.get_by_role("radio", name="line 1").click()
+    page.in_kernel("line.answer", "line 1")
+    expect(form.get_by_role("status")).to_have_text("You predicted: line 1. You may change it until it is compared, below.")
+    form.get_by_role("radio", name="line 2").click()
+    form.get_by_role("radio", name="fairly sure").click()
+    form.get_by_role("textbox", name="Because").fill("it records")
+    form.get_by_role("textbox", name="Because").press("Tab")
+    page.in_kernel("line.answer, line.confidence, line.reason", ("line 2", 3, "it records"))
+    page.execute("line.reveal('line 2')")
+    expect(form.get_by_role("status")).to_have_text("You predicted: line 2 — it is: line 2")
+    page.in_kernel("(e := autolab.progress.events('prediction')[-1]) and (e.id, e.right, e.confidence, e.because, e.choices)",
+                   ("which", True, 3, "it records", ("line 1", "line 2", "line 3")))
+
+
+def test_show_me_says_it_without_an_answer(page: Notebook) -> None:
+    verdict = page.page.locator(".al-verdict").nth(1)
+    verdict.get_by_role("button", name="Show me").click()
+    expect(verdict.get_by_role("status")).to_contain_text("You made no prediction here")
+    expect(verdict.get_by_role("status")).to_contain_text("42")
+    expect(question(page, "Predict How many?").get_by_role("textbox", name="Your number")).to_be_disabled()
 
 
 def test_a_question_follows_the_theme_it_is_read_in(page: Notebook) -> None:

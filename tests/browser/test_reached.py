@@ -118,7 +118,7 @@ def test_every_stop_of_the_tab_key_has_a_role_and_a_name(page: Page, tmp_path: P
     page.set_viewport_size({"width": width, "height": 900})
     open_page(page, WIDGETS[kind](normalised), tmp_path)
     found = stops(page)
-    assert len(found) > 1
+    assert len(found) > (kind != "prediction")  # its choices are one stop
     assert [stop for stop in found if stop[0] in ("", "generic", "none") or not stop[1]] == []
 
 

@@ -76,7 +76,7 @@ def test_what_saved_names_mean_opens_and_closes_although_details_are_written_ane
     page.goto(explore((x * x.exp()).sum()).to_html(tmp_path / "kept.html").as_uri())
     shown = Explorer(page)
     shown.graph.get_by_role("button", name=re.compile("result of mul")).click()
-    words = shown.details.locator("details")
+    words = shown.details.locator("details").first
     for open_ in (True, False, True):
         shown.details.locator("summary").click()
         page.wait_for_timeout(200)

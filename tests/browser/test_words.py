@@ -56,6 +56,31 @@ def test_every_result_has_its_name_and_names_come_out_in_formulas(page: Page, tm
     expect(name).to_have_text("""inputs["a{b^'"]""")
 
 
+def test_each_of_several_results_has_its_own_gradient(page: Page, tmp_path: Path) -> None:
+    with torch.record() as recording:
+        x = torch.tensor([2.0, 3.0], requires_grad=True)
+        a, b = x.unbind(0)
+        a.register_hook(lambda grad: grad * 10)
+        (a * b + x.split(1)[1].sum()).backward()
+    frames = recording.trace().frames
+    view = shown(page, tmp_path, explore(recording))
+    expect(view.node("a, b").locator(".al-value")).to_have_text("2, 3")
+    slider = page.get_by_role("slider", name="Step")
+    step = next(f.index for f in frames if f.text == "v1 sends 2 to b")
+    slider.fill(str(step))
+    expect(view.said).to_contain_text("v1 sends 2 to b")
+    expect(view.details).to_contain_text(re.compile("gradient at b.*before.*nothing.*arrives.*2"))
+    assert view.node("a, b").locator(".al-number").first.text_content() == "", "it would be the gradient of one of them"
+    slider.fill(str(next(f.index for f in frames if f.event == "hook")))
+    expect(view.details).to_contain_text(re.compile("gradient at a.*has arrived.*3|has arrived.*3.*the hook gives.*30"))
+    slider.fill(str(next(f.index for f in frames if f.text.startswith("unbind(x, dim=0) sends"))))
+    for label, grad in (("a", "30"), ("b", "2")):
+        expect(view.details.get_by_text(f"gradient at {label}", exact=True).first.locator("..")).to_contain_text(grad)
+    slider.fill(str(next(f.index for f in frames if "split" in f.text and f.event == "compute")))
+    expect(view.said).to_contain_text("v2 = split(x, dim=0, split_size=1) = ([2], [3])")
+    expect(view.details).to_contain_text("output 1: v2[1]")
+
+
 def test_what_was_saved_is_said_in_the_learners_names(page: Page, tmp_path: Path) -> None:
     view = shown(page, tmp_path, small())
     view.node("v1").click()

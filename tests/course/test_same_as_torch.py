@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 from conformance.cells import run_cell
 from goldens import oracle
 
@@ -16,7 +17,7 @@ def code_cells():
 
 def transcript(torch):
     """What each code cell prints, warns and raises, one after another in one namespace."""
-    space = {"torch": torch}
+    space = {"torch": torch, "np": np}
     return {id: list(run_cell("".join(cell["source"]), space)) for id, cell in code_cells().items()}
 
 

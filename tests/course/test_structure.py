@@ -207,3 +207,24 @@ def test_minutes_of_the_plan_add_up(lesson_number):
 def test_glossary_links_lead_to_sections_of_the_lesson(lesson_number):
     links = re.findall(rf"\({LESSONS[lesson_number].name}#([^)]+)\)", (COURSE / "glossary.md").read_text(encoding="utf-8"))
     assert len(links) >= 12 and set(links) <= {title.replace(" ", "-") for title in SECTIONS[lesson_number]}
+
+
+SHORTENED = {"01": (3, 12), "02": (7, 12), "03": (11, 12)}  # the plans leave these out first
+
+
+@every_lesson
+def test_what_the_plan_leaves_out_can_be_skipped(lesson_number):
+    """No later section uses a name that only a section left out has made."""
+    made: dict[int, set[str]] = {}
+    for title, cells in SECTIONS[lesson_number].items():
+        code = "\n".join(source(c) for c in cells if c["cell_type"] == "code")
+        tree = compile(code, title, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        names = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
+        own = {n.id for n in names if isinstance(n.ctx, ast.Store)} | {
+            n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef))} | {
+            n.asname or n.name for n in ast.walk(tree) if isinstance(n, ast.alias)}
+        for left_out in SHORTENED[lesson_number]:
+            elsewhere = set().union(*(names for place, names in made.items() if place != left_out))
+            missing = {n.id for n in names if isinstance(n.ctx, ast.Load)} & made.get(left_out, set()) - own - elsewhere
+            assert not missing, f"{title} needs {missing} of section {left_out}"
+        made[number(title)] = own

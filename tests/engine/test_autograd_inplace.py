@@ -369,7 +369,7 @@ def test_views_whose_base_was_changed_and_that_cannot_follow(torch):
     return [used(make) for make in (lambda y: y.unbind()[0], lambda y: y.split(1)[1], lambda y: y[:1], unrecorded)]
 
 
-# -- nodes of in-place forms: PyTorch's names, by its output ----------------------------------------------------------------
+# -- nodes of in-place forms: PyTorch's names, by its output -----------------------------------------------------------
 def _indices(torch):
     return torch.tensor([0, 1, 2])
 

@@ -141,3 +141,23 @@ def test_whole_numbers_have_no_history(torch):
             way(i)
             found.append((i, i.requires_grad, i.is_leaf, i._version, (i * 2.0).requires_grad))
     return found
+
+
+KEPT = [
+    "x ** 2", "x ** 2.5", "2 ** x", "x * 2", "2 / x", "x.clone().pow_(3)", "torch.xlogy(2, x)", "torch.xlogy(x, 2)", "torch.float_power(2, x)",
+    "x.clamp(min=1.5)", "x.view(1, 2).t() @ x.view(1, 2)", "x[0:1]", "x.sum(0)", "torch.lerp(x, x * 1, 0.3)", "x.masked_fill(x > 1, 0.0)",
+]  # fmt: skip
+
+
+@same_as_torch
+def test_backward_frees_tensors_and_leaves_numbers(torch):
+    """PyTorch keeps the exponent of `x ** 2` as a number, the factor of `x * 2` as a tensor."""
+    found = []
+    for code in KEPT:
+        y = eval(code, {"torch": torch, "x": torch.tensor([1.25, 2.0], requires_grad=True)})
+        y.sum().backward()
+        node = y.grad_fn
+        for name in sorted(n for n in dir(node) if n.startswith("_saved_")):
+            error = error_of(lambda: getattr(node, name))
+            found.append((code, name, repr(getattr(node, name)) if error == "no error" else error))
+    return found

@@ -168,7 +168,7 @@ def test_random_convolutions_as_pytorch_has_them(seed, dtype):
     check("test_convolution", f"random {seed} {dtype}", ask, rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
-# -- memory --------------------------------------------------------------------------------------------------------------
+# -- memory ------------------------------------------------------------------------------------------------------------
 def images(n=3, c=2, h=5, w=4, **options):
     return torch.sin(torch.arange(float(n * c * h * w))).reshape(n, c, h, w).requires_grad_(**options)
 
@@ -240,7 +240,7 @@ def test_alive_tensors_never_share_memory():
     assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
 
 
-# -- threads -------------------------------------------------------------------------------------------------------------
+# -- threads -----------------------------------------------------------------------------------------------------------
 needs_blas = pytest.mark.skipif(threads._blas() is None, reason="NumPy's BLAS is not OpenBLAS")
 
 
@@ -351,7 +351,7 @@ def test_importing_changes_nothing_in_the_process():
     assert found.stdout.split() == ["1", "0"]
 
 
-# -- settings that are no whole numbers: PyTorch's words, by its output -----------------------------------------------------
+# -- settings that are no whole numbers: PyTorch's words, by its output ------------------------------------------------
 def refusal(call):
     with pytest.raises(TypeError) as error:
         call()

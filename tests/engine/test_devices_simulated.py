@@ -26,7 +26,7 @@ def gpu(sim):
     return sim.devices[0].backend
 
 
-# -- arrays ------------------------------------------------------------------------------------------------------------------
+# -- arrays ------------------------------------------------------------------------------------------------------------
 def test_an_array_is_no_numpy_array_and_does_not_become_one(gpu):
     a = gpu.from_host(np.ones(3))
     assert not isinstance(a, np.ndarray)
@@ -113,7 +113,7 @@ def test_views_share_memory(gpu):
     assert rows.data.ptr == a.data.ptr + 24
 
 
-# -- memory ------------------------------------------------------------------------------------------------------------------
+# -- memory ------------------------------------------------------------------------------------------------------------
 def test_memory_is_counted_in_blocks_of_512_bytes_and_given_back(sim):
     assert torch.cuda.memory_allocated() == 0
     x = torch.ones(100, device="cuda")
@@ -282,7 +282,7 @@ def test_the_graph_keeps_what_was_saved_until_backward(sim):
     assert torch.cuda.memory_allocated() == 2 << 20, "x and its gradient"
 
 
-# -- time --------------------------------------------------------------------------------------------------------------------
+# -- time --------------------------------------------------------------------------------------------------------------
 def timed(work):
     """Simulated seconds that `work` takes the host, and that it takes until the device is done."""
     torch.cuda.synchronize()
@@ -371,7 +371,7 @@ def test_small_work_is_slower_on_the_gpu_and_big_work_faster(sim):
     assert seconds(512, "cpu") > 10 * seconds(512, "cuda")
 
 
-# -- events ------------------------------------------------------------------------------------------------------------------
+# -- events ------------------------------------------------------------------------------------------------------------
 class Log(observe.Observer):
     def __init__(self):
         self.seen = []

@@ -44,7 +44,7 @@ def test_reaches_the_same(case, dtype):
     assert compared(case, reached(autolab, call_engine, case, dtype)) == expected
 
 
-# -- images ----------------------------------------------------------------------------------------------------------------
+# -- images ------------------------------------------------------------------------------------------------------------
 def turned(t, x):
     """Places a little turned and moved, some of them outside."""
     theta = t.tensor([[[0.9, 0.2, 0.1], [-0.2, 1.1, 0.3]]], dtype=x.dtype)
@@ -106,7 +106,7 @@ def test_pixels_reach_what_is_read_from_them(name):
     check("test_nonfinite", name, program)
 
 
-# -- float64, where a product and a sum are rounded once -------------------------------------------------------------------
+# -- float64, where a product and a sum are rounded once ---------------------------------------------------------------
 FUSED = [
     "torch.tensor([2., -inf], dtype=torch.float64).norm()", "torch.tensor([1., nan, inf], dtype=torch.float64).norm()",
     "torch.linalg.vector_norm(D, 2, 1)", "torch.linalg.matrix_norm(D)", "F.normalize(D)", "torch.addcmul(D, D, E, value=2)",
@@ -127,7 +127,7 @@ def test_float64(source):
     check("test_nonfinite", source, lambda torch: outcome(torch, start + source))
 
 
-# -- matrices --------------------------------------------------------------------------------------------------------------
+# -- matrices ----------------------------------------------------------------------------------------------------------
 MATRICES = [
     "L.svdvals(M(inf))", "L.svdvals(M(-inf))", "L.svd(M(inf)).S", "L.svd(M(nan))", "L.svdvals(B(nan))", "L.svdvals(B(inf))",
     "torch.svd(M(nan))", "L.pinv(M(nan))", "L.matrix_rank(M(inf))", "L.matrix_rank(M(nan))", "L.cond(S(inf))", "L.cond(S(inf), -2)",
@@ -182,7 +182,7 @@ def test_polygamma_below_zero(torch):
     return [torch.polygamma(n, x) for n in (2, 3, 4, 5, 8)]
 
 
-# -- losses and others -----------------------------------------------------------------------------------------------------
+# -- losses and others -------------------------------------------------------------------------------------------------
 OTHERS = [
     "F.binary_cross_entropy(torch.tensor([0.5, nan]), torch.tensor([1., 0.]))", "F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([nan]))",
     "torch.heaviside(torch.tensor([nan, -1., 0., inf]), torch.tensor(0.5))", "torch.heaviside(torch.tensor([1., nan]), torch.tensor([nan, nan]))",

@@ -28,6 +28,7 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "affine_grid_generator": "value theta",
     "affine_grid_spread": "value grad",
     "aminmax": "value",
+    "linalg_slogdet": "value",
     "argmax": "value",
     "argmin": "value",
     "as_strided": "value self",
@@ -154,8 +155,8 @@ def test_it_parses_and_names_only_arguments(op, argument, template):
         *(op.outputs or ("result",)),
         "result",
         "n",
-        *(("g",) if argument else ()),
-    }  # n: how many numbers a mean is over
+        *(("g", *(("g1",) if len(op.outputs) > 1 else ())) if argument else ()),
+    }  # n: how many numbers a mean is over; g1: the gradient of the second result
     named = set(
         re.findall(r"\{([a-z_]\w*)\}", re.sub(r"\\(?:math\w+|text|begin|end|operatorname)\{[^{}]*\}", "", template))
     )
@@ -212,19 +213,27 @@ def stated(case):
         else None
     )
     yield "value", op.latex, values, axis, first.detach().numpy()
-    if not first.requires_grad:
-        return
-    seed = torch.linspace(0.5, 1.5, first.numel(), dtype=torch.float64).reshape(first.shape)
     for name, template in op.vjp_latex.items():
         x = args[op.params.index(name)] if op.params.index(name) < len(args) else None
-        if getattr(x, "requires_grad", False):
-            gradient = torch.autograd.grad(first, x, seed, retain_graph=True)[0].numpy()
-            known = values | {"g": seed.numpy()}
+        if getattr(x, "requires_grad", False) and (seeds := seeds_of(template, outs)):
+            known, gradient = values | seeds, given_back(seeds, outs, x)
             if dim is not None and first.ndim < x.ndim:  # what was reduced away is repeated
-                known |= {k: np.expand_dims(known[k], dim) for k in ("g", "result")}
+                known |= {k: np.expand_dims(known[k], dim) for k in ("result", *op.outputs, *seeds)}
             # None: over all of the argument
-            summed = None if first.ndim < x.ndim else broadcast_axes(seed.shape, x.shape)
+            summed = None if first.ndim < x.ndim else broadcast_axes(first.shape, x.shape)
             yield name, template, known, dim if "dim" in op.params else summed, gradient
+
+
+def seeds_of(template, outs):
+    """Numbers for the gradients of the results that a rule tells of, "g" of the first and "g1" of the second."""
+    of = {name: out for name, out in zip(("g", "g1"), outs) if name == "g" or "{g1}" in template}
+    return {name: np.linspace(0.5, 1.5, o.numel()).reshape(o.shape) * (2 - 3 * len(name)) for name, o in of.items() if o.requires_grad}
+
+
+def given_back(seeds, outs, x):
+    """What backward gives x for such gradients of the results."""
+    roots = [outs[{"g": 0, "g1": 1}[name]] for name in seeds]
+    return torch.autograd.grad(roots, x, [torch.tensor(seed) for seed in seeds.values()], retain_graph=True)[0].numpy()
 
 
 def broadcast_axes(big, small):
@@ -240,7 +249,6 @@ OTHER_FORM = {
     ("softplus", 2): "above the threshold it is the identity",
     ("transpose", 1): "three dimensions",
     ("clamp_tensor", 0): "a lower bound above the upper one",
-    ("linalg_slogdet", 0): "it is about the second result",
     ("dist", 1): "another norm than the Euclidean",
     **{("linalg_vector_norm", k): "another norm" for k in range(2, 8)},
 }

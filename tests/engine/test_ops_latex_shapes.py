@@ -30,7 +30,7 @@ def stated(template: str, values: dict[str, Any], axis: Any, parent: tuple[int, 
         spread = lambda a: np.broadcast_to(np.expand_dims(a, dims), parent)  # noqa: E731
         if found[2] is None:
             return spread(stated(found[1], values, axis, parent))
-        small = {name: spread(values[name]) for name in ("g", "result") if f"{{{name}}}" in found[2]}
+        small = {name: spread(values[name]) for name in ("g", "g1", "result", "result0", "min", "max") if f"{{{name}}}" in found[2]}
         return stated(found[1], values | small, axis, parent)
     if found := ONES.fullmatch(template):
         return stated(found[1], values, axis, parent) * np.ones([int(n) for n in found[2].split(r" \times ")])
@@ -52,21 +52,19 @@ def edges(case: Any) -> Any:
     op = case.op
     args = tensors(torch, raw, "float64", {op.params.index(name) for name in op.vjp})
     out = call_engine(case, args, keywords)
-    first = out[0] if isinstance(out, (list, tuple)) else out
-    if not first.requires_grad:
-        return
+    outs = out if isinstance(out, (list, tuple)) else (out,)
+    first = outs[0]
     given = dict(zip(op.params, args)) | keywords
     shapes = {name: tuple(item.shape) for name, item in given.items() if isinstance(item, torch.Tensor)}
     attrs = {name: item for name, item in (op.defaults | given).items() if name not in shapes}
-    values = latex.known_values(case, raw, keywords, out if isinstance(out, (list, tuple)) else (out,))
-    seed = torch.linspace(0.5, 1.5, first.numel(), dtype=torch.float64).reshape(first.shape)
+    values = latex.known_values(case, raw, keywords, outs)
     dim = attrs.get("dim")
     for name in op.vjp_latex:
         x = given.get(name)
-        if getattr(x, "requires_grad", False):
+        if getattr(x, "requires_grad", False) and (seeds := latex.seeds_of(op.vjp_latex[name], outs)):
             template = rules.gradient(op, name, attrs, tuple(first.shape), tuple(x.shape), shapes)
-            gradient = torch.autograd.grad(first, x, seed, retain_graph=True)[0].numpy()
-            yield name, template, values | {"g": seed.numpy()}, None if dim == () else dim, gradient
+            gradient = latex.given_back(seeds, outs, x)
+            yield name, template, values | seeds, None if dim == () else dim, gradient
 
 
 @pytest.mark.parametrize("case", [c for c in cases() if c.op.latex and c.op.vjp_latex], ids=lambda case: case.key)

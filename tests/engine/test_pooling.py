@@ -168,7 +168,7 @@ def test_freed_indices(torch):
     return [before, error_of(lambda: y.grad_fn._saved_result1)]
 
 
-# -- settings that are no whole numbers: PyTorch's words, by its output -----------------------------------------------------
+# -- settings that are no whole numbers: PyTorch's words, by its output ------------------------------------------------
 def refusal(call):
     with pytest.raises(TypeError) as error:
         call()

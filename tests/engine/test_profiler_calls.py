@@ -305,3 +305,29 @@ def test_a_function_may_be_called_for_the_first_time_in_a_profile():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[0.0, 0.0]", done.stderr
+
+
+def test_an_optimizers_block_holds_its_hooks():
+    """Also of a class that is first seen while the profile runs; `zero_grad` of a module is no optimizer's."""
+
+    def program(t):
+        w = t.ones(2, requires_grad=True)
+        with t.autograd.profiler.profile() as prof:
+
+            class Halving(t.optim.Optimizer):
+                def __init__(self, params):
+                    super().__init__(params, {})
+
+                def step(self, closure=None):
+                    with t.no_grad():
+                        w.mul_(0.5)
+
+            optimizer = Halving([w])
+            optimizer.register_step_post_hook(lambda *_: w.detach().exp())
+            optimizer.step()
+            optimizer.zero_grad()
+            t.nn.Linear(1, 1).zero_grad()
+        blocks = [e for e in prof.function_events if e.name.startswith("Optimizer.")]
+        return [(e.name, [c.name for c in e.cpu_children if c.name in ("aten::mul_", "aten::exp")]) for e in blocks]
+
+    check("test_profiler_calls", "hooks of an optimizer", program)

@@ -140,7 +140,7 @@ def test_what_was_refused_has_changed_nothing():
         assert x._version == 0
 
 
-# -- numbers that a dtype of whole numbers cannot hold: what PyTorch prints --------------------------------------------------
+# -- numbers that a dtype of whole numbers cannot hold: what PyTorch prints --------------------------------------------
 FILLS = {
     "fill_": lambda t, x, v: x.fill_(v),
     "full_like": lambda t, x, v: t.full_like(x, v),

@@ -13,7 +13,7 @@ import pytest
 import autolab as torch
 from autolab.engine.exact import sums as cascade
 from autolab.engine.inplace import detached as cut
-from autolab.engine.core.grad_mode import shared
+from autolab.engine.fast.threads import shared
 
 PACKAGE = str(Path(torch.__file__).parent)
 THREADS, TIMES = 4, 6

@@ -5,6 +5,7 @@ import traitlets
 
 import autolab as torch
 from autolab.lessons import predict, progress
+from autolab.lessons.book import lesson
 from autolab.widgets.predict import Prediction, agree
 
 
@@ -28,10 +29,67 @@ def test_a_wrong_guess_is_explained(doubled):
     assert doubled.came_true is False
 
 
-def test_no_guess_is_no_reproach_and_no_stop(doubled):
-    text = repr(doubled.reveal(torch.tensor(12.0)))
-    assert text.startswith("You made no prediction here\n  it is  12\n")
+def test_without_a_guess_it_waits_and_then_compares(doubled):
+    verdict = doubled.reveal(torch.tensor(12.0))
+    assert repr(verdict).startswith("Your prediction first") and doubled.actual == "" and "12" not in verdict.text
     assert doubled.came_true is None and not doubled.made
+    doubled.answer = "6"
+    assert repr(verdict).startswith("Your prediction did not come true") and "backward() adds." in verdict.text
+    assert doubled.actual == "12"
+
+
+def test_running_all_cells_answers_nothing_and_loses_nothing(doubled):
+    for _ in range(2):
+        verdict = doubled.reveal(torch.tensor(12.0))
+    assert doubled.answer == doubled.actual == "" and verdict is doubled.reveal(12.0)
+    doubled.answer = "12"
+    assert repr(doubled.reveal(12.0)).startswith("Your prediction came true")
+    assert "it is          6" in repr(doubled.reveal(6.0)), "the program was changed and run again"
+
+
+def test_show_me_gives_up(doubled):
+    verdict = doubled.reveal(torch.tensor(12.0))
+    verdict.asked = True
+    assert repr(verdict) == "You made no prediction here\n  it is  12" and doubled.actual == "12" and not doubled.made
+
+
+def test_what_readers_see_of_a_verdict_is_folded_away(doubled):
+    data = doubled.reveal(12.0)._repr_mimebundle_()[0]
+    assert "12" not in data["text/plain"] and data["text/html"].startswith("<details") and "It is: 12" in data["text/html"]
+
+
+def test_a_key_makes_the_answer_of_what_happened():
+    which = Prediction("Which?", choices=["both", "neither"], key=lambda names: "both" if len(names) == 2 else "neither")
+    which.answer = "both"
+    assert repr(which.reveal(["a", "b"])).startswith("Your prediction came true")
+    assert repr(which.reveal([])).startswith("Your prediction did not")
+    fixed = Prediction("Which line?", choices=["1", "2"], key="2")
+    fixed.answer = "2"
+    assert repr(fixed.reveal()).startswith("Your prediction came true")
+
+
+def test_a_page_knows_what_to_say_to_each_answer_and_keeps_none(doubled):
+    doubled.answer = "6"
+    doubled.reveal(12.0)
+    state = doubled.export_state()
+    assert (state["answer"], state["actual"], state["live"]) == ("", "", False)
+    assert state["verdicts"]["6"] == "Your prediction did not come true. It is: 12. backward() adds."
+    assert state["verdicts"]["12"].startswith("Your prediction came true")
+    assert Prediction("?", choices=["a", "b"]).export_state()["verdicts"] == {}
+
+
+def test_the_choices_are_in_an_order_of_the_learners_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("AUTOLAB_PROGRESS", str(tmp_path / "progress.jsonl"))
+    ids = [id for number in ("01", "02", "03") for id, q in lesson(number).QUESTIONS.items() if q.choices]
+    mine = {id: predict(id).choices for id in ids}
+    assert mine == {id: predict(id).choices for id in ids}, "the same tomorrow"
+    (tmp_path / "progress.id").unlink()
+    assert mine != {id: predict(id).choices for id in ids}
+    assert all(len(choices) > 2 for choices in mine.values())
+    orders = [QUESTION.shuffled(id, str(n)).index(QUESTION.choices[0]) for n in range(60)
+              for id, QUESTION in lesson("01").QUESTIONS.items() if len(QUESTION.choices) == 3]
+    share = orders.count(0) / len(orders)
+    assert abs(share - 1 / 3) < 5 * (2 / 9 / len(orders)) ** 0.5, "no place is the right one: five standard deviations"
 
 
 def test_an_exception_may_be_what_happened(doubled):

@@ -322,7 +322,7 @@ def test_edges_of_relu(size, dtype):
     check("test_nn_functional", f"edges of relu {size} {dtype}", edges)
 
 
-# -- float16 to the last digit, gelu far from 0: what PyTorch prints ---------------------------------------------------------
+# -- float16 to the last digit, gelu far from 0: what PyTorch prints ---------------------------------------------------
 HALVES = {
     ("softmax", 0): (
         [

@@ -115,7 +115,7 @@ def test_it_differs_on_no_other_example_without_a_reason(specimen):
     assert differ == {f"{specimen.number} {specimen.goes_wrong.program.__name__}"} | ALSO.get(specimen.number, set())
 
 
-# -- random programs -------------------------------------------------------------------------------------------------------
+# -- random programs ---------------------------------------------------------------------------------------------------
 def drawn(seed):
     """A random smooth expression of two numbers, as steps, and the program that differentiates it."""
     steps = random_expression(random.Random(seed), 6)
@@ -167,7 +167,7 @@ def test_random_programs_differ_where_a_rule_is_at_work(seed):
     assert wrong == {s.number for s in ALL if expected_to_differ(s.number, steps)}
 
 
-# -- what it leaves behind -------------------------------------------------------------------------------------------------
+# -- what it leaves behind ---------------------------------------------------------------------------------------------
 def standing():
     """What stands in each place that a specimen exchanges."""
     return {(owner, name): vars(owner).get(name) for s in ALL for owner, name, _ in s._rules}
@@ -287,7 +287,7 @@ def test_a_part_of_a_leaf_changes_in_place():
     assert specimens[8].run(program).tolist() == [4, 6]
 
 
-# -- the catalogue ---------------------------------------------------------------------------------------------------------
+# -- the catalogue -----------------------------------------------------------------------------------------------------
 def test_specimens_are_found_by_name_and_number():
     assert specimens[3] is specimens["set instead of add"] is ALL[2]
     lines = repr(specimens).splitlines()

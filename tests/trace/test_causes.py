@@ -34,7 +34,7 @@ def explained(code, recorded=False):
     return trace, " ".join([*said["text"], said["more"]]), {n.label: n.mark for n in trace.nodes if n.mark}
 
 
-# -- operations ------------------------------------------------------------------------------------------------------------
+# -- operations --------------------------------------------------------------------------------------------------------
 def product():
     counts = torch.ones(2, 3, requires_grad=True)
     price = torch.ones(4, dtype=torch.float64)
@@ -78,7 +78,7 @@ def test_inside_a_module_the_module_and_the_line_of_its_forward():
     assert {o["dtype"] for o in trace.meta["failures"][node.id]["operands"]} == {"float32", "int64"}
 
 
-# -- backward passes -------------------------------------------------------------------------------------------------------
+# -- backward passes ---------------------------------------------------------------------------------------------------
 def twice():
     w = torch.ones(2, requires_grad=True)
     loss = w.tanh().sum()
@@ -215,7 +215,7 @@ def test_under_no_grad():
     assert marks == {"loss": "the graph is cut here"} and ", under no_grad" in text
 
 
-# -- NaN and inf -----------------------------------------------------------------------------------------------------------
+# -- NaN and inf -------------------------------------------------------------------------------------------------------
 def not_a_number():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -247,7 +247,7 @@ def test_of_a_recording_and_of_a_result():
     assert causes.of_numbers(trace_of(torch.ones(2, requires_grad=True) * 2)).meta["explanation"]["title"].startswith("Every number")
 
 
-# -- other errors ----------------------------------------------------------------------------------------------------------
+# -- other errors ------------------------------------------------------------------------------------------------------
 def test_an_error_without_tensors_says_so():
     assert causes.of_error(caught(lambda: {}["rate"])) is None
     assert causes.in_words(caught(lambda: {}["rate"]))[1][0].startswith("This KeyError is not an error of autolab")
@@ -303,7 +303,7 @@ def test_who_made_a_value_did_not_change_it(whole):
     assert "changed here" not in marks.values() and "Changed to version 1 by an operation that is not known." in text
 
 
-# -- nothing is kept -------------------------------------------------------------------------------------------------------
+# -- nothing is kept ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("recorded", [False, True])
 def test_no_tensor_outlives_its_error(recorded):
     alive = []

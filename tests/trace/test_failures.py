@@ -184,7 +184,7 @@ def test_a_convolution_that_fails_keeps_no_pictures():
     assert node.layer is None and [o["name"] for o in facts["operands"]] == ["input", "weight"]
 
 
-# -- the note that names explain() -----------------------------------------------------------------------------------------
+# -- the note that names explain() -------------------------------------------------------------------------------------
 def test_an_error_about_tensors_names_explain_once_under_the_name_of_the_library():
     with pytest.raises(RuntimeError) as caught:
         torch.ones(2, 3) @ torch.ones(2, 3)

@@ -4,11 +4,11 @@ import re
 from html import unescape
 
 import pytest
+from packed import mathml_of
 
 import autolab as torch
 from autolab.trace import formulas, trace
 from autolab.viz.dot import to_dot
-from autolab.widgets.packing import _mathml
 
 
 def labels(t):
@@ -150,7 +150,7 @@ def test_a_name_of_any_characters_comes_out_in_formulas_and_pictures(name):
     shown = [node.tex for node in t.nodes if node.tex] + [f.tex for f in t.frames if f.tex] + [e.tex for e in t.edges if e.tex]
     named = 0
     for tex in shown:
-        mathml = _mathml(tex)
+        mathml = mathml_of(tex)
         assert mathml.startswith("<math") and "<b>" not in mathml
         words = [unescape(word) for word in re.findall(r'<mi mathvariant="normal">([^<]*)</mi>', mathml)]
         named += label in words
@@ -165,4 +165,4 @@ def test_a_name_of_any_characters_comes_out_in_formulas_and_pictures(name):
 def test_a_variable_e_is_not_the_base_of_the_logarithm():
     e = torch.tensor(2.0, requires_grad=True)
     node = trace(e * 3).nodes[-1]
-    assert node.tex.endswith(r"= {\mathit{e}} \cdot 3") and "&#x1D452;" in _mathml(node.tex)
+    assert node.tex.endswith(r"= {\mathit{e}} \cdot 3") and "&#x1D452;" in mathml_of(node.tex)

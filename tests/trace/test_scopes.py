@@ -147,7 +147,7 @@ def test_a_thread_has_its_own_scopes(net):
             return x * 3
 
     made = Waiting()(torch.tensor(1.0, requires_grad=True))
-    assert found == [None] and made.grad_fn.scope == (None, "", "Waiting")
+    assert found == [None] and made.grad_fn.scope == (None, "", "Waiting", True)
 
 
 def test_a_graph_keeps_no_module_alive():

@@ -5,12 +5,24 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from autolab.viz import layout
 
+COSTUME = """
+import sys
+import pygraphviz
+from pygraphviz import graphviz
+graphviz.gvContextWithBuiltins()
+try:
+    picture = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode()).draw(format=sys.argv[1].removeprefix("-T"), prog="dot")
+except (ValueError, TypeError, pygraphviz.DotError):
+    sys.exit(1)
+sys.stdout.buffer.write(picture)
+"""
 SVG = "{http://www.w3.org/2000/svg}"
 GRAPH = """digraph {
     node [shape=box style=filled fontname="Helvetica"]
@@ -33,8 +45,7 @@ def engine(request, monkeypatch, tmp_path):
     if request.param == "pygraphviz" and layout._pygraphviz_problem():
         pytest.skip(f"pygraphviz does not load on this machine: {layout._pygraphviz_problem()}")
     if request.param == "dot" and layout.which() != "dot":
-        script = layout._PYGRAPHVIZ.replace("sys.argv[1]", "sys.argv[1].removeprefix('-T')")
-        program(tmp_path / "dot", f"#!{sys.executable}\n{script}")
+        program(tmp_path / "dot", f"#!{sys.executable}\n{COSTUME}")
         monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("AUTOLAB_LAYOUT", request.param)
     return request.param
@@ -167,3 +178,56 @@ def test_viz_js_is_shipped_and_credited():
     assert not re.search(r"""(?:import|from)\s*["']https?:""", source), "needs no network"
     notices = (Path(__file__).parents[2] / "THIRD_PARTY_NOTICES").read_text(encoding="utf-8")
     assert f"Viz.js {version}" in notices
+
+
+class TestTheProcessThatIsKept:
+    @pytest.fixture(autouse=True)
+    def process(self, monkeypatch):
+        if layout._pygraphviz_problem():
+            pytest.skip("pygraphviz does not load on this machine")
+        monkeypatch.setenv("AUTOLAB_LAYOUT", "pygraphviz")
+        layout.svg(GRAPH)
+        return layout._pygraphviz.process
+
+    def test_one_draws_all_pictures_in_turn_and_from_several_threads(self, process):
+        graphs = [f"digraph {{ a{i} -> b }}" for i in range(40)]
+        with ThreadPoolExecutor(8) as pool:
+            for i, picture in enumerate(pool.map(layout.svg, graphs)):
+                assert f"<title>a{i}</title>" in picture
+        assert layout._pygraphviz.process is process and process.poll() is None
+
+    def test_a_graph_that_cannot_be_drawn_leaves_it_as_it_is(self, process):
+        for _ in range(2):
+            with pytest.raises(ValueError, match="syntax error in line 1"):
+                layout.svg("digraph { a -> }")
+            assert "<title>x</title>" in layout.svg(GRAPH)
+        assert layout._pygraphviz.process is process
+
+    def test_after_a_crash_and_after_an_interrupt_the_next_picture_is_drawn(self, process, monkeypatch):
+        process.kill()
+        with pytest.raises(RuntimeError, match=r"crashed on this graph \(signal 9\)"):
+            layout.svg(GRAPH)
+        assert "<title>x</title>" in layout.svg(GRAPH)
+        second = layout._pygraphviz.process
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(layout.struct, "unpack", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            layout.svg(GRAPH)
+        assert second.poll() is not None, "what it was about to say is not the next answer"
+        assert "<title>a</title>" in layout.svg("digraph { a }")
+
+    def test_it_ends_with_the_kernel(self):
+        code = "from autolab.viz import layout; layout.svg('digraph { a }'); print(layout._pygraphviz.process.pid)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ})
+        assert done.stderr == ""
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(done.stdout), 0)
+
+    def test_a_process_that_was_forked_has_its_own(self, process):
+        code = (
+            "import os; from autolab.viz import layout; layout.svg('digraph { a }'); child = os.fork()\n"
+            "print('drawn', layout.svg('digraph { b }').count('<title>b</title>'), flush=True)\n"
+            "child and os.wait()"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        assert (done.stdout, done.stderr) == ("drawn 1\ndrawn 1\n", "")

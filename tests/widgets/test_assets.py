@@ -11,7 +11,7 @@ FILES = assets.files("explorer")
 DRAWING = assets.files("drawing")
 
 
-@pytest.mark.parametrize(("files", "count"), [(FILES, 18), (DRAWING, 9)], ids=["explorer", "drawing"])
+@pytest.mark.parametrize(("files", "count"), [(FILES, 35), (DRAWING, 9)], ids=["explorer", "drawing"])
 def test_every_file_stands_after_what_it_imports(files, count):
     seen = []
     for path in files:
@@ -54,7 +54,7 @@ def test_one_module_without_imports_comments_or_addresses():
     assert not re.search(r"^\s*(import |//)", module, re.MULTILINE)
     assert not re.search(r"https?://(?!www\.w3\.org/)", module), "nothing is fetched"
     assert "@import" not in module
-    assert len(module) < 150_000
+    assert len(module) < 260_000
 
 
 @pytest.mark.parametrize("path", [p for f in ("*.js", "*.css") for p in assets.STATIC.glob(f)], ids=lambda p: p.name)

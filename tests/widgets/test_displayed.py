@@ -51,7 +51,7 @@ class Cells:
     def views(self, expression, count):
         """The browser says how many views of a widget there are."""
         comm = self.run(f"{expression}.model_id").strip("'")
-        data = {"method": "update", "state": {"_view_count": count}, "buffer_paths": []}
+        data = {"method": "update", "state": {"_views": count}, "buffer_paths": []}
         self.client.shell_channel.send(self.client.session.msg("comm_msg", {"comm_id": comm, "data": data}))
         time.sleep(0.2)
 

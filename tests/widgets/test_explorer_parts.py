@@ -8,10 +8,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import traitlets
+from packed import records, unpacked
 
 import autolab
 from autolab import nn
 from autolab.trace import trace
+from autolab.trace.model import Node
 from autolab.viz import layout
 from autolab.widgets import Explorer, explore, packing
 from autolab.widgets.explorer import operations
@@ -132,21 +134,22 @@ def test_a_big_trace_is_sent_as_columns_and_its_numbers_step_by_step(monkeypatch
     root = chain(600)
     explorer = explore(root)
     data, found = explorer.data, explorer.trace
-    assert data["columns"] and explorer.formulas == {} and found.nodes[5].tex == ""
-    assert len(json.dumps(data)) < 0.1 * len(json.dumps(packing.pack(found)))
-    assert data["nodes"]["label"] == [n.label for n in found.nodes]
-    facts = data["frames"]["facts"]
-    for frame, node, at in zip(found.frames, data["frames"]["node"], facts["at"], strict=True):
-        assert facts["table"][at] == [frame.phase, frame.event, frame.run, frame.state] and frame.node == f"n{node}"
+    assert data["light"] and explorer.formulas == {} and found.nodes[5].tex == ""
+    assert len(json.dumps(data)) < 0.7 * len(json.dumps(packing.pack(found)))
+    sent_of = {part: records(data[part]) for part in ("nodes", "edges", "saved", "frames")}
+    assert sent_of["nodes"][5] == Node(**{name: getattr(found.nodes[5], name) for name in packing._KEPT[Node]}).to_json()
+    for frame, told in zip(found.frames, sent_of["frames"], strict=True):
+        assert [told[name] for name in ("event", "node", "edge", "state")] == [frame.event, frame.node, frame.edge, frame.state]
+        assert told["text"] == "" and told["value"] is None
     sent = []
     monkeypatch.setattr(explorer, "send", sent.append)
     explorer._on_message(explorer, {"kind": "need-details", "step": 3, "selected": "n9"}, [])
     (message,) = sent
-    assert message["kind"] == "details" and message["frames"][0]["text"] == found.frames[3].text
-    assert {n["id"] for n in message["nodes"]} == {"n9", found.frames[3].node}
-    value = message["nodes"][0]["value"]
-    assert message["values"][value] == found.node(message["nodes"][0]["id"]).value.to_json()
-    assert {e["child"] for e in message["edges"]} == {n["id"] for n in message["nodes"] if n["kind"] == "op"}
+    part, _ = unpacked(message)
+    assert message["kind"] == "details" and part["frames"] == [found.frames[3].to_json()]
+    assert {n["id"] for n in part["nodes"]} == {"n9", found.frames[3].node}
+    assert all(n == json.loads(json.dumps(found.node(n["id"]).to_json())) for n in part["nodes"])
+    assert {e["child"] for e in part["edges"]} == {n["id"] for n in part["nodes"] if n["kind"] == "op"}
     assert set(explorer.export_state()) == set(explorer.get_state()), "nothing more for a page: it draws the cards itself"
 
 

@@ -361,6 +361,13 @@ def test_the_explorer_is_marked_and_brought_up_to_date(lib):
     assert explorer.dimmed == [], "the whole graph is known although the explorer showed a part"
 
 
+def test_what_a_frozen_graph_saves_is_found_by_its_place(lib):
+    model = small(lib)
+    model[0].requires_grad_(False)
+    trace = FreezePanel(model, forward=loss_of(lib, model)).explorer.trace
+    assert trace.saved and [s.id for s in trace.saved] == [f"s{i}" for i in range(len(trace.saved))]
+
+
 def test_a_loss_made_while_frozen_knows_only_a_part(lib):
     model = small(lib)
     model[0].requires_grad_(False)

@@ -9,6 +9,7 @@ import autolab as torch
 from autolab import nn
 from autolab.vision import models
 from autolab.widgets import Explorer, explore
+from autolab.widgets.svg import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 LEAST = 0.85  # of a unit is drawn: text of 13 units is then 11 px
@@ -170,3 +171,36 @@ def test_what_is_wrong_inside_a_card_is_said_on_it():
     explorer = explore(recording)
     failed = next(n for n in explorer.trace.nodes if n.error)
     assert "RuntimeError" in words(explorer, explorer._folding.within.get(failed.id, failed.id))
+
+
+def boxes_and_shapes(explorer, rankdir):
+    """Left, top, right and bottom of every card, and of the ink of every shape: brackets reach 9.5 units up from the line, and 2.7 down."""
+    root, cards, shapes = ET.fromstring(explorer.svg), [], []
+    for g in root.iter(f"{SVG}g"):
+        if g.get("class", "").startswith("al-node"):
+            x, y = explorer.layouts[rankdir]["nodes"][g.get("data-key")]
+            w, h = float(g.get("data-w")), float(g.get("data-h"))
+            cards.append((x - w / 2, y - h / 2, x + w / 2, y + h / 2))
+        elif g.get("class") == "al-edge":
+            for text in (t for t in g.iter(f"{SVG}text") if t.get("class") == "al-shape"):
+                x, y = float(text.get("x")), float(text.get("y"))
+                shapes.append((x, y - 9.5, x + text_width(text.text, 13), y + 2.7))
+            pill = next((p for p in g.iter(f"{SVG}g") if p.get("data-shape")), None)
+            if pill is not None:
+                x, y = explorer.layouts[rankdir]["pills"][g.get("data-id")]
+                w = float(pill[0].get("width"))
+                assert w >= text_width(pill.get("data-shape"), 13) + 8
+                shapes.append((x - w / 2, y - 10, x + w / 2, y + 10))
+    return cards, shapes
+
+
+@pytest.mark.parametrize("rankdir", ["TB", "LR"])
+def test_lines_say_shapes_in_both_directions_and_no_shape_touches_a_box(rankdir):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 4))
+    explorer = explore(recorded(model, torch.randn(2, 1, 6, 6)), rankdir=rankdir)
+    cards, shapes = boxes_and_shapes(explorer, rankdir)
+    assert len(shapes) >= len(explorer._picture.folded.links) - 1 and "[2, 3, 4, 4]" in explorer.svg
+    for left, top, right, bottom in shapes:
+        for a, b, c, d in cards:
+            assert right < a or c < left or bottom + 1.5 < b or d + 1.5 < top, "1.5 units free at least"

@@ -14,7 +14,8 @@ from ..exact.refusals import unsupported
 from ..devices.placement import kept
 from ..core.tensor import SMALL, Tensor, materialise, wrap
 from ..inplace.views import View
-from ..core.grad_mode import no_grad, per_thread, set_grad_enabled
+from .modes import no_grad
+from ..core.grad_mode import per_thread, set_grad_enabled
 from ..core.node import Node, accumulator, next_sequence_nr
 from .refusals import FREED, stale
 
@@ -395,7 +396,7 @@ class Function(metaclass=_FunctionMeta):
 
 def _as_view(o, base):
     """An output that shares an input's memory: a view of it, which may not be changed in place."""
-    t = wrap(materialise(o), o.dtype, o.device)
+    t = wrap(materialise(o), o.dtype)
     root = base if base._view is None or base._view.base is None else base._view.base
     t._storage, t._view = o._storage, View(root, o._storage.version, "function")
     return t

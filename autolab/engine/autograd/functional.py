@@ -9,7 +9,7 @@ from ..core.errors import fail
 from ..exact.refusals import unsupported
 from ..core.tensor import Tensor, wrap
 from ..core.differentiate import grad
-from ..core.grad_mode import enable_grad
+from .modes import enable_grad
 
 
 def _tuple(x, what, function):

@@ -12,7 +12,7 @@ from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..core.grad_mode import guard
 from ..core.namespaces import raw
-from ..core.node import AccumulateGrad, Freed, GradientEdge, Node, apply_fix
+from ..core.node import GONE, AccumulateGrad, Freed, GradientEdge, Node, apply_fix
 from ..core.op import EQUIPMENT
 from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
@@ -118,9 +118,7 @@ class _Face(Base):
         k = self._saved_names.index(name)
         op, kind = self.op, self.op.save_kinds[k]
         entry = None if self.saved is None else self.entries()[k]
-        if self.saved is not None and (
-            entry is None or kind not in ("input", "output") and self.saved.__class__ is Freed
-        ):
+        if self.saved is not None and (entry is None or self.saved.__class__ is Freed and entry is not GONE):
             return entry
         readers = op.needed_by[k]
         if (
@@ -135,8 +133,7 @@ class _Face(Base):
         if isinstance(value, list):
             return tuple(value)
         operand = kind == "input" and op.params[op.save_index[k]] in op.operands
-        # 2**x is an overload of its own
-        if operand and isinstance(value, (bool, int, float, complex)) and name not in ("exponent", "self"):
+        if operand and isinstance(value, (bool, int, float, complex)) and not op.keeps_number(name):
             return wrap(np.asarray(value))
         return value
 

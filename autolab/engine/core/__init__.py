@@ -24,5 +24,5 @@ Backward:
 Nothing here imports another room of the engine. What others add, they put into the places that are made for it: methods
 on Tensor, Node, View and device by `tensor.attach`; ways to run operations into `op.LANES`, ways through graphs into
 `differentiate.SHORTCUTS`; checks before a pass into `backward.CHECKS`; who is told of errors into `errors.WITNESSES`.
-Every file imports only what stands above it.
+Every file imports only what stands above it. The examples know `torch`, which is autolab, `np`, `OPS` and `raw`.
 """

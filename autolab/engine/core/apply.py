@@ -17,7 +17,7 @@ from .dtype import FROM_NUMPY, dtype, get_default_dtype, python_scalar_dtype, re
 from .errors import WITNESSES, bad_argument
 from .grad_mode import State, per_thread
 from .node import Node, edge, next_sequence_nr, off_cpu
-from .record import OPS, Op  # noqa: F401 (OPS: for the examples)
+from .record import Op
 from .tensor import SMALL, InferenceStorage, Tensor, View, materialise, new_storage
 
 
@@ -59,14 +59,8 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     result = compute(op, state, where, raws)
     several = result.__class__ is tuple or result.__class__ is list
     outs = tuple([_output(op, r, args, where, state, several) for r in (result if several else (result,))])
-    node = None
-    if state.grad and op.rules and not state.inference:
-        for t in tensors:
-            if t._view is not None:  # its base may have become part of a graph since
-                t._view.refresh(t)
-            if t._req:
-                node = record(op, args, outs, state)
-                break
+    recorded = state.grad and op.rules and not state.inference
+    node = record(op, args, outs, state) if recorded else None
     if observe.observer is not None:
         observe.observer.forward(op, args, None, outs, node)
     if not several:
@@ -74,7 +68,6 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     return op.return_type(outs) if op.return_type is not None else outs
 
 
-# -- unwrap ----------------------------------------------------------------------------------------------------------
 _PLAIN_KINDS = {type(None), bool, int, float, str}
 
 
@@ -124,7 +117,6 @@ def together(
     return where, args, raws
 
 
-# -- promote ---------------------------------------------------------------------------------------------------------
 def result_dtype(op: Op, args: Sequence[Any]) -> dtype:
     """The dtype that the operands of `op` are converted to.
 
@@ -167,7 +159,6 @@ def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> lis
     return raws
 
 
-# -- compute ---------------------------------------------------------------------------------------------------------
 def compute(op: Op, state: State, where: device, raws: Sequence[Any]) -> Any:
     """Runs the kernel on a device.
 
@@ -177,7 +168,6 @@ def compute(op: Op, state: State, where: device, raws: Sequence[Any]) -> Any:
     return where.backend.run(state, op.forward, where.backend.xp, *raws)
 
 
-# -- wrap ------------------------------------------------------------------------------------------------------------
 def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: State, several: bool) -> Tensor:
     """What a kernel returned (one of several results) as a Tensor: with memory of its own, or sharing that of its first
     argument."""
@@ -198,7 +188,6 @@ def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: Stat
     return t
 
 
-# -- record ----------------------------------------------------------------------------------------------------------
 def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, replaced: Tensor | None = None) -> Any:
     """Makes the node of an operation that just ran and hangs it on its outputs. Returns the Node, or None when no
     gradient can flow.
@@ -262,7 +251,6 @@ def _shown(operand: Any) -> Any:
     return operand._storage.device.backend.keepsake(operand._array, SMALL) if isinstance(operand, Tensor) else operand
 
 
-# -- save ------------------------------------------------------------------------------------------------------------
 def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[Node | None]) -> list[Any]:
     """What a node of `op` keeps for its backward: one entry (see `Node.entries`) for each name that its rules read.
 
@@ -291,10 +279,6 @@ def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[No
     return entries
 
 
-def _own_output(o: Tensor) -> tuple[Any, ...]:
-    return o._array, o._storage, o._storage.version
-
-
 def _operand(a: Any) -> tuple[Any, int | None]:
     if not isinstance(a, Tensor):
         return a, None
@@ -318,7 +302,7 @@ def _each(fact: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 FACTS: dict[str, Callable[[Any], Any]] = {
-    "output": _own_output,
+    "output": lambda o: (o._array, o._storage, o._storage.version),
     "operand": _operand,
     "operands": _operands,
     "sizes": _each(lambda a: a._array.shape),

@@ -6,7 +6,8 @@ graphs of any depth run. Source: https://docs.pytorch.org/docs/2.13/notes/autogr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -21,23 +22,13 @@ from .tensor import Tensor, wrap
 Root = tuple[Node, int]
 """A node and the number of its output."""
 
-_by_age = attrgetter("sequence_nr")
-
 CHECKS: list[Callable[[Sequence[Node]], None]] = []
 """What else is asked before a pass runs: functions of its nodes that raise where it may not."""
 
 
-def steps(
-    roots: Sequence[Root],
-    grads: Sequence[Any],
-    *,
-    retain_graph: bool = False,
-    create_graph: bool = False,
-    targets: Iterable[Root] | None = None,
-    only: set[Node] | None = None,
-    accumulate: bool = True,
-) -> Generator[Node, None, dict[Root, Any]]:
-    """Runs a backward pass, yielding each node after it ran.
+def steps(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> Iterator[Node]:
+    """Runs a backward pass, yielding each node after it ran. grads: the raw array arriving at each root (a Tensor when
+    create_graph). settings: those of `_Pass`.
 
     >>> x = wrap(np.float64(3))
     >>> x.requires_grad = True
@@ -46,57 +37,48 @@ def steps(
     ['torch::autograd::AccumulateGrad', 'MulBackward0']
     >>> float(x.grad)
     6.0
-
-    grads: the raw array arriving at each root (a Tensor when create_graph). targets: what gradients are wanted for,
-    instead of accumulation; a dict of them is the generator's return value. only: nodes, for `backward(inputs=)`: these
-    run, hooks and all, and what lies on a path to them. accumulate: False computes and reports everything but leaves
-    `.grad` alone (a rehearsal: what backward would do)."""
-    return _Pass(roots, retain_graph, create_graph, targets, accumulate, only).steps(roots, grads)
+    """
+    return _Pass(roots, **settings).steps(grads)
 
 
 def execute(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> dict[Root, Any]:
-    """Exhausts `steps`, without NumPy's warnings (torch gives none for 1/0), and returns the captured gradients.
+    """The same at once, without NumPy's warnings (torch gives none for 1/0). Returns the gradients of `targets`.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> y = x * x
     >>> leaf = y.grad_fn.inputs[0]
-    >>> execute([(y.grad_fn, 0)], [np.float32(1)], targets=[(leaf, 0)])[leaf, 0]
+    >>> execute([(y.grad_fn, 0)], [np.float32(1)], targets={(leaf, 0)})[leaf, 0]
     np.float32(6.0)
     """
-    running = steps(roots, grads, **settings)
+    backward_pass = _Pass(roots, **settings)
     with np.errstate(all="ignore"):
-        while True:
-            try:
-                next(running)
-            except StopIteration as end:
-                return end.value or {}
+        for _ in backward_pass.steps(grads):
+            pass
+    return backward_pass.captured
 
 
 _STOP = object()
 """In the place of a gradient: the node need not run."""
 
 
+@dataclass(eq=False)
 class _Pass:
     """One backward pass: what it works on, and what waits where."""
 
-    def __init__(
-        self,
-        roots: Sequence[Root],
-        retain_graph: bool,
-        create_graph: bool,
-        targets: Iterable[Root] | None,
-        accumulate: bool,
-        only: set[Node] | None = None,
-    ) -> None:
-        self.retain_graph, self.create_graph, self.accumulate = retain_graph, create_graph, accumulate
-        self.targets = None if targets is None else set(targets)
+    roots: Sequence[Root]
+    retain_graph: bool = False  # nodes keep what they saved
+    create_graph: bool = False  # gradients are Tensors, with a graph of their own
+    targets: set[Root] | None = None  # their gradients are wanted, instead of accumulation: they are `captured`
+    only: set[Node] | None = None  # these run, hooks and all, and what is on a path to them: `backward(inputs=)`
+    accumulate: bool = True  # False: all is computed and reported, `.grad` left alone (a rehearsal)
+
+    def __post_init__(self) -> None:
         self.captured: dict[Root, Any] = {}
         self.needed: set[Node] | None = None  # the nodes to which gradients go when not all are wanted
         self.pending: dict[Node, Any] = {}  # what has arrived so far; of a node with several outputs a list
-        self.wanted = only if self.targets is None else {node for node, _ in self.targets}
-        self.order, self.waiting = self.plan([node for node, _ in roots], self.wanted)
+        self.wanted = self.only if self.targets is None else {node for node, _ in self.targets}
+        self.order, self.waiting = self.plan([node for node, _ in self.roots], self.wanted)
 
-    # -- the plan ----------------------------------------------------------------------------------------------------
     def plan(self, roots: list[Node], wanted: set[Node] | None) -> tuple[list[Node], dict[Node, int]]:
         """All nodes that must run, newest first, and how many contributions each accumulator waits for. wanted: the
         nodes whose gradients are wanted, None for all."""
@@ -112,7 +94,7 @@ class _Pass:
                 elif n not in seen:
                     seen.add(n)
                     queue.append(n)
-        queue.sort(key=_by_age, reverse=True)
+        queue.sort(key=attrgetter("sequence_nr"), reverse=True)
         return (queue, waiting) if wanted is None else self._needed(queue, waiting, wanted)
 
     def _needed(
@@ -130,14 +112,14 @@ class _Pass:
         return order, counts
 
     # -- the run -----------------------------------------------------------------------------------------------------
-    def steps(self, roots: Sequence[Root], grads: Sequence[Any]) -> Generator[Node, None, dict[Root, Any]]:
+    def steps(self, grads: Sequence[Any]) -> Iterator[Node]:
         """The generator behind `steps`: announces the pass and its end."""
         state = per_thread.state
         before, state.backward_pass = state.backward_pass, self
         try:
             if (watching := observe.observer) is not None:
-                watching.backward_begin(roots, {*self.order, *self.waiting}, self.wanted, self.targets is not None)
-            yield from self.run(roots, grads)
+                watching.backward_begin(self.roots, {*self.order, *self.waiting}, self.wanted, self.targets is not None)
+            yield from self.run(grads)
         except Exception as error:
             if observe.observer is not None:
                 observe.observer.backward_end(error)
@@ -146,14 +128,17 @@ class _Pass:
             state.backward_pass = before
         if observe.observer is not None:
             observe.observer.backward_end(None)
-        return self.captured
 
-    def run(self, roots: Sequence[Root], grads: Sequence[Any]) -> Generator[Node, None, None]:
+    def run(self, grads: Sequence[Any]) -> Iterator[Node]:
         """Runs the nodes, one after the other; what arrives along several edges is summed before the node is there."""
         for check in CHECKS:
             check(self.order)
         watching, pending = observe.observer, self.pending
-        self.start(watching, roots, grads)
+        for (node, nr), g in zip(self.roots, grads):
+            if watching is not None and (self.needed is None or node in self.needed):
+                watching.seed(node, nr, g._array if self.create_graph else g)
+            if g is not None:
+                self.deliver(node, nr, g)
         for leaf in [n for n, left in self.waiting.items() if not left]:
             self.finish_leaf(leaf)
             yield leaf
@@ -177,14 +162,6 @@ class _Pass:
             if not self.retain_graph and node.release() and watching is not None:
                 watching.free(node)
             yield node
-
-    def start(self, watching: Any, roots: Sequence[Root], grads: Sequence[Any]) -> None:
-        """Hands the gradients that the pass begins with to its roots."""
-        for (node, nr), g in zip(roots, grads):
-            if watching is not None and (self.needed is None or node in self.needed):
-                watching.seed(node, nr, g._array if self.create_graph else g)
-            if g is not None:
-                self.deliver(node, nr, g)
 
     def run_node(self, node: Node, g: Any) -> Any:
         """The gradients that `node` sends on, one per input: its rules', and what its hooks make of them."""
@@ -341,7 +318,7 @@ def _raws(gs: Iterable[Any]) -> tuple[Any, ...]:
     return tuple([getattr(g, "_array", g) for g in gs])
 
 
-def own(contribution: Any, g: Any) -> Any:
+def own(contribution: Any, g: Any = None) -> Any:
     """What may become `.grad`: it must not share memory with a gradient that somebody else holds, as `g`, which arrived
     at the node.
 
@@ -361,13 +338,9 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
     >>> accumulate(x, np.float64(2)), accumulate(x, np.float64(5)), float(x.grad)
     (None, None, 7.0)
     """
-    if create_graph:
-        return _accumulate_traced(leaf, g)
-    with guard:
-        add_to_grad(leaf, g)
-
-
-def _accumulate_traced(leaf: Any, g: Any) -> None:
+    if not create_graph:
+        with guard:
+            return add_to_grad(leaf, g)
     while True:  # until no other thread accumulated while the sum was computed
         before = leaf.grad if leaf._grad is not None else None
         with set_grad_enabled(True):

@@ -7,6 +7,7 @@ compare such objects with `is`. `engine/devices/` adds GPUs, real and simulated,
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,9 +50,9 @@ def named(kind: str, index: int | None, backend: Any = None) -> device:
     return self
 
 
-class Host:
+class Host(nullcontext[None]):
     """The CPU as a backend: NumPy. A backend of another device has these, and answers for its arrays and for what
-    crosses to it.
+    crosses to it; arrays that are made inside `with backend:` lie there.
 
     >>> CPU.backend.xp.__name__, CPU.backend.adopt(None, 1.0)
     ('numpy', array(1.))
@@ -60,12 +61,6 @@ class Host:
     simulated, host, alive = False, True, True
     xp, array = np, np.ndarray
     marker = None  # what stands in the `_view` slot of the tensors here that are no views; see `tensor.View`
-
-    def __enter__(self) -> None:
-        """Arrays that are made inside `with backend:` lie there."""
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
     def run(self, state: Any, kernel: Callable[..., Any], *args: Any) -> Any:
         """`kernel(*args)`, with NumPy's warnings off as `state` has them."""
@@ -123,8 +118,7 @@ def plus(a: Any, b: Any) -> Any:
 def filled(where: device, value: float, shape: tuple[int, ...], dtype: Any) -> Any:
     """A raw array with the same number everywhere. dtype: a `dtype` of the engine.
 
-    >>> from autolab.engine.core.dtype import float32
-    >>> filled(CPU, 1, (2,), float32)
+    >>> filled(CPU, 1, (2,), torch.float32)
     array([1., 1.], dtype=float32)
     """
     with where.backend:

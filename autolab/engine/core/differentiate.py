@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import observe
-from .backward import Root, execute
-from .device import ARRAYS, CPU, copied, filled
+from .backward import Root, execute, own
+from .device import CPU, filled
 from .errors import fail
 from .node import GradientEdge, accumulator
 from .tensor import Tensor, wrap
@@ -50,17 +50,17 @@ def backward(
     retain = create_graph if retain_graph is None else retain_graph
     if create_graph:
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
-    if inputs is None:
-        plain = not create_graph and observe.observer is None
-        if not (plain and any(shortcut(roots, seeds, retain) for shortcut in SHORTCUTS)):
-            execute(roots, seeds, retain_graph=retain, create_graph=create_graph)
-        return
-    refusal = "can't retain_grad on Tensor that has requires_grad=False", "No gradient is computed for it at all."
-    inputs = _wanted(inputs, *refusal)
-    for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
-        if isinstance(t, Tensor):
-            t.retain_grad()
-    execute(roots, seeds, retain_graph=retain, create_graph=create_graph, only={_target(t)[0] for t in inputs})
+    only = None
+    if inputs is not None:
+        refusal = "can't retain_grad on Tensor that has requires_grad=False", "No gradient is computed for it at all."
+        inputs = _wanted(inputs, *refusal)
+        only = {_target(t)[0] for t in inputs}
+        for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
+            if isinstance(t, Tensor):
+                t.retain_grad()
+    plain = only is None and not create_graph and observe.observer is None
+    if not (plain and any(shortcut(roots, seeds, retain) for shortcut in SHORTCUTS)):
+        execute(roots, seeds, retain_graph=retain, create_graph=create_graph, only=only)
 
 
 def grad(
@@ -77,14 +77,12 @@ def grad(
     grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not
     depend on, unless allow_unused. Source: torch.autograd.grad.
 
-    Example:
-
-        >>> x = torch.tensor(3., requires_grad=True)
-        >>> torch.autograd.grad(x * x, x)
-        (tensor(6.),)
-        >>> (first,) = torch.autograd.grad(x ** 3, x, create_graph=True)
-        >>> torch.autograd.grad(first, x)
-        (tensor(18.),)
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor(6.),)
+    >>> (first,) = torch.autograd.grad(x ** 3, x, create_graph=True)
+    >>> torch.autograd.grad(first, x)
+    (tensor(18.),)
     """
     if materialize_grads and allow_unused is False:
         message = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -97,18 +95,15 @@ def grad(
     seeds = _seeds(outputs, grad_outputs, create_graph)
     roots = _roots(outputs)
     refusal = "One of the differentiated Tensors does not require grad", "Set requires_grad=True before computing."
-    inputs = _wanted(inputs, *refusal)
-    keys = [_target(t) for t in inputs]
+    keys = [_target(t) for t in _wanted(inputs, *refusal)]
     retain = create_graph if retain_graph is None else retain_graph
-    captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=keys)
+    captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=set(keys))
     for i, k in enumerate(keys):
         if captured.get(k) is None and not (materialize_grads if allow_unused is None else allow_unused):
-            raise fail(
-                RuntimeError,
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the "
-                "desired behavior.",
-                "No path leads from the outputs to this input, so the derivative is zero everywhere.",
-            )
+            message = f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
+            message += "Set allow_unused=True if this is the desired behavior."
+            note = "No path leads from the outputs to this input, so the derivative is zero everywhere."
+            raise fail(RuntimeError, message, note)
     result = [_as_result(captured.get(k), t if materialize_grads else None, create_graph) for t, k in zip(inputs, keys)]
     if observe.observer is not None:
         observe.observer.returned(keys, result)
@@ -124,8 +119,7 @@ def _as_result(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
         return t
     if g is None or isinstance(g, Tensor):
         return g
-    is_array: bool = g.__class__ in ARRAYS
-    return wrap(copied(g) if is_array and g.base is not None else g)
+    return wrap(own(g))
 
 
 def _listed(tensors: Any) -> tuple[Any, ...]:
@@ -140,7 +134,6 @@ def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor | GradientEdge
         if not isinstance(t, (Tensor, GradientEdge)):
             message = f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}"
             raise fail(RuntimeError, message, "Name the tensors themselves.")
-    for t in listed:
         if isinstance(t, Tensor) and not t.requires_grad:
             raise fail(RuntimeError, refusal, note)
     return listed
@@ -159,12 +152,10 @@ def _roots(tensors: Sequence[Tensor | GradientEdge]) -> list[Root]:
     without a graph."""
     for i, t in enumerate(tensors):
         if isinstance(t, Tensor) and t.grad_fn is None and not (t.requires_grad and accumulator(t)):
-            raise fail(
-                RuntimeError,
-                f"element {i} of tensors does not require grad and does not have a grad_fn",
-                "No input of this computation has requires_grad=True (or it ran under no_grad, or was detached), so there is no graph to go "
-                "back through.",
-            )
+            message = f"element {i} of tensors does not require grad and does not have a grad_fn"
+            note = "No input of this computation has requires_grad=True (or it ran under no_grad, or was detached), "
+            note += "so there is no graph to go back through."
+            raise fail(RuntimeError, message, note)
     return [_target(t) for t in tensors]
 
 
@@ -188,12 +179,9 @@ def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
     where, shape = t._storage.device, t._array.shape
     if g is None:
         if t.requires_grad and t._array.size != 1:
-            raise fail(
-                RuntimeError,
-                "grad can be implicitly created only for scalar outputs",
-                f"This tensor has {t._array.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), or pass "
-                "gradient= with the vector of the vector-Jacobian product.",
-            )
+            note = f"This tensor has {t._array.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), "
+            note += "or pass gradient= with the vector of the vector-Jacobian product."
+            raise fail(RuntimeError, "grad can be implicitly created only for scalar outputs", note)
         one = t.dtype.one if where is CPU and not shape else filled(where, 1, shape, t.dtype)
         return wrap(one) if create_graph else one
     if g._array.shape != shape:

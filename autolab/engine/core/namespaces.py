@@ -15,7 +15,6 @@ from .record import OPS, Op
 class Namespace:
     """`m.exp(x)`, `m.sum(x, dim, keepdim)`: looked up on first use and kept.
 
-    >>> import numpy as np
     >>> float(raw(np).exp(np.zeros(())))
     1.0
     """
@@ -48,7 +47,6 @@ _raw: dict[Any, Namespace] = {}
 def raw(xp: Any) -> Namespace:
     """The raw namespace of an array module.
 
-    >>> import numpy as np
     >>> raw(np) is raw(np)
     True
     """
@@ -60,7 +58,6 @@ def raw(xp: Any) -> Namespace:
 def forget() -> None:
     """Every function is looked up again: what runs operations has changed.
 
-    >>> import numpy as np
     >>> _ = raw(np).exp
     >>> forget(), "exp" in vars(raw(np))
     (None, False)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .grad_mode import guard, per_thread, shared
+from .grad_mode import guard, per_thread
 from .record import Op
 from .tensor import Tensor, nowhere, wrap
 
@@ -100,10 +100,10 @@ class Node:
         if entry is None or kind not in ("input", "output"):
             return entry
         if op.lists and self._is_list(k):
-            return opened(self, entry, traced)
+            return [opened(self, item, traced) for item in entry]
         if kind == "output" and entry.__class__ is tuple:
             entry = self._own_output(k, *entry)
-        return _opened(self, entry, traced)
+        return opened(self, entry, traced)
 
     def _is_list(self, k: int) -> bool:
         """Whether the entry `k` is of an argument that is a list of tensors."""
@@ -138,13 +138,11 @@ class Node:
         return True
 
     def _holds(self, k: int, entry: Any) -> bool:
-        """Whether the saved entry `k` is a tensor in PyTorch; the number of `x * 2` is one there, the index of `x[0]`
-        is not."""
-        op = self.op
-        if entry is None or op.save_kinds[k] not in ("input", "output"):
+        """Whether the saved entry `k` is a tensor in PyTorch: the number of `x * 2` is, the index of `x[0]` is not."""
+        if entry is None or self.op.save_kinds[k] not in ("input", "output"):
             return False
-        number = isinstance(entry, (bool, int, float, complex))
-        return not number or op.params[op.save_index[k]] in op.operands and op.saves[k] not in op.hidden
+        op, number = self.op, isinstance(entry, (bool, int, float, complex))
+        return not number or op.params[op.save_index[k]] in op.operands and not op.keeps_number(op.saves[k])
 
 
 class Parcel:
@@ -164,7 +162,6 @@ class Parcel:
 
 
 GONE = ("a saved tensor that backward freed",)
-"""In the place of a saved tensor that was freed."""
 
 
 class Freed(list[Any]):
@@ -178,18 +175,13 @@ class Freed(list[Any]):
     """
 
 
-def opened(node: Any, items: Any, traced: bool) -> list[Any]:
-    """What was saved of tensors, each with its version: Tensors when traced, else raw arrays. Raises torch's error for
+def opened(node: Any, item: Any, traced: bool) -> Any:
+    """What was saved of a tensor, with its version: the Tensor when traced, else its array. Raises torch's error for
     one that was changed in place since.
 
-    >>> x = torch.tensor([1., 2.])
-    >>> opened(None, [(x, 0), None], traced=False)
-    [array([1., 2.], dtype=float32), None]
+    >>> opened(None, (torch.tensor([1., 2.]), 0), traced=False)
+    array([1., 2.], dtype=float32)
     """
-    return [_opened(node, item, traced) for item in items]
-
-
-def _opened(node: Any, item: Any, traced: bool) -> Any:
     if item.__class__ is tuple:
         item, version = item
         if item._storage.version != version:
@@ -199,16 +191,13 @@ def _opened(node: Any, item: Any, traced: bool) -> Any:
     return item if traced else getattr(item, "_array", item)
 
 
-# -- backward at one node --------------------------------------------------------------------------------------------
 def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     """What a node does when the gradient `g` of its result arrives: the chain rule.
 
     For each operand that wants a gradient, the operation's rule multiplies what arrived by the local derivative, which
-    it works out from what the node saved. That is all: the engine sums what several nodes send to one operand, and goes
-    on from there. m: the operations the rules are written in, on arrays, or on Tensors when the gradient is to have a
-    graph of its own.
+    it works out from what the node saved. m: the operations the rules are written in, on arrays, or on Tensors when the
+    gradient is to have a graph of its own.
 
-    >>> from autolab.engine.core.namespaces import raw
     >>> x = wrap(np.float64(3))
     >>> x.requires_grad = True
     >>> [float(g) for g in backward((x * x).grad_fn, raw(np), np.float64(1))]
@@ -238,9 +227,7 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
     """Sums gradients over broadcast dimensions and casts them to their input's dtype: `fix` says to what; see
     `Node`.
 
-    >>> from autolab.engine.core.dtype import float32
-    >>> from autolab.engine.core.namespaces import raw
-    >>> apply_fix(raw(np), (((), float32), None), (np.ones(3), None))
+    >>> apply_fix(raw(np), (((), torch.float32), None), (np.ones(3), None))
     [array(3., dtype=float32), None]
     """
     if fix is None:
@@ -263,7 +250,6 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
 def node_class(op: Op) -> type[Node]:
     """The class of the nodes of an operation.
 
-    >>> from autolab.engine.core.record import OPS
     >>> node_class(OPS["exp"]).__name__
     'ExpBackward0'
     """
@@ -275,7 +261,7 @@ def node_class(op: Op) -> type[Node]:
         "_saved_names": tuple(None if n in op.hidden else n for n in op.saves),
         "plain": True,
         "direct": not op.variadic and set(outputs[1:]) <= set(op.nondiff),
-        "frees_all": bool(op.saves) and all(k in ("input", "output") for k in op.save_kinds) and not op.hidden,
+        "frees_all": {"input", "output"} >= set(op.save_kinds) > set() and not any(map(op.keeps_number, op.saves)),
         "__module__": "builtins",
         "__doc__": f"Backward of `{op.name}`.",
     }
@@ -315,10 +301,6 @@ class AccumulateGrad(Node):
     variable: Any
     version: int  # of the leaf when this was made: what tells the explorer that the leaf was changed since
 
-    def release(self) -> bool:
-        """It saves nothing."""
-        return False
-
 
 AccumulateGrad.__module__ = "builtins"
 
@@ -348,9 +330,6 @@ def new_accumulator(leaf: Tensor) -> AccumulateGrad | None:
     node = AccumulateGrad()
     node.variable, node.hooks = leaf, None
     node.version = 0 if leaf._memory is None else leaf._memory.version
-    if not shared.several:
-        leaf._acc = weakref.ref(node)
-        return node
     with guard:  # another thread may ask for the same
         first: AccumulateGrad | None = leaf._acc and leaf._acc()
         if not first:

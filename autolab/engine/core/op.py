@@ -59,8 +59,7 @@ def register(
     name, params = said["name"], said["params"]
     if name in OPS:
         raise ValueError(f"op {name!r} is registered twice")
-    unknown = set(vjp) - set(params)
-    if unknown:
+    if unknown := set(vjp) - set(params):
         raise ValueError(f"op {name!r}: rules for {sorted(unknown)}, which are not arguments")
     if operands is None:
         operands = tuple(p for p in params if p not in said["defaults"]) if fields.get("dtype") else ()

@@ -80,6 +80,10 @@ class Op:
     def __repr__(self) -> str:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
+    def keeps_number(self, name: str) -> bool:
+        """Whether a number saved as `name` is one in PyTorch, too, and stays: of `x ** 2`; that of `x * 2` is a tensor."""
+        return name in self.hidden or name != "other" and (name, "operand") in zip(self.params, self.kinds)
+
 
 _PARAMETER = re.compile(r"\s*(?:(\w+(?:\[\])?\??) )?(\*|\w+)(?:\s*=\s*((?:\([^)]*\)|[^,(])+))?\s*(?:,|$)")
 
@@ -103,17 +107,13 @@ def parsed(schema: str) -> dict[str, Any]:
     return {
         "name": match[1],
         "params": tuple(name for name in names if name != "*"),
-        "defaults": {name: _constant(default) for _, name, default in parameters if default},
+        "defaults": {name: _constant(default.strip()) for _, name, default in parameters if default},
         "keyword_only": frozenset(names[star + 1 :]),
         "kinds": tuple(kind for kind, _, _ in parameters if kind),
         "lists": tuple(name for kind, name, _ in parameters if kind == "Tensor[]"),
     }
 
-
-@functools.cache  # the same few for all operations
-def _constant(default: str) -> Any:
-    return ast.literal_eval(default.strip())
-
+_constant = functools.cache(ast.literal_eval)  # the same few for all operations
 
 _DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$")
 

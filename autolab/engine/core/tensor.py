@@ -1,5 +1,5 @@
-"""What a tensor holds, and its place in the graph. All else that it can do is put on the class later: mathematics by the
-records of operations, conversions, copies, hooks and what is refused by `engine/methods/`."""
+"""What a tensor holds, and its place in the graph. All else that it can do is put on the class later: mathematics by
+the records of operations, conversions, copies, hooks and what is refused by `engine/methods/`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .device import device as Device
 from .dtype import FROM_NUMPY
 from .dtype import dtype as DType
 from .errors import fail
-from .grad_mode import guard, per_thread, shared
+from .grad_mode import guard, per_thread
 
 if TYPE_CHECKING:
     from ..methods.declared import Declared
@@ -109,7 +109,6 @@ def nowhere() -> None:
     """
 
 
-# -- the tensor ------------------------------------------------------------------------------------------------------
 class Tensor(Declared):
     """An array that remembers how it was computed. Source: https://docs.pytorch.org/docs/2.13/tensors.html
 
@@ -143,13 +142,10 @@ class Tensor(Declared):
     @property
     def _storage(self) -> Storage:
         """What its views share with it. Made when somebody asks: most results are neither changed nor looked into."""
-        s = self._memory
-        if s is None:
+        if self._memory is None:
             with guard:  # two threads that ask get the same
-                s = self._memory
-                if s is None:
-                    s = self._memory = new_storage()
-        return s
+                self._memory = self._memory or new_storage()
+        return self._memory
 
     @_storage.setter
     def _storage(self, storage: Storage) -> None:
@@ -193,7 +189,7 @@ class Tensor(Declared):
             if self._node is not None and not self.retains_grad:
                 self._warn_of_no_gradient()
             return None
-        return g if isinstance(g, Tensor) else _first_look(self, g)
+        return g if isinstance(g, Tensor) else first_look(self)
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -233,26 +229,24 @@ def attach(part: type, to: type = Tensor) -> type:
     return part
 
 
-def _first_look(t: Tensor, g: Any) -> Any:
-    """Makes a Tensor of the raw array `g`, the gradient of `t`."""
+def first_look(t: Tensor) -> Tensor | None:
+    """Makes a Tensor of the gradient of `t`, until now a raw array.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> (x * x).backward()
+    >>> x._grad, first_look(x) is x.grad
+    (np.float32(6.0), True)
+    """
     _ = per_thread.state  # this thread is known from now on
-    shared.inside = True
-    try:
-        if not shared.several:
-            g = t._grad = wrap(g, t.dtype)
-            return g
-    finally:
-        shared.inside = False
     with guard:
-        g = t._grad  # another thread may have added something, or looked
-        if g is not None and not isinstance(g, Tensor):
-            g = t._grad = wrap(g, t.dtype)
-        return g
+        if t._grad is not None and not isinstance(t._grad, Tensor):  # else another thread was here, too
+            t._grad = wrap(t._grad, t.dtype)
+        return t._grad
 
 
 # -- tensors and arrays ----------------------------------------------------------------------------------------------
-def wrap(array: Any, dtype: DType | None = None, device: Device | None = None) -> Tensor:
-    """A Tensor over `array` without copying, outside any graph; it is where its array is (`device` may say so too).
+def wrap(array: Any, dtype: DType | None = None) -> Tensor:
+    """A Tensor over `array` without copying, outside any graph; it is where its array is.
 
     >>> wrap(np.float32(2)).grad_fn is None
     True

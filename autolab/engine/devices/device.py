@@ -28,7 +28,7 @@ DeviceLike: TypeAlias = device | str | int | None
 """What an argument `device` may be: a device, its name, the number of a GPU, or None for the current one."""
 
 
-# -- names -----------------------------------------------------------------------------------------------------------------
+# -- names -------------------------------------------------------------------------------------------------------------
 @functools.partial(attach, to=device)
 class _Names:
     """How a device is called and shown, and `with device:`."""
@@ -165,7 +165,7 @@ _backends: dict = {}  # type -> list of backends, once used
 _lock = threading.RLock()
 
 
-# -- which devices there are ---------------------------------------------------------------------------------------------------
+# -- which devices there are -------------------------------------------------------------------------------------------
 def register_backends(kind, backends):
     """Makes `kind` ('cuda', 'sim') mean these devices. Returns what it meant before (None: nothing yet)."""
     before = _backends.get(kind)
@@ -274,7 +274,7 @@ def backend_of(d):
     )
 
 
-# -- the default -----------------------------------------------------------------------------------------------------------------
+# -- the default -------------------------------------------------------------------------------------------------------
 class _PerThread(threading.local):
     """What one thread has chosen: its default device, those of the `with` blocks that it is in, and which index each
     type means."""
@@ -323,7 +323,7 @@ def usable(d) -> device:
     return CPU if d.type == "cpu" else backend_of(d).device
 
 
-# -- arrays ------------------------------------------------------------------------------------------------------------------------
+# -- arrays ------------------------------------------------------------------------------------------------------------
 def address(array) -> int:
     """Where the memory of a raw array begins."""
     pointer = getattr(array.data, "ptr", None)

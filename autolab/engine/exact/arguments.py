@@ -163,7 +163,7 @@ class Options:
             self._check_differentiable(dtype)
         if self.device is CPU and not array.ndim:
             array = array[()]
-        t = wrap(array, dtype, self.device)
+        t = wrap(array, dtype)
         if self.pinned:
             t = t.pin_memory()
         t._req = self.requires_grad

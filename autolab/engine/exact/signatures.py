@@ -17,7 +17,7 @@ from types import FunctionType
 from ..core.errors import fail
 from ..exact.refusals import beyond_numpy
 from ..core.tensor import TENSORS, Tensor
-from ..fast import generated
+from .. import generated
 from .arguments import no_match, no_match_of_one
 from .kinds import INTS, LISTED_TENSORS, Parameter, an_index
 from .refusals import unsupported
@@ -152,7 +152,7 @@ def sizes(function, args, kwargs):
     return p.brought(function, value)
 
 
-# -- the table -------------------------------------------------------------------------------------------------------------
+# -- the table ---------------------------------------------------------------------------------------------------------
 @functools.cache
 def table():
     """What `signatures.txt` says: the text of the forms by (space, name)."""
@@ -192,7 +192,7 @@ def _without_input(text):
     return "~" * text.startswith("~") + ", ".join(parts[:-1] if parts[-1:] == ["*"] else parts).lstrip("~")
 
 
-# -- fronts ----------------------------------------------------------------------------------------------------------------
+# -- fronts ------------------------------------------------------------------------------------------------------------
 class _Front:
     """What the front of one function knows; it learns it at the first call."""
 
@@ -390,12 +390,13 @@ def _code(count, more):
         "  if error.__traceback__ is None: raise error from None",
         "  raise",
     ]
-    return generated.function("call", "\n".join(lines), {}, f"front of a function of {count} arguments{' or more' if more else ''}").__code__
+    what = f"exact/<front of a function of {count} arguments{' or more' if more else ''}>"
+    return generated.function("call", "\n".join(lines), {}, what).__code__
 
 
 OWN = {"m": {"view", "reshape", "permute", "expand", "to"}, "nn.functional": {"linear"}}
-"""What has no front: what is called often and looks at its arguments itself (methods of a list of ints by `sizes`, others
-by `named`)."""
+"""What has no front: what is called often and looks at its arguments itself (methods of a list of ints by `sizes`,
+others by `named`)."""
 
 
 def put_in_front(spaces):
@@ -423,7 +424,7 @@ def _compiled(op, name, place, first):
     # two statements: CPython 3.11 is slow to look for a method where there is a slot
     source = f"def {name}({', '.join(listed)}):\n call = _op.{place}\n return call({', '.join(shown.values())})"
     environment = {"_op": op} | {f"_{p}": value for p, value in op.defaults.items()}
-    call = generated.function(name, source, environment, f"front of {name}")
+    call = generated.function(name, source, environment, f"exact/<front of {name}>")
     call.__doc__, call.__module__, call.op = op.doc, __name__, op
     return call
 

@@ -14,20 +14,29 @@ import math
 
 import numpy as np
 
-from ..fast import generated
-
 FEW = 1 << 15
 """Below this many elements PyTorch reduces on one thread."""
 
 _F32, _F64 = np.dtype("float32"), np.dtype("float64")
 _LANES = {_F32: 8, _F64: 4}
-_INTERLEAVED = 4  # independent chains of additions, for the processor's pipeline
-_BLOCK = 16       # additions before a running sum is passed on to the next level
+INTERLEAVED = 4  # independent chains of additions, for the processor's pipeline
+BLOCK = 16       # additions before a running sum is passed on to the next level
 _SHORT = [None, *(np.array([0, *range(4, n), 1, 2, 3][:n]) for n in range(1, 8))]
 _in_order, _reduce = np.add.accumulate, np.add.reduce
 _plans_f32: dict[tuple, list] = {}  # for sums of all elements: by shape, those that nobody uses now
 _plans_f64: dict[tuple, list] = {}
 _MOST_PLANS = 128
+planner = None
+"""What makes a plan, `planner(dtype, shape, lanes)`: a function of a row-major array of `shape` that returns an array
+whose last number is the sum. None: every sum is `_rows`, in the same order."""
+
+
+def plan_with(what):
+    """Sets `planner`; what was planned is forgotten."""
+    global planner
+    planner = what
+    _plans_f32.clear()
+    _plans_f64.clear()
 
 
 def add(x, axis=None, keepdims=False):
@@ -153,7 +162,7 @@ def _any_layout(x, axis, lanes):
     if step == x.itemsize and n0 >= lanes:
         total = _rows(rows.reshape(-1, n0), lanes)
     elif (second == x.itemsize and n1 >= lanes) or step >= second:
-        width = _INTERLEAVED * (lanes if second == x.itemsize and n1 >= lanes else 1)
+        width = INTERLEAVED * (lanes if second == x.itemsize and n1 >= lanes else 1)
         total = _columns(np.ascontiguousarray(rows.transpose(0, 2, 1)), width)
     else:
         total = _interleaved(rows.reshape(-1, n0, 1))
@@ -173,8 +182,8 @@ def total(x):
     """The sum of all elements of `x`, as a NumPy scalar of its dtype.
 
     Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost
-    half of what slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements. A plan is taken off its list
-    while it is used, so that no other thread writes into its buffer."""
+    half of what slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements (`fast/sums.py`). A plan is
+    taken off its list while it is used, so that no other thread writes into its buffer."""
     dtype = x.dtype
     if dtype is _F32:
         plans = _plans_f32
@@ -188,7 +197,7 @@ def total(x):
     try:
         plan = unused.pop()
     except IndexError:  # another thread has it
-        plan = _plan(dtype, x.shape, _LANES[dtype])
+        plan = planner(dtype, x.shape, _LANES[dtype])
     result = plan(x)[-1]
     unused.append(plan)
     return result
@@ -204,67 +213,12 @@ def _unplanned(x, dtype, plans):
     if n < lanes:
         flat = x.reshape(-1)
         return (_in_order(flat if n < 4 else flat[_SHORT[n]]) + 0)[-1]
-    if n >= _BLOCK * _BLOCK * _INTERLEAVED * lanes:
+    if planner is None or n >= BLOCK * BLOCK * INTERLEAVED * lanes:
         return _rows(x.reshape(1, n), lanes)[-1]
     if len(plans) >= _MOST_PLANS:
         plans.clear()
-    plans[x.shape] = [_plan(dtype, x.shape, lanes)]
+    plans[x.shape] = [planner(dtype, x.shape, lanes)]
     return total(x)
-
-
-def _plan(dtype, shape, lanes):
-    """A function of a row-major array of `shape` that returns an array whose last number is the sum."""
-    wide, calls, n = _INTERLEAVED * lanes, [], math.prod(shape)
-    quarter, full = n // wide, n // lanes * lanes
-    buffer = np.zeros(n + 1 + lanes, dtype)  # the row, a zero (torch starts from it: -0 becomes 0), the running sums
-    parts = [buffer[i : i + lanes] for i in range(quarter * wide, full, lanes)]
-    if quarter:
-        chains = _plan_cascade(calls, buffer[: quarter * wide].reshape(quarter, wide))
-        first, *others = (chains[i : i + lanes] for i in range(0, wide, lanes))
-        parts = [first, *parts, *others]
-    _plan_in_turn(calls, [np.zeros(lanes, dtype), *parts] if len(parts) == 1 else parts, buffer[n + 1 :])
-    bind = _straight(tuple(call for call, *_ in calls))
-    return bind(buffer[:n].reshape(shape), buffer[full:], *(array for _, *arrays in calls for array in arrays))
-
-
-_ADD, _REDUCE = "add({}, {}, {})", "reduce({}, 0, None, {})"
-
-
-@functools.cache
-def _straight(calls):
-    """What binds arrays to a plan's calls: written out one after the other, which takes 0.1 µs less than a loop, 0.4
-    once an epoch."""
-    arrays = [f"a{i}" for i in range("".join(calls).count("{}"))]
-    body = "\n  ".join(["into[...] = x", *calls, "return in_order(last)"]).format(*arrays)
-    source = f"def bind(into, last, {', '.join(arrays)}):\n def plan(x):\n  {body}\n return plan\n"
-    return generated.function(
-        "bind", source, {"add": np.add, "reduce": _reduce, "in_order": _in_order}, f"sum of {len(calls)} calls"
-    )
-
-
-def _plan_cascade(calls, rows):
-    """The order of `_cascade`, for less than 256 rows; returns the array that will hold the sums."""
-    blocks, rest = len(rows) // _BLOCK, len(rows) % _BLOCK
-    if not blocks:
-        return _plan_in_turn(calls, rows)
-    sums = np.empty((blocks, rows.shape[1]), rows.dtype)
-    calls.append((_REDUCE, rows[: blocks * _BLOCK].reshape(blocks, _BLOCK, -1).swapaxes(0, 1), sums))
-    if not rest:
-        return _plan_in_turn(calls, sums)
-    return _plan_in_turn(calls, [_plan_in_turn(calls, rows[-rest:]), _plan_in_turn(calls, sums)])
-
-
-def _plan_in_turn(calls, rows, to=None):
-    """Adds up `rows` one after the other, few by single additions, many by np.add.reduce; returns where the sum will
-    be."""
-    if len(rows) == 1:
-        return rows[0]
-    to = np.empty_like(rows[0]) if to is None else to
-    if rows.__class__ is np.ndarray and len(rows) > 5:
-        calls.append((_REDUCE, rows, to))
-    else:
-        calls += [(_ADD, rows[0] if k == 1 else to, rows[k], to) for k in range(1, len(rows))]
-    return to
 
 
 def _rows(x, lanes):
@@ -281,11 +235,11 @@ def _rows(x, lanes):
 def _interleaved(x):
     """(K, n, C) -> (K, C): four running sums over every fourth row, the rest to the first, then the four in order."""
     k, n, c = x.shape
-    if n < _INTERLEAVED:
+    if n < INTERLEAVED:
         return _in_turn(x)
-    quarter = n // _INTERLEAVED
-    main = quarter * _INTERLEAVED
-    sums = _cascade(x[:, :main].reshape(k, quarter, _INTERLEAVED * c)).reshape(k, _INTERLEAVED, c)
+    quarter = n // INTERLEAVED
+    main = quarter * INTERLEAVED
+    sums = _cascade(x[:, :main].reshape(k, quarter, INTERLEAVED * c)).reshape(k, INTERLEAVED, c)
     return _in_turn(np.concatenate((sums[:, :1], x[:, main:], sums[:, 1:]), axis=1))
 
 
@@ -298,23 +252,23 @@ def _in_turn(x):
 
 def _cascade(x):
     """(K, n, C) -> (K, C) with a running sum per level: blocks of 16 rows, of 256, of 4096."""
-    if x.shape[1] < _BLOCK:
+    if x.shape[1] < BLOCK:
         return _in_turn(x)
     total = None
     for level in range(4):
         n = x.shape[1]
-        blocks = n // _BLOCK if level < 3 else 0
-        rest = _in_turn(x[:, blocks * _BLOCK:]) if n > blocks * _BLOCK else np.zeros((x.shape[0], x.shape[2]), x.dtype)
+        blocks = n // BLOCK if level < 3 else 0
+        rest = _in_turn(x[:, blocks * BLOCK:]) if n > blocks * BLOCK else np.zeros((x.shape[0], x.shape[2]), x.dtype)
         total = rest if total is None else total + rest
         if not blocks:
             return total
-        x = _in_turn(x[:, :blocks * _BLOCK].reshape(x.shape[0] * blocks, _BLOCK, -1)).reshape(x.shape[0], blocks, -1)
+        x = _in_turn(x[:, :blocks * BLOCK].reshape(x.shape[0] * blocks, BLOCK, -1)).reshape(x.shape[0], blocks, -1)
     return total
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
 def _width(columns, lanes):
-    return _INTERLEAVED * (lanes if columns >= lanes else 1)
+    return INTERLEAVED * (lanes if columns >= lanes else 1)
 
 
 def _columns(x, width):
@@ -331,17 +285,17 @@ def _columns_of_matrix(x, width):
     columns have it takes half the time, 2-3 µs."""
     r, k = x.shape
     edge = k % width
-    if r >= _BLOCK * _BLOCK or edge == 1:
+    if r >= BLOCK * BLOCK or edge == 1:
         return _columns(x[None], width)[0]
     if not edge:
         return _blocks(x)
-    if r < _INTERLEAVED:
+    if r < INTERLEAVED:
         return _reduce(x, 0)
     rest = x[:, k - edge:]
-    main = r // _INTERLEAVED * _INTERLEAVED
+    main = r // INTERLEAVED * INTERLEAVED
     sums = rest[:main]
-    if main > _INTERLEAVED:
-        sums = _blocks(sums.reshape(-1, _INTERLEAVED * edge)).reshape(_INTERLEAVED, edge)
+    if main > INTERLEAVED:
+        sums = _blocks(sums.reshape(-1, INTERLEAVED * edge)).reshape(INTERLEAVED, edge)
     if main < r:
         sums = np.concatenate((sums[:1], rest[main:], sums[1:]))
     total = _reduce(sums, 0)
@@ -351,12 +305,12 @@ def _columns_of_matrix(x, width):
 def _blocks(x):
     """`_cascade` of a matrix of less than 256 rows: (R, K) -> (K,)."""
     r, k = x.shape
-    if r < _BLOCK:
+    if r < BLOCK:
         return _reduce(x, 0)
-    blocks = r // _BLOCK
-    sums = _reduce(x[:blocks * _BLOCK].reshape(blocks, _BLOCK, k), 1)
+    blocks = r // BLOCK
+    sums = _reduce(x[:blocks * BLOCK].reshape(blocks, BLOCK, k), 1)
     total = sums[0] if blocks == 1 else _reduce(sums, 0)
-    return total + (_reduce(x[blocks * _BLOCK:], 0) if r > blocks * _BLOCK else 0)
+    return total + (_reduce(x[blocks * BLOCK:], 0) if r > blocks * BLOCK else 0)
 
 
 # -- products and lengths ----------------------------------------------------------------------------------------------

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 
-from ..core import differentiate, namespaces, op as registry
+from ..core import differentiate, namespaces, op as registry, tensor
 from ..core.apply import apply, reporting
 from ..core.node import Node, backward
+from ..exact.sums import plan_with
 from ..core.tensor import Tensor
 from ..inplace import changes
 from ..ops.functions import METHODS, OPERATORS
-from . import generated, inplace_lane, lanes, saved, saving, steps, straight
+from .. import generated
+from . import inplace_lane, lanes, saved, saving, steps, straight, sums, threads
 
 
 def lane(op):
@@ -73,11 +75,11 @@ def _binding(self, op):
     environment = {f"_d_{p}": v for p, v in op.defaults.items()} | {"_op": op, "_forward": op.forward, "_xp": self.xp}
     target = "_op.call(" if self.traced else "_forward(_xp, "
     source = f"def {op.name}({', '.join(shown)}):\n return {target}{', '.join(op.params)})"
-    return generated.function(op.name, source, environment, f"rules' {op.name}")
+    return generated.function(op.name, source, environment, f"fast/<rules' {op.name}>")
 
 
 _plain_binding = namespaces.Namespace.binding
-_plain_backward = None
+_plain_backward, _plain_look = None, tensor.first_look
 
 
 def install():
@@ -91,6 +93,8 @@ def install():
     namespaces.Namespace.binding = _binding
     _plain_backward = Tensor.backward
     Tensor.backward = _backward(Tensor.backward)
+    tensor.first_look = threads.first_look
+    plan_with(sums.plan)
     for name in steps.SIGNATURES:
         setattr(Node, name, steps.first(name))
     # these stay: what a node has saved can be read and freed whichever engine made it
@@ -112,7 +116,8 @@ def remove():
     differentiate.SHORTCUTS.remove(_shortcut)
     namespaces.Namespace.binding = _plain_binding
     _plain_backward.__doc__ = Tensor.backward.__doc__  # examples, perhaps
-    Tensor.backward = _plain_backward
+    Tensor.backward, tensor.first_look = _plain_backward, _plain_look
+    plan_with(None)
     for name in OPERATORS:
         setattr(Tensor, name, METHODS[name])
     registry.EQUIPMENT.remove(_equip)

@@ -18,27 +18,26 @@ import re
 
 import numpy as np
 
-from . import generated
+from .. import generated
 from ..core import observe
 from ..exact import failing
 from ..core.apply import apply, reporting
-from ..core.dtype import FROM_NUMPY, bool_
+from ..core.dtype import FROM_NUMPY, NUMBERS, bool_
 from ..core.grad_mode import per_thread
-from ..core.node import new_accumulator, sequence
+from ..core.node import sequence
 from ..methods.facts import strides_of
-from ..core.tensor import Storage
-from ..core.tensor import SMALL, TENSORS, Tensor, materialise
+from ..core.tensor import SMALL, TENSORS, Storage, Tensor, View, materialise
 from ..core.device import CPU
-from ..core.dtype import NUMBERS
-from ..core.tensor import View
 from .saving import Words, saving
+from .threads import new_accumulator
 
 # In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki`
 # says whether it is a tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input
 # number j the edge `ej` leads.
 
-# -- what both lanes are made of -------------------------------------------------------------------------------------------
-# One statement a slot: CPython 3.11 runs `t._view = None` as two instructions, and an assignment to several slots as three each.
+# -- what both lanes are made of ---------------------------------------------------------------------------------------
+# One statement a slot: CPython 3.11 runs `t._view = None` as two instructions, and an assignment to several slots as
+# three each.
 _TENSOR = """
 t = new(Tensor)
 t._array = d
@@ -207,10 +206,10 @@ def _compile_lane(op, name, source, slow):
     """The function `call` of `source`; what it leaves goes to `slow`."""
     own = {"op": op, "node_class": op.node_class, "fast": op.fast, "forward": op.forward, "slow": slow}
     own |= {"broadcast": _BROADCAST, "broadcasting": _broadcasting}
-    return generated.function("call", source, _ENVIRONMENT | own, f"{name} of {op.name}")
+    return generated.function("call", source, _ENVIRONMENT | own, f"fast/<{name} of {op.name}>")
 
 
-# -- the fast lane ---------------------------------------------------------------------------------------------------------
+# -- the fast lane -----------------------------------------------------------------------------------------------------
 _BINARY = """
 def call(a0, a1):
     state = per_thread.state
@@ -351,7 +350,7 @@ def _broadcasting(p, q, dtype):
 _MOST = 1024
 
 
-# -- the general lane ------------------------------------------------------------------------------------------------------
+# -- the general lane --------------------------------------------------------------------------------------------------
 # CPython enters a `try` for nothing.
 _GENERAL = """
 def call(<arguments>):

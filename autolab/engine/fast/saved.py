@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 
 from ..core.node import GONE, Freed, Node
-from . import generated
+from .. import generated
 
 
 _entries, _release = Node.entries, Node.release
@@ -88,7 +88,7 @@ def freeing(op, gone):
     for k, (kind, stored, index) in enumerate(zip(op.save_kinds, kinds(op), op.save_index)):
         if stored == "output":
             left.append(f"gone if v{k} is not None else None")
-        elif kind == "input" and op.params[index] in op.operands and op.saves[k] not in op.hidden:
+        elif kind == "input" and op.params[index] in op.operands and not op.keeps_number(op.saves[k]):
             left.append(f"gone if s{k} is not None else None")
         elif kind in ("input", "output"):
             left.append(f"s{k} if s{k} is None or isinstance(s{k}, numbers) else gone")
@@ -97,4 +97,4 @@ def freeing(op, gone):
     names = ", ".join(places(op))
     source = f"def free(saved):\n {names}, = saved\n left = [{', '.join(left)}]\n return left if any([e is gone for e in left]) else None"
     environment = {"gone": gone, "numbers": (bool, int, float, complex)}
-    return generated.function("free", source, environment, f"freeing of {op.name}")
+    return generated.function("free", source, environment, f"fast/<freeing of {op.name}>")

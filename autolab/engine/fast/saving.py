@@ -6,7 +6,8 @@ make is the one that `saved.py` describes.
 
 from __future__ import annotations
 
-from . import generated, saved
+from .. import generated
+from . import saved
 from ..core.apply import FACTS
 
 
@@ -95,7 +96,7 @@ def saving(op, words, place) -> list[str]:
     return [*lines, f"{place} = ({', '.join(places)}{',' if places else ''})"]
 
 
-# -- for `core.apply.record` -----------------------------------------------------------------------------------------------
+# -- for `core.apply.record` -------------------------------------------------------------------------------------------
 class _General(Words):
     """Arguments of every kind come: each entry asks what it has before it."""
 
@@ -121,5 +122,5 @@ class _General(Words):
 def saver(op):
     """`core.apply.save` compiled for `op`; it stays there as `op.save`."""
     lines = ["def save(args, outs, edges):", *(f" {line}" for line in saving(op, _General(), "saved")), " return saved"]
-    op.save = generated.function("save", "\n".join(lines), dict(FACTS), f"saving of {op.name}")
+    op.save = generated.function("save", "\n".join(lines), dict(FACTS), f"fast/<saving of {op.name}>")
     return op.save

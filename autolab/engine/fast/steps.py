@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import generated
+from .. import generated
 from ..core.device import ARRAYS
 from . import delivery
 from ..core import namespaces
@@ -66,7 +66,7 @@ def _compile(op, name):
         **delivery.ENVIRONMENT,
         **{f"r{i}": rule for i, (_, rule, _) in enumerate(op.rules)},
     }
-    return generated.function(name, "\n".join(lines), environment, f"{name} of {op.name}")
+    return generated.function(name, "\n".join(lines), environment, f"fast/<{name} of {op.name}>")
 
 
 def _arrived(op):
@@ -85,7 +85,7 @@ def _reading(op, traced):
     lines = ["saved = node.saved", "if saved.__class__ is not tuple: saved = unusual(node, traced)", f"{', '.join(saved.places(op))}, = saved"]
     for k, kind in enumerate(op.save_kinds):
         if kind == "input" and op.params[op.save_index[k]] in op.lists:
-            lines.append(f"s{k} = opened(node, s{k}, traced)")
+            lines.append(f"s{k} = [opened(node, item, traced) for item in s{k}]")
         elif kind == "input":
             lines += _reading_input(k, traced)
         elif kind == "output":

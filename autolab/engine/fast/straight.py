@@ -16,10 +16,11 @@ from operator import attrgetter
 import numpy as np
 
 from ..core import observe
-from ..core.grad_mode import guard, shared
+from ..core.grad_mode import guard
 from ..core.tensor import Tensor
 from ..inplace import detached as cut
 from .delivery import SEVERAL, beyond_leaves
+from .threads import shared
 from ..core.backward import add_to_grad, execute
 from ..core.grad_mode import per_thread
 from ..core.node import AccumulateGrad
@@ -66,7 +67,7 @@ def _what_seterr_changes():
     return changed[0] if len(changed) == 1 else ()
 
 
-# -- without a plan --------------------------------------------------------------------------------------------------------
+# -- without a plan ----------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
     """Node after node; what is no walk any more is handed to `_rest`. The same as `core.backward._Pass.run`."""
     oldest = cut.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
@@ -144,7 +145,7 @@ def _rest(roots, seeds, leaves, retain_graph):
     execute(roots, seeds, retain_graph=retain_graph)
 
 
-# -- with a plan -----------------------------------------------------------------------------------------------------------
+# -- with a plan -------------------------------------------------------------------------------------------------------
 def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
     """(nodes, newest first; a place for the gradient of each; the leaves that are complete when a node has run, by that
     node), or None for a graph that is not so plain. The same as `core.backward._Pass.plan`.

@@ -5,6 +5,7 @@ Source: torch/csrc/autograd/saved_variable.cpp, "Trying to use a saved tensor th
 
 from __future__ import annotations
 
+import functools
 import weakref
 
 from ..core import observe
@@ -54,18 +55,28 @@ def refuse_detached(nodes):
 CHECKS.append(refuse_detached)
 
 
+@functools.partial(attach, to=observe.Observer)
+class DetachEvents:
+    """The part of Observer about tensors that leave the graph."""
+
+    def detached(self, origin, tensor, how):
+        """`detach()` or `.data`, which `how` says, of `origin` gave `tensor`."""
+
+
 @attach
 class Detaching:
     """The part of the Tensor class that leads out of the graph."""
 
     def detach(self):
         """The same memory outside the graph; it shares the version counter, so in-place changes are still noticed."""
-        t = wrap(materialise(self), self.dtype, self._storage.device)
+        t = wrap(materialise(self), self.dtype)
         t._storage = self._storage
         if self._view is not None and self._view.base is None:
             t._view = self._view
         elif t._storage.device is CPU:
             t._view = OVERLAPPING if repeats(t._array) else None
+        if observe.observer is not None:
+            observe.observer.detached(self, t, "detach")
         return t
 
     def detach_(self):
@@ -87,7 +98,7 @@ class Detaching:
     @property
     def data(self):
         """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
-        t = wrap(materialise(self), self.dtype, self._storage.device)
+        t = wrap(materialise(self), self.dtype)
         # an ordinary tensor's memory stays ordinary in inference mode
         if t._storage.__class__ is not self._storage.__class__:
             t._storage = new_storage(self._storage.device, self._storage.__class__)
@@ -101,6 +112,8 @@ class Detaching:
         t._storage.array = self._storage.array
         if t._view is None and repeats(t._array):
             t._view = OVERLAPPING
+        if observe.observer is not None:
+            observe.observer.detached(self, t, "data")
         return t
 
     @data.setter

@@ -6,7 +6,8 @@ import functools
 from typing import Any
 
 from ..core.errors import fail
-from ..core.grad_mode import _Mode, per_thread
+from ..autograd.modes import Mode
+from ..core.grad_mode import per_thread
 from ..core.tensor import InferenceStorage, attach
 
 
@@ -39,7 +40,7 @@ class _Guard:
 _spare: list[_Guard] = []
 
 
-class inference_mode(_Mode):
+class inference_mode(Mode):
     """Like `no_grad`, and tensors made inside may never enter a graph. Source: torch.inference_mode.
 
     With `mode=False` history is recorded inside, whatever is on around it."""

@@ -46,7 +46,7 @@ def _multiply(filters, x, read, block, out):
         np.matmul(filters if inner is None else filters[..., inner], windows.of(gathered), out=outputs.of(out))
 
 
-# -- the three maps --------------------------------------------------------------------------------------------------------
+# -- the three maps ----------------------------------------------------------------------------------------------------
 def forward(x, weight, bias, geo):
     """y[o] = sum over channels and kernel positions of weight * window, plus bias[o]."""
     if whole.off_host(x):

@@ -22,7 +22,7 @@ def module(x):
     return devices.of(x).xp
 
 
-# -- convolution -----------------------------------------------------------------------------------------------------------
+# -- convolution -------------------------------------------------------------------------------------------------------
 def _columns(x, geo):
     """What the windows read, as matrices (groups, C / groups * kh * kw, N * oh * ow)."""
     xp, (n, c) = module(x), x.shape[:2]
@@ -84,7 +84,7 @@ def grad_bias(g):
     return g.sum(axis=(0, *range(2, g.ndim)))
 
 
-# -- normalisation of rows -------------------------------------------------------------------------------------------------
+# -- normalisation of rows ---------------------------------------------------------------------------------------------
 def standardize(rows, weight, bias, eps):
     d = rows.dtype
     mean = rows.mean(axis=1)

@@ -151,7 +151,7 @@ def lowest(dtype):
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-# -- maximum ---------------------------------------------------------------------------------------------------------------
+# -- maximum -----------------------------------------------------------------------------------------------------------
 def maximum(x, win):
     """The largest number of each window."""
     return _over_windows(np.maximum, x, win, lowest(x.dtype))
@@ -268,7 +268,7 @@ def adaptive_maximum(x, out):
     return values, indices
 
 
-# -- mean ------------------------------------------------------------------------------------------------------------------
+# -- mean --------------------------------------------------------------------------------------------------------------
 def divisors(xp, win, count_include_pad, override):
     """By how much each window's sum is divided: a number, or an array of `xp` (rows, columns)."""
     if override is not None:

@@ -142,7 +142,7 @@ def cuts(filters, columns):
     return next((k for k in range(least, min(columns // 64, 8 * least) + 1) if columns % k == 0), 1)
 
 
-# -- gathering ---------------------------------------------------------------------------------------------------------------
+# -- gathering ---------------------------------------------------------------------------------------------------------
 def sources(x, geo, part=0, parts=1):
     """What each column of the kernel reads: arrays (groups, channels, H, columns, N) of an `x` of this shape.
 
@@ -230,7 +230,7 @@ def _outputs(sizes, rows, start, each, count, b):
     return Memory((sizes.geo.groups, a, b, sizes.filters, columns // b), start * line, strides)
 
 
-# -- two ways to gather ------------------------------------------------------------------------------------------------------
+# -- two ways to gather ------------------------------------------------------------------------------------------------
 def _whole_block(sizes, start, m, trimmed, alone):
     """(groups, channels, kh, kw, rows, out width, N): one matrix has the windows of the whole block."""
     geo, row, item = sizes.geo, sizes.row, sizes.item

@@ -124,7 +124,7 @@ def grad_weight(g, x, geo):
     return made if math.isfinite(made.sum()) else None
 
 
-# -- the changes of basis ----------------------------------------------------------------------------------------------------
+# -- the changes of basis ----------------------------------------------------------------------------------------------
 def _changed(matrix, numbers, out):
     """Fills `out` (places, C, columns) from `numbers` (other places, C, columns). One small product per channel, whose
     operands OpenBLAS reads where they lie; a product of all channels it would copy first, which takes twice as long."""
@@ -216,7 +216,7 @@ def _outputs(filters, tiled, bias, pixels, rows, columns):
     return math.isfinite(made.sum())
 
 
-# -- tiles in memory ---------------------------------------------------------------------------------------------------------
+# -- tiles in memory ---------------------------------------------------------------------------------------------------
 def _tiles(geo):
     """Rows and columns of tiles; the last ones may reach over the edge."""
     return -(-geo.out[0] // 2), -(-geo.out[1] // 2)

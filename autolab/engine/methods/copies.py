@@ -74,7 +74,7 @@ class Copies:
 
     def _like(self, array):
         """A tensor of this class over `array`, outside any graph."""
-        t = wrap(array, self.dtype, self._storage.device)
+        t = wrap(array, self.dtype)
         t.__class__ = type(self)
         return t
 

@@ -182,13 +182,13 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def strides_of(t: Tensor) -> tuple[int, ...]:
     """`t.stride()`; of matrices without its questions, because every product saves two.
 
-    >>> strides_of(torch.ones(2, 3)), strides_of(torch.ones(2, 3).t())
-    ((3, 1), (1, 3))
+    >>> strides_of(torch.ones(2, 3)), strides_of(torch.ones(2, 3).t()), strides_of(torch.ones(1, 2).t())
+    ((3, 1), (1, 3), (1, 2))
     """
     d = t._array
     if d.ndim == 4:  # the tensor may have to be put in order first
         return tuple(t.stride())
-    if d.flags.c_contiguous:
+    if d.flags.c_contiguous and (t._view is None or not d.size):
         return contiguous_strides(d.shape)
     size = d.itemsize
     return tuple([n // size for n in d.strides])

@@ -187,7 +187,7 @@ div_scalar = internal(
 )
 
 
-# -- public functions: alpha, overloads, operators -------------------------------------------------------------------------
+# -- public functions: alpha, overloads, operators ---------------------------------------------------------------------
 def _scaled(op, self, other, alpha):
     """`other * alpha`. Raises RuntimeError for a factor that the result's dtype cannot hold."""
     if alpha.__class__ is int and alpha == 1:
@@ -264,7 +264,7 @@ def div_(self, other, *, rounding_mode=None):
 METHODS["div_"] = METHODS["divide_"] = METHODS["true_divide_"] = div_
 
 
-# -- operators -------------------------------------------------------------------------------------------------------------
+# -- operators ---------------------------------------------------------------------------------------------------------
 for _name, _op in {
     "__add__": add,
     "__radd__": add,

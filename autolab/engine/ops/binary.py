@@ -180,7 +180,7 @@ not_differentiable("heaviside(Tensor self, Tensor values)", "heaviside", differe
       public=True, inplace="method")
 
 
-# -- powers of two, neighbours among floats ------------------------------------------------------------------------------
+# -- powers of two, neighbours among floats ----------------------------------------------------------------------------
 def _ldexp_whole(xp, self, other):
     if other.dtype == bool:
         raise not_implemented("ldexp_cpu_exp", other.dtype)

@@ -198,5 +198,4 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         raise mismatch()
     elements, test_elements = (a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements))
     xp = elements.device.xp
-    return wrap(xp.isin(elements._array, test_elements._array, assume_unique=assume_unique, invert=invert),
-                device=elements.device)
+    return wrap(xp.isin(elements._array, test_elements._array, assume_unique=assume_unique, invert=invert))

@@ -162,7 +162,7 @@ convolution_op = _inside(
 )
 
 
-# -- the map and its adjoints, for a geometry that is known ----------------------------------------------------------------
+# -- the map and its adjoints, for a geometry that is known ------------------------------------------------------------
 def _geometries(s):
     """Geometries with arrays of the sizes that they ask for: (x, weight, result, geometry)."""
     two = Geometry((4, 3), (2, 4), (3, 2), (2, 1), (1, 1), (1, 1), 1)
@@ -230,7 +230,7 @@ _inside(
 )
 
 
-# -- arguments ------------------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 _passed = Passed()
 
 
@@ -296,7 +296,7 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
     return y if batched else y.squeeze(0)
 
 
-# -- public functions ------------------------------------------------------------------------------------------------------
+# -- public functions --------------------------------------------------------------------------------------------------
 @composite()
 @composite(namespace="nn.functional")
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):

@@ -120,7 +120,7 @@ sum_to = internal(
 )
 
 
-# -- writing into memory ---------------------------------------------------------------------------------------------------
+# -- writing into memory -----------------------------------------------------------------------------------------------
 copy_op = internal(
     "copy(Tensor self, Tensor source)",
     forward=lambda xp, self, source: xp.broadcast_to(source, self.shape),
@@ -238,7 +238,7 @@ def clone_by_copy(self):
         return wrap(device.xp.empty_like(self._array), self.dtype).copy_(self)
 
 
-# -- casts and moves -------------------------------------------------------------------------------------------------------
+# -- casts and moves ---------------------------------------------------------------------------------------------------
 def _cast(self, dtype, copy=False):
     if dtype is self.dtype:
         return clone.call(self, None) if copy else self
@@ -253,7 +253,7 @@ def _cast(self, dtype, copy=False):
     return out
 
 
-# -- from one device to another ----------------------------------------------------------------------------------------------
+# -- from one device to another ----------------------------------------------------------------------------------------
 def transfer(array, source, target, pinned=False, non_blocking=False):
     """A copy of a raw array of the device `source` on the device `target` (canonical devices)."""
     if target is devices.CPU:

@@ -170,7 +170,7 @@ aminmax_op = internal(
     ),
     vjp={"self": _aminmax_rule},
     latex=r"\min {self}, \max {self}",
-    vjp_latex={"self": r"{g} \cdot [{self} = {result}]"},
+    vjp_latex={"self": r"{g} \cdot [{self} = {min}] + {g1} \cdot [{self} = {max}]"},
     samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}), (s.distinct(2, 3), {"dim": 0, "keepdim": True})],
 )
 

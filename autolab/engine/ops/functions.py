@@ -51,7 +51,7 @@ def register(
     return op
 
 
-# -- operators -------------------------------------------------------------------------------------------------------------
+# -- operators ---------------------------------------------------------------------------------------------------------
 OPERATORS: dict[str, tuple[Op, Callable[..., Any] | None]] = {}
 """Python's operators of two operands: the method's name, the operation, and what is called instead where the second one
 is a tensor."""
@@ -72,7 +72,7 @@ def binary_operator(name: str, op: Op, of_tensors: Callable[..., Any] | None = N
     OPERATORS[name] = op, of_tensors
 
 
-# -- public functions ------------------------------------------------------------------------------------------------------
+# -- public functions --------------------------------------------------------------------------------------------------
 def _public(op: Op, name: str, inplace: bool) -> Callable[..., Any]:
     """The public function, or method, of an operation. What binds calls as PyTorch does is put in its place later, by
     `exact/signatures.py`."""

@@ -112,7 +112,7 @@ def select(input, dim, index):
     return select_op.call(input, check_dim(dim, input.ndim), int(index))
 
 
-# -- index tensors ---------------------------------------------------------------------------------------------------------
+# -- index tensors -----------------------------------------------------------------------------------------------------
 def _key(indices):
     return tuple(slice(None) if i is None else i for i in indices)
 

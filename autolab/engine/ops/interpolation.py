@@ -24,7 +24,7 @@ def _inside(schema, **record):
     return internal(schema, **record)
 
 
-# -- what each output reads ----------------------------------------------------------------------------------------------
+# -- what each output reads --------------------------------------------------------------------------------------------
 def _step(n, out, scale, real):
     """Input positions per output position."""
     return real(1 / scale) if scale is not None and scale > 0 else real(n) / real(out)
@@ -151,7 +151,7 @@ def _work_dtype(d):
     return np.float64 if d == np.float64 else np.float32
 
 
-# -- records -------------------------------------------------------------------------------------------------------------
+# -- records -----------------------------------------------------------------------------------------------------------
 def _rules(name, dims, corners):
     """The rules of an op and of its adjoint; what they save depends on the op's arguments."""
     there, back = (lambda m, *args: getattr(m, name)(*args)), (lambda m, *args: getattr(m, name + "_backward")(*args))
@@ -263,7 +263,7 @@ _SMOOTH = {
 }
 
 
-# -- arguments -----------------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------
 def _check_mode(input, mode):
     if (mode, input.ndim - 2) in _OPS or (mode == "area" and input.ndim in (3, 4)):
         return

@@ -15,7 +15,7 @@ from ..core.tensor import Tensor
 from .shape import row_major
 
 
-# -- joining ---------------------------------------------------------------------------------------------------------------
+# -- joining -----------------------------------------------------------------------------------------------------------
 def _cat(xp, tensors, dim):
     return row_major(xp, xp.concatenate([t for t in tensors if t.shape != (0,)] or tensors[:1], axis=dim))
 
@@ -183,7 +183,7 @@ def vstack(tensors):
     return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in tensors], 0)
 
 
-# -- splitting -------------------------------------------------------------------------------------------------------------
+# -- splitting ---------------------------------------------------------------------------------------------------------
 def _split_rule(m, g, self_sym_sizes, dim):
     return m.cat(list(g), dim)
 

@@ -202,8 +202,8 @@ slogdet_op = internal(
     node="LinalgSlogdetBackward0",
     return_type=return_type("linalg_slogdet", ("sign", "logabsdet")),
     vjp={"A": lambda m, g, A: m.unsqueeze(m.unsqueeze(g[1], -1), -1) * _mt(m, m.linalg_inv(A))},
-    latex=r"\ln |\det {A}|",
-    vjp_latex={"A": r"{g} \, {A}^{-T}"},
+    latex=r"\frac{\det {A}}{|\det {A}|}, \ln |\det {A}|",
+    vjp_latex={"A": r"{g1} \, {A}^{-T}"},
     samples=lambda s: [s.spd(3)],
 )
 

@@ -323,7 +323,7 @@ def check_expand(shape, target):
             )
 
 
-# -- the general product ---------------------------------------------------------------------------------------------------
+# -- the general product -----------------------------------------------------------------------------------------------
 @composite(method=True)
 def matmul(input, other):
     """`input @ other` for vectors, matrices and batches of matrices, by torch's rules. Source: torch.matmul."""

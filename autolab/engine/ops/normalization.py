@@ -58,7 +58,7 @@ def _no_gradients(xp, input, wanted, shape):
     return tuple(z if w else None for z, w in zip(zeros, wanted))
 
 
-# -- batch norm ------------------------------------------------------------------------------------------------------------
+# -- batch norm --------------------------------------------------------------------------------------------------------
 def _change(running, new, momentum):
     """What to add to `running` for (1 - momentum) * running + momentum * new, as PyTorch's kernel computes it; None
     without one."""
@@ -181,7 +181,7 @@ _WEIGHTED = (
 )
 
 
-# -- layer norm ------------------------------------------------------------------------------------------------------------
+# -- layer norm --------------------------------------------------------------------------------------------------------
 def _layer_norm(xp, x, normalized_shape, weight, bias, eps):
     _refuse_integers("LayerNormKernelImpl", x)
     n = math.prod(normalized_shape)
@@ -263,7 +263,7 @@ layer_norm_op = _inside(
 )
 
 
-# -- group norm ------------------------------------------------------------------------------------------------------------
+# -- group norm --------------------------------------------------------------------------------------------------------
 def _group_norm(xp, x, weight, bias, N, C, HxW, group, eps):
     _refuse_integers("GroupNormKernelImpl", x)
     wide = xp.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
@@ -346,7 +346,7 @@ group_norm_op = _inside(
 )
 
 
-# -- public functions ------------------------------------------------------------------------------------------------------
+# -- public functions --------------------------------------------------------------------------------------------------
 def _check_features(name, value, features):
     if value is not None and value.numel() != features:
         raise fail(

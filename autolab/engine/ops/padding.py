@@ -21,7 +21,7 @@ def _inside(schema, **record):
     return internal(schema, **record)
 
 
-# -- constants -----------------------------------------------------------------------------------------------------------
+# -- constants ---------------------------------------------------------------------------------------------------------
 def _sides(pad, ndim):
     """(before, after) per dimension, first dimension first; `pad` names the last dimension first."""
     pairs = [(pad[2 * i], pad[2 * i + 1]) for i in range(len(pad) // 2)]
@@ -70,7 +70,7 @@ def _padded(input, pad, value):
     return constant_pad.call(input, pad, value)
 
 
-# -- numbers of the input itself -----------------------------------------------------------------------------------------
+# -- numbers of the input itself ---------------------------------------------------------------------------------------
 def _reflected(xp, n, before, after):
     """Which of n positions stands at each position of the padded dimension, mirrored at the edges."""
     i = abs(xp.arange(-before, n + after))

@@ -18,7 +18,7 @@ def _inside(schema, **record):
     return internal(schema, **record)
 
 
-# -- patches -------------------------------------------------------------------------------------------------------------
+# -- patches -----------------------------------------------------------------------------------------------------------
 def _counts(size, kernel_size, dilation, padding, stride):
     """How many patches fit along each axis."""
     return tuple(
@@ -200,7 +200,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return col2im.call(input, output_size, *options)
 
 
-# -- channels as pixels --------------------------------------------------------------------------------------------------
+# -- channels as pixels ------------------------------------------------------------------------------------------------
 def _shuffle(xp, x, r):
     *lead, c, h, w = x.shape
     x = x.reshape(*lead, c // (r * r), r, r, h, w)

@@ -17,7 +17,7 @@ from ..core.tensor import Tensor, wrap
 from .indexing import written
 
 
-# -- gather, scatter -------------------------------------------------------------------------------------------------------
+# -- gather, scatter ---------------------------------------------------------------------------------------------------
 def _along(xp, self, dim, index):
     n = self.shape[dim]
     demands.in_range(
@@ -207,7 +207,7 @@ def scatter_add_(self, dim, index, src):
     return written(scatter_add_op, (self, dim, index, src))
 
 
-# -- by position among all, by mask ----------------------------------------------------------------------------------------
+# -- by position among all, by mask ------------------------------------------------------------------------------------
 def _take(xp, self, index):
     if index.dtype != np.int64:
         message = f"take(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].short}"

@@ -70,7 +70,7 @@ def _adaptive_max_pool(xp, x, output_size):
     return kernels.adaptive_maximum(x, output_size)
 
 
-# -- maximum ---------------------------------------------------------------------------------------------------------------
+# -- maximum -----------------------------------------------------------------------------------------------------------
 def _max_pool(xp, x, kernel_size, stride, padding, dilation, ceil_mode):
     _refuse_bool("max_pool2d", x)
     return kernels.maximum(x, windows(x, kernel_size, stride, padding, dilation, ceil_mode))
@@ -183,7 +183,7 @@ _inside(
 )
 
 
-# -- mean ------------------------------------------------------------------------------------------------------------------
+# -- mean --------------------------------------------------------------------------------------------------------------
 def _mean_of(xp, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     win = windows(x, kernel_size, stride, padding, (1, 1), ceil_mode)
     return win, kernels.divisors(xp, win, count_include_pad, divisor_override)
@@ -242,7 +242,7 @@ _inside(
 )
 
 
-# -- windows that share the input out --------------------------------------------------------------------------------------
+# -- windows that share the input out ----------------------------------------------------------------------------------
 def _adaptive_avg(xp, x, output_size):
     return _wide(kernels.adaptive_mean, x, output_size)
 

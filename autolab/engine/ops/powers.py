@@ -128,7 +128,7 @@ def _log_number(x):
     return float(np.log(x)) if x > 0 else float("nan")
 
 
-# -- public functions and operators -------------------------------------------------------------------------------------------
+# -- public functions and operators ------------------------------------------------------------------------------------
 overloaded("pow", pow_tensor, pow_scalar, pow_base, doc="`input ** exponent`; either may be a number.")
 
 

@@ -12,7 +12,7 @@ from .functions import composite, internal, register
 from ..core.tensor import Tensor
 from .shape import row_major, sizes_from, view_op
 
-# -- mirrored, rolled, triangular, diagonal --------------------------------------------------------------------------------
+# -- mirrored, rolled, triangular, diagonal ----------------------------------------------------------------------------
 def _flip(xp, self, dims):
     # the order in memory stays, but for expanded tensors, which have none
     return xp.array(xp.flip(self, check_dims(dims, self.ndim)[: self.ndim]), order="C" if 0 in self.strides else "K")

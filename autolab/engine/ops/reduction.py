@@ -383,9 +383,12 @@ def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
 
 _dispersion("var", _var, _var_rule, _VAR_TEX, _VAR_GRADIENT, "The variance")
 _dispersion("std", _std, _std_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "The standard deviation")
-_dispersion("var_mean", _var_mean, _var_mean_rule, _VAR_TEX, _VAR_GRADIENT, "(variance, mean)",
+_OF_MEAN = r" + \frac{{g1}}{n}"
+_dispersion("var_mean", _var_mean, _var_mean_rule, _VAR_TEX, _VAR_GRADIENT + _OF_MEAN,
+            "(variance, mean)",
             outputs=("result0", "result1"), partial=True)
-_dispersion("std_mean", _std_mean, _std_mean_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "(standard deviation, mean)",
+_dispersion("std_mean", _std_mean, _std_mean_rule, rf"\sqrt{{{_VAR_TEX}}}",
+            _STD_GRADIENT.replace("{result}", "{result0}") + _OF_MEAN, "(standard deviation, mean)",
             outputs=("result0", "result1"), partial=True)
 
 

@@ -166,98 +166,73 @@ def _div_mode(xp, self, other, rounding_mode):
 
 _TRUNCATED, _FLOORED = r"\mathrm{trunc}\frac{{self}}{{other}}", r"\left\lfloor \frac{{self}}{{other}} \right\rfloor"
 _FIELDS: dict[str, Any] = {"dtype": "promote", "operands": ("self", "other")}
-_FMOD: dict[str, Any] = {"check": no_kernel("fmod_cpu", "Complex")}
-_REMAINDER: dict[str, Any] = {"check": no_kernel("remainder_cpu", "Bool", "Complex")}
-_FLOOR = {"check": no_kernel("div_floor_cpu", "Bool", "Complex")}
+_REMAINDER = no_kernel("remainder_cpu", "Bool", "Complex")
 
 div_mode = internal("div_mode(Tensor self, Tensor other, str? rounding_mode)", forward=_div_mode, node="DivBackward2", **_FIELDS,
                     vjp={"self": lambda m, g, other, rounding_mode: m.zeros_like(g),
                          "other": lambda m, g, self, other, rounding_mode: m.zeros_like(g)},
-                    latex=r"\left\lfloor \frac{{self}}{{other}} \right\rfloor", vjp_latex={"self": "0", "other": "0"},
+                    latex=_FLOORED, vjp_latex={"self": "0", "other": "0"},
                     samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3), "floor"),
                                        (s.uniform(2.2, 2.8, 2, 3), s.uniform(0.9, 1.05, 3), "trunc")])
-fmod_scalar = internal(
-    "fmod_scalar(Tensor self, operand other)",
-    forward=_fmod,
-    vjp={"self": lambda m, g: g},
-    node="FmodBackward0",
-    **_FIELDS,
-    **_FMOD,
-    latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
-    vjp_latex={"self": "{g}"},
-    samples=lambda s: [(s.distinct(3), 2.0)],
-)
-fmod_tensor = internal(
-    "fmod_tensor(Tensor self, Tensor other)",
-    forward=_fmod,
-    node="FmodBackward1",
-    **_FIELDS,
-    **_FMOD,
-    vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other, "trunc")},
-    latex=rf"{{self}} - {{other}} \cdot {_TRUNCATED}",
-    vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_TRUNCATED}"},
-    samples=lambda s: [
-        (s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
-        (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3)),
-    ],
-)
-remainder_scalar = internal(
-    "remainder_scalar(Tensor self, operand other)",
-    forward=_remainder,
-    vjp={"self": lambda m, g: g},
-    node="RemainderBackward0",
-    **_FIELDS,
-    **_REMAINDER,
-    latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
-    vjp_latex={"self": "{g}"},
-    samples=lambda s: [(s.distinct(3), 2.0)],
-)
-remainder_tensor = internal(
-    "remainder_tensor(Tensor self, Tensor other)",
-    forward=_remainder,
-    node="RemainderBackward1",
-    **_FIELDS,
-    **_REMAINDER,
-    vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other, "floor")},
-    latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
-    vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {_FLOORED}"},
-    samples=lambda s: [
-        (s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
-        (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3)),
-    ],
-)
+
+
+def _remainders(name, forward, mode, whole, check):
+    """The forms of a remainder, by a tensor and by a number. mode, whole: how division leaves it, for `div_mode` and in
+    a formula."""
+    shown = {"forward": forward, "check": check, "latex": rf"{{self}} - {{other}} \cdot {whole}", **_FIELDS}
+    by_tensor = internal(
+        f"{name}_tensor(Tensor self, Tensor other)",
+        node=f"{name.capitalize()}Backward1",
+        vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other, mode)},
+        vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {whole}"},
+        samples=lambda s: [
+            (s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
+            (s.uniform(-2.8, -2.2, 2, 3), s.uniform(0.9, 1.05, 3)),
+        ],
+        **shown,
+    )
+    by_number = internal(
+        f"{name}_scalar(Tensor self, operand other)",
+        node=f"{name.capitalize()}Backward0",
+        vjp={"self": lambda m, g: g},
+        vjp_latex={"self": "{g}"},
+        samples=lambda s: [(s.distinct(3), 2.0)],
+        **shown,
+    )
+    return by_tensor, by_number
+
+
+fmod_tensor, fmod_scalar = _remainders("fmod", _fmod, "trunc", _TRUNCATED, no_kernel("fmod_cpu", "Complex"))
+remainder_tensor, remainder_scalar = _remainders("remainder", _remainder, "floor", _FLOORED, _REMAINDER)
 remainder_of_number = not_differentiable(
     "remainder_of_number(operand self, Tensor other)",
     "remainder",
     forward=_remainder,
     differentiable=("other",),
-    **_REMAINDER,
-    dtype="promote",
-    operands=("self", "other"),
+    check=_REMAINDER,
+    **_FIELDS,
     latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
     samples=lambda s: [(2.5, s.positive(3))],
 )
+_FLOOR: dict[str, Any] = {
+    "forward": _floor_divide,
+    "check": no_kernel("div_floor_cpu", "Bool", "Complex"),
+    "latex": _FLOORED,
+    **_FIELDS,
+}
 floor_divide_scalar = not_differentiable(
     "floor_divide_scalar(Tensor self, operand other)",
     "floor_divide",
-    forward=_floor_divide,
     differentiable=("self",),
-    **_FLOOR,
-    dtype="promote",
-    operands=("self", "other"),
-    latex=_FLOORED,
     samples=lambda s: [(s.randn(3), 2)],
+    **_FLOOR,
 )
 floor_divide_tensor = not_differentiable(
     "floor_divide_tensor(Tensor self, Tensor other)",
     "floor_divide",
-    forward=_floor_divide,
-    dtype="promote",
-    **_FLOOR,
     differentiable=("self", "other"),
-    operands=("self", "other"),
-    latex=_FLOORED,
     samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)), (s.integers(9, 4), s.integers(3, 4) + 1)],
+    **_FLOOR,
 )
 
 

@@ -161,7 +161,7 @@ def reshape_as(self, other):
     return reshape_method(self, other.shape)
 
 
-# -- dimensions of size one ------------------------------------------------------------------------------------------------
+# -- dimensions of size one --------------------------------------------------------------------------------------------
 def row_major(xp, array):
     """The array in row-major order, as many of PyTorch's kernels give it; images may keep the batch innermost (see
     kernels/)."""
@@ -242,7 +242,7 @@ def squeeze(input, dim=None):
     return squeeze_dim.call(input, dim) if isinstance(dim, int) else squeeze_dims.call(input, tuple(dim))
 
 
-# -- flatten ---------------------------------------------------------------------------------------------------------------
+# -- flatten -----------------------------------------------------------------------------------------------------------
 @composite(method=True)
 def flatten(input, start_dim=0, end_dim=-1):
     """Dimensions start_dim … end_dim as one. Source: torch.flatten."""

@@ -38,7 +38,7 @@ def _length(array, dim):
     return array.shape[dim] if array.ndim else 1
 
 
-# -- index_select ----------------------------------------------------------------------------------------------------------
+# -- index_select ------------------------------------------------------------------------------------------------------
 def _index_select(xp, self, dim, index):
     if not hasattr(index, "ndim"):
         raise bad_argument("index_select", "index", 3, "Tensor", index)
@@ -92,7 +92,7 @@ index_select_spread = internal(
 )
 
 
-# -- index_add -------------------------------------------------------------------------------------------------------------
+# -- index_add ---------------------------------------------------------------------------------------------------------
 def _check_index_add(self, d, index, source):
     if index.ndim > 1:
         message = (
@@ -166,7 +166,7 @@ index_add = register(
 )
 
 
-# -- index_copy ------------------------------------------------------------------------------------------------------------
+# -- index_copy --------------------------------------------------------------------------------------------------------
 def _check_index_copy(self, d, index, source):
     if index.ndim > 1:
         raise fail(IndexError, f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})", _INDEX_NOTE)
@@ -229,7 +229,7 @@ index_copy = register(
 )
 
 
-# -- index_fill ------------------------------------------------------------------------------------------------------------
+# -- index_fill --------------------------------------------------------------------------------------------------------
 def _index_fill(xp, self, dim, index, value):
     d = check_dim(dim, self.ndim)
     if index.dtype != np.int64:
@@ -287,7 +287,7 @@ def index_fill_(self, dim, index, value):
     return written(_fill_op(value), (self, dim, index, value))
 
 
-# -- in place --------------------------------------------------------------------------------------------------------------
+# -- in place ----------------------------------------------------------------------------------------------------------
 def _in_place(op):
     def method(self, *args, **kwargs):
         bound = dict(op.defaults) | dict(zip(op.params[1:], args)) | kwargs

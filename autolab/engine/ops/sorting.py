@@ -152,7 +152,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     inverse = xp.cumsum(starts) - 1
     values = rows[starts] if dim is None else xp.moveaxis(rows[starts], 0, dim)
     shape = input._array.shape if dim is None else (-1,)
-    found = (wrap(a, device=input.device) for a in (values, inverse.reshape(shape), xp.bincount(inverse)))
+    found = (wrap(a) for a in (values, inverse.reshape(shape), xp.bincount(inverse)))
     return _wanted(*found, return_inverse, return_counts)
 
 
@@ -174,8 +174,7 @@ def bincount(input, weights=None, minlength=0):
         raise fail(RuntimeError, "minlength should be >= 0", "It is the smallest length of the result.")
     xp = input.device.xp
     counted = xp.bincount(d, None if weights is None else weights._array, minlength)
-    return wrap(counted.astype(np.float32) if weights is not None and weights.dtype.name == "float32" else counted,
-                device=input.device)
+    return wrap(counted.astype(np.float32) if weights is not None and weights.dtype.name == "float32" else counted)
 
 
 @composite(method=True)
@@ -202,7 +201,7 @@ def histc(input, bins=100, min=0, max=0):
     inside = d[(d >= min) & (d <= max)]
     low, high = d.dtype.type(min), d.dtype.type(max)
     place = np.minimum(((inside - low) * d.dtype.type(bins) / (high - low)).astype(np.int64), bins - 1)
-    return wrap(input.device.xp.bincount(place, minlength=bins).astype(d.dtype), device=input.device)
+    return wrap(input.device.xp.bincount(place, minlength=bins).astype(d.dtype))
 
 
 def _histogram(xp, self, bins, range, weight, density):
@@ -332,7 +331,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         flat = values._array.reshape(-1, values._array.shape[-1])
         pairs = zip(rows.reshape(-1, rows.shape[-1]), flat)
         found = xp.stack([xp.searchsorted(r, v, side=side) for r, v in pairs]).reshape(values._array.shape)
-    return wrap(found.astype(np.int32 if out_int32 else np.int64), device=sorted_sequence.device)
+    return wrap(found.astype(np.int32 if out_int32 else np.int64))
 
 
 @composite()

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from ..question import Question, either, which
 
-
-@dataclass(frozen=True)
-class Question:
-    """`choices` are shown in this order; without choices a number (or text) is typed in."""
-
-    ask: str
-    choices: tuple[str, ...] = ()
-    because: dict[str, str] = field(default_factory=dict)
-    kind: str = ""
-
+ONE_OR_BOTH = which(both="both", one="only {}", none="neither")
 
 QUESTIONS = {
     "01.q1": Question(
         "Which line makes the graph: line 1, which creates `x`, line 2, `z = x * x`, or line 3, `z.backward()`?",
         ("line 1", "line 2", "line 3"),
         {"line 1": "Line 1 makes a tensor. Nothing was computed from it yet, so there is nothing to record.",
-         "line 3": "backward() walks a graph that is already there. Each operation recorded itself when it ran."}),
+         "line 3": "backward() walks a graph that is already there. Each operation recorded itself when it ran."},
+        key="line 2"),
     "01.q2": Question(
         "Only `w` is created with `requires_grad=True`. Which of the results `b`, `c` and `d` require a gradient?",
         ("c", "c and d", "b, c and d", "none of them"),
         {"c": "d is computed from c, and c depends on w. So d depends on w too.",
          "b, c and d": "b was computed from a alone, and a does not require a gradient.",
-         "none of them": "The flag spreads: what is computed from w depends on w."}),
+         "none of them": "The flag spreads: what is computed from w depends on w."},
+        key=lambda *results: " and ".join(n for n, t in zip("bcd", results) if t.requires_grad)),
     "01.q3": Question(
         "`v = torch.tensor([1., 2.], requires_grad=True) * 0.1`, then `v.sum().backward()`. What is `v.grad`?",
         ("[1., 1.]", "[0.1, 0.1]", "None"),
@@ -38,7 +31,9 @@ QUESTIONS = {
         ("both", "only x + y", "only x * y", "neither"),
         {"both": "The derivative of x + y is 1 for both, whatever their values are.",
          "only x + y": "The derivative of x + y is 1, whatever x and y are. That of x * y with respect to x is y.",
-         "neither": "The derivative of x * y with respect to x is y: that value is needed later."}),
+         "neither": "The derivative of x * y with respect to x is y: that value is needed later."},
+        key=lambda *two: ONE_OR_BOTH(
+            [n for n, t in zip(("x + y", "x * y"), two) if hasattr(t.grad_fn, "_saved_other")])),
     "01.q5": Question(
         "x = 2, a = 3 * x, b = x * x, z = a * b + b. What is dz/dx?",
         because={"12": "That is the way through a only. x also reaches z through b, and b is used twice.",
@@ -76,7 +71,8 @@ QUESTIONS = {
         "In a training loop, whose `.grad` has to be cleared between two steps?",
         ("every tensor's", "the leaves' that are trained", "the loss's"),
         {"every tensor's": "Intermediate results keep no gradient, and the next forward pass makes new ones anyway.",
-         "the loss's": "The loss is made anew in every step. Only the leaves live on from step to step."}),
+         "the loss's": "The loss is made anew in every step. Only the leaves live on from step to step."},
+        key="the leaves' that are trained"),
     "01.q11": Question(
         "w = 3. `y = w.detach() * w`, then `y.backward()`. What is `w.grad`?",
         ("6", "3", "0", "None"),
@@ -86,9 +82,11 @@ QUESTIONS = {
     "01.q12": Question(
         "`h1 = w1 * x`, `h2 = w2 * h1`, `h3 = w3 * h2`, and w2 is frozen: `w2.requires_grad = False`. "
         "Does w1 still get a gradient?",
-        ("yes", "no"),
+        ("yes", "no", "yes, but it is zero"),
         {"no": "Freezing w2 means that nobody asks for the gradient of w2. The path from h3 through h2 and h1 to w1 is "
-               "still there, with w2 as a factor."}),
+               "still there, with w2 as a factor.",
+         "yes, but it is zero":
+             "Nothing is multiplied by zero here: w2 stays a factor of the path, whether it is trained or not."}),
     "01.q13": Question(
         "w = 2. `loss = (w * 3 - 1) ** 2` is computed under `no_grad()`. `loss.backward()` complains, so you write "
         "`loss.requires_grad = True` before it. Now it runs. What is `w.grad`?",
@@ -112,7 +110,8 @@ QUESTIONS = {
         ("x.grad = [2., 4., 6.]", "x.grad = 12.", "an error"),
         {"x.grad = [2., 4., 6.]": "That is the gradient of y.sum(). y itself is three numbers, and nobody said how "
                                   "to weigh them.",
-         "x.grad = 12.": "A gradient has the shape of its tensor, three numbers here."}),
+         "x.grad = 12.": "A gradient has the shape of its tensor, three numbers here."},
+        key="an error"),
     "01.q17": Question(
         "X has the shape (3, 2), and b is a single number. `(X + b).sum().backward()`. What is `b.grad`?",
         ("1", "6", "a (3, 2) tensor of ones"),
@@ -137,28 +136,35 @@ QUESTIONS = {
         ("both", "only x + 2", "only x * x", "neither"),
         {"both": "x + 2 saved nothing, so nothing is missing the second time.",
          "only x + 2": "x + 2 saved nothing, so nothing is missing the second time. x * x saved x.",
-         "neither": "x * x saved its factors, and the first backward() freed them."}),
+         "neither": "x * x saved its factors, and the first backward() freed them."},
+        key=ONE_OR_BOTH),
     "01.q21": Question(
         "(1) `y = x * 2; y.add_(1)`   (2) `y = x.exp(); y.add_(1)`.  Then `y.sum().backward()`. Which one raises an "
         "error?",
         ("both", "only (1)", "only (2)", "neither"),
         {"both": "x * 2 does not need its result for the gradient. It may be changed.",
          "only (1)": "x * 2 does not need its result for the gradient; exp does.",
-         "neither": "exp saved its result, and add_ changed it."}),
+         "neither": "exp saved its result, and add_ changed it."},
+        key=which(both="both", one="only ({})", none="neither")),
     "01.q22": Question(
         "`a` is a NumPy array of ones, and `t = torch.from_numpy(a)`. Then `a += 1`, and after that `a = a + 1`. "
         "What is in t?",
         ("ones", "twos", "threes"),
         {"ones": "t and a share their memory, and a += 1 writes into it.",
-         "threes": "a = a + 1 makes a new array and gives it the name a. The memory that t shares stays as it was."}),
+         "threes": "a = a + 1 makes a new array and gives it the name a. The memory that t shares stays as it was."},
+        key=lambda t: ("", "ones", "twos", "threes")[int(t[0])]),
     "01.q23": Question(
         "A custom function has a backward that somebody wrote by hand. You train with it, and the loss falls. "
         "Is the backward right?",
-        ("yes", "not necessarily"),
-        {"yes": "A wrong gradient often points roughly downhill. The loss falls, and stops in the wrong place."}),
+        ("yes", "not necessarily", "yes, if it falls to the end"),
+        {"yes": "A wrong gradient often points roughly downhill. The loss falls, and stops in the wrong place.",
+         "yes, if it falls to the end":
+             "A wrong rule also comes to rest: where it is zero itself, which need not be where the loss is least."},
+        key=either(lambda right: right, "yes", "not necessarily")),
     "01.q24": Question(
         "The same training loop, but the gradients are never cleared. What does the loss do?",
         ("it falls faster", "it falls more slowly", "it swings up and down"),
         {"it falls faster": "At first, yes. But the old gradients keep pushing after the best point is passed.",
-         "it falls more slowly": "The steps get larger, not smaller: every old gradient is added again."}),
+         "it falls more slowly": "The steps get larger, not smaller: every old gradient is added again."},
+        key=either(lambda rises: rises > 10, "it swings up and down", "it falls faster")),
 }

@@ -1,6 +1,16 @@
 """The predictions of lesson 3: asked before anything runs. `because` answers a wrong guess, after the reveal only."""
 
-from ..lesson01.questions import Question
+from typing import Any
+
+from ..question import Question, either
+
+
+def best_way(mean: dict[str, Any]) -> str:
+    """Which way of training came out best: two of them train all layers."""
+    best = max(mean, key=mean.__getitem__)
+    few = {"head only": "training the head alone", "from scratch": "training from scratch"}
+    return few.get(best, "training all layers")
+
 
 QUESTIONS = {
     "03.q1": Question(
@@ -8,27 +18,31 @@ QUESTIONS = {
         ("that it is none of them", "one of 0 to 4, mostly with confidence", "one of 0 to 4, each with about 20 %"),
         {"that it is none of them": "There is no such answer: the last layer has five outputs, one for each class.",
          "one of 0 to 4, each with about 20 %": "Softmax says only that one output is larger than the others, and it "
-                                                "mostly is, by far."}),
+                                                "mostly is, by far."},
+        key="one of 0 to 4, mostly with confidence"),
     "03.q2": Question(
         "You draw the features of digits it has never seen, 5 to 9, in a plane. How do the digits lie?",
         ("all mixed up", "in clumps that overlap", "in five islands far apart"),
         {"all mixed up": "That is how it looks with random weights. The pretrained filters measure strokes and bends, and "
                          "those are in the new digits too.",
          "in five islands far apart": "That is how the digits would lie that it was trained on. Nobody asked it to part "
-                                      "these."}),
+                                      "these."},
+        key="in clumps that overlap"),
     "03.q3": Question(
         "A new head for five classes, drawn at random. About how large is the cross-entropy loss before any training?",
         ("near 0", "about 1.6", "about 5", "above 20"),
         {"near 0": "That would be a network that is sure, and right.",
          "about 5": "The loss is the logarithm of one over the probability of the right class, not the number of classes.",
-         "above 20": "The new weights are small, so no class gets a probability near zero."}),
+         "above 20": "The new weights are small, so no class gets a probability near zero."},
+        key="about 1.6"),
     "03.q4": Question(
         "You freeze `layer2` only, in the middle. After `backward()`, which layers have a gradient?",
         ("only those after layer2", "only those before layer2", "all but layer2", "none"),
         {"only those after layer2": "A frozen layer does not want a gradient for its weights. It passes on that of its "
                                     "input, for those before it.",
          "only those before layer2": "What lies after it is reached first, and is trained.",
-         "none": "The loss depends on many weights that want a gradient."}),
+         "none": "The loss depends on many weights that want a gradient."},
+        key=either(lambda got: "layer2" not in got and "conv1" in got, "all but layer2", "none")),
     "03.q5": Question(
         "Forward pass and loss have 34 operations together. All is frozen but the head. How many of them does backward visit?",
         because={"34": "Only operations that lead back to a trained weight are recorded.",
@@ -41,7 +55,8 @@ QUESTIONS = {
         "loss do in the next five steps?",
         ("it falls", "it stays the same", "an error"),
         {"it falls": "No weight gets a gradient: nothing leads from the loss to any of them.",
-         "an error": "The error is gone. That is the trouble: the cause is still there."}),
+         "an error": "The error is gone. That is the trouble: the cause is still there."},
+        key=either(lambda losses: len(set(losses)) == 1, "it stays the same", "it falls")),
     "03.q7": Question(
         "50 images, 60 epochs of training the head on stored features. How many images run through the frozen body?",
         because={"3000": "That is without stored features: 50 images in each of 60 epochs.",
@@ -51,25 +66,34 @@ QUESTIONS = {
     "03.q8": Question(
         "All parameters are frozen. Thirty batches of new digits run forward in training mode, under no_grad(). Does the "
         "network now answer differently to the old digits?",
-        ("yes", "no"),
-        {"no": "The weights are the same. The running mean and variance are no weights, and the forward pass moves them."}),
+        ("yes", "no", "yes, while it stays in training mode"),
+        {"no": "The weights are the same. The running mean and variance are no weights, and the forward pass moves them.",
+         "yes, while it stays in training mode":
+             "It is the other way round. In training mode each batch is measured by itself; the averages that moved are what `eval()` uses."},
+        key=either(lambda losses: losses[-1] > 2 * losses[0], "yes", "no")),
     "03.q9": Question(
         "Training mode with `momentum = 0` in every batch normalisation. Does an image get the same answer in two different "
         "batches?",
-        ("yes", "no"),
-        {"yes": "The averages stay, but in training mode they are not used: the layer normalises by the batch at hand."}),
+        ("yes", "no", "yes, if the batches are equally large"),
+        {"yes": "The averages stay, but in training mode they are not used: the layer normalises by the batch at hand.",
+         "yes, if the batches are equally large":
+             "Size is not what counts: each batch has a mean and a spread of its own."},
+        key=either(lambda same: same, "yes", "no")),
     "03.q10": Question(
         "A weight is frozen, its `.grad` is zero (not None), and the optimizer goes on. When does the weight still move?",
         ("never", "with momentum", "with momentum and with weight decay", "always"),
         {"never": "The optimizer does not look at requires_grad. It steps whatever has a .grad, and zero is one.",
          "with momentum": "Momentum is one. Weight decay pulls the weight towards zero, whatever the gradient is.",
-         "always": "Plain SGD subtracts the rate times zero."}),
+         "always": "Plain SGD subtracts the rate times zero."},
+        key=lambda paths: " and ".join(
+            f"with {name.split(',')[0]}" for name, path in paths.items() if path[3] != path[-1])),
     "03.q11": Question(
         "The optimizer is built with `model.parameters()`, then `model.fc` is replaced. Which layers move in training?",
         ("all", "all but the new head", "only the new head", "none"),
         {"all": "The new head has other parameters than the old one. The optimizer was never given them.",
          "only the new head": "It is the other way round: the optimizer has all but the new head.",
-         "none": "The body is still the one the optimizer was given."}),
+         "none": "The body is still the one the optimizer was given."},
+        key=either(lambda moved: "fc" not in moved and "conv1" in moved, "all but the new head", "none")),
     "03.q12": Question(
         "A 3x3 convolution from 64 to 64 channels has 36,864 numbers. How many does an adapter of rank 8 train?",
         because={"4608": "That is A, with its 8 channels of 64 · 3 · 3 numbers. B has 64 · 8 more.",
@@ -82,17 +106,22 @@ QUESTIONS = {
         ("training from scratch", "training the head alone", "training all layers"),
         {"training from scratch": "Fifty images are too few to learn strokes and digits.",
          "training the head alone": "It often is, when the body knows much more than the task needs. This body knows five "
-                                    "digits: it has to change."}),
+                                    "digits: it has to change."},
+        key=best_way),
     "03.q14": Question(
         "And the head alone, compared with training from scratch?",
         ("worse", "better, by less than full fine-tuning", "better, by as much as full fine-tuning"),
         {"worse": "The features of a body that knows other digits are better than what fifty images teach.",
-         "better, by as much as full fine-tuning": "The clumps of section 1 overlap, and a head draws straight borders."}),
+         "better, by as much as full fine-tuning": "The clumps of section 1 overlap, and a head draws straight borders."},
+        key=either(
+            lambda mean: mean["from scratch"] < mean["head only"] < mean["full"],
+            "better, by less than full fine-tuning", "worse")),
     "03.q15": Question(
         "The head is trained for 400 epochs. The training loss falls to the end. What does the validation loss do?",
         ("it falls to the end", "it falls, then rises", "it rises from the start"),
         {"it falls to the end": "The head goes on learning, but what it learns is peculiar to the fifty images.",
-         "it rises from the start": "At first it learns what all images of a digit share."}),
+         "it rises from the start": "At first it learns what all images of a digit share."},
+        key=either(lambda best: 0 < best < 100, "it falls, then rises", "it falls to the end")),
     "03.q16": Question(
         "A file with a head for 5 classes, a network with 10, `load_state_dict(state, strict=False)`. What happens?",
         ("all but the head is loaded", "everything is loaded", "an error"),
@@ -102,8 +131,11 @@ QUESTIONS = {
     "03.q17": Question(
         "You load the weights of a checkpoint and go on with a fresh optimizer that has momentum. Are the next steps those "
         "of the training that was not interrupted?",
-        ("yes", "no, other steps"),
-        {"yes": "The weights are the same. The momentum of the fresh optimizer starts at zero."}),
+        ("yes", "no, other steps", "only the first step differs"),
+        {"yes": "The weights are the same. The momentum of the fresh optimizer starts at zero.",
+         "only the first step differs":
+             "Each step starts where the last one ended, and the momentum goes on missing for a while: what differs once goes on to differ."},
+        key=either(lambda same: same, "yes", "no, other steps")),
     "03.q18": Question(
         "ResNet-18 has 512 features and gets a new head for five classes. How many numbers are trained?",
         because={"2560": "The weight has 512 · 5 numbers. The bias has five more.",

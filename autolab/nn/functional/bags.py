@@ -6,7 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embeddi
 from __future__ import annotations
 
 import autolab
-from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.nn.functional.basic import _shorten_rows

@@ -7,7 +7,7 @@ import warnings
 
 import autolab
 from autolab.engine.exact.arguments import check_tensors
-from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.engine.ops.further.distances import distance_norm

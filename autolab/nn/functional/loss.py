@@ -14,7 +14,7 @@ import numpy as np
 
 import autolab
 from autolab.engine.exact.arguments import check_tensors as check_all
-from autolab.engine.core.grad_mode import is_grad_enabled, no_grad
+from autolab.engine.autograd.modes import is_grad_enabled, no_grad
 from autolab.engine.exact.broadcasting import broadcast_error, outgrown
 from autolab.engine.core.errors import fail
 from autolab.engine.core.record import OPS

@@ -2,7 +2,7 @@
 
 import warnings
 
-from autolab.engine.core import grad_mode
+from autolab.engine.autograd import modes
 from autolab.engine.autograd.function import Function
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -49,7 +49,7 @@ class BackwardHook:
     def _through_identity(values, hook):
         index = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
         tensors = [values[i] for i in index]
-        if not (grad_mode.is_grad_enabled() and any(t.requires_grad for t in tensors)):
+        if not (modes.is_grad_enabled() and any(t.requires_grad for t in tensors)):
             return values, None
         results = BackwardHookFunction.apply(*tensors)
         node = next(t.grad_fn for t in results if t.grad_fn is not None)

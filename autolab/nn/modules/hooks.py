@@ -202,7 +202,8 @@ class ModuleHooks:
         state = per_thread.state
         around, caller = state.scope, state.module
         # Nodes made meanwhile remember this call (`Node.scope`): names only, so that a graph keeps no module alive.
-        state.scope = (around, "" if caller is None else _name_in(caller, self), self.__class__.__name__)
+        name, training = "" if caller is None else _name_in(caller, self), self.__dict__.get("training")
+        state.scope = (around, name, self.__class__.__name__, training)
         state.module = self
         try:
             if not (

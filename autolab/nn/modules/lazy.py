@@ -69,7 +69,7 @@ class LazyModuleMixin:
         state = per_thread.state
         # pictures of this call show it as what it becomes
         if module.cls_to_become is not None and state.module is module:
-            state.scope = (*state.scope[:2], module.cls_to_become.__name__)
+            state.scope = (*state.scope[:2], module.cls_to_become.__name__, *state.scope[3:])
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise fail(

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.nn._arguments import DeviceLike, parse_to

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import autolab
-from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init

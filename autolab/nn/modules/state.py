@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.autograd.modes import no_grad
 from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor

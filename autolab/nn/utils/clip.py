@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 import autolab
-from autolab.engine.core.grad_mode import no_grad
+from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.engine.core.tensor import Tensor

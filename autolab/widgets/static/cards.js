@@ -1,9 +1,10 @@
 // The cards of nodes, closed parts and frames, where no kernel can draw them: the same SVG as Card, PartCard and Header in
 // cards.py make (a test compares them). Of a big trace, whose numbers are not here, they are drawn without.
-import { brief, cellsOf, rowsOf, shapeWords, sizeWords } from "./values.js";
+import { brief, bytesOf, cellsOf, rowsOf, shapeWords, sizeWords } from "./values.js";
 import { GRADIENT_BORDERS, GRADIENT_FILLS, RowsCard, inModule, rowName } from "./rows.js";
 import { LINE, PAD, TAB, TEXT, TITLE, cut, double, labelled, markup, plainly, rings, rounded, sign, widthOf } from "./svg.js";
-import { madeOf, sharersOf } from "./states.js";
+import { madeOf, resultsOf, sharersOf } from "./states.js";
+import { rehearsed, stateWord } from "./moods.js";
 
 const MAX_TABS = 3, THUMB = 32, CELL = 12, MOST_CELLS = 8;
 
@@ -18,17 +19,19 @@ function thumbSize(shape, value) {
   return [cell * table[0].length, cell * table.length];
 }
 
-// Bytes of one number: 4 of "float32", 1 of "bool".
-function bytesEach(dtype) {
-  const bits = /\d+$/.exec(dtype);
-  return bits ? Math.floor(Number(bits[0]) / 8) : 1;
-}
-
 // A number of parameters: 9,408; 148k; 8.39M.
 function countWords(count) {
   const three = (number) => String(Number(number.toPrecision(3)));
   if (count < 10_000) return count.toLocaleString("en");
   return count < 999_500 ? `${three(count / 1000)}k` : `${three(count / 1e6)}M`;
+}
+
+// A number, else the shape; of several results those of the first three.
+function resultWords(node) {
+  if (!node.shape) return "";
+  const several = resultsOf(node), parts = several.length ? several : [node];
+  const words = parts.slice(0, 3).map(({ shape, value }) => (!shape ? "?" : !shape.length && value ? value.text : shapeWords(shape)));
+  return [...words, ...(parts.length > 3 ? ["…"] : [])].join(", ");
 }
 
 class NodeCard {
@@ -42,8 +45,9 @@ class NodeCard {
     const kind = { leaf: "leaf", data: this.bare ? "" : "data" }[node.kind] ?? node.op;
     this.title = cut(madeOf(node) || node.id, TITLE, 120, true);
     this.kind = cut(kind, TEXT, 120);
-    this.value = this.bare || !node.shape ? "" : !node.shape.length && node.value ? node.value.text : shapeWords(node.shape);
+    this.value = this.bare ? "" : resultWords(node);
     this.thumb = thumbSize(node.shape, node.value);
+    if (resultsOf(node).length) Object.assign(this, { thumb: [0, 0], grad: null });
     this.tabs = saved.slice(0, MAX_TABS).map(tabWords);
     if (saved.length > MAX_TABS) this.tabs[MAX_TABS - 1] = `and ${saved.length - MAX_TABS + 1} more`;
     const device = look[0] === null ? "" : look[0] === "sim" ? `${node.device} simulated` : node.device;
@@ -277,7 +281,7 @@ export class Cards {
     const kind = this.types.get(node.module) ?? "";
     const module = !said ? "" : kind === "" || kind === node.module ? node.module : `${node.module} · ${kind}`;
     const start = this.copiedFrom(node), sharers = sharersOf(this.trace, node).length;
-    const size = start && node.shape ? sizeWords(node.shape.reduce((a, b) => a * b, 1) * bytesEach(node.dtype)) : "";
+    const size = start && node.shape ? sizeWords(bytesOf(node)) : "";
     const note = size ? `${start} → ${node.device}, ${size}` : sharers ? `shared by ${sharers} calls` : "";
     return new NodeCard(node, this.saved.get(id) ?? [], this.grads.get(id) ?? [], module, note, this.look(node), this.told(id));
   }
@@ -296,7 +300,7 @@ export class Cards {
     if (calls) notes.push([`parameters shared by ${calls} calls`, false]);
     if (look[0] !== null) notes.push([look[0] === "sim" ? `${node.device} simulated` : node.device, false]);
     const shown = node.shape && !node.error && (!node.shape.length || !this.used.has(node.id));
-    const value = !shown ? "" : !node.shape.length && node.value ? node.value.text : shapeWords(node.shape);
+    const value = shown ? resultWords(node) : "";
     const saved = all.flatMap(({ id }) => this.saved.get(id) ?? []).map(({ id }) => id);
     return new RowsCard(node, title, kind, rows, others, notes, value, saved, look, parts.length && folding.rows.has(node.id) ? parts[0].id : "");
   }

@@ -95,27 +95,30 @@ export class Controls {
     );
   }
 
-  update() {
+  // phase: of the step shown, where there are phases.
+  update(phase = "") {
     const last = lastStep(this.model),
       step = this.model.get("step"),
       count = stepCount(this.model);
     this.slider.max = last;
     this.slider.value = step;
     this.slider.style.setProperty("--part", last ? `${(step / last) * 100}%` : "0%");
-    const words = count ? `Step ${grouped(step + 1)} of ${grouped(count)}` : "No steps", phase = this.model.get("data").frames[step]?.phase;
+    const words = count ? `Step ${grouped(step + 1)} of ${grouped(count)}` : "No steps";
     this.slider.setAttribute("aria-valuetext", phase ? `${words}, ${phase}` : words);
     this.count.textContent = words;
     const name = this.model.get("playing") ? "Pause" : "Play";
-    if (this.play.getAttribute("aria-label") === name) return;
+    if (this.play.textContent === name) return;
     this.play.setAttribute("aria-label", name);
     this.play.title = `${name} (space)`;
     this.play.replaceChildren(icon(ICONS[name.toLowerCase()]), h("span", { "aria-hidden": "true", text: name }));
   }
 }
 
-// Arrows, Home and End step; space plays; up and down move between nodes; Escape lets go of the selected node.
+const WALKING = ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "o"];
+
+// Left and right, Home and End step; space plays; Escape lets go of the selected node. `walk`: where other keys lead from a node;
 // `more`: further keys, as "n" or "Shift+ArrowLeft", and what they do.
-export function onKey(event, model, nodes, more = {}) {
+export function onKey(event, model, walk, more = {}) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("[type=search],[type=number],select")) return;
   const target = event.target,
     node = target.closest(".al-node, .al-header"),
@@ -127,14 +130,12 @@ export function onKey(event, model, nodes, more = {}) {
     model.save_changes();
   };
   const use = () => (node.hasAttribute("aria-expanded") ? (node.querySelector(".al-close") ?? node).dispatchEvent(new MouseEvent("click")) : select());
-  const move = (by) => node && nodes[nodes.indexOf(node) + by]?.focus();
   const keys = {
     ArrowRight: () => goTo(model, step + 1),
     ArrowLeft: () => goTo(model, step - 1),
     Home: () => goTo(model, 0),
     End: () => goTo(model, lastStep(model)),
-    ArrowDown: () => move(1),
-    ArrowUp: () => move(-1),
+    ...Object.fromEntries((node && walk ? WALKING : []).map((key) => [key, () => walk.go(key, node)])),
     " ": () => (node ? use() : press ? press.click() : setPlaying(model, !model.get("playing"))),
     Enter: () => (node ? use() : press?.click()),
     Escape: () => {
@@ -143,8 +144,7 @@ export function onKey(event, model, nodes, more = {}) {
     },
   };
   const act = more[event.shiftKey ? `Shift+${event.key}` : event.key] ?? more[event.key] ?? keys[event.key];
-  const still = ["ArrowUp", "ArrowDown"].includes(event.key) && !node && act === keys[event.key];
-  if (!act || still || (slider && event.key === "Enter")) return;
+  if (!act || (slider && event.key === "Enter")) return;
   event.preventDefault();
   event.stopPropagation();
   act();

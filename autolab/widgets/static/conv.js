@@ -215,7 +215,7 @@ class Convolution {
     else if (plain && place >= 0 && go) this.output.cells[place + go]?.focus();
     else if (plain && place >= 0 && [" ", "Enter"].includes(event.key)) event.target.click();
     else if (event.target.closest("select")) return event.stopPropagation();
-    else return onKey(event, this.model, []);
+    else return onKey(event, this.model, null);
     event.preventDefault();
     event.stopPropagation();
   }

@@ -1,9 +1,11 @@
 // The Details: what this step does, and everything known about the node that is looked at.
 import { breakable, fitFormulas, h, nameScrollers } from "./dom.js";
 import { againNote, grouped, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
-import { arrivedAt, soFar, edgesInto, madeOf, sentAlong, sharersOf, whyMissing } from "./states.js";
+import { arrivedAt, soFar, edgesInto, madeOf, ownStep, resultsOf, sentAlong, sharersOf, whyMissing } from "./states.js";
 import { mood, rehearsed, stateWord } from "./moods.js";
+import { histograms } from "./histogram.js";
 import { keptTable } from "./kept.js";
+import { mathmlOf } from "./mathml.js";
 import { Pictures } from "./pictures.js";
 
 // What happened, and what would where it was only rehearsed.
@@ -15,9 +17,11 @@ const EVENT_WORDS = {
   free: ["The buffer is freed", "The buffer would be freed"],
   update: ["A leaf is changed"],
   hook: ["A hook changes the gradient", "A hook would change the gradient"],
+  rule: ["An exchanged rule changes the gradient"],
   return: ["The gradient is handed back"],
   clear: ["The gradient is cleared"],
   error: ["An error"],
+  asked: ["A question"],
 };
 
 const MOST_KEPT = 640, MOST_LAYERS = 24;
@@ -29,7 +33,7 @@ function inLine(value) {
 
 // "indices: where", or "indices" of a result without a name.
 function outputWords({ name, label }) {
-  return !label || label.endsWith("]") || label.startsWith(`${name} of `) ? name : `${name}: ${label}`;
+  return !label || label.startsWith(`${name} of `) ? name : `${name}: ${label}`;
 }
 
 function settingText(value) {
@@ -114,14 +118,22 @@ export class Details {
     nameScrollers(this.element);
   }
 
-  label(id) {
-    return this.nodeById.get(id)?.label ?? id;
+  label(id, nr = 0) {
+    const node = this.nodeById.get(id);
+    return node?.outputs[nr]?.label || (node?.label ?? id);
+  }
+
+  // Who sends gradients on: a result, or the operation where it has several.
+  ruleOf(id) {
+    const node = this.nodeById.get(id);
+    return resultsOf(node).length ? node.call : this.label(id);
   }
 
   formula(tex, caption) {
     if (!tex) return null;
     const box = h("div", { class: "al-formula" });
-    if (this.formulas[tex]) box.innerHTML = this.formulas[tex];
+    const mathml = mathmlOf(this.formulas, tex);
+    if (mathml) box.innerHTML = mathml;
     else box.append(h("code", { text: tex }));
     return h("div", { class: "al-row" }, h("div", { class: "al-name", text: caption }), box);
   }
@@ -144,7 +156,8 @@ export class Details {
       contribution: this.contribution,
       accumulate: this.sum,
       seed: this.seed,
-      hook: this.sum,
+      hook: this.changed,
+      rule: this.changed,
       free: this.free,
       return: this.handed,
       error: this.error,
@@ -161,7 +174,7 @@ export class Details {
 
   // What grad() gives its caller for one of its inputs.
   handed(frame) {
-    const label = this.label(frame.receiver), name = frame.name ? `handed back as ${frame.name}` : "handed back by grad()";
+    const label = this.label(frame.receiver, frame.nr), name = frame.name ? `handed back as ${frame.name}` : "handed back by grad()";
     return [
       this.formula(frame.tex, "formula"),
       frame.value ? this.quantity(name, frame.value, `gradient of ${label}, ${name}`) : h("p", { class: "al-plain", text: `None is ${name}.` }),
@@ -175,7 +188,7 @@ export class Details {
     return [
       this.formula(node.tex, "formula"),
       node.tex_numbers !== node.tex ? this.formula(node.tex_numbers, "with numbers") : null,
-      this.quantity("value", frame.value, `value of ${node.label}`, node),
+      ...(resultsOf(node).length ? [] : [this.quantity("value", frame.value, `value of ${node.label}`, node)]), // below, one by one
       ...locals.map((edge) => this.derivative(edge)),
     ];
   }
@@ -186,7 +199,7 @@ export class Details {
     const changed = edgesInto(this.trace, frame.node).find((edge) => edge.update), before = this.nodeById.get(changed?.parent);
     const lines = update?.lines.length ? update.lines.map((line) => this.pair(line.tex, line.tex_numbers)) : [this.formula(node.tex, "formula")];
     return [
-      update ? h("p", { class: "al-plain", text: `${update.call}: ${settingWords(update)}` }) : null,
+      update ? h("p", { class: "al-plain", text: [update.call, settingWords(update)].filter(Boolean).join(": ") }) : null,
       ...lines,
       before ? this.quantity("before", before.value, `${before.label}, before`) : null,
       this.quantity("after", frame.value, `${leaf.label}, after`),
@@ -215,8 +228,8 @@ export class Details {
   }
 
   operand(edge) {
-    const twice = edgesInto(this.trace, edge.child).filter((e) => e.parent === edge.parent).length > 1;
-    return this.label(edge.parent) + (twice ? ` (operand ${edge.slot + 1})` : "");
+    const twice = edgesInto(this.trace, edge.child).filter((e) => e.parent === edge.parent && e.parent_nr === edge.parent_nr).length > 1;
+    return this.label(edge.parent, edge.parent_nr) + (twice ? ` (operand ${edge.slot + 1})` : "");
   }
 
   seed(frame) {
@@ -225,17 +238,23 @@ export class Details {
 
   contribution(frame, index, now) {
     const edge = edgesInto(this.trace, frame.node).find((e) => e.id === frame.edge),
-      child = this.label(frame.node),
-      parent = this.label(frame.receiver);
+      parent = this.label(frame.receiver, frame.nr);
     return [
       edge ? this.derivative(edge) : null,
-      this.quantity(`gradient at ${child}`, arrivedAt(this.trace, frame.node, index), `gradient at ${child}`),
+      ...this.arrived(frame.node, index),
       frame.tex && (!edge || ![edge.tex, edge.tex_numbers].includes(frame.tex))
         ? this.formula(frame.tex, "chain rule")
         : null,
       this.arrivals(frame, index),
       ...this.sum(frame, index, now, parent),
     ];
+  }
+
+  // The gradient that has come to a node up to a step, of each of its results that has one.
+  arrived(id, index) {
+    const each = this.nodeById.get(id).outputs.map((out, nr) => [this.label(id, nr), arrivedAt(this.trace, id, index, nr)]).filter(([, grad]) => grad);
+    const all = each.length ? each : [[this.label(id), arrivedAt(this.trace, id, index)]];
+    return all.map(([label, grad]) => this.quantity(`gradient at ${label}`, grad, `gradient at ${label}`));
   }
 
   // What the node has sent to each of its operands by now, one line each.
@@ -250,7 +269,7 @@ export class Details {
     return h(
       "div",
       { class: "al-row" },
-      h("div", { class: "al-name", text: `${this.label(frame.node)} ${mood(this.trace, "sends", "would send")}` }),
+      h("div", { class: "al-name", text: `${this.ruleOf(frame.node)} ${mood(this.trace, "sends", "would send")}` }),
       h(
         "ul",
         { class: "al-sent" },
@@ -268,15 +287,12 @@ export class Details {
 
   sum(frame, index) {
     const before = soFar(this.trace, index),
-      label = this.label(frame.receiver),
+      label = this.label(frame.receiver, frame.nr),
       what = frame.event === "accumulate" ? `${label}.grad` : `gradient at ${label}`;
-    const part = (name, value, missing) =>
-      h(
-        "div",
-        { class: "al-term" },
-        h("div", { class: "al-name", text: name }),
-        value ? valueView(value, `${what}, ${name}`) : h("span", { class: "al-scalar", text: missing }),
-      );
+    const part = (name, value, missing) => {
+      const shown = value ? valueView(value, `${what}, ${name}`) : h("span", { class: "al-scalar", text: missing });
+      return h("div", { class: "al-term" }, h("div", { class: "al-name", text: name }), shown);
+    };
     return [
       h(
         "div",
@@ -286,17 +302,26 @@ export class Details {
           "div",
           { class: "al-sum" },
           part("before", before, "nothing"),
-          part(frame.event === "hook" ? mood(this.trace, "the hook gives", "the hook would give") : mood(this.trace, "arrives", "would arrive"), frame.value, whyMissing(this.trace)),
+          part(mood(this.trace, "arrives", "would arrive"), frame.value, whyMissing(this.trace)),
           frame.state === "never" ? null : part(mood(this.trace, "now", "would be"), frame.total, whyMissing(this.trace)),
         ),
       ),
     ];
   }
 
+  // A gradient before and after a hook, or a rule that was exchanged.
+  changed(frame) {
+    const label = this.label(frame.receiver, frame.nr), by = frame.event === "hook" ? "hook" : "rule";
+    return [
+      this.quantity("has arrived", frame.value, `gradient at ${label}, has arrived`),
+      this.quantity(mood(this.trace, `the ${by} gives`, `the ${by} would give`), frame.total, `gradient at ${label}, after the ${by}`),
+    ];
+  }
+
   free(frame) {
     const saved = this.trace.saved.filter((s) => s.node === frame.node),
       bytes = saved.reduce((sum, s) => sum + (s.bytes ?? 0), 0);
-    const label = this.label(frame.node);
+    const label = this.ruleOf(frame.node);
     const names = saved.map((s) => s.name).join(", ") + (bytes ? `, ${sizeWords(bytes)}` : "");
     const again = `A second backward through ${label} would need ${saved.length > 1 ? "them" : "it"}.`;
     const text = saved.length ? `${mood(this.trace, "Freed", "Would be freed")}: ${names}. ${again}` : `${label} had saved no tensors.`;
@@ -327,7 +352,7 @@ export class Details {
 
   // What a failed operation was given: whatever does not fit stands side by side here.
   operands(rows) {
-    const cells = ({ name, node, shape, dtype, device }) => [name, this.label(node), shapeWords(shape), dtype, device];
+    const cells = ({ name, node, nr, shape, dtype, device }) => [name, this.label(node, nr), shapeWords(shape), dtype, device];
     return h(
       "div",
       { class: "al-scroll" },
@@ -355,12 +380,10 @@ export class Details {
     );
   }
 
-  // Where the node was computed, or changed; of a leaf, where its first gradient came.
   toStep({ id }, frame) {
-    const { frames } = this.trace, own = frames.findIndex((f) => f.node === id && ["compute", "update", "error"].includes(f.event));
-    const step = own < 0 ? frames.findIndex((f) => f.receiver === id) : own;
+    const { frames } = this.trace, step = ownStep(this.trace, id);
     if (step < 0 || frames[step] === frame) return null;
-    const word = own < 0 ? "First gradient:" : { compute: "Computed in", update: "Changed in", error: "Failed in" }[frames[step].event];
+    const word = { compute: "Computed in", update: "Changed in", error: "Failed in" }[frames[step].node === id && frames[step].event] ?? "First gradient:";
     return smallButton(`${word} step ${grouped(step + 1)}`, () => this.actions.goTo(step));
   }
 
@@ -394,18 +417,13 @@ export class Details {
       ),
     );
     if (known && node.error) box.append(h("p", { class: "al-bad", text: `${node.call} failed: there is no result.` }));
+    else if (known && resultsOf(node).length); // they stand below, one by one
     else if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`, node));
     else
-      box.append(
-        h(
-          "div",
-          { class: "al-row" },
-          h("div", { class: "al-name", text: "value" }),
-          h("span", { class: "al-unknown", text: "not computed yet" }),
-        ),
-      );
+      box.append(h("div", { class: "al-row" }, h("div", { class: "al-name", text: "value" }), h("span", { class: "al-unknown", text: "not computed yet" })));
     if (node.requires_grad || state === "never") {
-      const grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[node.id];
+      const holds = !["none", "never", "freed"].includes(state), several = resultsOf(node).length > 0;
+      const grad = holds && !several ? now.gradients[node.id] : null;
       box.append(
         h(
           "div",
@@ -419,11 +437,12 @@ export class Details {
             grad ? valueView(grad, `gradient of ${node.label}`) : null,
           ),
         ),
+        ...(holds && several && frame ? this.arrived(node.id, frame.index) : []),
       );
     }
     if (!(frame?.event === "compute" && frame.node === node.id))
       box.append(...[this.formula(node.tex, "formula")].filter(Boolean));
-    box.append(this.facts(node), ...this.outputs(node), ...this.saved(node, now));
+    box.append(this.facts(node), ...this.outputs(node), ...this.saved(node, now), ...histograms(this.trace, node, now));
     if (node.source) box.append(this.line(node.source));
     return box;
   }

@@ -35,7 +35,7 @@ class Devices {
       h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.places.element, this.time.element, legendOf(story)), this.details),
     );
     shadow.replaceChildren(h("style", { text: STYLE }), this.root);
-    this.root.addEventListener("keydown", (event) => onKey(event, model, [], this.keys()));
+    this.root.addEventListener("keydown", (event) => onKey(event, model, null, this.keys()));
     this.listen(el);
     quietWhilePlaying(this.sentence, model);
     this.fit();
@@ -135,4 +135,4 @@ function legendOf(story) {
   );
 }
 
-export default entry(Devices, startClock, "data");
+export default entry(Devices, startClock, ["data"]);

@@ -1,11 +1,11 @@
 // The picture of a folded graph where no kernel can draw it: the same DOT, places and lines as picture.py and geometry.py
 // make, with the cards of cards.js.
 
-import { TEXT, labelled, rounded, widthOf } from "./svg.js";
+import { LINE, TEXT, escaped, labelled, rounded, widthOf } from "./svg.js";
 import { grouped, shapeWords } from "./values.js";
 
 const FORWARD = PALETTE.blue, LEAF = PALETTE.leaf, RULE = PALETTE.data, PAPER = PALETTE.paper;
-const MAX_PILLS = 150, PILL = [50, 20], HEADER = [6, 5], MARGIN = 6;
+const MAX_PILLS = 150, PILL = [50, 20], SHAPE = [9, 3.4], HEADER = [6, 5], MARGIN = 6;
 const NUMBERS = /-?\d+(?:\.\d+)?(?:e-?\d+)?/g;
 
 export class Drawing {
@@ -13,7 +13,7 @@ export class Drawing {
     Object.assign(this, { folding, folded, cards });
     const pill = ({ start, end, edges }) => edges.length > 1 || (start[0] === "n" && end[0] === "n");
     const few = folded.links.length <= MAX_PILLS;
-    this.shapes = new Map(folding.down ? folded.links.map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
+    this.shapes = new Map(folding.network ? folded.links.map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
     this.again = new Map(folding.down ? folded.links.map((link) => [link.id, this.callsOf(link)]).filter(([, calls]) => calls) : []);
     this.pills = new Set(few && !folding.down ? folded.links.filter((l) => l.differentiable && pill(l)).map((l) => l.id) : []);
   }
@@ -36,10 +36,10 @@ export class Drawing {
       const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind.match(/op|update/) ? 8 : 1;
       if (down) lines.push(this.straight(id, start, end, backbone));
       else if (this.pills.has(id)) {
-        put(this.aroundBoth(frame, boxes.get(end).frame), box(id, { width: PILL[0], height: PILL[1] }));
+        put(this.aroundBoth(frame, boxes.get(end).frame), box(id, { width: this.pillWidth(id), height: PILL[1] }));
         lines.push(`${start} -> ${id}:${enter} [id="${id}a", weight=${weight}];`);
         lines.push(`${id}:${leave} -> ${end} [id="${id}b", weight=${weight}];`);
-      } else lines.push(`${start} -> ${end} [id="${id}a", weight=${weight}, minlen=2];`);
+      } else lines.push(`${start} -> ${end} [id="${id}a", weight=${weight}, minlen=2${this.label(id)}];`);
     }
     for (const [start, end] of order) lines.push(`${start} -> ${end} [style=invis, weight=0];`);
     if (down) lines.push(...this.columns(put));
@@ -93,10 +93,18 @@ export class Drawing {
   }
 
   straight(id, start, end, backbone) {
-    const words = this.shapes.get(id), weight = backbone.get(end) === start ? 100 : 1;
-    const size = words && `FIXEDSIZE="TRUE" WIDTH="${rounded(widthOf(words, TEXT) + 9)}" HEIGHT="1"`;
-    const label = words ? ` label=<<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" ${size}><TR><TD></TD></TR></TABLE>>` : "";
-    return `${start} -> ${end} [id="${id}a", weight=${weight}${label}];`;
+    return `${start} -> ${end} [id="${id}a", weight=${backbone.get(end) === start ? 100 : 1}${this.label(id)}];`;
+  }
+
+  label(id) {
+    const words = this.shapes.get(id), { down } = this.folding;
+    if (!words) return "";
+    const size = `FIXEDSIZE="TRUE" WIDTH="${rounded(widthOf(words, TEXT) + 9)}" HEIGHT="${down ? 1 : LINE}"`;
+    return `${down ? "" : ","} label=<<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" ${size}><TR><TD></TD></TR></TABLE>>`;
+  }
+
+  pillWidth(id) {
+    return Math.max(PILL[0], rounded(widthOf(this.shapes.get(id) ?? "", TEXT)) + 12);
   }
 
   shapeOf({ edges }) {
@@ -183,13 +191,13 @@ export class Drawing {
     return `<g class="al-header" data-id="${part}" data-w="${w}" data-h="${h}" transform="${place}">${inside}</g>`;
   }
 
-  line({ id, differentiable, update }, places) {
+  line({ id, differentiable, update, edges }, places) {
     const [x, y, angle] = places.heads[id], color = update ? LEAF : differentiable ? FORWARD : RULE, d = places.edges[id];
     const inner = update ? `<path class="al-inline" d="${d}" fill="none" stroke="${PAPER}" stroke-width="1.4"/>` : "";
     const path = `<path class="al-line" d="${d}" fill="none" stroke="${color}" stroke-width="${update ? 4.2 : 1.6}"/>${inner}`;
     const place = `translate(${x} ${y}) rotate(${angle})`;
     const head = `<path class="al-head" d="M0 0L-10 -4.5L-10 4.5Z" fill="${color}" transform="${place}"/>`;
-    return `<g class="al-edge" data-id="${id}">${path}${head}${this.pills.has(id) ? pill(places.pills[id]) : this.shapes.has(id) ? shapeAt(places.labels[id], this.shapes.get(id)) : ""}</g>`;
+    return `<g class="al-edge" data-id="${id}">${path}${head}${this.pills.has(id) ? pill(places.pills[id], this.pillWidth(id), edges.length === 1 ? this.shapes.get(id) ?? null : null) : this.shapes.has(id) ? shapeAt(places.labels[id], this.shapes.get(id)) : ""}</g>`;
   }
 }
 
@@ -210,13 +218,13 @@ function across(x, y, end, down, turn) {
 }
 
 function shapeAt([x, y], words) {
-  return labelled("al-shape", x + 9, y + 4.5, words, { fill: PALETTE.muted, stroke: PAPER, "stroke-width": 3, "paint-order": "stroke" });
+  return labelled("al-shape", x + SHAPE[0], y + SHAPE[1], words, { fill: PALETTE.muted, stroke: PAPER, "stroke-width": 3, "paint-order": "stroke" });
 }
 
-function pill([x, y]) {
-  const [w, h] = PILL;
+function pill([x, y], w, shape) {
+  const h = PILL[1], data = shape === null ? "" : ` data-shape="${escaped(shape)}"`;
   return (
-    `<g class="al-pill" visibility="hidden" transform="translate(${x} ${y})">` +
+    `<g class="al-pill"${data} visibility="hidden" transform="translate(${x} ${y})">` +
     `<rect x="${-w / 2}" y="${-h / 2}" width="${w}" height="${h}" rx="${h / 2}" fill="${PAPER}"/>` +
     `<text class="al-pilltext" x="0" y="4.5" font-size="13" text-anchor="middle"></text></g>`
   );
@@ -238,7 +246,7 @@ export function placesIn(picture) {
   const corners = (g) => pairs(g.querySelector("polygon")?.getAttribute("points"));
   const drawn = [...graph.querySelectorAll("g")].filter((g) => ["node", "cluster", "edge"].includes(g.getAttribute("class")));
   const points = new Map(drawn.map((g) => [g, g.querySelector("path") ? pairs(g.querySelector("path").getAttribute("d")) : corners(g)]));
-  const all = [...points.values()].flat(), [left, top, right, bottom] = sides(all.length ? all : [[0, 0]]);
+  const all = [...points.values(), ...drawn.map(corners)].flat(), [left, top, right, bottom] = sides(all.length ? all : [[0, 0]]);
   const moved = ([x, y]) => [round(x - left + MARGIN), round(y - top + MARGIN)];
   const found = { width: Math.round(right - left + 2 * MARGIN), height: Math.round(bottom - top + 2 * MARGIN) };
   Object.assign(found, { nodes: {}, pills: {}, edges: {}, heads: {}, frames: {}, labels: {} });

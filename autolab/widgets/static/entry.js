@@ -1,11 +1,19 @@
-// What anywidget is given of a widget: a view wherever it is shown, a new one when `renewed` (an attribute) changes, and
+// What anywidget is given of a widget: a view wherever it is shown, a new one when one of `renewed` (attributes) changes, and
 // what goes on without a view (`begin`, which returns how to end it). JupyterLab keeps the comm of a closed model until the
 // kernel ends, and by it the model and the elements of its views: nothing is left in either.
-const HEAVY = ["_esm", "data", "folding", "formulas", "layouts", "dot", "svg", "pictures"];
+const HEAVY = ["_script", "data", "folding", "formulas", "layouts", "dot", "svg", "pictures"];
+
+// How many views there are, for the kernel. A page that is loaded anew begins at none: nobody told of the views of the page before.
+function countViews(model, change) {
+  if (!change) return;
+  model.set("_views", (model.get("_views") ?? 0) + change);
+  model.save_changes();
+}
 
 export function entry(View, begin, renewed) {
   return {
     initialize({ model }) {
+      countViews(model, -(model.get("_views") ?? 0));
       const end = begin?.(model);
       return () => {
         end?.();
@@ -15,14 +23,18 @@ export function entry(View, begin, renewed) {
     },
     render({ model, el }) {
       let view = new View(model, el);
+      countViews(model, 1);
       const anew = () => {
+        const focused = el.shadowRoot.activeElement;
         view.leave();
         view = new View(model, el);
+        if (focused) view.takeFocus?.();
       };
-      if (renewed) model.on(`change:${renewed}`, anew);
+      for (const name of renewed ?? []) model.on(`change:${name}`, anew);
       return () => {
-        if (renewed) model.off(`change:${renewed}`, anew);
+        for (const name of renewed ?? []) model.off(`change:${name}`, anew);
         view.leave();
+        countViews(model, -1);
         el.shadowRoot.replaceChildren();
       };
     },

@@ -3,7 +3,8 @@
 import { HOLDS_STOPS, followTheme, h } from "./dom.js";
 import { rehearsed, stateWord } from "./moods.js";
 import { grouped, isBad } from "./values.js";
-import { unpack, momentAt, addDetails } from "./states.js";
+import { unpack, addDetails } from "./unpack.js";
+import { momentAt } from "./states.js";
 import { Folding } from "./folding.js";
 import { Camera } from "./zoom.js";
 import { Finder } from "./search.js";
@@ -13,6 +14,10 @@ import { Controls, onKey } from "./controls.js";
 import { Pace, Turning } from "./view.js";
 import { goTo, quietWhilePlaying, startClock } from "./player.js";
 import { layOut, drawHere, engineOf } from "./layout.js";
+import { Ask, openQuestions, veilGraph, veiled, veiledFolding } from "./ask.js";
+import { Paths } from "./paths.js";
+import { Tools } from "./tools.js";
+import { WhatIf } from "./whatif.js";
 import { entry } from "./entry.js";
 
 const DETAILS_WIDTH = 380;
@@ -21,17 +26,21 @@ const BARS = 124; // px: what JupyterLab's own bars take of a window's height
 const LEAST_ROOM = 440, LEAST_PANE = 180, LEAST_DETAILS = 180; // px that the widget, the graph and Details have in any window
 const MANY = 30; // nodes from which on a search box helps
 
-class View {
+export class View {
   constructor(model, el) {
     this.model = model;
     this.host = el;
     this.data = model.get("data");
-    this.trace = unpack(this.data);
+    this.alone = model.get("live") === false; // an exported page: there is no kernel
+    this.veil = openQuestions(model);
+    this.trace = veiled(unpack(this.data), this.veil);
+    this.ask = this.panel(model);
+    this.paths = new Paths(this);
+    this.whatIf = new WhatIf(this);
     this.foldings = {};
     this.folding = this.foldingOf(model.get("rankdir"));
-    this.alone = model.get("live") === false; // an exported page: there is no kernel
     const many = `this graph has ${this.trace.nodes.length.toLocaleString("en")} nodes: its numbers stay in the notebook's kernel`;
-    if (this.trace.columns) this.trace.absent = this.alone ? many : "asked of the kernel";
+    if (this.trace.light) this.trace.absent = this.alone ? many : "asked of the kernel";
     this.late = `${many}, which does not answer`;
     const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
     shadow.replaceChildren(h("style", { text: STYLE }));
@@ -43,7 +52,8 @@ class View {
     this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);
     this.turning = new Turning(() => this.turn());
     this.pace = new Pace(model);
-    this.controls = new Controls(model, (way) => this.camera.step(way), this.turning.element);
+    this.tools = new Tools(this);
+    this.controls = new Controls(model, (way) => this.camera.step(way), [this.turning.element, this.paths.button, this.tools.element]);
     this.controls.count.after(this.pace.element);
     this.finder = new Finder(this.trace, this.folding, {
       show: (id) => this.show(id),
@@ -61,10 +71,14 @@ class View {
       },
       this.controls.element,
       searched ? this.finder.element : null,
+      this.tools.bar,
       this.explanation(),
       this.sentence,
       this.why(),
-      (this.main = h("div", { class: "al-main" }, h("div", { class: "al-left al-graphside" }, this.pane, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details)),
+      this.ask.element,
+      this.paths.element,
+      this.whatIf.element,
+      (this.main = h("div", { class: "al-main" }, h("div", { class: "al-left al-graphside" }, this.tools.map.box, this.tools.colouring.legend, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details)),
     );
     shadow.append(this.root);
     this.formulas = { ...model.get("formulas") };
@@ -74,16 +88,27 @@ class View {
       layersAround: (id) => this.layersAround(id),
     });
     this.root.addEventListener("keydown", (event) =>
-      onKey(event, model, this.graph?.stops() ?? [], { ...this.camera.keys(), ...this.finder.keys() }),
+      onKey(event, model, this.graph?.walk, { ...this.camera.keys(), ...this.finder.keys(), ...this.tools.keys() }),
     );
     this.listen();
+    this.tools.listen(this.root);
     this.root.classList.toggle("al-empty", !this.trace.nodes.length); // then only why is said
     this.drawGraph();
     this.play();
   }
 
+  // After an answer: where what is said about it stands.
+  takeFocus() {
+    (this.ask.element ?? this.root).focus();
+  }
+
+  // What asks; a practice has its own.
+  panel(model) {
+    return new Ask(model);
+  }
+
   foldingOf(rankdir) {
-    return (this.foldings[rankdir] ??= new Folding(this.trace, this.model.get("folding"), rankdir));
+    return (this.foldings[rankdir] ??= new Folding(this.trace, veiledFolding(this.model.get("folding"), this.veil), rankdir));
   }
 
   // What autolab.explain() found.
@@ -110,14 +135,25 @@ class View {
   listen() {
     const events = {
       "change:step": () => this.update(true),
-      "change:selected": () => this.update(false),
+      "change:selected": () => {
+        this.ask.pick(this.model.get("selected"));
+        this.update(false);
+      },
       "change:playing": () => this.play(),
       "change:interval": () => this.pace.update(),
       "change:rankdir": () => this.turning.update(this.model.get("rankdir")),
+      "change:ends": () => this.paths.update(),
+      "change:local": () => {
+        this.paths.update();
+        if (this.whatIf.changed?.size) this.whatIf.tell();
+      },
       "change:dimmed": () => this.update(false),
       "change:svg": () => this.drawGraph(),
       "change:dot": () => this.layOut(),
-      "msg:custom": (message) => this.onDetails(message),
+      "msg:custom": (message) => {
+        this.onDetails(message);
+        this.whatIf.onMessage(message);
+      },
     };
     // The parts of another trace are told of one by one, in any order: what is not of this trace is the next view's.
     for (const [name, handler] of Object.entries(events)) {
@@ -138,13 +174,14 @@ class View {
       forget();
       for (const timer of [this.patience, this.asking, this.unanswered]) clearTimeout(timer);
       this.graph?.stop();
+      this.tools.leave();
     };
   }
 
   play() {
     this.turning.update(this.model.get("rankdir"));
     quietWhilePlaying(this.sentence, this.model);
-    this.controls.update();
+    this.controls.update(this.trace.frames[this.model.get("step")]?.phase);
     this.shown = ""; // a screen reader reads what is written anew
     this.update(false);
   }
@@ -166,6 +203,8 @@ class View {
         select: (id) => this.select(id),
         toggle: (id) => this.toggle(id),
       });
+      veilGraph(this.graph, this.trace, this.veil);
+      this.tools.drawn();
       this.legend.querySelector(".al-key-local").parentElement.hidden = this.folding.down; // no line has one there
       this.waiting(false);
       this.settled = false;
@@ -297,8 +336,10 @@ class View {
     const down = turned || (narrow && least > width);
     this.graph.arrange(down ? "TB" : "LR");
     // A graph that runs down the page is scrolled through; one that runs across it should be seen whole.
-    const height = down && !turned ? Infinity : parseFloat(getComputedStyle(this.pane).maxHeight) - 4;
-    this.graph.resize(this.pane.clientWidth - 2, height || Infinity, this.camera.zoom);
+    const high = () => parseFloat(getComputedStyle(this.pane).maxHeight) - parseFloat(getComputedStyle(this.pane).paddingTop) - 4;
+    const resize = () => this.graph.resize(this.pane.clientWidth - 2, (down && !turned ? Infinity : high()) || Infinity, this.camera.zoom);
+    resize();
+    if (this.tools.map.fit(this.camera.zoom)) resize();
     if (!beside && !narrow) this.details.style.maxHeight = `${Math.max(LEAST_DETAILS, this.rest - this.pane.offsetHeight - 12)}px`;
     this.update(false);
     if (!this.settled) this.settle();
@@ -308,7 +349,7 @@ class View {
   // an output is a frame that grows with it, the screen says what is usual.
   bound(beside, narrow) {
     const high = window === top ? innerHeight - BARS : Math.max(innerHeight, 0.7 * screen.availHeight);
-    const legends = [...this.main.querySelectorAll(".al-legend")].reduce((sum, legend) => sum + legend.offsetHeight + 6, 0);
+    const legends = [...this.main.querySelectorAll(".al-graphside > .al-legend:not([hidden])")].reduce((sum, legend) => sum + legend.offsetHeight + 6, 0);
     this.rest = Math.max(LEAST_ROOM, high) - (this.main.offsetTop - this.root.offsetTop) - legends - 12;
     this.pane.style.maxHeight = narrow ? "" : `${Math.max(LEAST_PANE, this.rest - (beside ? 0 : LEAST_DETAILS + 12))}px`;
     this.details.style.maxHeight = beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
@@ -319,7 +360,7 @@ class View {
       index = model.get("step"),
       frame = trace.frames[index],
       selected = model.get("selected");
-    this.controls.update();
+    this.controls.update(this.trace.frames[this.model.get("step")]?.phase);
     this.pace.update();
     const words = frame ? frame.text + this.where(frame) : "";
     if (this.shown !== `${index} ${words}`) {
@@ -341,6 +382,9 @@ class View {
     if (!this.graph) return;
     this.legend.lastChild.hidden = !now.dimmed.size;
     this.graph.update(index, now, selected);
+    this.paths.light();
+    this.tools.update(index, now);
+    this.whatIf.mark();
     if (moved) {
       this.graph.animate(frame, Math.min(650, 0.7 * model.get("interval")));
       this.graph.follow(frame);
@@ -364,7 +408,7 @@ class View {
   // The numbers of a big trace come step by step, when the kernel is there to send them.
   askForDetails(step, selected) {
     const key = `${step} ${selected}`;
-    if (!this.trace.columns || this.alone || this.asked?.has(key)) return;
+    if (!this.trace.light || this.alone || this.asked?.has(key)) return;
     clearTimeout(this.asking);
     this.asking = setTimeout(() => {
       (this.asked ??= new Set()).add(key);
@@ -442,4 +486,4 @@ function troubled({ nodes, frames }) {
   return nodes.some((node) => isBad(node.value) || node.mark) || frames.some(bad);
 }
 
-export default entry(View, startClock, "data");
+export default entry(View, startClock, ["data", "asked"]);

@@ -11,6 +11,7 @@ export class Folding {
     this.within = new Map([...this.rows].reverse().flatMap(([op, inside]) => inside.map((node) => [node, op]))); // its first card
     this.single = new Map(down ? Object.entries(single) : []);
     this.down = down;
+    this.network = network;
     this.trace = trace;
     this.steps = steps;
     this.parts = parts;

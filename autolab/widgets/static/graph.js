@@ -3,11 +3,12 @@ import { svgEl, clamp, reducedMotion } from "./dom.js";
 import { partWord, rehearsed, stateWord } from "./moods.js";
 import { keptWords } from "./kept.js";
 import { localFactor, narrow, pillWords, together, updateGradient, updateRow, updateTab } from "./marks.js";
-import { madeOf, sharersOf, whyMissing } from "./states.js";
+import { madeOf, resultsOf, sharersOf, whyMissing } from "./states.js";
+import { Walk } from "./walk.js";
 import { grouped, isBad, shapeWords, words } from "./values.js";
 
 const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
-const MOST_PILL = 41; // of its 50 units
+const PILL_SIDES = 9, BESIDE = [9, 3.4]; // units that a pill is wider than its words; where a shape begins in its room
 
 export class Graph {
   // actions: select(id) for nodes, toggle(id) for parts.
@@ -33,12 +34,12 @@ export class Graph {
     this.parts = [...this.svg.querySelectorAll(".al-part")].map((g) => this.preparePart(g, actions));
     this.headers = [...this.svg.querySelectorAll(".al-header")].map((g) => this.prepareHeader(g, actions));
     this.lines = [...this.svg.querySelectorAll(".al-edge")].map((g) => this.prepareEdge(g));
+    this.walk = new Walk(this);
   }
 
   prepareCard(g, actions) {
     const node = this.nodeById.get(g.dataset.id);
     g.setAttribute("role", "button");
-    g.setAttribute("tabindex", "0");
     g.classList.add(`al-${node.kind}`);
     const shape = g.querySelector(".al-card"), of = (name) => Number(shape.getAttribute(name));
     if (g.querySelector(".al-grad")) g.classList.add("al-wants");
@@ -104,11 +105,6 @@ export class Graph {
     return { g, part, frame: this.svg.querySelector(`.al-frame[data-id="${part.id}"]`) };
   }
 
-  // Everything that can be focused, in forward order.
-  stops() {
-    return [...this.svg.querySelectorAll(".al-node, .al-header")];
-  }
-
   // The box of a node or part, or of the closed part that holds it; the header of an open part.
   elementOf(id) {
     const shown = this.folding.shownAs(id, this.open);
@@ -133,6 +129,7 @@ export class Graph {
       head: g.querySelector(".al-head"),
       pill: g.querySelector(".al-pill"),
       pillText: g.querySelector(".al-pilltext"),
+      shape: g.querySelector(".al-shape"),
       at: g.querySelector(".al-head").getAttribute("transform"),
     };
   }
@@ -144,7 +141,7 @@ export class Graph {
     for (const card of this.cards) if (card.value) [card.value.textContent, card.look] = [card.valueText, null];
     for (const { g } of [...this.cards, ...this.parts])
       for (const text of g.querySelectorAll("text")) narrow(text, Number(g.dataset.w) - 12);
-    for (const { pillText } of this.lines) if (pillText) narrow(pillText, MOST_PILL);
+    for (const { pillText } of this.lines) if (pillText) narrow(pillText, pillText.previousSibling.getAttribute("width") - PILL_SIDES);
   }
 
   // "LR" or "TB": moves everything to where that layout has it.
@@ -174,6 +171,7 @@ export class Graph {
       line.at = `translate(${x} ${y}) rotate(${angle})`;
       line.tail = line.look = null;
       if (pill) line.pill.setAttribute("transform", `translate(${pill[0]} ${pill[1]})`);
+      if (line.shape) ["x", "y"].forEach((name, i) => line.shape.setAttribute(name, layout.labels[line.edge.id][i] + BESIDE[i]));
     }
   }
 
@@ -265,8 +263,9 @@ export class Graph {
     if (card.grad) updateGradient(card, state, word, grad);
   }
 
-  gradientOf({ id }, now) {
-    const state = now.states[id], grad = ["none", "never", "freed"].includes(state) ? null : now.gradients[id];
+  gradientOf(node, now) {
+    const { id } = node, state = now.states[id], shown = !["none", "never", "freed"].includes(state) && !resultsOf(node).length;
+    const grad = shown ? now.gradients[id] : null; // of several results Details have each one's
     return { state, grad, word: stateWord(this.trace, state, now.returnedAs[id]), why: now.why[id] };
   }
 
@@ -279,6 +278,8 @@ export class Graph {
         ? "not computed yet"
         : node.error
           ? `failed: ${node.error}`
+          : resultsOf(node).length
+            ? resultsOf(node).map((o) => `${o.label} ${o.value ? words(o.value) : whyMissing(this.trace, o)}`).join(", ")
           : node.shape && node.shape.length
             ? `shape ${shapeWords(node.shape)}`
             : node.value ? `value ${words(node.value)}` : `value: ${whyMissing(this.trace, node)}`,
@@ -306,11 +307,11 @@ export class Graph {
     const single = edge.edges.length === 1 && this.edgeById.get(edge.id);
     const words = !single
       ? `${grouped(edge.edges.length)} edges`
-      : ({ backward: pillWords(sent), forward: localFactor(single) }[state] ?? "");
+      : ({ backward: pillWords(sent), forward: localFactor(single) || pill.dataset.shape }[state] ?? "");
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
     pillText.removeAttribute("textLength");
-    narrow(pillText, MOST_PILL);
+    narrow(pillText, pill.firstChild.getAttribute("width") - PILL_SIDES);
   }
 
   // Whether what flows along an edge is copied to another device.
@@ -391,7 +392,6 @@ function kindWords({ kind, op }) {
 
 function asToggle(g, expanded, toggle) {
   g.setAttribute("role", "button");
-  g.setAttribute("tabindex", "0");
   g.setAttribute("aria-expanded", String(expanded));
   g.addEventListener("click", toggle);
 }

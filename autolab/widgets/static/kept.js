@@ -7,7 +7,8 @@ const OPERANDS = { self: "first operand", other: "second operand" };
 
 // What a saved tensor is, in the learner's names: "self: what mul keeps of its first operand, x, for its backward".
 export function keptWords(trace, id) {
-  const saved = trace.saved[Number(id.slice(1))], node = trace.nodes[Number(saved.node.slice(1))], op = node.op.replace(/_$/, "");
+  // A trace of what would be trained has left out what others save: then numbers are not places.
+  const at = trace.saved[Number(id.slice(1))], saved = at?.id === id ? at : trace.saved.find((s) => s.id === id), node = trace.nodes[Number(saved.node.slice(1))], op = node.op.replace(/_$/, "");
   const name = keptName(trace, saved), which = saved.source_node === saved.node ? "own result" : OPERANDS[saved.name] ?? "operand";
   const of = name ? ` of its ${which}, ${name},` : "", version = saved.version === null ? "" : ` (version ${saved.version} of it)`;
   return `${saved.name}: what ${op} keeps${of} for its backward${version}`;

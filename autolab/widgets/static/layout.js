@@ -36,7 +36,7 @@ async function unpacked(text) {
 }
 
 async function load(model, engine) {
-  const source = engine ? await unpacked(engine.get("source")) : await ask(model, "need-viz");
+  const source = await unpacked(engine ? engine.get("source") : await ask(model, "need-viz"));
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {
     const library = await import(/* webpackIgnore: true */ url);

@@ -7,8 +7,10 @@ export function stepCount(model) {
   return frames.length ?? frames.node.length;
 }
 
+// The last step, or the one where an open question stands.
 export function lastStep(model) {
-  return Math.max(0, stepCount(model) - 1);
+  const ids = model.get("asked")?.split(" ") ?? [], open = (model.get("questions") ?? []).filter(({ id }) => ids.includes(id));
+  return Math.max(0, Math.min(stepCount(model) - 1, ...open.map(({ until }) => until)));
 }
 
 export function goTo(model, step) {

@@ -2,6 +2,7 @@
 import { followTheme, h } from "./dom.js";
 import { entry } from "./entry.js";
 
+const SURE = ["a guess", "unsure", "fairly sure", "certain"];
 let questions = 0; // the radio buttons of one question share a name that no other question has
 
 // `code` between backquotes becomes <code>; everything else stays text, never markup.
@@ -17,18 +18,26 @@ class Question {
   constructor(model, host) {
     this.model = model;
     this.kind = model.get("kind");
+    questions += 1;
     const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });
     // JupyterLab's keyboard shortcuts look for this attribute on the event's target, which for them is the host element.
     host.setAttribute("data-lm-suppress-shortcuts", "true");
     this.inputs = this.kind === "choice" ? this.radios() : [this.field()];
-    this.fields = h("fieldset", {}, h("legend", {}, h("strong", { text: "Predict " }), prose(model.get("question"))),
-      this.inputs.map((input) => h("label", {}, this.kind === "choice" ? [input, h("span", {}, prose(input.value))] : input)));
-    this.keep = h("button", { type: "submit", text: "Keep this prediction" });
+    const choice = this.kind === "choice";
+    const done = (event) => event.key === "Enter" || (choice && event.key === " ") ? this.submit(event, event.key === "Enter") : undefined;
+    const leaves = (event) => this.fields.contains(event.relatedTarget) || this.submit(event, false);
+    this.fields = h("fieldset", { onkeyup: done, onfocusout: leaves }, h("legend", {}, h("strong", { text: "Predict " }), prose(model.get("question"))),
+      this.inputs.map((input) => h("label", {}, choice ? [input, h("span", {}, prose(input.value))] : input)));
+    this.sure = [...SURE.keys()].map((k) => h("input", { type: "radio", name: `al-sure-${questions}`, value: k + 1, onchange: () => this.keep("confidence", k + 1) }));
+    this.reason = h("input", { type: "text", autocomplete: "off", maxlength: 300, "aria-label": "Because",
+      onchange: () => this.keep("reason", this.reason.value.trim()) });
+    this.more = h("fieldset", { class: "al-sure" }, h("legend", { text: "How sure are you?" }),
+      this.sure.map((input, k) => h("label", {}, [input, SURE[k]])), h("label", { class: "al-because" }, "because", this.reason));
     this.status = h("p", { role: "status", "aria-live": "polite" });
     this.form = h("form", { class: "al-predict", onsubmit: (event) => this.submit(event), onkeydown: (event) => event.stopPropagation() },
-      this.fields, this.keep, this.status);
+      this.fields, this.more, this.status);
     shadow.replaceChildren(h("style", { text: STYLE }), this.form);
-    const forget = followTheme(host, this.form), update = () => this.update(), events = ["change:answer", "change:actual"];
+    const forget = followTheme(host, this.form), update = () => this.update(), events = ["answer", "actual", "confidence", "reason"].map((name) => `change:${name}`);
     for (const name of events) model.on(name, update);
     this.leave = () => {
       for (const name of events) model.off(name, update);
@@ -38,42 +47,57 @@ class Question {
   }
 
   radios() {
-    const name = `al-predict-${(questions += 1)}`;
-    return this.model.get("choices").map((choice) => h("input", { type: "radio", name, value: choice }));
+    const name = `al-predict-${questions}`;
+    return this.model.get("choices").map((choice) => h("input", { type: "radio", name, value: choice, onclick: (event) => event.detail && this.submit(event, false) }));
   }
 
   field() {
     const number = this.kind === "number";
-    return h("input", { type: "text", autocomplete: "off", inputmode: number && "decimal", "aria-label": number ? "Your number" : "Your answer" });
+    return h("input", { type: "text", autocomplete: "off", inputmode: number && "decimal", placeholder: "then press Enter", "aria-label": number ? "Your number" : "Your answer" });
+  }
+
+  keep(name, value) {
+    this.model.set(name, value);
+    this.model.save_changes();
+    this.update();
   }
 
   chosen() {
     return this.kind === "choice" ? (this.inputs.find((input) => input.checked)?.value ?? "") : this.inputs[0].value.trim();
   }
 
-  submit(event) {
-    event.preventDefault();
+  // A click on a choice is an answer at once. By keyboard the arrows go through the choices, so that the answer is where one presses
+  // Enter or the space bar, or leaves; the same for what is typed.
+  submit(event, prevent = true) {
+    if (prevent) event.preventDefault();
     const answer = this.chosen();
-    if (!answer) this.status.textContent = "Choose or type an answer first.";
-    else if (this.kind === "number" && !isNumber(answer)) this.status.textContent = "A number is wanted here.";
-    else {
-      this.model.set("answer", answer);
-      this.model.save_changes();
-      this.update();
-    }
+    if (!answer || answer === this.model.get("answer") || this.fields.disabled) return;
+    if (this.kind === "number" && !isNumber(answer)) this.status.textContent = "A number is wanted here.";
+    else this.keep("answer", answer);
+  }
+
+  // On a page without a kernel, what there is to say to this answer; undefined where nothing was compared yet.
+  said(answer) {
+    const verdicts = this.model.get("verdicts") ?? {}, value = (text) => Number(text.replaceAll(",", ""));
+    const same = Object.keys(verdicts).find((key) => key && (key === answer || (this.kind === "number" && value(key) === value(answer))));
+    return answer ? verdicts[same ?? ""] : undefined;
   }
 
   update() {
-    const answer = this.model.get("answer"), actual = this.model.get("actual");
+    const answer = this.model.get("answer"), actual = this.model.get("actual"), verdict = this.said(answer);
     for (const input of this.inputs) {
       if (this.kind === "choice") input.checked = input.value === answer;
       else if (answer) input.value = answer;
     }
-    this.fields.disabled = this.keep.disabled = actual !== "";
+    for (const input of this.sure) input.checked = Number(input.value) === this.model.get("confidence");
+    this.reason.value = this.model.get("reason") ?? "";
+    this.fields.disabled = this.more.disabled = actual !== "" || verdict !== undefined;
+    this.more.hidden = !answer || (this.more.disabled && !this.model.get("confidence") && !this.reason.value);
     const kept = answer ? `You predicted: ${answer}` : "";
     if (actual) this.status.textContent = `${kept}${kept ? " — it" : "It"} is: ${actual}`;
+    else if (verdict) this.status.textContent = verdict;
     else if (this.model.get("live") === false) this.status.textContent = kept && `${kept}. This page cannot run the program: compare in the notebook.`;
-    else this.status.textContent = kept ? `Run on, then compare. ${kept}` : "";
+    else this.status.textContent = kept ? `${kept}. You may change it until it is compared, below.` : "";
   }
 }
 

@@ -1,83 +1,5 @@
 // What is true after frame `index` of a trace. `statesAt` is the same function as Trace.states in trace/model.py.
-import { mood } from "./moods.js";
 import { isZero } from "./values.js";
-
-// The kernel sends each value once and its place in a list everywhere else (see `pack` in packing.py).
-export function unpack(data) {
-  if (data.columns) return fromColumns(data);
-  const at = (i) => (i === null || i === undefined ? null : data.values[i]);
-  const restore = (item) => {
-    const copy = { ...item };
-    for (const key of ["value", "grad", "grad_before", "total"]) if (key in copy) copy[key] = at(copy[key]);
-    if (copy.outputs) copy.outputs = copy.outputs.map(restore);
-    return copy;
-  };
-  const trace = { ...data };
-  for (const key of ["nodes", "edges", "saved", "frames"]) trace[key] = data[key].map(restore);
-  return trace;
-}
-
-// What `details` in packing.py sends: the numbers of one step and one node of a trace that came as columns.
-export function addDetails(trace, data) {
-  const part = unpack(data), by = (list) => (record) => Object.assign(list[Number(record.id.slice(1))], record);
-  part.nodes.forEach(by(trace.nodes));
-  part.edges.forEach(by(trace.edges));
-  part.saved.forEach(by(trace.saved));
-  for (const frame of part.frames) Object.assign(trace.frames[frame.index], frame);
-}
-
-// A big trace (`columns` in packing.py) as records, without its numbers; sentences are put together here.
-function fromColumns(data) {
-  const { nodes, edges, saved, frames } = data, id = (letter, i) => (i < 0 ? null : letter + i);
-  const trace = { ...data, values: [] };
-  trace.nodes = nodes.label.map((label, i) => {
-    const [kind, op, grad_fn, shape, dtype, device, requires_grad, module] = nodes.facts.table[nodes.facts.at[i]];
-    const facts = { kind, op, grad_fn, shape, dtype, device, requires_grad, module, label, name: nodes.name[i] ?? "" };
-    const [error, mark] = nodes.wrong[i] ?? ["", ""];
-    return { id: `n${i}`, ...facts, error, mark, ...NO_NUMBERS, outputs: [], attrs: {}, cut: "", source: null, version: null };
-  });
-  trace.edges = edges.parent.map((parent, i) => {
-    const [parent_nr, slot, differentiable, alias, update] = edges.facts.table[edges.facts.at[i]];
-    const ends = { parent: `n${parent}`, child: `n${edges.child[i]}` };
-    return { id: `e${i}`, ...ends, parent_nr, slot, differentiable, alias, update, tex: "", tex_numbers: "" };
-  });
-  trace.saved = saved.node.map((node, i) => {
-    const [name, state] = saved.facts.table[saved.facts.at[i]];
-    return { id: `s${i}`, node: `n${node}`, name, state, shape: null, value: null, bytes: null, version: null, source_node: null, source_nr: 0 };
-  });
-  trace.frames = frames.node.map((node, index) => {
-    const [phase, event, run, state] = frames.facts.table[frames.facts.at[index]];
-    const where = { node: id("n", node) ?? "", edge: id("e", frames.edge[index]), receiver: id("n", frames.receiver[index]) };
-    return { index, phase, event, run, state, ...where, name: frames.name[index] ?? "", value: null, total: null, tex: "", dropped: [] };
-  });
-  frames.dropped.frame.forEach((at, i) => trace.frames[at].dropped.push(`n${frames.dropped.node[i]}`));
-  trace.passes = data.passes.map((pass) => ({
-    ...pass,
-    fresh: pass.fresh.map((node) => `n${node}`),
-    never: Object.fromEntries(pass.never.node.map((node, i) => [`n${node}`, pass.never.why.table[pass.never.why.at[i]][0]])),
-  }));
-  trace.frames.forEach((frame) => (frame.text = sentence(trace, frame)));
-  return trace;
-}
-
-const NO_NUMBERS = { value: null, grad: null, grad_before: null, tex: "", tex_numbers: "", call: "", layer: null, update: null };
-
-function sentence(trace, { event, node, receiver, name, state }) {
-  const named = (of) => (of ? trace.nodes[Number(of.slice(1))].label : "");
-  const op = node ? trace.nodes[Number(node.slice(1))].op : "", say = (...words) => mood(trace, ...words);
-  return {
-    compute: `${named(node)} = ${op}`,
-    seed: `backward ${say("starts", "would start")} at ${named(node)}`,
-    contribution: `${named(node)} ${say("sends", "would send")} its contribution to ${named(receiver)}`,
-    accumulate: `${named(receiver)}.grad ${say("is", "would be")} complete`,
-    free: `${named(node)} ${say("is", "would be")} done: what it saved ${say("is", "would be")} freed`,
-    hook: `a hook ${say("changed", "would change")} the gradient of ${named(node)}`,
-    return: `grad() returns ${state === "returned" ? "the gradient" : "nothing"} for ${named(receiver)}${name ? ` as ${name}` : ""}`,
-    update: `${named(receiver)} is changed`,
-    clear: `${named(node)}.grad was changed, not by backward`,
-    error: node && trace.nodes[Number(node.slice(1))].error ? `${op} failed` : `error at ${named(node)}`,
-  }[event];
-}
 
 // Where each node, edge and part occurs among the frames, found once: what is true after any frame is then a search in
 // a short list, so stepping takes as long in a graph of 100,000 nodes as in one of ten.
@@ -153,7 +75,7 @@ class Timeline {
   }
 
   isComputed(id, index) {
-    return (this.computed.get(id) ?? -1) <= index && this.nodes.has(id);
+    return (this.computed.get(id) ?? -1) <= index && this.nodes.has(id) && !this.trace.later?.has(id); // `later`: a question hides it
   }
 
   // [state, where the gradient stands] of a node.
@@ -172,6 +94,18 @@ class Timeline {
   gradient(id, index) {
     const place = this.at(id, index)[1];
     return place === GONE ? null : place === BEFORE ? this.nodes.get(id).grad_before : this.trace.frames[place].total;
+  }
+
+  // The last gradient that came to a node in its pass, also where it was passed on since and is gone.
+  latest(id, index) {
+    const list = this.changes.get(id) ?? [];
+    for (let i = lastUpTo(list, index, (change) => change[0]); i >= 0; i -= 1) {
+      const [, state, place] = list[i];
+      if (place >= 0) return this.trace.frames[place].total;
+      if (place === BEFORE) break;
+      if (state !== "freed") return null;
+    }
+    return this.nodes.get(id).grad_before;
   }
 
   // Why no gradient comes to a node in this pass; mirror of Trace.why_never.
@@ -295,6 +229,12 @@ function frozenWords({ kind }) {
   return kind === "op" ? "all that it is computed from is frozen now" : "it is frozen now";
 }
 
+// The step that is a node's own: where it was computed or changed; of a leaf, where its first gradient came. -1 where there is none.
+export function ownStep({ frames }, id) {
+  const own = frames.findIndex((f) => f.node === id && ["compute", "update", "error"].includes(f.event));
+  return own < 0 ? frames.findIndex((f) => f.receiver === id) : own;
+}
+
 export function statesAt(trace, index) {
   return Object.fromEntries(trace.nodes.map(({ id }) => [id, timelineOf(trace).state(id, index)]));
 }
@@ -320,10 +260,17 @@ export function edgesInto(trace, id) {
   return neighbours.get(trace).get(id) ?? [];
 }
 
+const named = ({ label, outputs }) => outputs.slice(1).filter((o, i) => ![`${label}[${i + 1}]`, `${o.name} of ${label}`].includes(o.label));
+
 // "a, b" where several results have names; mirror of Node.made.
-export function madeOf({ label, outputs }) {
-  const own = outputs.slice(1).filter((o, i) => ![`${label}[${i + 1}]`, `${o.name} of ${label}`].includes(o.label));
-  return [label, ...own.map((o) => o.label)].join(", ");
+export function madeOf(node) {
+  return [node.label, ...named(node).map((o) => o.label)].join(", ");
+}
+
+// Where there are several, those that `madeOf` stands for; mirror of Node.results.
+export function resultsOf(node) {
+  const { label, outputs } = node, own = named(node);
+  return outputs.length && outputs[0].label !== label ? outputs : own.length ? [outputs[0], ...own] : [];
 }
 
 // The calls of modules that hold a leaf, where there are several; mirror of Trace.sharers.
@@ -339,14 +286,14 @@ export function sentAlong(trace, id, index) {
   return state === "backward" ? sent : undefined;
 }
 
-// The gradient that had arrived at a node when its rule ran, in the pass of a step: `.grad`, where it is kept, may hold that of
-// other passes as well.
-export function arrivedAt(trace, node, index) {
+// The gradient that has arrived at result `nr` of a node up to a step, in its pass: `.grad`, where it is kept, may hold that of other
+// passes as well.
+export function arrivedAt(trace, node, index, nr = 0) {
   const { run } = trace.frames[index], list = timelineOf(trace).received.get(node) ?? [];
-  for (let i = lastUpTo(list, index - 1); i >= 0; i -= 1) {
+  for (let i = lastUpTo(list, index); i >= 0; i -= 1) {
     const frame = trace.frames[list[i]];
     if (frame.run !== run || frame.phase !== "backward") return null;
-    if (frame.event !== "accumulate") return frame.total;
+    if (frame.event !== "accumulate" && frame.nr === nr) return frame.total;
   }
   return null;
 }
@@ -357,6 +304,7 @@ export function soFar(trace, index) {
   const list = line.received.get(now.receiver) ?? [];
   for (let i = lastUpTo(list, index - 1); i >= 0; i -= 1) {
     const frame = trace.frames[list[i]];
+    if (frame.nr !== now.nr) continue; // another result of the same operation
     if (leaf ? ["accumulate", "update", "clear"].includes(frame.event) : frame.run === now.run && frame.phase === "backward")
       return frame.state === "none" ? null : frame.total;
     if (!leaf) break;

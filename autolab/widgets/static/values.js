@@ -78,6 +78,12 @@ export function sizeWords(bytes) {
   return "";
 }
 
+// Of a tensor of this shape and dtype ("float32" has 4 a number, "bool" 1); null where the shape is not known.
+export function bytesOf({ shape, dtype }) {
+  const bits = /\d+$/.exec(dtype);
+  return shape ? shape.reduce((a, b) => a * b, bits ? Math.floor(Number(bits[0]) / 8) : 1) : null;
+}
+
 // The numbers as rows when they are a whole vector or matrix, else null.
 export function rowsOf(value) {
   if (!value || value.data === null || value.data === undefined || value.shape.includes(0)) return null;

@@ -16,7 +16,8 @@
 # 5. An exercise, with a checker that tells you *why* an answer fails. `hint("01.1")` gives you hints, one at a time.
 # 6. One line to take along.
 #
-# You may run the whole notebook at once: nothing stops at an empty exercise, and errors shown on purpose are marked.
+# You may run the whole notebook at once: your questions stay open until you answer them,
+# nothing stops at an empty exercise, and errors shown on purpose are marked.
 
 # %% tags=["setup"]
 # Only Google Colab needs this cell: it installs the kit there. Everywhere else it does nothing.
@@ -27,13 +28,16 @@ if "google.colab" in sys.modules:
     subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "autolab-kit"])
 
 # %% [markdown]
-# The next cell imports the kit twice, under two names.
+# The next cell imports NumPy for arrays, Matplotlib for plots, and the kit twice, under two names.
 #
 # - `torch` is the part that PyTorch has too. The names are the same, and so are the numbers and the error messages. What you
 #   write here runs unchanged after a plain `import torch`.
 # - `autolab` is the part that only this kit has: it can show you the graph and step through it.
 
 # %% tags=["setup"]
+import matplotlib.pyplot as plt
+import numpy as np
+
 import autolab
 import autolab as torch
 from autolab.lessons import check, hint, predict, progress, short_messages

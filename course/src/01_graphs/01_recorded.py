@@ -25,7 +25,7 @@ z.backward()
 print("after line 3: x.grad =", x.grad)
 
 # %% tags=["reveal"]
-q1.reveal("line 2")
+q1.reveal()
 
 # %% [markdown]
 # `grad_fn=<MulBackward0>` is there before `backward()` is called. Here is the graph. Step 1 computes the value of

@@ -26,7 +26,7 @@ for name, t in dict(a=a, w=w, b=b, c=c, d=d).items():
     print(f"{name}: requires_grad {t.requires_grad!s:5}  is_leaf {t.is_leaf!s:5}", t)
 
 # %% tags=["reveal"]
-q2.reveal(" and ".join(name for name, t in dict(b=b, c=c, d=d).items() if t.requires_grad))
+q2.reveal(b, c, d)
 
 # %% [markdown]
 # In the picture, a leaf that wants a gradient has a bold green border. A tensor that does not is plain grey. The part that was

@@ -21,8 +21,7 @@ for result in (total, product):
 print(product.grad_fn._saved_self, product.grad_fn._saved_other)
 
 # %% tags=["reveal"]
-keeps = [name for name, t in {"x + y": total, "x * y": product}.items() if hasattr(t.grad_fn, "_saved_other")]
-q4.reveal(f"only {keeps[0]}" if len(keeps) == 1 else str(keeps))
+q4.reveal(total, product)
 
 # %% [markdown]
 # `next_functions` leads from a node to the nodes of its inputs. At a leaf the walk ends in a node called `AccumulateGrad`. It has

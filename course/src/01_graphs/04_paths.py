@@ -52,13 +52,17 @@ q5.reveal(x.grad)
 # %% [markdown]
 # Step through it. Watch `b` in the backward half. Its gradient comes in two parts: at step 7 a 1, through the last `+`, and at
 # step 9 a 6, through the product. Only when both are in, at step 11, does the node of `b` send anything to `x`.
+# Above the graph are the five paths, with their products: choose one, and it is lit. *What if*, among the tools, changes `x`, and compares what happens with what
+# the gradient of 40 predicts.
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)
 a = 3 * x
 b = x * x
 z = a * b + b
-autolab.explore(z)
+explorer = autolab.explore(z)
+explorer.paths(x)                   # all ways from z back to x, one of them lit
+explorer
 
 # %% [markdown] tags=["explain"]
 # **Why.** In symbols: $\displaystyle \frac{dz}{dx} = \sum_{\text{paths}} \ \prod_{\text{edges}} \frac{\partial\, \text{end of the edge}}{\partial\, \text{start of the edge}}$.
@@ -86,11 +90,9 @@ y.backward()
 print("every path adds 1, and together they give", x.grad)
 
 # %% tags=["reveal"]
-q6.reveal(f"{int(x.grad.item()):,}")
+q6.reveal(x.grad)
 
 # %% tags=["picture"]
-import matplotlib.pyplot as plt
-
 steps = range(1, 21)
 plt.figure(figsize=(6, 3))
 plt.semilogy(steps, [2**n for n in steps], color="#D55E00", linestyle="--", label="paths")

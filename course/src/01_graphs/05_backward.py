@@ -112,6 +112,16 @@ def clip(grad):
 
 check("01.5", clip)
 
+# %% [markdown]
+# ### Be the engine
+#
+# Now you are the engine. The backward pass of a small diamond waits for you: which node may run, what it sends along an edge, what happens where it
+# arrives. A wrong decision is carried out, so that you see where it leads; then you go back. `print(autolab.practice)` lists twelve levels, each
+# with fresh numbers.
+
+# %% tags=["practice"]
+autolab.practice(level=5, seed=1)
+
 # %% [markdown] tags=["keep"]
 # **Take along:** `None` is not zero; a node runs when its gradient is complete; only leaves keep theirs.
 # PyTorch on [`retain_grad`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html) and

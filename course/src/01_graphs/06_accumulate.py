@@ -57,7 +57,7 @@ optimizer.zero_grad()               # what an optimizer does: for all its leaves
 print("zero_grad():", x.grad)
 
 # %% tags=["reveal"]
-q10.reveal("the leaves' that are trained")
+q10.reveal()
 
 # %% [markdown] tags=["explain"]
 # **Why.** Intermediate results need no clearing. The next forward pass makes new ones, with gradients of their own. Only leaves live on from

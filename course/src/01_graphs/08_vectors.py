@@ -13,7 +13,7 @@ y = x * x
 y.backward()
 
 # %% tags=["reveal"]
-q16.reveal("an error")
+q16.reveal()
 
 # %% [markdown] tags=["explain"]
 # **Why.** For a single number, $\bar y = 1$ is the natural start, and it is filled in for you: "implicitly created". For three numbers you have

@@ -101,7 +101,7 @@ for name, y in {"x + 2": x + 2, "x * x": x * x}.items():
     x.grad = None
 
 # %% tags=["reveal"]
-q20.reveal({0: "neither", 1: f"only {raised[0]}", 2: "both"}[len(raised)])
+q20.reveal(raised)
 
 # %% [markdown] tags=["explain"]
 # **Why.** After a node has run, what it saved is **freed**: one rarely needs it again, and it takes memory. The nodes and their arrows are still there.

@@ -42,13 +42,13 @@ for step in range(41):
 x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
 try:
     torch.autograd.gradcheck(Quadratic.apply, x)
-    verdict = "yes"
+    right = True
 except RuntimeError as error:
-    verdict = "not necessarily"
+    right = False
     print(error)
 
 # %% tags=["reveal"]
-q23.reveal(verdict)
+q23.reveal(right)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Multiplication binds more tightly than addition: `grad_output * 6*input + 2` is $(\bar y \cdot 6x) + 2$. The 2 is added whatever arrives. In

@@ -146,7 +146,7 @@ print(f"after 200 steps: {cleared[-1]:.4f} cleared, {not_cleared[-1]:.4f} not cl
 axes = autolab.viz.plot_losses({"cleared": cleared, "not cleared": not_cleared}, log=True)
 
 # %% tags=["reveal"]
-q24.reveal("it swings up and down" if rises > 10 else "it falls faster")
+q24.reveal(rises)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$: all gradients since the start, added up. At the bottom of the valley

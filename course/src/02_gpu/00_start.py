@@ -8,7 +8,8 @@
 # New words are explained when they come up, and collected in the [glossary](glossary.md). Plan 75 to 90 minutes.
 #
 # Each section works as in lesson 1: a question first, then code, a picture, the explanation, an exercise with a checker, one line to take along.
-# `hint("02.1")` gives you hints. You may run the whole notebook at once: nothing stops at an empty exercise.
+# `hint("02.1")` gives you hints. You may run the whole notebook at once: questions stay open
+# until you answer them, and nothing stops at an empty exercise.
 
 # %% tags=["setup"]
 # Only Google Colab needs this cell: it installs the kit there. Everywhere else it does nothing.

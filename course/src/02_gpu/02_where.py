@@ -12,13 +12,14 @@ q2
 t = torch.ones(3)
 t.to(device)
 print("t.to(device), alone:", t.device)
+after = t.device
 
 t = t.to(device)
 print("t = t.to(device):   ", t.device, t.type())
 print(t)
 
 # %% tags=["reveal"]
-q2.reveal("cpu")
+q2.reveal(after)
 
 # %% tags=["predict"]
 q3 = predict("02.q3")
@@ -32,7 +33,7 @@ print("model.to(device), alone:", model.weight.device)
 print("still the same parameter:", model.weight is weight, "- a leaf:", weight.is_leaf)
 
 # %% tags=["reveal"]
-q3.reveal("on the GPU")
+q3.reveal(model)
 
 # %% [markdown] tags=["explain"]
 # **Why.** A tensor cannot move. `t.to(device)` (and `t.cuda()`) makes a *copy* on the device and gives it to you. If you do not keep it, it is gone.
@@ -59,7 +60,7 @@ print(f"made on the GPU:             {1000 * created:.3f} ms")
 print(f"{moved / created:.0f} times as long")
 
 # %% tags=["reveal"]
-q4.reveal("about " + min("1 4 35".split(), key=lambda n: abs(math.log(float(n) / (moved / created)))))
+q4.reveal(moved / created)
 
 # %% [markdown]
 # `record_devices` writes down what the devices do. Step through it: which step takes the time?

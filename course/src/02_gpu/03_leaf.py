@@ -54,7 +54,7 @@ print("the same tensor:", stays is made)
 print("stays.is_leaf:", stays.is_leaf)
 
 # %% tags=["reveal"]
-q6.reveal("it works")
+q6.reveal(stays.is_leaf)
 
 # %% [markdown] tags=["explain"]
 # **Why.** A `.to()` that changes nothing gives you the tensor itself, so no node is made. That is what makes this mistake nasty: on your laptop it works, on the

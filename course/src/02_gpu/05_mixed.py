@@ -25,7 +25,7 @@ for text, factor in factors.items():
         print(f"{text:24} RuntimeError: {error}")
 
 # %% tags=["reveal"]
-q8.reveal(" and ".join(wrong))
+q8.reveal(wrong)
 
 # %% [markdown] tags=["explain"]
 # **Why.** A kernel on the GPU reads the GPU's memory. PyTorch could fetch the other operand by itself. It does not, because a copy costs more than most operations, and you would
@@ -59,7 +59,7 @@ net = Centred(torch.tensor([1.0, 2.0])).to(device)
 print("weight:", net.linear.weight.device, " bias:", net.linear.bias.device, " mean:", net.mean.device)
 
 # %% tags=["reveal"]
-q9.reveal("yes" if net.mean.device.type == "cuda" else "no")
+q9.reveal(net.mean.device.type == "cuda")
 
 # %% tags=["picture"]
 net.mean = net.mean.to(device)

@@ -58,10 +58,10 @@ print("after step 80, both below 1:", max(on_cpu[-1], on_gpu[-1]) < 1)
 print(f"time per batch: CPU {1e6 * cpu_time:.0f} µs, GPU {1e6 * gpu_time:.0f} µs")
 
 # %% tags=["reveal"]
-q15.reveal("the same, but for the last digits" if np.allclose(on_cpu[:20], on_gpu[:20], rtol=1e-2) else "another one")
+q15.reveal(on_cpu, on_gpu)
 
 # %% tags=["reveal"]
-q16.reveal("the CPU" if cpu_time < gpu_time else "the GPU")
+q16.reveal(cpu_time, gpu_time)
 
 # %% tags=["picture"]
 axes = autolab.viz.plot_losses({"on the CPU": on_cpu, "on the GPU": on_gpu})

@@ -40,7 +40,7 @@ gpu = sum(row.self_device_time_total for row in kernels)
 print(f"the host was busy for {host:.0f} µs, the GPU for {gpu:.0f} µs")
 
 # %% tags=["reveal"]
-q17.reveal("the host" if host > gpu else "the GPU")
+q17.reveal(host, gpu)
 
 # %% [markdown]
 # `print(prof.key_averages().table(sort_by="self_cuda_time_total", row_limit=10))` prints PyTorch's own table, with more columns. The same as a picture: above, the time of each name on the host. Below, every
@@ -84,7 +84,7 @@ on_the_gpu = sum(row.self_device_time_total for row in unmoved.key_averages() if
 print("time on the GPU:", on_the_gpu, "µs")
 
 # %% tags=["reveal"]
-q18.reveal("nothing" if on_the_gpu == 0 else "the convolutions")
+q18.reveal(on_the_gpu)
 
 # %% [markdown] tags=["explain"]
 # **Why.** `device` is set and never used. Neither `x` nor `conv1d` was moved, and nothing complains, because both are in the same place. Asking the profiler to watch the GPU moves nothing there.

@@ -29,7 +29,7 @@ print(f"after forward, recorded:      {recorded:5.1f} MiB more")
 print(f"after forward, under no_grad: {in_use() - before:5.1f} MiB more")
 
 # %% tags=["reveal"]
-q19.reveal("about " + min("2 4 32".split(), key=lambda n: abs(math.log(float(n) / recorded))) + " MiB")
+q19.reveal(recorded)
 
 # %% [markdown]
 # The memory over time, for a forward pass that is recorded and its backward pass. Where is the peak?
@@ -113,7 +113,7 @@ for step in range(3):
 del loss, curve
 
 # %% tags=["reveal"]
-q20.reveal("almost nothing" if without_h > 0.8 * both else "almost everything")
+q20.reveal(without_h / both)
 
 # %% [markdown] tags=["explain"]
 # **Why.** `del` removes a name, not a tensor. The memory is freed when nobody holds it any more. `h` is the result of the last `tanh`, whose node saved it, and the loss holds that node. A single number,
@@ -149,7 +149,7 @@ same = torch.equal(gradients["plain"], gradients["checkpointed"])
 print("the same gradients:", same)
 
 # %% tags=["reveal"]
-q21.reveal("the same gradients, less memory, more time" if same else "other gradients, less memory, more time")
+q21.reveal(same)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Between the halves one tensor is kept. Inside a half everything is computed again when it is needed, and only one half is there at a time. The price is a second forward pass. A backward pass costs about two

@@ -33,7 +33,7 @@ print("sum of both = whole: ", torch.allclose(left + right, whole, atol=1e-6))
 print("mean of both = whole:", torch.allclose((left + right) / 2, whole, atol=1e-6))
 
 # %% tags=["reveal"]
-q22.reveal("their mean")
+q22.reveal()
 
 # %% [markdown] tags=["explain"]
 # **Why.** The loss of the whole batch is the mean of the two halves' losses: $L = \frac12 (L_1 + L_2)$, so $\bar w = \frac12 (\bar w_1 + \bar w_2)$. Had the loss been a sum, it would be their sum. And
@@ -96,7 +96,7 @@ for batch in (64, 1024):
     print(f"batch of {batch:4}: one GPU {1000 * one:6.2f} ms, two {1000 * two:6.2f} ms: {one / two:.2f} times as fast")
 
 # %% tags=["reveal"]
-q23.reveal("slower" if speedup[64] < 1 else "about as fast" if speedup[64] < 1.5 else "twice as fast")
+q23.reveal(speedup[64])
 
 # %% [markdown]
 # The two queues, side by side:

@@ -16,7 +16,8 @@
 # 5. An exercise, with a checker that tells you *why* an answer fails. `hint("03.1")` gives you hints, one at a time.
 # 6. One line to take along.
 #
-# You may run the whole notebook at once: nothing stops at an empty exercise, and errors shown on purpose are marked.
+# You may run the whole notebook at once: your questions stay open until you answer them,
+# nothing stops at an empty exercise, and errors shown on purpose are marked.
 
 # %% tags=["setup"]
 # Only Google Colab needs this cell: it installs the kit there. Everywhere else it does nothing.
@@ -31,6 +32,9 @@ if "google.colab" in sys.modules:
 # first write by hand. `torch.vision` has the names of the package `torchvision`.
 
 # %% tags=["setup"]
+import tempfile
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 
 import autolab

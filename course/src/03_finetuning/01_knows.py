@@ -26,7 +26,7 @@ print("the 7s are taken for", sorted({weights.meta["categories"][i] for i in sev
 print(f"mean probability of the answer: {100 * scores.softmax(1).max(1).values.mean().item():.0f} %")
 
 # %% tags=["reveal"]
-q1.reveal("one of 0 to 4, mostly with confidence")
+q1.reveal()
 
 # %% tags=["picture"]
 shown = torch.vision.utils.make_grid(task.train.tensors[0], nrow=10, padding=1, pad_value=0.5)
@@ -93,7 +93,7 @@ axes[0].legend()
 plt.show()
 
 # %% tags=["reveal"]
-q2.reveal("in clumps that overlap")
+q2.reveal()
 
 # %% [markdown] tags=["explain"]
 # **Why.** Nobody told the network that there is such a thing as a 6. Still the 6s lie together: they have strokes and bends in common, and the network learned to

@@ -24,7 +24,7 @@ new = sum(p.numel() for p in model.fc.parameters())
 print("numbers in the head:", new, " in the body:", sum(p.numel() for p in model.parameters()) - new)
 
 # %% tags=["reveal"]
-q3.reveal("about 1.6")
+q3.reveal()
 
 # %% [markdown]
 # The network with its modules as boxes. Each box says how many parameters are in it. The new head is the last box before the loss.

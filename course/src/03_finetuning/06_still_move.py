@@ -32,8 +32,7 @@ for name, path in paths.items():
     print(f"{name:24} when frozen {path[3]:7.4f}   five steps later {path[-1]:7.4f}")
 
 # %% tags=["reveal"]
-moving = [name.split(",")[0] for name, path in paths.items() if path[3] != path[-1]]
-q10.reveal(" and ".join(f"with {name}" for name in moving))
+q10.reveal(paths)
 
 # %% tags=["picture"]
 figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")

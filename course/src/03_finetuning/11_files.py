@@ -4,9 +4,6 @@
 # What you save is a **state dict**: the tensors of a network by name, parameters and buffers. The file is PyTorch's. `torch.load` of PyTorch reads what you write here, and you read what PyTorch wrote.
 
 # %% tags=["code"]
-import tempfile
-from pathlib import Path
-
 folder = Path(tempfile.mkdtemp())
 torch.save(model.state_dict(), folder / "digits.pth")
 state = torch.load(folder / "digits.pth")
@@ -100,7 +97,7 @@ for with_optimizer in (True, False):
     print("with" if with_optimizer else "without", "the optimizer's state: the same bits:", same)
 
 # %% tags=["reveal"]
-q17.reveal("no, other steps" if not same else "yes")
+q17.reveal(same)
 
 # %% [markdown]
 # The graph of one of these steps is the same as ever. A loaded weight is a leaf like any other.

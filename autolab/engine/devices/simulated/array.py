@@ -37,7 +37,7 @@ class SimArray:
         block = owner.allocate(host.nbytes, (host.shape, host.dtype))
         return _array(owner, host if host.base is None else host.copy("K"), block)
 
-    # -- leaving the device ----------------------------------------------------------------------------------------------
+    # -- leaving the device --------------------------------------------------------------------------------------------
     def get(self, stream=None, order="C", out=None, blocking=True):
         """The values as a NumPy array: a transfer, for which the host waits."""
         return self._owner.to_host(self, non_blocking=not blocking)
@@ -85,7 +85,7 @@ class SimArray:
     def __reduce__(self):
         return _array_of, (self.get(),)
 
-    # -- what it is ------------------------------------------------------------------------------------------------------
+    # -- what it is ----------------------------------------------------------------------------------------------------
     @property
     def device(self):
         """The SimDevice whose memory this is."""
@@ -133,7 +133,7 @@ class SimArray:
     def __len__(self):
         return len(self._host)
 
-    # -- elements --------------------------------------------------------------------------------------------------------
+    # -- elements ------------------------------------------------------------------------------------------------------
     def __getitem__(self, key):
         owner_of([self])
         key, advanced = _key(self, key)
@@ -154,7 +154,7 @@ class SimArray:
         np.add.at(self._host, key, inputs([value], self._owner)[0])
         self._owner.launch("scatter_add", 2 * self.nbytes)
 
-    # -- NumPy's protocols -----------------------------------------------------------------------------------------------
+    # -- NumPy's protocols ---------------------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc, method, *args, **kwargs):
         function = getattr(xp(), ufunc.__name__, None)
         if function is None:
@@ -273,7 +273,7 @@ def total(host, axis=None, dtype=None, out=None, keepdims=False):
     return np.add.reduce(host, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
 
 
-# -- what may go into an operation ---------------------------------------------------------------------------------------------
+# -- what may go into an operation -------------------------------------------------------------------------------------
 def arrays_in(values):
     """All SimArrays in nested arguments."""
     found = []
@@ -362,7 +362,7 @@ def _is_mask(p):
     return p.__class__ in (SimArray, np.ndarray) and p.dtype == bool
 
 
-# -- methods -------------------------------------------------------------------------------------------------------------------
+# -- methods -----------------------------------------------------------------------------------------------------------
 _OWN = {"flags", "get", "item", "tolist", "tobytes", "set", "device", "data", "base", "T", "mT", "real", "imag"}
 _ATTRIBUTES = {"shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"}
 _REDUCTIONS = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "ptp", "std", "sum", "var"}
@@ -404,7 +404,7 @@ for _name in METHODS - _OWN - _ATTRIBUTES - {"dump", "dumps", "tofile", "flat", 
     setattr(SimArray, _name, _method(_name))
 
 
-# -- operators -----------------------------------------------------------------------------------------------------------------
+# -- operators ---------------------------------------------------------------------------------------------------------
 _OPERATORS = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide",
     "mod": "remainder",

@@ -49,7 +49,7 @@ class SimDevice(Accelerator):
         self.alive, self.solvers_report = True, False
         self.unmet = None  # the first demand that was not met (`engine/devices/demands.py`), until the host waits
 
-    # -- whose turn it is ------------------------------------------------------------------------------------------------
+    # -- whose turn it is ----------------------------------------------------------------------------------------------
     def __enter__(self):
         """New arrays go here inside `with`; kernels run here."""
         current.before.append(current.device)
@@ -70,7 +70,7 @@ class SimDevice(Accelerator):
         finally:
             current.device = before
 
-    # -- memory ----------------------------------------------------------------------------------------------------------
+    # -- memory --------------------------------------------------------------------------------------------------------
     def allocate(self, nbytes, what):
         """A block for `nbytes`. Raises OutOfMemoryError in PyTorch's words."""
         try:
@@ -119,7 +119,7 @@ class SimDevice(Accelerator):
             "float16 in place of float32.",
         )
 
-    # -- time ------------------------------------------------------------------------------------------------------------
+    # -- time ----------------------------------------------------------------------------------------------------------
     def launch(self, name, nbytes, flops=0):
         """A kernel goes into the current stream: the host pays for the launch and runs on."""
         duration = self.profile.duration(nbytes, flops)
@@ -157,7 +157,7 @@ class SimDevice(Accelerator):
         if message is not None:
             raise demands.device_side(message)
 
-    # -- copies ----------------------------------------------------------------------------------------------------------
+    # -- copies --------------------------------------------------------------------------------------------------------
     def from_host(self, array, pinned=False, non_blocking=False):
         """A copy of a NumPy array (or scalar) on this device. Only a pinned source lets the host run on."""
         host = np.array(array, order="C")
@@ -198,7 +198,7 @@ class SimDevice(Accelerator):
         """What the explorer keeps of a result: at most `most` numbers, which cost nothing to read here."""
         return array._host.copy() if array.size <= most else (array.shape, array.dtype)
 
-    # -- what it is ------------------------------------------------------------------------------------------------------
+    # -- what it is ----------------------------------------------------------------------------------------------------
     @property
     def name(self) -> str:
         return f"Simulated {self.profile.name}"

@@ -24,7 +24,7 @@ def same_size(target, shape):
         raise fail(RuntimeError, message, "A tensor keeps its shape when it is changed in place.")
 
 
-# -- matrix and matrix -----------------------------------------------------------------------------------------------------
+# -- matrix and matrix -------------------------------------------------------------------------------------------------
 @composite(method=True, function=False)
 def addmm_(self, mat1, mat2, *, beta=1, alpha=1):
     """`addmm` in place. Source: torch.Tensor.addmm_."""
@@ -32,7 +32,7 @@ def addmm_(self, mat1, mat2, *, beta=1, alpha=1):
     return written(addmm_op, (self, mat1, mat2, beta, alpha), apart=False)
 
 
-# -- matrix and vector -----------------------------------------------------------------------------------------------------
+# -- matrix and vector -------------------------------------------------------------------------------------------------
 def _addmv(xp, self, mat, vec, beta, alpha):
     no_masks("addmv_impl_cpu", mat, vec)
     return sum_of(self, beta, product(mat, vec), alpha)
@@ -89,7 +89,7 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1):
     return written(addmv_op, (input, mat, vec, beta, alpha), apart=False)
 
 
-# -- batches of matrices ---------------------------------------------------------------------------------------------------
+# -- batches of matrices -----------------------------------------------------------------------------------------------
 def _size(t, dim):
     return t._array.shape[check_dim(dim, t._array.ndim)]
 

@@ -135,7 +135,7 @@ register(
 NAMESPACES["special"]["i0"] = NAMESPACES[""]["i0"]
 
 
-# -- scaled by exp(-|x|), so that nothing overflows ------------------------------------------------------------------------
+# -- scaled by exp(-|x|), so that nothing overflows --------------------------------------------------------------------
 def _scaled_slope(m, g, self, result):
     # i0e(x) - i1e(x) (sgn(x) + 1/x), and its limit 1/2 at 0
     # NaN too, as in torch

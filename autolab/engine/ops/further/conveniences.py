@@ -268,7 +268,7 @@ _TORCH["trapz"] = trapezoid
 _TORCH["row_stack"] = _TORCH["vstack"]
 
 
-# -- gradient --------------------------------------------------------------------------------------------------------------
+# -- gradient ----------------------------------------------------------------------------------------------------------
 
 
 @composite()
@@ -372,7 +372,7 @@ def _at_places(x, dim, places, edge_order):
     return [first, inside, last]
 
 
-# -- arithmetic under further names ----------------------------------------------------------------------------------------
+# -- arithmetic under further names ------------------------------------------------------------------------------------
 @composite()
 def rsub(input, other, *, alpha=1):
     """other - alpha * input: `sub` the other way round. Raises RuntimeError for masks. Source: torch.rsub."""

@@ -147,7 +147,7 @@ def distance_norm(gaps, p, keepdim):
     return _distance_op.call(gaps, float(number), (max(gaps.ndim, 1) - 1,), keepdim)
 
 
-# -- every two points of one set -------------------------------------------------------------------------------------------
+# -- every two points of one set ---------------------------------------------------------------------------------------
 def _pairs(xp, n):
     """Positions i < j of all pairs, in the order of a triangle's rows."""
     return xp.triu_indices(n, 1)

@@ -17,7 +17,7 @@ _SPECIAL = NAMESPACES["special"]
 _FIELDS = {"dtype": "float"}
 
 
-# -- entropy ---------------------------------------------------------------------------------------------------------------
+# -- entropy -----------------------------------------------------------------------------------------------------------
 def _entr(xp, self):
     inside = self > 0
     value = -self * xp.log(xp.where(inside, self, 1))
@@ -40,7 +40,7 @@ register(
 )
 
 
-# -- xlog1py ---------------------------------------------------------------------------------------------------------------
+# -- xlog1py -----------------------------------------------------------------------------------------------------------
 def _xlog1py(xp, self, other):
     log = (
         xp.log1p(other)
@@ -98,7 +98,7 @@ overloaded("xlog1py", xlog1py_op, xlog1py_number, xlog1py_of_number, namespace="
            doc="input * log(1 + other), and 0 where input is 0; one of them may be a number.")
 
 
-# -- the share of a bell curve below x -------------------------------------------------------------------------------------
+# -- the share of a bell curve below x ---------------------------------------------------------------------------------
 def ndtr(input):
     """The share of the standard normal distribution below x: (1 + erf(x / sqrt 2)) / 2. Source: torch.special.ndtr."""
     scaled = _SPECIAL["erf"](OPS["mul_scalar"].call(input if input.dtype.is_inexact else input.float(), math.sqrt(0.5)))

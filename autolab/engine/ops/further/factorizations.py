@@ -323,7 +323,7 @@ qr_op = internal(
     return_type=return_type("linalg_qr", ("Q", "R")),
     vjp={"A": _qr_rule},
     latex=r"\mathrm{qr}({A})",
-    vjp_latex={"A": r"({g}_Q + Q \ldots) R^{-T}"},
+    vjp_latex={"A": r"({g} + Q \ldots) R^{-T}"},
     samples=lambda s: [(s.randn(3, 2), "reduced"), (s.randn(2, 3), "complete"), (s.randn(2, 2, 2), "reduced")],
 )
 

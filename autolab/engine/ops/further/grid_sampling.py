@@ -23,7 +23,7 @@ MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 
 
-# -- where a place lies ----------------------------------------------------------------------------------------------------
+# -- where a place lies ------------------------------------------------------------------------------------------------
 def _position(m, place, n, padding, align_corners):
     """(position counted in pixels, how much it changes with the place): what lies outside comes back as `padding`
     says."""
@@ -202,7 +202,7 @@ def _check_shapes(input, grid):
             raise fail(RuntimeError, f"{message}dimension {d} being empty", "There is nothing to read.")
 
 
-# -- the places of an affine map -------------------------------------------------------------------------------------------
+# -- the places of an affine map ---------------------------------------------------------------------------------------
 def _ends(xp, n, dtype, align_corners):
     """n places from -1 to 1 along one side; a single one is in the middle."""
     if n < 2:

@@ -23,7 +23,7 @@ from ..shape import view_op
 _TORCH = NAMESPACES[""]
 
 
-# -- chains of products ----------------------------------------------------------------------------------------------------
+# -- chains of products ------------------------------------------------------------------------------------------------
 def _check_chain(tensors):
     """The matrices of a chain (vectors at the ends as rows and columns), and the shape of the product."""
     n = len(tensors)
@@ -89,7 +89,7 @@ def chain_matmul(*matrices):
     return matrices[0].clone() if len(matrices) == 1 else multi_dot(list(matrices))
 
 
-# -- powers in columns -----------------------------------------------------------------------------------------------------
+# -- powers in columns -------------------------------------------------------------------------------------------------
 @composite(namespace="linalg", name="vander")
 def linalg_vander(x, *, N=None):
     """1, x, x^2 … in the columns of a matrix for each vector x (the last dimension): N columns, as many as entries
@@ -124,7 +124,7 @@ def vander(x, N=None, increasing=False):
     return result if increasing else result.flip((1,))
 
 
-# -- equations of tensors --------------------------------------------------------------------------------------------------
+# -- equations of tensors ----------------------------------------------------------------------------------------------
 def _check_square(of, at, across, down):
     if across != down:
         message = f"Expected self to satisfy the requirement prod(self.shape[{of}:]) == prod(self.shape[:{of}]), but got {across} != {down}"
@@ -162,7 +162,7 @@ def tensorinv(A, ind=2):
     return inv(A.reshape(n, n)).reshape((*columns, *rows))
 
 
-# -- the exponential -------------------------------------------------------------------------------------------------------
+# -- the exponential ---------------------------------------------------------------------------------------------------
 _TERMS = 18  # enough for a norm of 1.09 to double precision: what PyTorch takes, too
 _SMALL = 1.09
 

@@ -18,7 +18,7 @@ from ..indexing import written
 from ..picking import _along, _check_scatter, _row, _used
 
 
-# -- by mask ---------------------------------------------------------------------------------------------------------------
+# -- by mask -----------------------------------------------------------------------------------------------------------
 def _check_mask(self, mask, source):
     if self.dtype != source.dtype:
         kinds = " and ".join(FROM_NUMPY[a.dtype].short for a in (self, source))
@@ -83,7 +83,7 @@ def masked_scatter_(self, mask, source):
     return written(masked_scatter_op, (self, mask.expand(self.shape), source))
 
 
-# -- by position among all -------------------------------------------------------------------------------------------------
+# -- by position among all ---------------------------------------------------------------------------------------------
 def _check_put(xp, self, index, source):
     if index.dtype != np.int64:
         message = f"put_(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].short}"
@@ -151,7 +151,7 @@ def put_(self, index, source, accumulate=False):
     return written(put_op, (self, index, source, accumulate))
 
 
-# -- together with what is there -------------------------------------------------------------------------------------------
+# -- together with what is there ---------------------------------------------------------------------------------------
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
@@ -311,7 +311,7 @@ def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
     return written(scatter_reduce_op, (self, dim, index, src, reduce, include_self))
 
 
-# -- whole slices together with what is there ------------------------------------------------------------------------------
+# -- whole slices together with what is there --------------------------------------------------------------------------
 def _check_index_reduce(self, d, index, source, reduce):
     if reduce not in _REDUCTIONS[1:]:
         message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."

@@ -86,7 +86,7 @@ unpool3d = internal(
 )
 
 
-# -- as it is called -------------------------------------------------------------------------------------------------------
+# -- as it is called ---------------------------------------------------------------------------------------------------
 def _several(value, dims):
     return (value,) * dims if isinstance(value, (int, np.integer)) else tuple(value)
 

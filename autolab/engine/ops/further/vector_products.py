@@ -89,7 +89,7 @@ def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     return METHODS["diagonal"](A, offset, dim1, dim2)
 
 
-# -- outer products ----------------------------------------------------------------------------------------------------------
+# -- outer products ----------------------------------------------------------------------------------------------------
 @composite(method=True)
 def outer(input, vec2):
     """All products of the entries of two vectors. Source: torch.outer."""

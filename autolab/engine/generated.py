@@ -11,9 +11,9 @@ _HERE = os.path.dirname(__file__)
 def function(name, source, environment, what):
     """The function `name` that `source` defines, with `environment` as its globals.
 
-    what: "lane of mul"; it becomes the name of a file of this package that does not exist, so that tracebacks show the
-    generated lines, and whoever leaves out the engine's own frames leaves these out, too."""
-    file = os.path.join(_HERE, f"<{what}>")
+    what: "fast/<lane of mul>"; it becomes the name of a file of this package that does not exist, so that tracebacks
+    show the generated lines, and whoever leaves out the engine's own frames leaves these out, too."""
+    file = os.path.join(_HERE, *what.split("/"))
     exec(compile(source, file, "exec"), environment)
     # None: `checkcache` must not look for it on the disk
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file

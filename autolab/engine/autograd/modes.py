@@ -1,17 +1,30 @@
-"""Grad modes as decorators of functions and of generators."""
+"""Grad modes for a block, a function or a generator: `no_grad`, `enable_grad`, `set_grad_enabled`."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable
+from typing import Any
 
-from ..core.grad_mode import _Mode, per_thread, set_grad_enabled
+from ..core.grad_mode import per_thread, set_grad_enabled
 from ..core.tensor import attach
 
 
-@functools.partial(attach, to=_Mode)
-class _Decorator:
-    """The part of a grad mode that makes it a decorator."""
+def is_grad_enabled() -> bool:
+    """Whether ops record history in this thread. Source: torch.is_grad_enabled.
+
+    >>> with torch.no_grad():
+    ...     torch.is_grad_enabled()
+    False
+    """
+    return per_thread.state.grad
+
+
+class Mode:
+    """A context manager that is a decorator, too."""
+
+    __slots__ = ()
 
     def __call__(self, function):
         if inspect.isgeneratorfunction(function):
@@ -57,16 +70,61 @@ class _Decorator:
         return self.__class__()
 
 
+class no_grad(Mode):
+    """`with no_grad():` or `@no_grad` / `@no_grad()`: ops record no history inside. Source: torch.no_grad.
+
+    >>> x = torch.tensor(2., requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    False
+    """
+
+    __slots__ = ("_before",)
+    _before: bool
+    _value = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        self = object.__new__(cls)
+        return self if function is None else self(function)
+
+    def __enter__(self) -> None:
+        state = per_thread.state
+        self._before = state.grad
+        state.grad = self._value
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        per_thread.state.grad = self._before
+
+
+class enable_grad(no_grad):
+    """`with enable_grad():` records history again inside a `no_grad` block. Source: torch.enable_grad.
+
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     torch.is_grad_enabled()
+    True
+    """
+
+    __slots__ = ()
+    _value = True
+
+
 @functools.partial(attach, to=set_grad_enabled)
 class _Setting:
     """The same of `set_grad_enabled`, which has set the mode when it turns out to be a decorator."""
 
+    _wrap_generator = Mode._wrap_generator
+
     def __call__(self, function):
         per_thread.state.grad = self._before
-        return _Mode.__call__(self, function)
+        return Mode.__call__(self, function)
 
     def __repr__(self):
         return f"{type(self).__module__}.{type(self).__name__}(mode={self.mode})"
 
     def _clone(self):
         return self.__class__(self.mode)
+
+
+for _cls in (no_grad, enable_grad, set_grad_enabled):
+    _cls.__module__ = "torch.autograd.grad_mode"  # shown by repr, as torch shows it

@@ -1,0 +1,63 @@
+"""Notebooks as lectures: slides in one file that needs neither a kernel nor a network. The command is `autolab lecture`.
+
+    write("01_graphs.ipynb", "deck.html")     # runs the notebook, then writes its slides
+
+What becomes a slide: `slides.py`. What a widget is on a slide: `kernel.py`. Speaker notes: `notes.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+
+__all__ = ["write", "write_all"]
+
+
+def write(
+    notebook: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    notes: str | os.PathLike[str] | None = None,
+    run: bool = True,
+) -> Path:
+    """Write the slides of a notebook to one HTML file and return its path.
+
+    notebook: an .ipynb file, run from top to bottom in its own folder; nothing in it is changed.
+    notes: a plan in Markdown for the speaker; by default `plans/<name of the notebook>.md` beside it, where there is one.
+    run: False takes the outputs that are stored in the notebook, in which widgets are pictures.
+
+    Raises FileNotFoundError where a file is missing, ValueError where `notebook` is none, and RuntimeError, naming the cell,
+    where one fails that is not tagged "raises-exception".
+    """
+    return _write(Path(notebook), Path(path), None if notes is None else Path(notes), run)[0]
+
+
+def write_all(notebooks: Iterable[str | os.PathLike[str]], folder: str | os.PathLike[str], *, run: bool = True) -> Path:
+    """Write the slides of several notebooks into `folder`, and a page `index.html` that names them; returns its path."""
+    from . import deck
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for notebook in map(Path, notebooks):
+        name = f"{notebook.stem}.html"
+        title, sections = _write(notebook, folder / name, None, run)[1:]
+        items = "".join(f'<li><a href="{name}#/{id}">{escape(words)}</a></li>' for id, words in sections)
+        rows.append(f'<section><h2><a href="{name}">{escape(title)}</a></h2><ol>{items}</ol></section>')
+    index = folder / "index.html"
+    index.write_text(deck.index("Lectures", rows), encoding="utf-8")
+    return index
+
+
+def _write(notebook: Path, path: Path, plan: Path | None, run: bool) -> tuple[Path, str, list[tuple[str, str]]]:
+    from . import deck, notes, running, slides
+
+    cells = running.cells(notebook, run)
+    if plan is None and (beside := notebook.parent / "plans" / f"{notebook.stem}.md").exists():
+        plan = beside
+    plan_notes = notes.Plan(plan.read_text(encoding="utf-8")) if plan else None
+    made = slides.Slides(cells, notebook, plan_notes)
+    path.write_text(deck.page(made), encoding="utf-8")
+    return path, made.title, [(column[0].id, column[0].heading) for column in made.columns[1:]]

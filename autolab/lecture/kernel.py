@@ -1,0 +1,58 @@
+"""In the kernel of a notebook of which a lecture is made: what it displays brings along what a page without a kernel needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..viz import html
+from ..widgets import Message, Prediction
+from ..widgets.displayed import Displayed
+
+PAGE = "application/vnd.autolab.page+json"
+MOST_STOPS = 60
+"""An explorer of more steps is stepped by the clicker from one end of a phase to the next."""
+
+
+def begin() -> None:
+    """From now on displayed widgets and revealed predictions have a form `PAGE` beside their others."""
+    shown, revealed = Displayed._repr_mimebundle_, Prediction.reveal
+
+    def displayed(self: Displayed, **kwargs: Any) -> Any:
+        bundle = shown(self, **kwargs)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        if data is not None:
+            data[PAGE] = html.form(self) | {"kind": type(self).__name__, "stops": stops(self)}
+        return bundle
+
+    def reveal(self: Prediction, *outcome: Any) -> Message:
+        revealed(self, *outcome)
+        told = self.message(self.answer)
+        again = html.form(self) | {"kind": "Revealed", "state": None, "stops": [], "lines": 1.4 * len(self.choices)}
+        again |= {"actual": self.outcome, "because": self._because}
+        return Told(told.head, told.rows, told.paragraphs, told.tone, again)
+
+    Displayed._repr_mimebundle_, Prediction.reveal = displayed, reveal  # type: ignore[method-assign]
+
+
+@dataclass(frozen=True, repr=False)
+class Told(Message):
+    """What a reveal says; on a slide the question says it, to whoever has answered there."""
+
+    page: dict[str, Any] = field(default_factory=dict)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_(), PAGE: self.page}
+
+
+def stops(widget: Any) -> list[int]:
+    """The steps at which a clicker stops, the first of them left out; [] for what has no steps."""
+    trace = getattr(widget, "trace", None)
+    if "step" not in getattr(widget, "keys", ()) or trace is None:
+        return []
+    frames: Any = getattr(trace, "frames", None) or getattr(trace, "steps", ())
+    every = list(range(1, len(frames)))
+    if len(every) > MOST_STOPS:
+        of = [(getattr(f, "phase", ""), getattr(f, "run", 0)) for f in frames]
+        every = [i for i in every if i == every[-1] or of[i] != of[i + 1]]
+    return every[:: -(-len(every) // MOST_STOPS)] if len(every) > MOST_STOPS else every

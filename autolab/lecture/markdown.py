@@ -1,0 +1,87 @@
+"""Markdown as HTML that needs nothing from elsewhere: formulas as MathML, pictures inside the page."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import re
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import mistune
+from latex2mathml.converter import convert
+
+Block = tuple[str, str]
+"""What a piece of Markdown is ("heading2", "paragraph", "list", …), and its HTML."""
+
+
+class _Renderer(mistune.HTMLRenderer):
+    """One Block for each piece. `folder`: where pictures lie; `attached`: those within the cell, by name."""
+
+    def __init__(self, folder: Path | None, attached: Mapping[str, Mapping[str, str]]) -> None:
+        super().__init__(escape=False)
+        self.folder, self.attached = folder, attached
+
+    def __call__(self, tokens: Any, state: Any) -> Any:
+        found = []
+        for token in tokens:
+            if token["type"] != "blank_line":
+                level = token.get("attrs", {}).get("level", "") if token["type"] == "heading" else ""
+                found.append((f"{token['type']}{level}", self.render_token(token, state)))
+        return found
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        # A file beside the notebook is not beside the slides.
+        return f'<a href="{escape(url)}">{text}</a>' if re.match(r"https?:|mailto:", url) else text
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        source = self._source(url)
+        return (
+            f'<img alt="{escape(text)}" src="{source}">'
+            if source
+            else f"<em>{escape(text or url)} (a picture at {escape(url)})</em>"
+        )
+
+    def _source(self, url: str) -> str:
+        if url.startswith("data:"):
+            return url
+        if url.startswith("attachment:"):
+            kind, data = next(iter(self.attached.get(url.removeprefix("attachment:"), {}).items()), ("", ""))
+            return f"data:{kind};base64,{''.join(data)}" if kind else ""
+        path = None if self.folder is None or ":" in url else self.folder / url
+        if path is None or not path.is_file():
+            return ""
+        kind = mimetypes.guess_type(path.name)[0] or "image/png"
+        return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def mathml(tex: str, display: str = "inline") -> str:
+    """A formula; as it was written where the converter does not know it."""
+    try:
+        return str(convert(tex, display=display))
+    except Exception:  # it raises many kinds
+        return f"<code>{escape(tex)}</code>"
+
+
+def blocks(
+    text: str, folder: Path | None = None, attached: Mapping[str, Mapping[str, str]] | None = None
+) -> list[Block]:
+    """The pieces of a text, in order."""
+    renderer = _Renderer(folder, attached or {})
+    markdown = mistune.create_markdown(renderer=renderer, plugins=["table", "math", "strikethrough"])
+    renderer.register("inline_math", lambda _, tex: mathml(tex))
+    renderer.register("block_math", lambda _, tex: f"<p>{mathml(tex, 'block')}</p>\n")
+    found: Any = markdown(text)
+    return list(found)
+
+
+def render(text: str) -> str:
+    """A whole text."""
+    return "".join(html for _, html in blocks(text))
+
+
+def inline(text: str) -> str:
+    """A text of one paragraph, without the paragraph."""
+    return re.sub(r"^<p>(.*)</p>\s*$", r"\1", render(text), flags=re.DOTALL)

@@ -1,0 +1,109 @@
+"""What a cell shows, on a slide: listings, printed text, pictures, and widgets that are alive there."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from . import markdown
+
+PAGE = "application/vnd.autolab.page+json"  # kernel.py, which only kernels import
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_SMALL = {"Prediction", "Revealed"}  # widgets that stand among the text
+
+
+@dataclass
+class Output:
+    """HTML, about how many lines it takes, whether it has a slide to itself, and whether it comes with the next press."""
+
+    html: str
+    lines: float
+    alone: bool = False
+    later: bool = True
+
+
+def of(cell: Any, forms: list[dict[str, Any]]) -> list[Output]:
+    """The outputs of a code cell; `forms` gets those of its widgets."""
+    return [found for output in cell.get("outputs", ()) if (found := _output(output, forms)) is not None]
+
+
+def place(number: int) -> str:
+    """Where `deck` puts the widget of this number."""
+    return f"<!--widget {number}-->"
+
+
+def listing(source: str) -> str:
+    """Code, coloured; it may be scrolled by the keyboard."""
+    code = highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
+    return f'<pre class="code" tabindex="0" role="group" aria-label="Code"><code>{code}</code></pre>'
+
+
+def folded(source: str) -> str:
+    """The code of a widget that has a slide to itself."""
+    return f'<details class="source"><summary>Code</summary>{listing(source)}</details>'
+
+
+def _output(output: Any, forms: list[dict[str, Any]]) -> Output | None:
+    kind = output["output_type"]
+    if kind == "stream":
+        return _text(output["text"], "stderr" if output["name"] == "stderr" else "")
+    if kind == "error":
+        return _text("\n".join(output["traceback"]) or f"{output['ename']}: {output['evalue']}", "error")
+    data = output.get("data", {})
+    if PAGE in data:
+        return _widget(data[PAGE], forms)
+    return _richest(data)
+
+
+def _widget(form: dict[str, Any], forms: list[dict[str, Any]]) -> Output:
+    """Steps are fragments without a picture: reveal.js walks through them as through all others."""
+    known = any(form["model"] == other["model"] for other in forms)
+    form = form | {"state": None} if known else form
+    forms.append(form)
+    of = f'data-of="{escape(form["model"])}"'
+    steps = "".join(f'<span class="fragment step" {of} data-step="{step}"></span>' for step in form["stops"])
+    if form["kind"] == "Revealed":
+        told = escape(json.dumps({"actual": form["actual"], "because": form["because"]}))
+        told = f'<div class="revealed small" {of} data-told="{told}">{place(len(forms) - 1)}</div>'
+        return Output(told, 4 + form["lines"])
+    small = form["kind"] in _SMALL
+    lines = 4 + 1.4 * len((form["state"] or {}).get("choices", ())) if small else 17.0
+    placed = place(len(forms) - 1)
+    html = f'<div class="small">{placed}</div>' if small else placed + steps
+    return Output(html, lines, alone=not small, later=False)
+
+
+def _richest(data: dict[str, Any]) -> Output | None:
+    """What a notebook would show of an output's forms."""
+    plain = "".join(data.get("text/plain", ""))
+    alt = escape(plain[:200])
+    if "image/svg+xml" in data:
+        svg = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
+        return Output(f'<img class="picture" alt="{alt}" src="data:image/svg+xml;base64,{svg}">', 14.0)
+    for kind in ("image/png", "image/jpeg", "image/gif"):
+        if kind in data:
+            source = f"data:{kind};base64,{''.join(data[kind]).strip()}"
+            return Output(f'<img class="picture" alt="{alt}" src="{source}">', 14.0)
+    if "text/html" in data:
+        html = "".join(data["text/html"])
+        return Output(f'<div class="html">{html}</div>', 1 + html.count("<tr") * 1.4 + html.count("<div"))
+    if "text/markdown" in data:
+        return Output(markdown.render("".join(data["text/markdown"])), 3.0)
+    if "text/latex" in data:
+        return Output(f"<p>{markdown.mathml(''.join(data['text/latex']).strip().strip('$'), 'block')}</p>", 3.0)
+    return _text(plain) if plain else None
+
+
+def _text(text: str, look: str = "") -> Output:
+    text = _ANSI.sub("", "".join(text)).rstrip("\n")
+    name = {"": "Output", "stderr": "Messages", "error": "Error"}[look]
+    html = f'<pre class="printed {look}" tabindex="0" role="group" aria-label="{name}">{escape(text)}</pre>'
+    return Output(html, 0.8 + 0.9 * len(text.splitlines()))

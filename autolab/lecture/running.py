@@ -1,0 +1,42 @@
+"""A notebook's cells with their outputs, which are made anew in a kernel of their own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+BEGIN = "from autolab.lecture import kernel as _kernel\n_kernel.begin()\ndel _kernel"
+
+
+def cells(path: Path, run: bool) -> list[Any]:
+    """The cells of a notebook file; raises as `write` does."""
+    import nbformat
+
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no notebook {path}")
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except Exception as error:  # nbformat raises many kinds for what is no notebook
+        raise ValueError(f"{path} is not a Jupyter notebook ({type(error).__name__})") from None
+    if run:
+        _run(notebook, path)
+    return list(notebook.cells)
+
+
+def _run(notebook: Any, path: Path) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(BEGIN))
+    here = str(Path(__file__).parents[2])  # the kernel has this autolab, be it installed or not
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}
+    folder = {"metadata": {"path": str(path.parent.resolve())}}
+    client = NotebookClient(notebook, timeout=None, kernel_name="python3", store_widget_state=False, resources=folder)
+    try:
+        client.execute(env=env)
+    except CellExecutionError as error:
+        failed = max(n for n, cell in enumerate(notebook.cells) if cell.get("execution_count"))
+        raise RuntimeError(f"cell {failed} of {path.name} failed: {error.ename}: {error.evalue}") from None
+    del notebook.cells[0]

@@ -1,0 +1,149 @@
+"""The learner's folder: the course without its answers, brought up to date without losing what the learner wrote.
+
+A lesson is the sources of its cells. Running it, or JupyterLab's saving it, changes outputs and metadata only: it still counts as it was
+offered, and a new version replaces it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..progress import Event, events
+from .book import overview
+
+RECORD = ".autolab.json"  # in the learner's folder: the digest of each file as it was last offered
+START = "start.md"
+
+
+def course_source() -> Path:
+    """The folder of the course as it was shipped: inside the wheel, or beside the package in a clone."""
+    package = Path(__file__).parents[1]
+    for folder in (package / "_course", package.parent / "course"):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError("the course is not part of this installation of autolab; install autolab-kit again")
+
+
+def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
+    """Bring `target` up to date with `source`, yielding what there is to tell.
+
+    Missing files are written, files the learner left as they were are updated, files the learner changed are kept. What
+    is new about a kept file is written beside it, once. `.autolab.json` in `target` remembers what was offered.
+    reset: the name of a file that begins anew; what the learner wrote in it is put beside it.
+    """
+    record_file = target / RECORD
+    offered = json.loads(record_file.read_text(encoding="utf-8")) if record_file.exists() else {}
+    fresh = not target.exists() or not any(target.iterdir())
+    target.mkdir(parents=True, exist_ok=True)
+    for path in course_files(source):
+        name = path.relative_to(source).as_posix()
+        content, mine = _for_learners(path), target / name
+        if name == reset and mine.exists() and _digest(mine.read_bytes()) != _digest(content):
+            aside = _free_name(mine, "mine")
+            mine.rename(aside)
+            yield f"begun anew: {mine}; what you wrote in it is in {aside.name}"
+        new = _digest(content)
+        current = _digest(mine.read_bytes()) if mine.exists() else None
+        if current is None or (current == offered.get(name) and current != new):
+            mine.parent.mkdir(parents=True, exist_ok=True)
+            mine.write_bytes(content)
+            if not fresh and name != reset:
+                yield f"{'added' if current is None else 'updated'}: {mine}"
+        elif current != new and offered.get(name) != new:
+            beside = _free_name(mine, "new", content)
+            beside.write_bytes(content)
+            yield f"kept: {mine}, which you changed; its new version is {beside.name}"
+        offered[name] = new
+    record_file.write_text(json.dumps(offered, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    yield f"The course is in {target.resolve()}"
+
+
+def course_files(source: Path) -> list[Path]:
+    """The notebooks and what they need; not their sources, nor what Jupyter and Python leave behind."""
+    left_out = {".ipynb_checkpoints", "__pycache__", "src", "plans"}
+    files = (path for path in source.rglob("*") if path.is_file())
+    return sorted(path for path in files if not left_out.intersection(path.relative_to(source).parts))
+
+
+def lessons(folder: Path) -> dict[str, str]:
+    """Number of a lesson to the name of its notebook: `{"01": "01_graphs.ipynb"}`."""
+    return {path.name[:2]: path.name for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")) if "." not in path.stem}
+
+
+def start_page(folder: Path) -> str:
+    """Write the start page, which says what there is and how far one has come; returns the name of the file to open: the lesson last worked
+    on, or the start page before any work."""
+    numbers, worked = lessons(folder), _last_worked()
+    lines = ["# Start", "", "| lesson | exercises | predictions | last |", "|---|---|---|---|"]
+    for number, name in numbers.items():
+        solved, exercises, predicted, questions = overview(number)
+        last = max((e.time[:10] for e in events() if _of(e, number)), default="not begun")
+        title = _title(folder / name)
+        lines.append(f"| [{title}]({name}) | {solved} of {exercises} solved | {predicted} of {questions} made | {last} |")
+    going = f"You last worked on [{_title(folder / numbers[worked])}]({numbers[worked]})." if worked in numbers else (
+        "Begin with the first lesson. A wrong guess costs nothing: what you predicted wrongly is what you will remember.")
+    lines += ["", going, "", "Words are explained in the [glossary](glossary.md). What you answer is kept on this computer only; "
+              "`autolab.progress()` shows it. `autolab lab --reset 01` begins a lesson anew and keeps what you wrote beside it.", ""]
+    (folder / START).write_text("\n".join(lines), encoding="utf-8")
+    return numbers.get(worked, START)
+
+
+def _last_worked() -> str:
+    """The number of the lesson of the latest answer; "" before any."""
+    return next((number for e in reversed(events()) for number in (e.id[:2],) if number.isdigit()), "")
+
+
+def _of(event: Event, number: str) -> bool:
+    return event.id.split(".")[0] == number
+
+
+def _title(path: Path) -> str:
+    """The heading of a notebook; its name where it has none."""
+    try:
+        first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return path.stem
+    return first.splitlines()[0].lstrip("# ") if first.startswith("# ") else path.stem
+
+
+def _for_learners(path: Path) -> bytes:
+    """A file of the course as learners get it: notebooks without outputs, which hold the answers."""
+    content = path.read_bytes()
+    notebook = _notebook(content) if path.suffix == ".ipynb" else None
+    if notebook is None:
+        return content
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    return (json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+
+def _notebook(content: bytes) -> Any:
+    """The notebook, or None for what is none."""
+    try:
+        notebook = json.loads(content)
+        return notebook if all({"cell_type", "source"} <= cell.keys() for cell in notebook["cells"]) else None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _digest(content: bytes) -> str:
+    """Of a notebook what its cells say, of any other file all of it."""
+    if (notebook := _notebook(content)) is not None:
+        cells = [(cell["cell_type"], "".join(cell["source"]).rstrip()) for cell in notebook["cells"]]
+        content = json.dumps([cell for cell in cells if cell[1]]).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def _free_name(path: Path, word: str, content: bytes | None = None) -> Path:
+    """`01.new.ipynb`, or with a number where that name is taken by something else."""
+    number = 1
+    while True:
+        beside = path.with_suffix(f".{word}{number if number > 1 else ''}{path.suffix}")
+        if not beside.exists() or (content is not None and beside.read_bytes() == content):
+            return beside
+        number += 1

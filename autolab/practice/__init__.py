@@ -1,0 +1,41 @@
+"""Be the engine: a backward pass that waits for the learner at every decision.
+
+    autolab.practice(loss)        # your own graph, autolab's or PyTorch's
+    autolab.practice(level=1)     # a graph with fresh numbers, 12 levels
+    print(autolab.practice)       # what each level trains, and which are yours
+
+`rules.py` plays a pass by another rule, `decisions.py` finds what is decided and what each wrong answer leads to,
+`levels.py` draws graphs, `session.py` is the widget. docs/practice.md is about playing.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+
+from .levels import LEVELS as _LEVELS
+from .session import IN_A_ROW as _IN_A_ROW, Practice, Result, in_a_row as _in_a_row, practice
+
+__all__ = ["Practice", "Result", "practice"]
+
+
+class _Package(types.ModuleType):
+    """`autolab.practice` is this package, and the function in it."""
+
+    __call__ = staticmethod(practice)
+
+    def __repr__(self) -> str:
+        width = max(len(level.title) for level in _LEVELS.values())
+        return "\n".join(f"{n:2}  {level.title:<{width}}  {level.trains}{_state(n)}" for n, level in _LEVELS.items())
+
+    def _repr_markdown_(self) -> str:
+        rows = "\n".join(f"| {n} | {level.title} | {level.trains}{_state(n)} |" for n, level in _LEVELS.items())
+        return f"| | level | trains |\n|---|---|---|\n{rows}"
+
+
+def _state(number: int) -> str:
+    row = _in_a_row(number)
+    return " (yours)" if row >= _IN_A_ROW else f" ({row} of {_IN_A_ROW} in a row)" if row else ""
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,132 @@
+"""One decision of the learner's, the wrong answers to it, and what is right within what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..trace.model import Node
+from ..trace.values import number, short
+
+KINDS = ("who", "what", "how", "then")
+"""Which node runs; what it sends; what becomes of it at the receiver; what is left afterwards. Forward there is "value"."""
+
+TOLERANCE = 0.01
+"""How far from the answer a number may be, relative to it; from 0 half as far, absolutely."""
+
+MOST = 60  # decisions about one graph; what comes later is played
+
+
+class Ambiguous(Exception):
+    """Two rules give the same answer here, or the answer tells nothing."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A typical wrong answer. answer: as it is given. belief: the sentence behind it. says: why it is not so. ends: what it leads to, as (name,
+    what it has then, what it has in the right run); at: the same by node, for the graph. rule: whose descent is shown, "" for none."""
+
+    answer: Any
+    belief: str
+    says: str
+    ends: tuple[tuple[str, str, str], ...] = ()
+    at: dict[str, str] = field(default_factory=dict)
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One question of the pass.
+
+    decision : "who", "what", "how" or "then"; forward "value".
+    kind     : what an explorer marks with "?": "grad" or "value" of `node`, "next" for none.
+    until    : index of the first frame that is hidden until it is answered; shows: of the frame that tells it.
+    text     : the question; form: how it is answered: "number", "shape", "choice" or "node".
+    answer   : the right answer; also: others that are right. said: what is said to a right one.
+    whole    : all numbers, of which `answer` is the marked one.
+    choices  : (answer, words) of what may be chosen.
+    wrong    : typical wrong answers; other: what is said to any other.
+    spread   : leaf -> how much it moves for each 1 that the answer is off, and where it is when it is right.
+    hint     : help; formulas: (answer, formula) of what may be chosen instead of typing.
+    """
+
+    decision: str
+    kind: str
+    node: str
+    until: int
+    text: str
+    form: str
+    answer: Any
+    said: str
+    choices: tuple[tuple[str, str], ...] = ()
+    wrong: tuple[Wrong, ...] = ()
+    also: tuple[Any, ...] = ()
+    whole: Any = None
+    other: str = ""
+    hint: str = ""
+    edge: str = ""
+    spread: dict[str, tuple[float, float]] = field(default_factory=dict)
+    formulas: tuple[tuple[float, str], ...] = ()
+
+    def to_json(self, place: int) -> dict[str, Any]:
+        """Its fields as plain data, with its id."""
+        plain = vars(self) | {"id": f"d{place}", "shows": self.until, "tolerance": TOLERANCE}
+        return plain | {"wrong": [vars(wrong) for wrong in self.wrong]}
+
+    def judge(self, given: Any) -> bool:
+        """Whether an answer is right: a number, a shape as a list, a choice, or the id of a node."""
+        if given in (self.whole, *self.also) if self.form != "number" else given == self.whole:
+            return True
+        if self.form == "number":
+            return not isinstance(given, str | list) and alike(given, self.answer)
+        return bool(given == self.answer)
+
+    def met(self, given: Any) -> Wrong | None:
+        """The typical wrong answer that this is, None where it is none of them."""
+        same = alike if self.form == "number" else lambda a, b: a == b
+        return next((wrong for wrong in self.wrong if same(given, wrong.answer)), None)
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether an answer `a` is the number `b`, within the tolerance."""
+    return abs(a - b) <= TOLERANCE * (abs(b) if abs(b) > 1e-6 else 0.5)
+
+
+def words(array: Any) -> str:
+    """A number or a few numbers, four digits each."""
+    if array is None:
+        return "None"
+    array = np.asarray(array)
+    if array.ndim == 0:
+        return short(number(np.float32(array) + np.float32(0)), 4)
+    return "[" + ", ".join(words(row) for row in array) + "]" if array.size <= 12 else f"shape {list(array.shape)}"
+
+
+def placed(place: tuple[int, ...]) -> str:
+    return f" at {list(place)}" if place else ""
+
+
+def plain(array: Any) -> Any:
+    array = np.asarray(array, np.float64)
+    return float(array) if array.ndim == 0 else array.tolist()
+
+
+def rounded(places: list[float]) -> list[float]:
+    return [float(f"{place:.4g}") for place in places]
+
+
+def same(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.shape(a) == np.shape(b) and bool(np.allclose(a, b, rtol=1e-4, atol=1e-6))
+
+
+def trivial(child: Node, arrived: Any) -> bool:
+    """Whether there is nothing to work out: what arrives is handed through, as by +."""
+    return (
+        child.op.rstrip("_") in ("add", "sub", "detach", "clone")
+        and arrived is not None
+        and bool(np.all(np.asarray(arrived) == 1))
+    )

@@ -1,0 +1,307 @@
+"""`practice`: the explorer of a graph whose backward pass waits for the learner at every decision."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import traitlets as t
+
+from .. import progress
+from ..engine.core.errors import fail
+from ..trace.model import Trace
+from ..viz.mime import Bundle, invitation
+from ..widgets import assets
+from ..widgets.asking import Answer
+from ..widgets.explorer import Explorer, as_trace
+from .decision import KINDS
+from .decisions import Decisions
+from .levels import LEVELS, Task, level_of, task
+
+HELP = ("full", "hints", "none")
+MODES = ("backward", "forward")
+EVERY = (*KINDS, "free", "left")  # what is asked about a graph of the learner's own
+IN_A_ROW = 3  # graphs right at the first try; then a level is the learner's
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was done of a practice: by kind of decision how many were asked, answered, and right at the first try without being shown.
+
+    asked, answered, at_once: by "who", "what", "how", "then" ("value" in forward mode). level: None for a graph of one's own.
+
+    Example:
+
+        >>> torch.practice(level=1, seed=1).result
+        what: 0 of 3 right at the first try, 3 open
+    """
+
+    asked: Mapping[str, int]
+    answered: Mapping[str, int]
+    at_once: Mapping[str, int]
+    level: int | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was answered."""
+        return sum(self.answered.values()) == sum(self.asked.values())
+
+    @property
+    def perfect(self) -> bool:
+        """Whether everything was answered, and right at the first try."""
+        return sum(self.at_once.values()) == sum(self.asked.values())
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{kind}: {self.at_once[kind]} of {count} right at the first try" for kind, count in self.asked.items()
+        ]
+        left = sum(self.asked.values()) - sum(self.answered.values())
+        return "; ".join(parts) + (f", {left} open" if left else "")
+
+
+class Practice(Explorer):
+    """An explorer that waits for the learner; what `autolab.practice` returns.
+
+    result: what was right at the first try. help: "full", "hints" or "none". seed: makes the same graph again, by `level` and `seed`.
+    program: the code of a level's graph. The page checks answers and carries wrong ones out, with a kernel or without.
+    """
+
+    _esm = assets.loader("practice")
+    _script = t.Unicode(assets.module("practice")).tag(sync=True)
+    practice = t.Dict().tag(sync=True)  # what the page says about the whole: title, help, program, descents
+
+    def __init__(self, trace: Trace, decisions: Decisions, facts: Mapping[str, Any]) -> None:
+        self._told: dict[str, int] = {}
+        super().__init__(_plain(trace) if decisions.raises else trace)
+        self._ask(decisions, facts)
+
+    def _ask(self, decisions: Decisions, facts: Mapping[str, Any]) -> None:
+        self._facts, self._told = dict(facts), {}
+        asked = [one.to_json(i) for i, one in enumerate(decisions.found)]
+        # Of a dry run or a network parts may be closed: what is asked about is seen.
+        opened = {part for one in asked for part in self._folding.opening(one["node"])}
+        with self.hold_sync():
+            self.practice = {**facts, "walks": decisions.walks()}
+            self.replies, self.questions = {}, asked
+            self.asked = " ".join(one["id"] for one in asked)
+            self.step = asked[0]["until"]
+            if opened - set(self.expanded):
+                self.expanded = [*self.expanded, *sorted(opened - set(self.expanded))]
+
+    @property
+    def program(self) -> str:
+        """The code of the graph of a level; "" for a graph of one's own."""
+        return str(self._facts.get("program", ""))
+
+    @property
+    def help(self) -> str:
+        """How much help there is: "full", "hints" or "none"."""
+        return str(self._facts["help"])
+
+    @property
+    def seed(self) -> int | None:
+        """What draws this graph again; None for a graph of one's own."""
+        return self._facts.get("seed")
+
+    @property
+    def result(self) -> Result:
+        """What was asked, answered, and right at the first try."""
+        counts: dict[str, dict[str, int]] = {"asked": {}, "answered": {}, "at_once": {}}
+        for one in self.questions:
+            reply, kind = self.replies.get(one["id"], {}), one["decision"]
+            over = bool(reply.get("over"))
+            for name, yes in (("asked", True), ("answered", over), ("at_once", over and _at_once(reply))):
+                counts[name][kind] = counts[name].get(kind, 0) + yes
+        return Result(**counts, level=self._facts["level"])
+
+    def ask(
+        self,
+        node: Any,
+        kind: str,
+        *,
+        text: str = "",
+        because: Mapping[str, str] | None = None,
+        step: int | None = None,
+        id: str = "",
+    ) -> Answer:
+        """Not here: a practice asks by itself. Raises TypeError; `autolab.explore(...).ask(...)` asks."""
+        raise fail(TypeError, "a practice asks by itself; ask is for explorers", "autolab.explore(loss).ask(...) does.")
+
+    def another(self, seed: int | None = None) -> None:
+        """Shows another graph of the same level in the same place, with the help that is due now.
+
+        seed: as for `practice`. Raises TypeError for a graph of one's own."""
+        if self._facts["level"] is None:
+            raise fail(TypeError, "a graph of your own has no level to draw another from", "practice(level=…) has.")
+        drawn, facts = _of_level(self._facts["level"], None, self._facts["mode"], seed)
+        self.show(_plain(drawn.trace) if drawn.asked.raises else drawn.trace)
+        self._ask(drawn.asked, facts)
+
+    @t.observe("replies")
+    def _keep_replies(self, change: Any) -> None:
+        """What the page says was answered goes to the learner's store: each try, and the graph when it is done."""
+        name, new = self._facts["level"] or "own graph", change["new"]
+        for one in self.questions:
+            reply = new.get(one["id"])
+            key = (reply or {}).get("tries", 0) + bool((reply or {}).get("shown"))
+            if reply is None or self._told.get(one["id"], 0) >= key:
+                continue
+            self._told[one["id"]] = key
+            shown = bool(reply.get("shown"))
+            progress.record(
+                "practice",
+                f"{name}.{one['decision']}",
+                given=None if shown else reply.get("answer"),
+                right=False if shown else bool(reply["right"]),
+                belief=str(reply.get("belief", "")),
+                tries=max(1, int(reply.get("tries", 1))),
+                help="shown" if shown else str(reply.get("help", "")),
+                seconds=reply.get("seconds"),
+            )
+        if new and self.result.complete and "all" not in self._told:
+            self._told["all"] = 1
+            progress.record("practice", str(name), given=self.seed, right=self.result.perfect, help=self.help)
+            if self._facts["level"] is not None:
+                self.practice = {**self.practice, "yours": in_a_row(self._facts["level"])}
+
+    def _on_message(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+        if content.get("kind") == "another":
+            self.another()
+        else:
+            super()._on_message(widget, content, buffers)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None:
+            bundle[0].pop("image/svg+xml", None)  # the still picture tells every answer
+            bundle[0]["text/plain"] = invitation(f"{self!r} waits for you at every decision")
+        return bundle
+
+    def __repr__(self) -> str:
+        what = f"level {self._facts['level']}, {self._facts['title']}" if self._facts["level"] else "your graph"
+        return f"Practice({what}: {self.result})"
+
+
+def _at_once(reply: Mapping[str, Any]) -> bool:
+    return bool(reply["right"]) and reply["tries"] == 1 and not reply.get("shown")
+
+
+def in_a_row(level: int) -> int:
+    """How many of the last graphs of a level were right at the first try, without a miss."""
+    count = 0
+    for event in reversed([e for e in progress.events("practice") if e.id == str(level)]):
+        if not event.right:
+            break
+        count += 1
+    return count
+
+
+def practice(
+    loss: Any = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    level: int | None = None,
+    help: str | None = None,
+    mode: str = "backward",
+    seed: int | None = None,
+    namespace: Mapping[str, Any] | None = None,
+) -> Practice:
+    """Be the engine: the backward pass of a graph waits for you at every decision.
+
+    Which node may run, what it sends along an edge, what becomes of it where it arrives, what is left afterwards. A wrong answer is carried
+    out, beside the right run, with the belief that leads there; then you may go back.
+
+    loss: a result of autolab or of PyTorch, a recording, or a Trace. params, namespace: names, as for `autolab.explore`.
+    level: instead of a loss, 1 to 12: a graph with fresh numbers; `print(autolab.practice)` lists what each trains.
+    help: "full" (rules, formulas to choose from), "hints" (when asked for) or "none"; None: full, and less with each graph of the level
+        that was right at the first try.
+    mode: "backward", or "forward": the values are asked, not the gradients. seed: a whole number draws the same graph each time.
+
+    Answers are kept in `autolab.progress`; three graphs in a row that were right at the first try make a level yours.
+
+    Raises ValueError for arguments that there are not, for both or neither of `loss` and `level`, and for a graph in which there is nothing
+    to decide.
+
+    Example:
+
+        >>> game = torch.practice(level=5, seed=1)
+        >>> game.result.asked
+        {'who': 3, 'how': 4, 'what': 4}
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> torch.practice(x * x + x).result.complete
+        False
+    """
+    _check(loss, level, help, mode, seed)
+    if level is not None:
+        drawn, facts = _of_level(level_of(level).number, help, mode, seed)
+        return Practice(drawn.trace, drawn.asked, facts)
+    trace = as_trace(loss, params, namespace=namespace)
+    decisions = Decisions(trace, ("value",) if mode == "forward" else EVERY)
+    if not decisions.all():
+        raise fail(
+            ValueError,
+            f"loss: there is nothing to decide in this graph, {mode}",
+            trace.meta.get("why") or "It needs an operation and a leaf that requires grad.",
+        )
+    facts = {
+        "title": "your graph",
+        "level": None,
+        "trains": "",
+        "help": help or "full",
+        "mode": mode,
+        "program": "",
+        "seed": None,
+    }
+    return Practice(trace, decisions, facts)
+
+
+def _check(loss: Any, level: Any, help: Any, mode: Any, seed: Any) -> None:
+    """Raises ValueError for what `practice` does not take."""
+    if help is not None and help not in HELP:
+        raise fail(
+            ValueError,
+            f"help should be one of {', '.join(HELP)}, or None, but is {help!r}",
+            "None gives less with each graph that was right.",
+        )
+    if mode not in MODES:
+        raise fail(
+            ValueError,
+            f"mode should be one of {', '.join(MODES)}, but is {mode!r}",
+            "forward asks for the values, backward for what backward decides.",
+        )
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise fail(
+            ValueError, f"seed should be a whole number or None, but is {seed!r}", "None draws a new graph each time."
+        )
+    if (loss is None) == (level is None):
+        said = "neither" if loss is None else "both"
+        raise fail(
+            ValueError,
+            f"one of loss and level should be given, got {said}",
+            "practice(loss) is for your own graph, practice(level=1) draws one.",
+        )
+
+
+def _of_level(number: int, help: str | None, mode: str, seed: int | None) -> tuple[Task, dict[str, Any]]:
+    chosen = random.SystemRandom().randrange(1_000_000) if seed is None else seed
+    drawn, level, row = task(number, chosen, mode == "forward"), LEVELS[number], in_a_row(number)
+    due = help or HELP[min(row, len(HELP) - 1)]
+    facts = {
+        "title": level.title,
+        "level": number,
+        "trains": level.trains,
+        "help": due,
+        "mode": mode,
+        "program": drawn.program,
+        "seed": chosen,
+    }
+    return drawn, facts | {"yours": row}
+
+
+def _plain(trace: Trace) -> Trace:
+    """A trace that does not say in advance who raises."""
+    nodes = tuple(replace(node, error="", mark="") for node in trace.nodes)
+    saved = tuple(replace(one, state="alive" if one.state == "modified" else one.state) for one in trace.saved)
+    return replace(trace, nodes=nodes, saved=saved, meta=trace.meta | {"error": None, "failures": {}})

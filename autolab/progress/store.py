@@ -1,0 +1,210 @@
+"""The file: where it is, one line appended at a time, read, emptied.
+
+A line is one write under a lock, on the disk before `record` returns. A kernel that is killed in the middle leaves a line without an
+end: it stays, the next event begins a new line, and readers pass over it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..engine.core.errors import fail
+from .event import KINDS, Event, parse
+
+VARIABLE = "AUTOLAB_PROGRESS"
+PATIENCE = 2.0  # seconds to wait for another notebook's line; then it is written without the lock
+
+_ours = threading.RLock()
+_waiting: dict[Path | None, list[Event]] = {}  # what could not be written yet, by the file that it is for
+_trouble = ""  # why, as it was said
+
+
+def where() -> Path | None:
+    """The file that events are kept in; None where they stay in memory: AUTOLAB_PROGRESS=off, or a user without a home.
+
+    The environment variable AUTOLAB_PROGRESS names the file. Without it, it is `progress.jsonl` in the folder that the system has for a
+    user's data: ~/.local/share/autolab (or $XDG_DATA_HOME/autolab), on macOS ~/Library/Application Support/autolab, on Windows
+    %LOCALAPPDATA%\\autolab.
+    """
+    if named := os.environ.get(VARIABLE, ""):
+        return None if named == "off" else Path(os.path.expanduser(named)).absolute()
+    home = Path(os.path.expanduser("~"))
+    if not home.is_absolute():
+        return None
+    if sys.platform == "win32":
+        folder = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        folder = home / "Library" / "Application Support"
+    else:
+        folder = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return folder / "autolab" / "progress.jsonl"
+
+
+def record(
+    kind: str, id: str, *, given: Any = None, right: bool | None = None, belief: str = "",
+    confidence: int | None = None, because: str = "", tries: int = 1, help: str = "", seconds: float | None = None,
+    choices: tuple[str, ...] | None = None,
+) -> Event:  # fmt: skip
+    """Keeps one answer of the learner's, and returns it. Arguments: see `Event`.
+
+    Raises ValueError for arguments that no event has; never for the disk. What cannot be written is told once, stays in memory, counts in
+    `events()` and is written with the next event that can be.
+
+    Example:
+
+        >>> event = torch.progress.record("ask", "01.2", given=6, right=False, belief="set instead of add")
+        >>> event.at_once
+        False
+    """
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    event = Event(now, kind, id, given, right, belief, confidence, because, tries, help, seconds, choices)
+    with _ours:
+        path = where()
+        waiting = _waiting.setdefault(path, [])
+        waiting.append(event)
+        if path is not None:
+            try:
+                _append(path, "".join(one.line + "\n" for one in waiting).encode())
+            except OSError as error:
+                _tell(f"{path} cannot be written ({error.strerror or error})")
+            else:
+                waiting.clear()
+                _set_trouble("")
+    return event
+
+
+def events(kind: str | None = None) -> list[Event]:
+    """All events, the oldest first; with `kind`, those of that kind. Lines that are no events are passed over.
+
+    Raises ValueError for a kind that there is not.
+    """
+    if kind is not None and kind not in KINDS:
+        raise fail(
+            ValueError, f"kind should be one of {', '.join(KINDS)}, or None, but is {kind!r}", "None shows all kinds."
+        )
+    with _ours:
+        path, lines = where(), []
+        if path is not None:
+            try:
+                lines = path.read_bytes().decode("utf-8", "replace").split("\n")
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                _tell(f"{path} cannot be read ({error.strerror or error})")
+        kept = [event for line in lines if (event := parse(line)) is not None]
+        return [event for event in kept + _waiting.get(path, []) if kind in (None, event.kind)]
+
+
+def forget() -> str:
+    """Deletes everything that is kept, for good; says how much it was. Where the file cannot be emptied, says that."""
+    with _ours:
+        count, path = len(events()), where()
+        _waiting.pop(path, None)
+        if path is not None and path.exists():
+            try:
+                with _open(path) as file:
+                    os.ftruncate(file, 0)
+                    os.fsync(file)
+            except OSError as error:
+                return f"Not forgotten: {path} cannot be written ({error.strerror or error})."
+        return f"Forgotten: {count:,} event{'s' * (count != 1)}."
+
+
+def learner() -> str:
+    """A random word of this learner's own, kept beside the file: what is shuffled is shuffled the same way tomorrow. "" where nothing is
+    kept."""
+    if (path := where()) is None:
+        return ""
+    beside = path.with_suffix(".id")
+    try:
+        if not beside.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError), beside.open("x", encoding="ascii") as file:
+                file.write(secrets.token_hex(4))
+        return beside.read_text(encoding="ascii")
+    except (OSError, UnicodeError):
+        return ""
+
+
+def trouble() -> str:
+    """Why events wait in memory; "" where they are on the disk."""
+    return _trouble if _waiting.get(where()) else ""
+
+
+def _tell(why: str) -> None:
+    """Says once why something is not kept; a second time only when it is something else."""
+    if why != _trouble:
+        _set_trouble(why)
+        print(
+            f"autolab: {why}. Your answers count until this kernel ends; autolab.progress() says when they are kept again.",
+            file=sys.stderr,
+        )
+
+
+def _set_trouble(why: str) -> None:
+    global _trouble
+    _trouble = why
+
+
+def _append(path: Path, lines: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _open(path) as file:
+        size = os.fstat(file).st_size
+        if size:
+            os.lseek(file, size - 1, os.SEEK_SET)
+            if os.read(file, 1) != b"\n":
+                lines = b"\n" + lines
+        try:
+            if os.write(file, lines) < len(lines):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(file)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, size)  # all or nothing: it is written again later
+            raise
+
+
+@contextlib.contextmanager
+def _open(path: Path) -> Iterator[int]:
+    """The file, locked for this process; without the lock where the file system has none or another holds it too long."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    file = os.open(path, flags, 0o600)
+    try:
+        locked, until = _lock(file), time.monotonic() + PATIENCE
+        while locked is False and time.monotonic() < until:
+            time.sleep(0.01)
+            locked = _lock(file)
+        yield file
+        if locked and sys.platform == "win32":
+            _lock(file, release=True)
+    finally:
+        os.close(file)  # elsewhere this gives the lock back, as does the end of the process
+
+
+def _lock(file: int, release: bool = False) -> bool | None:
+    """Whether the lock is ours now; None where there are no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(file, 2**31 - 2, os.SEEK_SET)  # a byte that no reader asks for
+            msvcrt.locking(file, msvcrt.LK_UNLCK if release else msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except (BlockingIOError, PermissionError):
+        return False
+    except (OSError, ImportError):
+        return None

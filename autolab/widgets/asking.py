@@ -1,0 +1,174 @@
+"""Questions that an explorer asks: what follows is hidden until the learner has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import traitlets as t
+
+from .. import progress
+from ..engine.core.errors import fail
+from ..trace import names, reader
+from ..trace.questions import question
+from .displayed import Displayed
+
+if TYPE_CHECKING:
+    from ..trace.folding import Folding
+    from ..trace.model import Trace
+
+
+class Answer:
+    """What the learner answered to one question of an explorer; `Explorer.ask` returns it.
+
+    answer  : what was given last, as it was typed or chosen; "" before that.
+    right   : whether that is right; None before anything was given.
+    tries   : how often an answer was given.
+    given_up: whether "Show me" was pressed.
+
+    Example:
+
+        >>> x = torch.tensor(3., requires_grad=True)
+        >>> reply = torch.explore(x * x).ask("x", "grad")
+        >>> reply
+        Answer to 'What would `x.grad` be after the backward pass?': none yet
+        >>> reply.right, reply.tries
+        (None, 0)
+    """
+
+    def __init__(self, text: str, id: str = "") -> None:
+        self.text, self.answer, self.tries, self._id = text, "", 0, id
+        self.right: bool | None = None
+        self.given_up = False
+
+    def _take(self, reply: Mapping[str, Any]) -> None:
+        """Notes what the page says that was answered."""
+        before = self.tries, self.given_up
+        self.answer, self.tries, self.right = str(reply["answer"]), int(reply["tries"]), reply["right"]
+        self.given_up = bool(reply.get("shown"))
+        if self._id and before != (self.tries, self.given_up):
+            self._keep(str(reply.get("why", "")))
+
+    def _keep(self, why: str) -> None:
+        shown = "the answer was shown" if self.given_up else ""
+        given, tries = ("", max(1, self.tries)) if self.given_up else (self.answer, self.tries)
+        progress.record("ask", self._id, given=given, right=bool(self.right), belief=why, tries=tries, help=shown)
+
+    def __repr__(self) -> str:
+        if not self.tries:
+            return f"Answer to {self.text!r}: {'given up' if self.given_up else 'none yet'}"
+        ended = ", then given up" if self.given_up else ""
+        return f"Answer to {self.text!r}: {self.answer!r}, {'right' if self.right else 'wrong'}, tries: {self.tries}{ended}"
+
+
+class Asking(Displayed):
+    """The part of an Explorer that asks. The page checks the answers, with a kernel or without.
+
+    questions: what was asked, as `trace.questions.Question` has it, each with an `id`.
+    replies  : id -> {"answer", "right", "tries", "shown", "over"}, as the page writes them.
+    asked    : the ids of the questions that are open, in the order in which they are put; hidden is what comes after the first
+               frame that would tell one of their answers.
+    """
+
+    questions = t.List(t.Dict()).tag(sync=True)
+    replies = t.Dict().tag(sync=True)
+    asked = t.Unicode("").tag(sync=True)
+
+    if TYPE_CHECKING:
+        trace: Trace
+        _folding: Folding
+        step: Any
+        expanded: Any
+
+    def ask(
+        self,
+        node: Any,
+        kind: str,
+        *,
+        text: str = "",
+        because: Mapping[str, str] | None = None,
+        step: int | None = None,
+        id: str = "",
+    ) -> Answer:
+        """Ask the learner, and hide what follows until the answer is right or "Show me" was pressed.
+
+        node   : a tensor that has a name in your code, a name, or a node's name as it is shown.
+        kind   : "value" or "shape" of a result; "grad": its gradient after a backward pass; "state": what has become of its gradient then;
+                 "next": which operation runs after it.
+        text   : the question in your own words, `code` between backquotes; "" for the explorer's.
+        because: answer -> one sentence on what is wrong about it, beside those that the explorer knows.
+        step   : asks about what comes after this step, counted from 0; None: after the one shown. Where nothing does, from the beginning.
+        id     : with a name, the answers are kept in `autolab.progress`.
+
+        Numbers are right within 0.5 %; products, fractions and powers are taken (`2*3*4`). Several questions come in the order of the steps that
+        would tell them. Returns an Answer, which tells what the learner did.
+
+        Raises ValueError where there is nothing to ask: no such node, a value that was given, no gradient, more than 16 numbers, or a graph of
+        4,000 nodes or more, whose numbers stay in the kernel. TypeError for a `node` that is neither tensor nor text.
+
+        Example:
+
+            >>> x = torch.tensor(3., requires_grad=True)
+            >>> explorer = torch.explore(x * x)
+            >>> reply = explorer.ask(x, "grad")
+            >>> explorer.step, reply.answer
+            (0, '')
+        """
+        from .packing import BIG
+
+        if len(self.trace.nodes) >= BIG:
+            note = "Ask about a smaller graph: one layer, or one sample."
+            raise fail(
+                ValueError, f"this graph has {len(self.trace.nodes):,} nodes; up to {BIG:,} can be asked about", note
+            )
+        asked = question(self.trace, self._called(node), kind, self.step if step is None else step).to_json()
+        asked["id"] = f"q{len(self.questions) + 1}"
+        asked["text"] = text or asked["text"]
+        asked["wrong"] += [[str(given), why] for given, why in (because or {}).items()]
+        reply = Answer(asked["text"], id)
+        self._answers[asked["id"]] = reply
+        with self.hold_sync():
+            self.questions = [*self.questions, asked]
+            order = {one["id"]: one["until"] for one in self.questions}
+            self.asked = " ".join(sorted([*self.asked.split(), asked["id"]], key=order.__getitem__))
+            self.step = min(self.step, asked["until"])
+            parts = [part for part in self._folding.opening(asked["node"]) if part not in self.expanded]
+            if parts:
+                self.expanded = [*self.expanded, *parts]
+        return reply
+
+    def _called(self, node: Any) -> str:
+        """What a node is called, of whatever names it."""
+        if isinstance(node, str):
+            return node
+        if not reader.is_tensor(node):
+            raise fail(TypeError, f"node must be a tensor or the name of a node, got {type(node).__name__}", _NAMES)
+        known = {n.label for n in self.trace.nodes} | {n.name for n in self.trace.nodes}
+        for name, tensor in names.tensors(names.namespace(names.caller())):
+            if tensor is node and name in known:
+                return name
+        raise fail(ValueError, "node: this tensor has no name in your code that a node has", _NAMES)
+
+    @property
+    def _answers(self) -> dict[str, Answer]:
+        return self.__dict__.setdefault("_answers_by_id", {})
+
+    def _ask_nothing(self) -> None:
+        """Another trace is shown: what was asked about this one is over."""
+        self.__dict__.pop("_answers_by_id", None)
+        self.questions, self.replies, self.asked = [], {}, ""
+
+    @property
+    def _held(self) -> int | None:
+        """The last step that may be seen while something is asked; None for all."""
+        until = [asked["until"] for asked in self.questions if asked["id"] in self.asked.split()]
+        return min(until, default=None)
+
+    @t.observe("replies")
+    def _replied(self, change: Any) -> None:
+        for number, reply in change["new"].items():
+            if number in self._answers:
+                self._answers[number]._take(reply)
+
+
+_NAMES = 'A node is meant by its name as the graph shows it: explorer.ask("v1", "value").'

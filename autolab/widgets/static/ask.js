@@ -1,0 +1,191 @@
+// Questions of an explorer (asking.py): what an open one hides, and the form that it is answered in.
+import { h, svgEl } from "./dom.js";
+import { agree, parse, parseShape, shapeOf } from "./answers.js";
+
+const HIDDEN = "hidden until the question is answered";
+
+// The questions that are open, the one to answer first.
+export function openQuestions(model) {
+  const all = new Map((model.get("questions") ?? []).map((asked) => [asked.id, asked]));
+  return (model.get("asked") ?? "").split(" ").filter(Boolean).map((id) => all.get(id));
+}
+
+// The trace up to the first frame that would tell an answer; there stands a frame that says so. What is computed later has neither value nor
+// shape, and what is known of it in advance (formulas, pictures, what it will save) is not there either.
+export function veiled(trace, open) {
+  if (!open.length) return trace;
+  const until = Math.min(...open.map((asked) => asked.until)), { phase } = trace.frames[until];
+  const about = open.find((asked) => asked.until === until).node, kinds = new Set(open.map(({ kind }) => kind));
+  const seen = new Set(trace.frames.slice(0, until).flatMap(({ event, node, receiver }) => (event === "compute" ? [node] : event === "update" ? [node, receiver] : [])));
+  const made = new Set(trace.edges.filter(({ update }) => update).map(({ child }) => child));
+  const later = new Set(trace.nodes.filter(({ id, kind }) => (kind === "op" || made.has(id)) && !seen.has(id)).map(({ id }) => id));
+  const aboutGradient = new Set(open.filter(({ kind }) => kind === "grad").map(({ node }) => node));
+  const gone = { value: null, missing: HIDDEN, tex: "", tex_numbers: "", outputs: [], layer: null, update: null };
+  const shapeless = kinds.has("shape") ? { shape: null, attrs: {} } : {};
+  // What became of it in the end is not yet so; a graph that was looked at afterwards has lost it from the start.
+  const forward = trace.frames.findLastIndex((frame) => frame.phase === "forward") >= until;
+  const untold = ({ state }) => (trace.meta.source === "recording" && (state === "freed" || (forward && state === "modified")) ? { state: "alive" } : {});
+  const stop = { index: until, phase, event: "asked", run: trace.frames[until - 1]?.run ?? 0, node: about, text: "Here a question is to be answered." };
+  return {
+    ...trace,
+    meta: { ...trace.meta, explanation: null },
+    nodes: trace.nodes.map((node) => ({ ...node, grad: null, layer: null, ...(later.has(node.id) ? { ...gone, ...shapeless } : {}) })),
+    edges: trace.edges.map((edge) => (later.has(edge.child) || aboutGradient.has(edge.parent) ? { ...edge, tex: "", tex_numbers: "" } : edge)),
+    saved: trace.saved.map((saved) => ({ ...saved, ...untold(saved), ...(later.has(saved.node) ? { value: null, missing: HIDDEN, ...(kinds.has("shape") ? { shape: null, bytes: null } : {}) } : {}) })),
+    groups: trace.groups.map((group) => (group.kind === "iteration" ? { ...group, type: "" } : group)),
+    frames: [...trace.frames.slice(0, until), { ...NOTHING, ...stop }],
+    later,
+  };
+}
+
+const NOTHING = { edge: null, receiver: null, state: "", value: null, total: null, tex: "", dropped: [], name: "" };
+
+// Parts say what they were made of, an iteration also its loss.
+export function veiledFolding(folding, open) {
+  if (!open.length) return folding;
+  return { ...folding, parts: folding.parts.map((part) => (part.kind === "iteration" ? { ...part, type: "" } : part)) };
+}
+
+// What of an answer stands in the picture that was drawn of the whole trace; a box with a question mark is in its place.
+export function veilGraph(graph, trace, open) {
+  if (!open.length) return;
+  const about = new Set(open.map(({ node }) => node));
+  for (const card of graph.cards) {
+    if (!trace.later.has(card.node.id)) continue;
+    card.valueText = "…";
+    card.thumb?.remove();
+    card.thumb = null;
+  }
+  for (const { g, gthumb } of graph.cards.map(({ g }) => ({ g, gthumb: g.querySelector(".al-gthumb") }))) {
+    gthumb?.replaceChildren();
+    for (const of of g.querySelectorAll("[data-of]")) {
+      const name = of.querySelector(".al-gradname");
+      if (trace.later.has(of.dataset.of)) name.textContent = name.textContent.replace(/ \[[\d, ]*\]$/, "");
+    }
+    const row = [...g.querySelectorAll("[data-of]")].find((of) => about.has(of.dataset.of));
+    if (about.has(g.dataset.id) || row) mark(g, row, open.find(({ node }) => node === (row?.dataset.of ?? g.dataset.id)).kind);
+  }
+  for (const { g, part } of [...graph.parts, ...graph.headers]) if (part.kind === "iteration") g.querySelector(".al-kind").textContent = "";
+  for (const { g, edge } of graph.lines)
+    if (edge.edges.some((id) => trace.later.has(graph.edgeById.get(id).parent))) g.querySelector(".al-shape")?.remove();
+}
+
+// A plain box with a question mark, where the value or the gradient stands; a card that shows no value has it at its top.
+function mark(g, row, kind) {
+  if (kind === "next") return;
+  const strip = (row ?? g).querySelector(".al-strip"), value = g.querySelector(".al-value"), gradient = ["grad", "state"].includes(kind);
+  const top = gradient ? Number(/M[\d.]+ ([\d.]+)/.exec(strip?.getAttribute("d") ?? "M1 1")[1]) + 1 : value ? Number(value.getAttribute("y")) - 15 : 3;
+  const x = Number(g.dataset.w) - 50, look = { x: x + 22, y: top + 14.5, "text-anchor": "middle", "font-size": 14, text: "?" };
+  const box = svgEl("rect", { x, y: top, width: 44, height: 19, rx: 3 });
+  g.append(svgEl("g", { class: "al-question", "aria-hidden": "true" }, box, svgEl("text", look)));
+  g.setAttribute("aria-description", "the question is about it");
+}
+
+// `code` between backquotes.
+function prose(text) {
+  return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
+}
+
+export class Ask {
+  constructor(model) {
+    this.model = model;
+    this.open = openQuestions(model);
+    this.now = this.open[0];
+    const all = model.get("questions") ?? [], replies = model.get("replies") ?? {}, last = (id) => Object.keys(replies).indexOf(id);
+    this.element = all.length ? h("div", { class: "al-ask", role: "group", "aria-label": "Question", tabindex: "-1" }) : null;
+    if (!this.element) return;
+    this.said = h("p", { class: "al-askedsaid", role: "status", "aria-live": "polite" });
+    const over = all.filter(({ id }) => replies[id]?.over).sort((a, b) => last(b.id) - last(a.id))[0];
+    this.element.append(...(this.now ? [this.form(all)] : []), this.said);
+    const before = this.now && replies[this.now.id];
+    // A live region is read when its words change, not when it comes with them.
+    setTimeout(() => (before ? this.tell(before) : over ? this.conclude(over, replies[over.id]) : null), 60);
+  }
+
+  form(all) {
+    const { text, form, choices } = this.now, place = all.length - this.open.length + 1;
+    const label = { number: "Your answer", shape: "The shape", choice: "Its gradient is", node: "The node" }[form];
+    const options = () => choices.map(([value, words]) => h("option", { value, text: words }));
+    this.field = choices.length
+      ? h("select", { "aria-label": label }, h("option", { value: "", text: form === "node" ? "choose, or click it" : "choose" }), options())
+      : h("input", { type: "text", class: "al-answer", autocomplete: "off", spellcheck: "false", "aria-label": label, "aria-describedby": "al-how" });
+    const how = { number: "Right within 0.5 %; 2*3*4, 1/3 and 2**5 are taken.", shape: "(2, 3); () for a single number.", choice: "", node: "" }[form];
+    return h(
+      "form",
+      // Keys that are typed here are no steps.
+      { onsubmit: (event) => this.submit(event), onkeydown: (event) => event.key === "Escape" || event.stopPropagation() },
+      h("p", { class: "al-asked" }, h("strong", { text: all.length > 1 ? `Question ${place} of ${all.length}: ` : "Question: " }), prose(text)),
+      h("div", { class: "al-buttons" }, this.field, h("button", { type: "submit", text: "Check" }), h("button", { type: "button", text: "Show me", onclick: () => this.giveUp() })),
+      how ? h("span", { class: "al-note", id: "al-how", text: Array.isArray(this.now.answer) && form === "number" ? `A list, as [1, 2]. ${how}` : how }) : null,
+    );
+  }
+
+  // A node of the graph was clicked, or has the focus.
+  pick(id) {
+    if (this.now?.form === "node" && this.now.choices.some(([node]) => node === id)) this.field.value = id;
+  }
+
+  submit(event) {
+    event.preventDefault();
+    const { form } = this.now, text = this.field.value.trim();
+    const given = form === "number" ? parse(text) : form === "shape" ? parseShape(text) : text;
+    if (!text) this.say("Answer first.");
+    else if (given === null) this.say(form === "shape" ? "That is no shape: sizes are wanted, as (2, 3)." : "That is no number, and no list of numbers.");
+    else this.judge(given, text);
+  }
+
+  judge(given, text) {
+    const right = this.is(given, this.now.answer), before = this.reply(), words = this.now.choices.find(([value]) => value === text)?.[1] ?? text;
+    const why = right ? "" : this.why(given);
+    this.keep({ answer: words, tries: before.tries + 1, right, given, why, shown: false, over: right });
+    if (!right) this.tell(this.reply());
+  }
+
+  giveUp() {
+    this.keep({ ...this.reply(), right: false, shown: true, over: true });
+  }
+
+  reply() {
+    return this.model.get("replies")[this.now.id] ?? { answer: "", tries: 0, right: null, given: null };
+  }
+
+  keep(reply) {
+    const { model, now } = this;
+    model.set("replies", { ...model.get("replies"), [now.id]: reply });
+    if (reply.over) {
+      model.set("asked", this.open.slice(1).map(({ id }) => id).join(" ")); // another view begins, which sees what was hidden
+      model.set("step", Math.min(now.shows, ...openQuestions(model).map(({ until }) => until)));
+    }
+    model.save_changes();
+  }
+
+  is(given, answer) {
+    const { form, tolerance } = this.now;
+    if (form === "number") return agree(given, typeof answer === "string" && !/^-?(nan|inf)$/.test(answer) ? parse(answer) : answer, tolerance);
+    if (form === "shape") return String(given) === String(typeof answer === "string" ? parseShape(answer) : answer);
+    return given === answer || this.now.choices.some(([value, words]) => value === given && words === answer);
+  }
+
+  // What is wrong about an answer; "" where that is not known.
+  why(given) {
+    return this.now.wrong.find(([item]) => this.is(given, item))?.[1] ?? "";
+  }
+
+  tell({ given, answer, why }) {
+    const { form, answer: right } = this.now;
+    const sizes = form === "number" && String(shapeOf(given)) !== String(shapeOf(right)) && (Array.isArray(right) ? "As many numbers as the tensor has are wanted, in lists as its shape says." : "One number is wanted.");
+    this.said.classList.remove("al-right");
+    this.say(`Not ${answer}. ${why || sizes || "Look at the graph again."}`);
+  }
+
+  conclude({ text, said }, { right, tries }) {
+    const asked = this.now ? `${text.replaceAll("`", "")} ` : "";
+    this.say(right ? `${asked}Right: ${said}${tries > 1 ? `, at try ${tries}` : ""}.` : `${asked}It is ${said}.`);
+    this.said.classList.toggle("al-right", Boolean(right));
+  }
+
+  // Said again, the same words are read again.
+  say(text) {
+    this.said.replaceChildren(...prose(text));
+  }
+}

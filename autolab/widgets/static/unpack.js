@@ -1,0 +1,76 @@
+// A trace from the columns that `pack` of packing.py makes of it, and what comes later of one that was sent without its numbers.
+import { mood } from "./moods.js";
+
+const HOLE = "\x7f";
+
+export function unpack(data) {
+  const trace = { ...data }, values = records(data.values), at = (i) => (i === null ? null : values[i]);
+  for (const part of ["nodes", "edges", "saved", "frames"]) {
+    trace[part] = records(data[part]);
+    for (const record of trace[part]) {
+      for (const key of ["value", "grad", "grad_before", "total"]) if (key in record) record[key] = at(record[key]);
+      if (record.outputs) record.outputs = record.outputs.map((output) => ({ ...output, value: at(output.value) }));
+    }
+  }
+  trace.passes = data.passes.map((pass) => ({ ...pass, never: Object.fromEntries(records(pass.never).map(({ of, why }) => [of, why])) }));
+  if (data.light) for (const frame of trace.frames) frame.text = sentence(trace, frame);
+  return trace;
+}
+
+// What `details` in packing.py sends: the numbers of one step and one node of a trace that came without them.
+export function addDetails(trace, data) {
+  const part = unpack(data), by = (list) => (record) => Object.assign(list[Number(record.id.slice(1))], record);
+  part.nodes.forEach(by(trace.nodes));
+  part.edges.forEach(by(trace.edges));
+  part.saved.forEach(by(trace.saved));
+  for (const frame of part.frames) Object.assign(trace.frames[frame.index], frame);
+}
+
+function records({ length, columns, rows, at }) {
+  const found = Array.from({ length }, () => ({}));
+  for (const [name, column] of Object.entries(columns)) {
+    const number = column.at, own = Number.isInteger(number) ? { ...column, at: at.map((place) => rows[place][number]) } : column;
+    itemsOf(own, length).forEach((item, i) => (found[i][name] = item));
+  }
+  return found;
+}
+
+function itemsOf(column, length) {
+  if ("each" in column) return column.each;
+  if ("forms" in column) return texts(column, length);
+  if ("count" in column) return Array.from({ length }, (_, i) => i);
+  if ("all" in column) return Array.from({ length }, () => column.all);
+  const different = itemsOf(column.table, column.at.reduce((most, place) => Math.max(most, place), -1) + 1);
+  return column.at.map((place) => different[place]);
+}
+
+// The forms are cut at their holes once; the numbers of all texts follow each other.
+function texts({ forms, at, fill }, length) {
+  const cut = forms.map((form) => form?.split(HOLE)), numbers = fill?.split(" ");
+  let next = 0;
+  return Array.from({ length }, (_, i) => {
+    const pieces = cut[at ? at[i] : 0];
+    if (!pieces) return null;
+    let text = pieces[0];
+    for (let k = 1; k < pieces.length; k += 1, next += 1) text += (numbers ? numbers[next] : next) + pieces[k];
+    return text;
+  });
+}
+
+function sentence(trace, { event, node, receiver, name, state }) {
+  const named = (of) => (of ? trace.nodes[Number(of.slice(1))].label : "");
+  const op = node ? trace.nodes[Number(node.slice(1))].op : "", say = (...words) => mood(trace, ...words);
+  return {
+    compute: `${named(node)} = ${op}`,
+    seed: `backward ${say("starts", "would start")} at ${named(node)}`,
+    contribution: `${named(node)} ${say("sends", "would send")} its contribution to ${named(receiver)}`,
+    accumulate: `${named(receiver)}.grad ${say("is", "would be")} complete`,
+    free: `${named(node)} ${say("is", "would be")} done: what it saved ${say("is", "would be")} freed`,
+    rule: `an exchanged rule changed the gradient of ${named(node)}`,
+    hook: `a hook ${say("changed", "would change")} the gradient of ${named(node)}`,
+    return: `grad() returns ${state === "returned" ? "the gradient" : "nothing"} for ${named(receiver)}${name ? ` as ${name}` : ""}`,
+    update: `${named(receiver)} is changed`,
+    clear: `${named(node)}.grad was changed, not by backward`,
+    error: node && trace.nodes[Number(node.slice(1))].error ? `${op} failed` : `error at ${named(node)}`,
+  }[event];
+}

@@ -1,0 +1,181 @@
+"""The learner's folder: brought up to date without losing what was written, without the answers, and where one opens it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autolab import progress
+from autolab.lessons import folder as folders
+from autolab.lessons.book import overview, reset
+
+
+def copy(source: Path, target: Path) -> list[str]:
+    return list(folders.copy_course(source, target))
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != folders.RECORD
+    }
+
+
+def test_a_first_copy_holds_the_course_and_nothing_else(course, mine):
+    assert copy(course, mine) == [f"The course is in {mine}"]
+    assert files(mine) == {"01.ipynb": "one", "02.ipynb": "two", "data/points.csv": "1,2\n"}
+
+
+def test_a_second_copy_changes_nothing(course, mine):
+    copy(course, mine)
+    (mine / "01.ipynb").write_text("one, solved")
+    before = files(mine)
+    assert copy(course, mine) == [f"The course is in {mine}"]
+    assert files(mine) == before
+
+
+def test_an_untouched_file_is_updated(course, mine):
+    copy(course, mine)
+    (course / "01.ipynb").write_text("one, better")
+    assert copy(course, mine)[0] == f"updated: {mine / '01.ipynb'}"
+    assert files(mine)["01.ipynb"] == "one, better"
+    assert len(files(mine)) == 3
+
+
+def test_changed_work_is_kept_and_the_new_version_put_beside_it_once(course, mine):
+    copy(course, mine)
+    (mine / "01.ipynb").write_text("one, solved")
+    (course / "01.ipynb").write_text("one, better")
+    assert copy(course, mine)[0] == f"kept: {mine / '01.ipynb'}, which you changed; its new version is 01.new.ipynb"
+    assert files(mine)["01.ipynb"] == "one, solved" and files(mine)["01.new.ipynb"] == "one, better"
+    assert copy(course, mine) == [f"The course is in {mine}"], "the same news is not told twice"
+
+
+def test_a_new_version_the_student_worked_in_is_kept_too(course, mine):
+    copy(course, mine)
+    (mine / "01.ipynb").write_text("one, solved")
+    (course / "01.ipynb").write_text("one, better")
+    copy(course, mine)
+    (mine / "01.new.ipynb").write_text("one, better, solved")
+    (course / "01.ipynb").write_text("one, best")
+    assert "its new version is 01.new2.ipynb" in copy(course, mine)[0]
+    assert [files(mine)[name] for name in ("01.ipynb", "01.new.ipynb", "01.new2.ipynb")] == [
+        "one, solved", "one, better, solved", "one, best",
+    ]
+
+
+def test_a_file_of_the_students_own_with_a_lessons_name_is_kept(course, mine):
+    mine.mkdir()
+    (mine / "02.ipynb").write_text("my own")
+    messages = copy(course, mine)
+    assert files(mine)["02.ipynb"] == "my own" and files(mine)["02.new.ipynb"] == "two"
+    assert f"added: {mine / '01.ipynb'}" in messages
+
+
+def test_a_lost_record_loses_no_work(course, mine):
+    copy(course, mine)
+    (mine / "01.ipynb").write_text("one, solved")
+    (mine / folders.RECORD).unlink()
+    copy(course, mine)
+    assert files(mine)["01.ipynb"] == "one, solved" and files(mine)["01.new.ipynb"] == "one"
+
+
+def test_a_deleted_file_comes_back(course, mine):
+    copy(course, mine)
+    (mine / "02.ipynb").unlink()
+    assert copy(course, mine)[0] == f"added: {mine / '02.ipynb'}"
+    assert files(mine)["02.ipynb"] == "two"
+
+
+# -- notebooks ---------------------------------------------------------------------------------------------------------
+def notebook(*sources: str, output: str = "") -> str:
+    outputs = [{"output_type": "stream", "name": "stdout", "text": [output]}] if output else []
+    cells = [{"cell_type": "code", "id": str(i), "metadata": {}, "source": [s], "outputs": outputs, "execution_count": 1}
+             for i, s in enumerate(sources)]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+@pytest.fixture
+def lesson(course):
+    (course / "01_graphs.ipynb").write_text(notebook("# a title", "print(12)", output="it is 12"))
+    return course
+
+
+def test_a_lesson_comes_without_its_outputs(lesson, mine):
+    copy(lesson, mine)
+    copied = json.loads((mine / "01_graphs.ipynb").read_text())
+    assert [(c["outputs"], c["execution_count"]) for c in copied["cells"]] == [([], None)] * 2
+    assert copied["cells"][1]["source"] == ["print(12)"] and "it is" not in (mine / "01_graphs.ipynb").read_text()
+
+
+def test_a_lesson_that_was_only_run_and_saved_is_unchanged(lesson, mine):
+    copy(lesson, mine)
+    mine_ran = json.loads(notebook("# a title\n", "print(12)", "", output="12"))
+    mine_ran["metadata"] = {"kernelspec": {"name": "other"}}
+    (mine / "01_graphs.ipynb").write_text(json.dumps(mine_ran, indent=2))
+    assert copy(lesson, mine) == [f"The course is in {mine}"]
+    (lesson / "01_graphs.ipynb").write_text(notebook("# a title", "print(13)"))
+    assert copy(lesson, mine)[0] == f"updated: {mine / '01_graphs.ipynb'}"
+    (mine / "01_graphs.ipynb").write_text(notebook("# a title", "print(13)", "my_own = 1"))
+    (lesson / "01_graphs.ipynb").write_text(notebook("# a title", "print(14)"))
+    assert copy(lesson, mine)[0].startswith("kept: ")
+
+
+def test_a_lesson_begins_anew_and_the_old_one_is_put_beside_it(lesson, mine):
+    copy(lesson, mine)
+    written = notebook("# a title", "my_own = 1")
+    (mine / "01_graphs.ipynb").write_text(written)
+    said = list(folders.copy_course(lesson, mine, "01_graphs.ipynb"))
+    assert said[0] == f"begun anew: {mine / '01_graphs.ipynb'}; what you wrote in it is in 01_graphs.mine.ipynb"
+    assert (mine / "01_graphs.mine.ipynb").read_text() == written
+    assert "print(12)" in (mine / "01_graphs.ipynb").read_text()
+    assert folders.lessons(mine) == {"01": "01_graphs.ipynb"}, "what lies beside it is no lesson"
+    assert list(folders.copy_course(lesson, mine, "01_graphs.ipynb")) == [f"The course is in {mine}"]
+
+
+def test_every_answer_is_gone_from_the_copy_of_the_course(tmp_path):
+    copy(folders.course_source(), tmp_path / "mine")
+    for name in folders.lessons(tmp_path / "mine").values():
+        cells = json.loads((tmp_path / "mine" / name).read_text())["cells"]
+        assert not any(c.get("outputs") for c in cells)
+        reveals = ["".join(c["source"]) for c in cells if "reveal" in c["metadata"].get("tags", [])]
+        assert reveals
+        for source in reveals:  # names of what the cells above have computed; no text, no choice between texts
+            assert source.count("\n") == 0 and " if " not in source and source.count('"') <= 4, source
+
+
+# -- where one is ------------------------------------------------------------------------------------------------------
+def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine):
+    copy(lesson, mine)
+    assert folders.start_page(mine) == folders.START
+    page = (mine / folders.START).read_text()
+    assert "| [a title](01_graphs.ipynb) | 0 of 13 solved | 0 of 24 made | not begun |" in page
+    progress.record("prediction", "01.q9", given="12", right=True)
+    progress.record("exercise", "01.5", given="?", right=True)
+    progress.record("practice", "level-3", right=True)
+    assert folders.start_page(mine) == "01_graphs.ipynb"
+    page = (mine / folders.START).read_text()
+    today = progress.events()[0].time[:10]
+    assert f"| 1 of 13 solved | 1 of 24 made | {today} |" in page and "You last worked on [a title](01_graphs.ipynb)." in page
+
+
+def test_what_begins_anew_counts_as_never_tried():
+    for id in ("01.5", "01.6", "02.1"):
+        progress.record("exercise", id, right=True)
+    progress.record("prediction", "01.q9", right=False)
+    assert overview("01") == (2, 13, 1, 24)
+    reset("01.5")
+    assert overview("01") == (1, 13, 1, 24)
+    progress.record("exercise", "01.5", right=True)
+    assert overview("01")[0] == 2, "what came after counts"
+    reset("01")
+    assert overview("01") == (0, 13, 0, 24) and overview("02")[0] == 1
+    with pytest.raises(KeyError, match='there is no "01.99"'):
+        reset("01.99")
+
+
+def test_the_record_is_json_with_one_digest_a_file(course, mine):
+    copy(course, mine)
+    record = json.loads((mine / folders.RECORD).read_text())
+    assert set(record) == set(files(mine)) and all(len(digest) == 64 for digest in record.values())

@@ -1,0 +1,179 @@
+"""Notebooks as slides: where slides begin, what is left out, notes from plans, what a page may not contain."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from autolab import cli, lecture
+from autolab.lecture import kernel, markdown, notes, slides
+
+PLAN = """# A plan
+
+Bring chalk.
+
+| section | minutes | slides |
+|---|---|---|
+| start | 3 | |
+| 1 graphs | 6 | `#/a` |
+
+- q9: half of a room says 6.
+
+| exercise | mistakes |
+|---|---|
+| 01.6 a loop | clearing in `between` |
+"""
+
+
+def code(source, *outputs, **metadata):
+    return new_code_cell(source, outputs=list(outputs), metadata=metadata)
+
+
+def printed(text):
+    return new_output("stream", name="stdout", text=text)
+
+
+def of(*cells, plan=None):
+    return slides.Slides(list(cells), Path("own.ipynb"), plan and notes.Plan(plan))
+
+
+def bodies(made):
+    return [["".join(slide.parts) for slide in column] for column in made.columns]
+
+
+def test_columns_begin_at_headings_and_slides_at_lower_ones_and_where_the_screen_is_full():
+    made = of(
+        new_markdown_cell("# Title\n\nFirst.\n\nSecond."),
+        new_markdown_cell("## One\n\nwords\n\n### Below\n\nmore"),
+        new_markdown_cell("\n\n".join(f"paragraph {i}" for i in range(40))),
+    )
+    assert made.title == "Title" and [column[0].heading for column in made.columns] == ["Title", "One"]
+    first, second = bodies(made)
+    assert ["First." in first[0], "Second." in first[1]] == [True, True]
+    assert "words" in second[0] and second[1].startswith("<h3>Below</h3>")
+    assert len(second) > 4 and all(slide.lines <= slides.LINES for slide in made.columns[1])
+    assert len({slide.id for column in made.columns for slide in column}) == len(first) + len(second)
+
+
+def test_what_was_printed_comes_later_and_a_prediction_ends_its_slide():
+    ask, run = code("ask()", printed("?"), tags=["predict"]), code("f()", printed("<6>"))
+    made = of(new_markdown_cell("## A"), ask, run, code("x", printed("no"), tags=["exercise"]))
+    ((slide, after),) = bodies(made)
+    assert "ask" not in slide and "&lt;6&gt;" in after
+    assert re.search(r'<div class="fragment"><pre class="printed[^>]*>&lt;6&gt;', after)
+    assert "no" not in after, "what a checker says of no answer is not for a lecture"
+
+
+def test_slide_types_and_tags_of_the_notebook_come_first():
+    slide = lambda kind: {"slideshow": {"slide_type": kind}}
+    made = of(
+        new_markdown_cell("# T"),
+        code("first", **slide("slide")),
+        code("below", **slide("subslide")),
+        code("later", **slide("fragment")),
+        code("never", **slide("skip")),
+        code("import x", tags=["setup"]),
+        new_markdown_cell("Say **this**.", metadata=slide("notes")),
+        code("hidden", printed("seen"), tags=["remove-input"]),
+    )
+    title, column = bodies(made)
+    assert len(column) == 2 and "first" in column[0]
+    assert "never" not in column[1] and "import" not in column[1] and "hidden" not in column[1] and "seen" in column[1]
+    assert re.search(r'<div class="fragment"><pre class="code"[^>]*><code><span[^>]*>later', column[1])
+    assert made.columns[1][1].notes == ["<p>Say <strong>this</strong>.</p>\n"]
+
+
+def test_a_plan_is_cut_into_notes():
+    made = of(
+        new_markdown_cell("# T"),
+        new_markdown_cell("## 1. Graphs"),
+        code('q = predict("01.q9")\nq', printed("?"), tags=["predict"]),
+        new_markdown_cell("### Exercise 01.6: mend it\n\nDo."),
+        plan=PLAN,
+    )
+    said = [" ".join(slide.notes) for column in made.columns for slide in column]
+    assert "Bring chalk" in said[0] and "<dd>3</dd>" in said[0]
+    assert "<dt>minutes</dt><dd>6</dd>" in said[1] and "half of a room" in said[1] and "#/a" not in said[1]
+    assert "clearing in <code>between</code>" in said[2]
+
+
+def test_markdown_brings_its_pictures_and_formulas_and_no_links_to_files(tmp_path):
+    (tmp_path / "dot.png").write_bytes(b"png")
+    source = "$x^2$ ![a](dot.png) ![b](https://e.org/b.png) [c](other.md) [d](https://e.org)"
+    html = "".join(text for _, text in markdown.blocks(source, tmp_path))
+    assert "<math" in html and 'src="data:image/png;base64,cG5n"' in html
+    assert "https://e.org/b.png" in html and html.count("<img") == 1, "a picture from elsewhere would be a request"
+    assert "other.md" not in html and '<a href="https://e.org">d</a>' in html
+    assert markdown.mathml(r"\notknown{") == r"<code>\notknown{</code>"
+
+
+@pytest.mark.parametrize(("frames", "expected"), [(1, []), (4, [1, 2, 3]), (61, list(range(1, 61))), (100, [59, 99])])
+def test_a_clicker_stops_at_each_step_or_at_the_ends_of_passes(frames, expected):
+    class Frame:
+        def __init__(self, index):
+            self.phase, self.run = ("forward" if index < 60 else "backward"), 0
+
+    class Widget:
+        keys = ["step"]
+        trace = type("Trace", (), {"frames": [Frame(i) for i in range(frames)]})
+
+    assert kernel.stops(Widget()) == expected
+    assert kernel.stops(object()) == []
+
+
+def test_stored_outputs_make_a_deck_without_a_kernel(tmp_path):
+    data = {"image/png": "cG5n", "text/plain": "<Figure>"}
+    error = new_output("error", ename="E", evalue="v", traceback=["\x1b[31mE\x1b[0m: v"])
+    cells = [new_markdown_cell("# My own"), code("plot()", new_output("display_data", data=data), error)]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "own.ipynb")
+    page = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False).read_text(encoding="utf-8")
+    assert 'alt="&lt;Figure&gt;" src="data:image/png;base64,cG5n"' in page and ">E: v</pre>" in page
+    assert "<title>My own</title>" in page
+    assert not re.search(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?!data:)\w+:""", page), (
+        "it makes no request"
+    )
+
+
+def test_wrong_files_are_told(tmp_path, capsys):
+    (tmp_path / "no.ipynb").write_text("words")
+    assert (
+        cli.main(["lecture", str(tmp_path / "none.ipynb")]) == 1 and "there is no notebook" in capsys.readouterr().err
+    )
+    assert (
+        cli.main(["lecture", str(tmp_path / "no.ipynb")]) == 1
+        and "is not a Jupyter notebook" in capsys.readouterr().err
+    )
+    for wrong in ([], ["own.ipynb", "--all"], ["--all", "--notes", "plan.md"], ["own.ipynb", "--loud"]):
+        with pytest.raises(SystemExit):
+            cli.main(["lecture", *wrong])
+
+
+def test_a_cell_that_fails_is_named(tmp_path):
+    nbformat.write(
+        new_notebook(cells=[code("1 / 0", tags=["raises-exception"]), code("ok = 1"), code("wrong")]),
+        tmp_path / "own.ipynb",
+    )
+    with pytest.raises(RuntimeError, match=r"cell 3 of own.ipynb failed: NameError: name 'wrong' is not defined"):
+        lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html")
+    assert not (tmp_path / "deck.html").exists()
+
+
+def test_all_lessons_and_a_page_that_names_them(tmp_path):
+    for name in ("01_a", "02_b"):
+        cells = [new_markdown_cell(f"# Lesson {name}"), new_markdown_cell("## 1. Part", id="one")]
+        nbformat.write(new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "02_b.md").write_text(PLAN)
+    index = lecture.write_all([tmp_path / "01_a.ipynb", tmp_path / "02_b.ipynb"], tmp_path / "out", run=False)
+    assert re.findall(r'href="([^"]+)">([^<]+)', index.read_text()) == [
+        ("01_a.html", "Lesson 01_a"),
+        ("01_a.html#/one", "1. Part"),
+        ("02_b.html", "Lesson 02_b"),
+        ("02_b.html#/one", "1. Part"),
+    ]
+    assert (
+        "Bring chalk" in (tmp_path / "out" / "02_b.html").read_text()
+        and "Bring chalk" not in (tmp_path / "out" / "01_a.html").read_text()
+    )
