@@ -1,0 +1,171 @@
+"""Solutions of lesson 1, for `autolab.lessons.solutions`, which says how they are written."""
+# ruff: noqa: F811
+# mypy: ignore-errors
+
+import autolab as torch
+
+
+# %% 01.1
+def w(x1, x2):
+    return torch.log(x1 * x2) * torch.sin(x2)
+
+
+# %% 01.2
+def make_weight(values):
+    return (torch.tensor(values) * 0.1).requires_grad_()
+
+
+# %% 01.2: as a parameter, which is a leaf
+def make_weight(values):
+    return torch.nn.Parameter(torch.tensor(values) * 0.1)
+
+
+# %% 01.3
+def node_names(result):
+    seen, waiting = [], [result.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in seen:
+            seen.append(node)
+            waiting += [parent for parent, _ in node.next_functions]
+    return [node.name() for node in seen]
+
+
+# %% 01.3: with a function that calls itself
+def node_names(result):
+    seen = {}
+
+    def visit(node):
+        if node is not None and node not in seen:
+            seen[node] = node.name()
+            for parent, _ in node.next_functions:
+                visit(parent)
+
+    visit(result.grad_fn)
+    return list(seen.values())
+
+
+# %% 01.4
+def slope(a, w1, w2, w3, w4):
+    return -(w3 * w1) - (w4 * w2)
+
+
+# %% 01.5
+def clip(grad):
+    return grad.clamp(-1, 1)
+
+
+# %% 01.5: number by number
+def clip(grad):
+    return torch.where(grad > 1, torch.ones_like(grad), torch.where(grad < -1, -torch.ones_like(grad), grad))
+
+
+# %% 01.6
+def descend(start, lr, steps):
+    w = torch.tensor(start, requires_grad=True)
+    for _ in range(steps):
+        w.grad = None
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+    return w
+
+
+# %% 01.6: with an optimizer
+def descend(start, lr, steps):
+    w = torch.tensor(start, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        ((w - 3) ** 2).backward()
+        optimizer.step()
+    return w
+
+
+# %% 01.7
+def imitation_loss(student, teacher):
+    return ((student - teacher.detach()) ** 2).mean()
+
+
+# %% 01.7: with a copy that no graph knows
+def imitation_loss(student, teacher):
+    with torch.no_grad():
+        target = teacher.clone()
+    return ((student - target) ** 2).mean()
+
+
+# %% 01.8
+def jacobian(f, x):
+    y, rows = f(x), []
+    for i in range(len(y)):
+        v = torch.zeros_like(y)
+        v[i] = 1
+        x.grad = None
+        y.backward(gradient=v, retain_graph=True)
+        rows.append(x.grad)
+    return torch.stack(rows)
+
+
+# %% 01.9
+raises = {
+    "x + 2": False,
+    "x * x": True,
+    "-x": False,
+    "x.exp()": True,
+    "x.sum()": False,
+    "x.relu()": True,
+}
+
+
+# %% 01.10
+def softplus(x):
+    y = x.exp()
+    y = y + 1
+    return y.log()
+
+
+# %% 01.10: in one line
+def softplus(x):
+    return torch.log(1 + torch.exp(x))
+
+
+# %% 01.11a
+wrong = ["Product", "MeanSquare"]
+
+
+# %% 01.11b
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        return grad_output * (input > 0)
+
+
+# %% 01.11b: the code that was given, mended
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input <= 0] = 0
+        return grad_input
+
+
+# %% 01.12
+def parabola_gradients(x, y, a, b, c):
+    error = y - (a + b * x + c * x**2)
+    grad_a = -2 * error.mean()
+    grad_b = -2 * (x * error).mean()
+    grad_c = -2 * (x**2 * error).mean()
+    return grad_a, grad_b, grad_c

@@ -1,0 +1,138 @@
+"""Solutions of lesson 2, for `autolab.lessons.solutions`, which says how they are written."""
+# ruff: noqa: F811
+# mypy: ignore-errors
+
+import numpy as np
+
+import autolab as torch
+from autolab import nn
+from autolab.nn import functional as F
+
+
+# %% 02.1
+def kernel_time(nbytes, operations):
+    memory, arithmetic = nbytes / (0.7 * 320e9), operations / (0.7 * 8.1e12)
+    return max(memory, arithmetic, 2.5e-6)
+
+
+# %% 02.2
+def answer_on(model, x, device):
+    model.to(device)
+    x = x.to(device)
+    return model(x)
+
+
+# %% 02.3
+def device_weight(start, device):
+    return (2 * start).to(device).requires_grad_()
+
+
+# %% 02.3: as a parameter
+def device_weight(start, device):
+    return torch.nn.Parameter(2 * start.to(device))
+
+
+# %% 02.4
+def to_array(t):
+    return t.detach().cpu().numpy().copy()
+
+
+# %% 02.4: NumPy makes the copy
+def to_array(t):
+    return np.array(t.detach().cpu())
+
+
+# %% 02.5
+class Noisy(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.register_buffer("scale", scale)
+
+    def forward(self, x):
+        offset = torch.full((x.shape[-1],), 0.5, device=x.device)
+        return x * self.scale + offset
+
+
+# %% 02.6
+def time_it(work, clock):
+    torch.cuda.synchronize()
+    start = clock()
+    work()
+    torch.cuda.synchronize()
+    return clock() - start
+
+
+# %% 02.7
+def centre(x):
+    return x - x.mean(1, keepdim=True)
+
+
+# %% 02.7: the missing dimension by an index
+def centre(x):
+    return x - x.mean(1)[:, None]
+
+
+# %% 02.8
+def on_device(loader, device):
+    for x, y in loader:
+        yield x.to(device), y.to(device)
+
+
+# %% 02.8: as an expression
+def on_device(loader, device):
+    return ((x.to(device), y.to(device)) for x, y in loader)
+
+
+# %% 02.9
+def train_epoch(model, batches, optimizer, device):
+    model.to(device)
+    batch_loss = []
+    for x, y in batches:
+        x, y = x.to(device), y.to(device)
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        batch_loss.append(loss.item())
+    return float(np.mean(batch_loss))
+
+
+# %% 02.10
+def bottleneck(rows):
+    host = gpu = 0.0
+    for row in rows:
+        if row.device_type.name == "CUDA":
+            gpu += row.self_device_time_total
+        elif not row.key.startswith("cuda"):
+            host += row.self_cpu_time_total
+    return "host" if host > gpu else "GPU"
+
+
+# %% 02.11a
+def largest_batch(a, peak_a, b, peak_b, total):
+    each = (peak_b - peak_a) / (b - a)
+    fixed = peak_a - a * each
+    return max(0, int((total - fixed) // each))
+
+
+# %% 02.11b
+def mean_loss(model, batches):
+    total = 0.0
+    for x, y in batches:
+        with torch.no_grad():
+            total = total + F.mse_loss(model(x), y).item()
+    return total / len(batches)
+
+
+# %% 02.11b: in two lines
+@torch.no_grad()
+def mean_loss(model, batches):
+    return sum(F.mse_loss(model(x), y).item() for x, y in batches) / len(batches)
+
+
+# %% 02.12
+def average_weighted(models, sizes):
+    for same in zip(*(model.parameters() for model in models)):
+        mean = sum(n * p.grad.to("cpu") for n, p in zip(sizes, same)) / sum(sizes)
+        for p in same:
+            p.grad = mean.to(p.device)

@@ -1,0 +1,123 @@
+"""Solutions of lesson 3, for `autolab.lessons.solutions`, which says how they are written."""
+# ruff: noqa: F811
+# mypy: ignore-errors
+
+import autolab as torch
+from autolab import finetune
+
+
+# %% 03.1
+def strongest(features, k):
+    centred = features - features.mean(0)
+    _, vectors = torch.linalg.eigh(centred.T @ centred)
+    return centred @ vectors[:, -k:].flip(1)
+
+
+# %% 03.2
+def new_head(model, classes):
+    model.fc = torch.nn.Linear(model.fc.in_features, classes)
+    return model
+
+
+# %% 03.3
+learns = {
+    "b.requires_grad_(False)": "a c",
+    "a.requires_grad_(False)": "b c",
+    "b.eval()": "a b c",
+    "h = b(a(x)).detach(); y = c(h)": "c",
+    "with no_grad(): h = a(x)": "b c",
+    "all frozen, loss.requires_grad = True": "nobody",
+}
+
+
+# %% 03.4
+def train_head(model, inputs, labels, steps, lr):
+    for parameter in model.parameters():
+        parameter.requires_grad = False
+    for parameter in model.fc.parameters():
+        parameter.requires_grad = True
+    optimizer = torch.optim.SGD(model.fc.parameters(), lr=lr)
+    for _ in range(steps):
+        loss = torch.nn.functional.cross_entropy(model(inputs), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model
+
+
+# %% 03.5
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm1d) and not module.weight.requires_grad:
+            module.eval()
+
+
+# %% 03.6
+def freeze_for_good(layer):
+    for parameter in layer.parameters():
+        parameter.requires_grad_(False)
+        parameter.grad = None
+
+
+# %% 03.6: two calls of the module
+def freeze_for_good(layer):
+    layer.requires_grad_(False)
+    layer.zero_grad()
+
+
+# %% 03.7
+def unfreeze(layer, optimizer, lr):
+    layer.requires_grad_(True)
+    known = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    new = [p for p in layer.parameters() if id(p) not in known]
+    if new:
+        optimizer.add_param_group({"params": new, "lr": lr})
+
+
+# %% 03.8
+def merge(weight, A, B, alpha):
+    return weight + alpha / len(A) * B @ A
+
+
+# %% 03.9
+def report(validation, test):
+    means = {lr: sum(found) / len(found) for lr, found in validation.items()}
+    best = max(means, key=means.get)
+    return best, sum(test[best]) / len(test[best])
+
+
+# %% 03.10
+def stop(losses, patience):
+    best = 0
+    for epoch in range(1, len(losses)):
+        if losses[epoch] < losses[best]:
+            best = epoch
+        if epoch - best == patience:
+            return best, epoch
+    return best, len(losses) - 1
+
+
+# %% 03.10: with the kit's own
+def stop(losses, patience):
+    stopping = finetune.EarlyStopping(patience=patience)
+    for loss in losses:
+        if stopping.step(loss):
+            break
+    return stopping.best_at, stopping.seen - 1
+
+
+# %% 03.11
+def load_body(model, state):
+    head = {name: value for name, value in model.state_dict().items() if name.startswith("fc.")}
+    body = {name: value for name, value in state.items() if not name.startswith("fc.")}
+    model.load_state_dict(body | head)
+    return list(head)
+
+
+# %% 03.12
+def prepare(model, classes, lr):
+    model.requires_grad_(False)
+    model.fc = torch.nn.Linear(model.fc.in_features, classes)
+    model.eval()
+    return torch.optim.SGD(model.fc.parameters(), lr=lr, momentum=0.9)
