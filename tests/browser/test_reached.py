@@ -150,10 +150,18 @@ def test_what_scrolls_in_details_says_so_and_a_line_of_code_is_no_stop(page: Pag
     assert scrolling and all(name.endswith(": scrolls") for name in scrolling)
     assert {role for role, _ in found} == {"group", "button", "DisclosureTriangle"}, "the last is what the names of saved tensors mean"
     page.set_viewport_size({"width": 1500, "height": 900})
-    wider = details.locator(".al-formula, .al-heatbox, .al-rows, .al-scroll").evaluate_all(
-        "boxes => boxes.filter((b) => b.scrollWidth > b.clientWidth + 1).length"
-    )
-    expect(details.get_by_role("group", name=re.compile(": scrolls$"))).to_have_count(wider)
+    # A ResizeObserver names them again once the page has its new size, so the boxes that scroll are asked until both agree.
+    said_of_all = """details => new Promise((resolve) => {
+      const ask = () => {
+        const boxes = [...details.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-column, .al-scroll:not(.al-named)")];
+        const scrolls = (b) => b.scrollWidth > b.clientWidth + 1 || b.scrollHeight > b.clientHeight + 1;
+        const wrong = boxes.filter((b) => scrolls(b) !== (b.getAttribute("aria-label") ?? "").endsWith(": scrolls"));
+        if (!wrong.length || performance.now() > deadline) resolve(wrong.map((b) => b.outerHTML.slice(0, 200)));
+        else requestAnimationFrame(ask);
+      }, deadline = performance.now() + 5000;
+      ask();
+    })"""
+    assert details.evaluate(said_of_all) == []
 
 
 @pytest.mark.parametrize("width", [1500, 820, 480, 400])

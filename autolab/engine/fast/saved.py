@@ -84,7 +84,7 @@ def freeing(op, gone):
 
     A number that PyTorch keeps as a tensor (of `x * 2`) counts as one, an index (of `x[0]`) does not. Compiled, because
     most nodes are freed once each: looking through the record at every node cost 4 µs."""
-    left = []
+    left, may_go = [], []
     for k, (kind, stored, index) in enumerate(zip(op.save_kinds, kinds(op), op.save_index)):
         if stored == "output":
             left.append(f"gone if v{k} is not None else None")
@@ -94,7 +94,9 @@ def freeing(op, gone):
             left.append(f"s{k} if s{k} is None or isinstance(s{k}, numbers) else gone")
         else:
             left.append(f"s{k}")
+            continue
+        may_go.append(f"left[{k}] is gone")
     names = ", ".join(places(op))
-    source = f"def free(saved):\n {names}, = saved\n left = [{', '.join(left)}]\n return left if any([e is gone for e in left]) else None"
+    source = f"def free(saved):\n {names}, = saved\n left = [{', '.join(left)}]\n return left if {' or '.join(may_go) or False} else None"
     environment = {"gone": gone, "numbers": (bool, int, float, complex)}
     return generated.function("free", source, environment, f"fast/<freeing of {op.name}>")

@@ -9,7 +9,7 @@ from ..core.device import ARRAYS
 from . import delivery
 from ..core import namespaces
 from . import saved
-from ..core.node import Freed, Parcel, opened
+from ..core.node import GONE, Freed, Parcel, opened
 from ..exact.sums import fitted
 from ..autograd.refusals import freed, stale
 
@@ -55,6 +55,8 @@ def _compile(op, name):
     gradients = _gradients(op, traced, asked=not step or len(op.rules) > 1)
     lines += [f" {line}" for line in _handing_on(op, gradients, targets)] if step else [f" return {gradients}"]
     environment = {
+        "Freed": Freed,
+        "free": saved.freeing(op, GONE) if step and op.saves_tensors else None,
         "stale": stale,
         "unusual": _unusual,
         "traced": traced,
@@ -150,8 +152,11 @@ def _handing_on(op, gradients, targets):
         out = f"({', '.join(names)},)"
         lines = [f"{', '.join(names)}, = {gradients}", "fix = node.fix", "if fix is not None:"]
         lines += [f" if fix[{r}] is not None: {o} = fitted({o}, fix[{r}])" for r, o in enumerate(names)]
-    if op.saves_tensors:
-        lines.append(f"if not retain_graph: {'node.saved = None' if op.node_class.frees_all else 'node.release()'}")
+    if op.node_class.frees_all:
+        lines.append("if not retain_graph: node.saved = None")
+    elif op.saves_tensors:  # `release`, without asking the node again
+        lines += ["if not retain_graph:", " if node.saved is not saved: node.release()"]
+        lines += [" elif (left := free(saved)) is not None: node.saved = Freed(left)"]
     return [*lines, *delivery.delivering(out, targets, names)]
 
 
