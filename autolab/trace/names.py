@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -174,18 +174,18 @@ def tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from _of_modules({n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")})
 
 
-def values(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """`tensors` without what modules hold."""
+def values(names: Mapping[str, Any], wanted: Callable[[Any], bool] = is_tensor) -> Iterator[tuple[str, Any]]:
+    """`tensors` without what modules hold; or other objects, of which `wanted` is true."""
     later = []
     for name, item in list(names.items()):
         if name.startswith("_") or name in ("In", "Out"):
             continue
-        if is_tensor(item):
+        if wanted(item):
             yield name, item
         elif isinstance(item, _CONTAINERS) or _has_attributes(item, name):
             later.append((name, item))
     for name, item in later:
-        yield from _inside(name, item, DEPTH)
+        yield from _inside(name, item, DEPTH, wanted)
 
 
 _CONTAINERS = (list, tuple, dict)
@@ -199,7 +199,7 @@ def _has_attributes(item: Any, name: str) -> bool:
     return name == "self" or kind.__module__ == "__main__" and not callable(item)
 
 
-def _inside(name: str, item: Any, depth: int) -> Iterator[tuple[str, Any]]:
+def _inside(name: str, item: Any, depth: int, wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     if isinstance(item, _CONTAINERS):
         if len(item) > LIST_LIMIT:
             return
@@ -211,10 +211,10 @@ def _inside(name: str, item: Any, depth: int) -> Iterator[tuple[str, Any]]:
             return
         found = [(f"{name}.{key}", part) for key, part in attributes.items() if not key.startswith("_")]
     for inner, part in found:
-        if is_tensor(part):
+        if wanted(part):
             yield inner, part
         elif depth > 1 and isinstance(part, _CONTAINERS):
-            yield from _inside(inner, part, depth - 1)
+            yield from _inside(inner, part, depth - 1, wanted)
 
 
 def _is_module(item: Any) -> bool:

@@ -278,9 +278,10 @@ def explore(
     values: bool = True,
     formulas: bool | None = None,
 ) -> Explorer:
-    """Step through a computation: an Explorer for a result tensor, a recording, or a Trace.
+    """Step through a computation: an Explorer for a result tensor, a recording, a Trace, or a result of your own engine.
 
-    root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace.
+    root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace; an object of any
+    class that says its value, its parents and its local derivatives, as micrograd's `Value` does (docs/own_engine.md).
     step, selected, playing, interval, expanded, rankdir: how it begins (see Explorer).
     params, namespace, gradient, backward, values, formulas: for tensors only, those of `autolab.trace.trace`, such as `params={"w": w}` for
     names and `gradient=` for results of more than one number. formulas None: unless the graph has 8,000 operations or more.
@@ -321,8 +322,10 @@ def as_trace(
 
     formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else.
     """
-    from ..trace import Recording, trace
+    from ..trace import Recording, foreign, trace
 
+    if foreign.is_foreign(source):
+        return _foreign(source, params, namespace, backward, gradient=gradient, values=values, formulas=formulas)
     if isinstance(source, Trace | Recording):
         given = {"params": params, "namespace": namespace, "gradient": gradient, "formulas": formulas}
         told = [name for name, value in given.items() if value is not None]
@@ -335,6 +338,17 @@ def as_trace(
     return trace(
         source, params, namespace=namespace, gradient=gradient, backward=backward, values=values, formulas=formulas
     )
+
+
+def _foreign(source: Any, params: Any, namespace: Any, backward: bool, **only: Any) -> Trace:
+    """The trace of an object of another engine. Raises TypeError for what is for tensors only."""
+    from ..trace import foreign
+
+    usual = {"gradient": None, "values": True, "formulas": None}
+    told = [name for name, value in only.items() if value is not usual[name]]
+    if told:
+        raise TypeError(f"{', '.join(told)}: only for tensors; this is a {type(source).__name__} of another engine")
+    return foreign.trace(source, params, namespace=namespace, backward=backward)
 
 
 def operations(source: Any, most: int) -> int:
