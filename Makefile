@@ -2,6 +2,7 @@
 # missing from the system is installed where that is allowed, or named with the command to type (tools/*.sh).
 #
 #   make lab FOLDER=~/autolab     where you work; your changes are never written over
+#   make test-unit TESTS=tests/nn       some of them
 #   make test TORCH=1             compare with PyTorch 2.13 itself (without: its stored answers, unless it is installed)
 #   AUTOLAB_NO_BROWSER=1 make test     leave the browser tests out
 #   make lab PYTHON=python3.12    a particular Python
@@ -9,6 +10,7 @@
 FOLDER ?= my-course
 LAB_ARGS ?=
 TORCH ?=
+TESTS ?= tests
 # PyTorch's own index has the small CPU build; elsewhere on Linux the build with CUDA is what one gets.
 TORCH_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
 
@@ -19,7 +21,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check
 PYTEST := $(RUN) -m pytest
 
 .DEFAULT_GOAL := help
-# The tests of one kind after those of another: a browser test needs the machine for itself.
+# The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
 .PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest lint bench clean
 
@@ -38,14 +40,14 @@ ready: $(VENV)/.dev
 	$(if $(AUTOLAB_NO_BROWSER),,sh tools/browser.sh $(RUN) >/dev/null || status=1;) exit $$status
 
 test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
-	$(PYTEST) -n 2 --dist loadfile tests
+	$(PYTEST) -n 2 --dist loadfile $(TESTS)
 
 test-notebooks: $(VENV)/.dev
-	$(PYTEST) -q --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg course
+	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg course
 
 test-browser: $(VENV)/.dev
 	$(if $(AUTOLAB_NO_BROWSER),,AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(RUN))" && export AUTOLAB_CHROMIUM &&) \
-	$(PYTEST) -q tests/browser
+	$(PYTEST) -q -n 2 --dist loadfile --no-loadscope-reorder -m "not timed" tests/browser && $(PYTEST) -q -m timed tests/browser
 
 # What is trained, with the kernels that OpenBLAS has for other processors (`--all`: everything).
 test-kernels: $(VENV)/.dev
@@ -56,7 +58,7 @@ test-kernels: $(VENV)/.dev
 test-oldest: $(OLDEST)/.installed
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile $(addprefix tests/,engine/test_ops_torch.py engine/test_ops_shapes.py \
 	  engine/test_creation.py engine/test_reduction.py engine/test_convolution.py trace widgets viz lessons)
-	$(OLDEST)/bin/python -m pytest -q --nbval-lax course
+	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile --nbval-lax course
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .

@@ -346,6 +346,7 @@ def test_script_and_kernel_agree_on_ticks(page: Page) -> None:
     assert said == [charts.ticks(*span) for span in spans]
 
 
+@pytest.mark.timed
 def test_a_long_run_is_drawn_quickly(page: Page, tmp_path: Path) -> None:
     layers = {f"layer{i}": 1.0 for i in range(24)}
     widget = TrainingDashboard({"step": i, "train_loss": 1 / i, "gradient_norms": layers} for i in range(1, 20_001))

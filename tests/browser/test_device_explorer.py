@@ -282,6 +282,7 @@ with torch.cuda.simulate(memory="64MiB"), torch.record_devices() as recording:
 """
 
 
+@pytest.mark.timed
 def test_two_thousand_events(page: Page, tmp_path: Path) -> None:
     variables: dict[str, Any] = {"__name__": "cell"}
     exec(compile(LONG, "cell.py", "exec"), variables)

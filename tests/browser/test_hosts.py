@@ -32,6 +32,7 @@ class InANotebook(Widget):
         return self.get_state() | {"live": True, "engine": "somewhere", "dot": {}}
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("engine", [True, False], ids=["engine", "no-engine"])
 def test_a_part_opens_by_itself_where_no_kernel_answers(page: Page, tmp_path: Path, engine: bool) -> None:
     shown_widgets = [LayoutEngine(source=packed())] * engine + [InANotebook(network().trace)]

@@ -351,6 +351,7 @@ def _graphviz(widget: Any) -> str:
     return layout.render(widget._picture.dot(widget.rankdir)).decode()
 
 
+@pytest.mark.timed
 def test_a_long_graph_is_in_runs_and_steps_quickly(page: Page, tmp_path: Path) -> None:
     x = torch.tensor(1.0, requires_grad=True)
     y = x

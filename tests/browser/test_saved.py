@@ -88,6 +88,7 @@ explorer
 """
 
 
+@pytest.mark.timed
 def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(server: Server, open_notebook: Callable[..., Notebook]) -> None:
     path = server.write("parts.ipynb", NETWORK, "torch.explore(explorer.trace, expanded=[])", "model_count = 2")
     first = open_notebook("parts.ipynb").run()

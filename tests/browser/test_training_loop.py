@@ -149,6 +149,7 @@ def test_a_loop_of_lenet_opens_folded_and_each_iteration_opens(page: Page, train
     expect(shown.part("iteration 3")).to_have_attribute("aria-label", re.compile("not computed yet"))
 
 
+@pytest.mark.timed
 def test_stepping_through_a_loop_is_quick(page: Page, trained: Trace, exported: Path) -> None:
     shown = opened(page, exported)
     took = shown.root.evaluate(
