@@ -104,36 +104,32 @@ def trace(
     """
     made = _graph(root)
     _name(made, names.namespace(names.caller()) if namespace is None else namespace, params or {})
-    last, kind = len(made) - 1, made[-1].kind
-    has_local = all(m.local is not None for m in made if m.parents)
-    found, why, error = foreign_pass.Steps(), "", None
-    if backward and callable(getattr(root, "backward", None)) and hasattr(root, "grad"):
-        found, error = foreign_pass.watched([m.item for m in made], [m.parents for m in made])
-        why = OWN.format(kind) + (BEGUN if found.begun else "")
-    elif backward and has_local and any(m.parents for m in made):
-        found, why = foreign_pass.multiplied(made), MADE.format(kind)
-    elif backward:
-        why = NEITHER.format(kind)
+    found, error, why = _stepped(made) if backward else (foreign_pass.Steps(), None, "")
     nodes = tuple(_node(i, m, made, found.before.get(i)) for i, m in enumerate(made))
     edges = tuple(_edges(made, found))
     frames = [_computed(n, node, made) for n, node in enumerate(node for node in nodes if node.kind == "op")]
     frames += _Told(made, nodes, edges, found).frames(len(frames))
+    last = len(made) - 1
     if error is not None:
+        at = last if found.at is None else found.at
         text = f"the engine's backward() failed: {type(error).__name__}: {error}"
-        frames.append(
-            Frame(len(frames), "backward", "error", 1, f"n{found.at if found.at is not None else last}", text=text)
-        )
+        frames.append(Frame(len(frames), "backward", "error", 1, f"n{at}", text=text))
         why = why.partition(":")[0] + f": {text}"
     passes = (_pass(nodes, found, last),) if any(f.run for f in frames) else ()
-    meta = {
-        "library": "foreign",
-        "source": "graph",
-        "roots": [f"n{last}"],
-        "backward": "dry" if passes else "",
-        "why": why,
-        "error": None,
-    }
-    return Trace(nodes, edges, (), tuple(frames), (), passes, meta)
+    meta = {"library": "foreign", "source": "graph", "roots": [f"n{last}"], "why": why, "error": None}
+    return Trace(nodes, edges, (), tuple(frames), (), passes, meta | {"backward": "dry" if passes else ""})
+
+
+def _stepped(made: list[Made]) -> tuple[foreign_pass.Steps, Exception | None, str]:
+    """The steps of the backward pass, what stopped it, and the sentence on whose pass it is."""
+    root, kind = made[-1].item, made[-1].kind
+    if callable(getattr(root, "backward", None)) and hasattr(root, "grad"):
+        found, error = foreign_pass.watched([m.item for m in made], [m.parents for m in made])
+        return found, error, OWN.format(kind) + (BEGUN if found.begun else "")
+    operations = [m for m in made if m.parents]
+    if operations and all(m.local is not None for m in operations):
+        return foreign_pass.multiplied(made), None, MADE.format(kind)
+    return foreign_pass.Steps(), None, NEITHER.format(kind)
 
 
 def _pass(nodes: tuple[Node, ...], found: foreign_pass.Steps, last: int) -> Pass:

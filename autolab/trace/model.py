@@ -332,7 +332,7 @@ class Group(_Record):
 class Trace(_Record):
     """See the module's docstring.
 
-    meta: "library" ("autolab" or "torch"), "source" ("graph" or "recording"), "roots" (node ids of the results),
+    meta: "library" ("autolab", "torch", or "foreign": see `foreign.py`), "source" ("graph" or "recording"), "roots" (node ids of the results),
     "backward" ("recorded", "dry" (replayed without touching `.grad`), or "" when there are no backward frames),
     "why" (one sentence for the learner when something is not shown, else ""),
     "error" (None or {"type", "message", "notes", "node", "source"}: what ended the recording, with the id of the node where
