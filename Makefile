@@ -23,7 +23,7 @@ PYTEST := $(RUN) -m pytest
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -59,6 +59,10 @@ test-oldest: $(OLDEST)/.installed
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile $(addprefix tests/,engine/test_ops_torch.py engine/test_ops_shapes.py \
 	  engine/test_creation.py engine/test_reduction.py engine/test_convolution.py trace widgets viz lessons)
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile --nbval-lax course
+
+# Every lesson without threads, processes, ctypes and Graphviz, as in a browser. Not part of `test`.
+test-lite: $(VENV)/.dev
+	$(RUN) tools/without.py
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .

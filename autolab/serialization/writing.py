@@ -8,7 +8,6 @@ the program is killed. Source: https://docs.pytorch.org/docs/2.13/generated/torc
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import io
 import os
 import pickle
@@ -242,7 +241,14 @@ class _Memory:
         """(key, bytes) of each storage."""
         for span in self.storages:
             count = span.high - span.low
-            yield span.key, memoryview((ctypes.c_ubyte * count).from_address(span.low)).cast("B") if count else b""
+            yield span.key, np.asarray(_Bytes(span.low, count)).data if count else b""
+
+
+class _Bytes:
+    """`count` bytes from an address on, as NumPy reads it off an object; the storage's owners keep them."""
+
+    def __init__(self, address: int, count: int) -> None:
+        self.__array_interface__ = {"data": (address, True), "shape": (count,), "typestr": "|u1", "version": 3}
 
 
 # the pickle ----------------------------------------------------------------------------------------------------------

@@ -10,8 +10,10 @@ The variable AUTOLAB_LAYOUT (`dot`, `pygraphviz` or `browser`) forces one route.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -179,14 +181,21 @@ _pygraphviz = _Process()
 
 @functools.cache
 def _pygraphviz_problem() -> str:
-    """Why pygraphviz cannot draw here, or ""."""
-    return _pygraphviz.problem()
+    """Why pygraphviz cannot draw here, or "". Where it is not installed no process is started to find out."""
+    if importlib.util.find_spec("pygraphviz") is None:
+        return "No module named 'pygraphviz'"
+    try:
+        return _pygraphviz.problem()
+    except OSError as error:  # no processes, as in a browser
+        return str(error)
 
 
 def begin() -> None:
     """Something will be drawn soon: what draws gets ready meanwhile."""
     if os.environ.get("AUTOLAB_LAYOUT", "pygraphviz") == "pygraphviz" and not shutil.which("dot"):
-        _pygraphviz.begin()
+        with contextlib.suppress(OSError):  # `which` finds out why
+            if importlib.util.find_spec("pygraphviz"):
+                _pygraphviz.begin()
 
 
 def _advice(reason: str) -> str:

@@ -138,7 +138,7 @@ def multinomial(weights, n, replacement, g):
     """
     if n == 1 or not replacement:
         race = weights / arranged(random.exponential(g, weights.size, dtype=weights.dtype), weights)
-        return np.argsort(-race, axis=1, kind="stable")[:, :n].copy()
+        return np.argsort(-race, axis=1, kind="stable")[:, :n].astype(np.int64)
     picks = np.empty((len(weights), n), np.int64)
     for row, pick in zip(weights, picks, strict=True):
         total = np.cumsum(row, dtype=row.dtype)

@@ -16,6 +16,12 @@ def promote_types(a, b) -> dtype:
     return promoted(as_dtype(a), as_dtype(b))
 
 
+def positions(found):
+    """What NumPy found (positions, counts) as int64, as torch has it: on a platform of 32 bits, such as a browser's, NumPy
+    counts in int32. CuPy counts in int64 everywhere."""
+    return found if found.dtype == np.int64 else found.astype(np.int64)
+
+
 def as_dtype(d) -> dtype:
     """`torch.float32`, `float`, `np.float32` … as a `dtype`.
 

@@ -7,16 +7,22 @@ USAGE.md, "DYNAMIC_ARCH".
 
 from __future__ import annotations
 
-import ctypes
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+try:
+    import ctypes
+except ImportError:  # some Pythons have none, such as one in a browser: there BLAS has one thread anyway
+    ctypes = None  # type: ignore[assignment]
+
 
 @cache
 def library():
     """(the library, prefix and suffix of its names) of the OpenBLAS that came with NumPy; None when there is none."""
+    if ctypes is None:
+        return None
     package = Path(np.__file__).parent
     for folder in (package.parent / "numpy.libs", package / ".dylibs", package / ".libs"):
         for path in sorted(folder.glob("*openblas*")) if folder.is_dir() else ():

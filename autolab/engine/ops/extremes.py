@@ -12,6 +12,7 @@ from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..exact.dtype_errors import no_complex, not_implemented
+from ..exact.dtypes import positions
 from ..kernels.reduce import reduce
 from .functions import METHODS, composite, internal
 from .return_types import return_type
@@ -44,7 +45,7 @@ def picked(name, schema, forward, node, **fields):
 
 def at_indices(xp, self, index, dim, keepdim):
     """(values, indices) at `index` along `dim`, where it has size 1."""
-    values, index = xp.take_along_axis(self, index, dim), xp.ascontiguousarray(index)
+    values, index = xp.take_along_axis(self, index, dim), positions(xp.ascontiguousarray(index))
     return (values, index) if keepdim else (values.squeeze(dim)[()], index.squeeze(dim)[()])
 
 
@@ -189,9 +190,9 @@ def _position(name, doc):
     def forward(xp, self, dim, keepdim):
         no_complex(self, f"{name}(): does not support complex input", RuntimeError)
         if dim is None or self.ndim == 0:
-            found = getattr(xp, name)(self)
+            found = positions(getattr(xp, name)(self))
             return xp.asarray(found).reshape((1,) * self.ndim) if keepdim else found
-        return getattr(xp, name)(self, axis=dim, keepdims=keepdim)
+        return positions(getattr(xp, name)(self, axis=dim, keepdims=keepdim))
 
     op = internal(f"{name}(Tensor self, int? dim=None, bool keepdim=False)", forward=forward,
                   latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}",

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from ..exact.arguments import as_number
+from ..exact.dtypes import positions
 from ..core.errors import fail
 from ..core.tensor import Tensor, wrap
 
@@ -30,7 +31,8 @@ def as_index(x, dim, shape):
                     "A mask says yes or no for every entry, so it has the tensor's sizes.",
                 )
         with x._storage.device.backend:
-            return [wrap(i) for i in x._storage.device.xp.nonzero(x._array if x.ndim else x._array.reshape(1))]
+            found = x._storage.device.xp.nonzero(x._array if x.ndim else x._array.reshape(1))
+            return [wrap(positions(i)) for i in found]
     if x.dtype.name not in ("int64", "int32"):
         raise fail(
             IndexError,

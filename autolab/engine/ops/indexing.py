@@ -9,6 +9,7 @@ import numpy as np
 
 from ..devices import demands
 from ..exact.arguments import as_number, held_by
+from ..exact.dtypes import positions
 from ..core.errors import bad_argument, fail
 from ..core.grad_mode import per_thread
 from ..inplace.views import overlap, overlapping_operands
@@ -246,7 +247,7 @@ def _plan(self, key):
             dim += 1
         elif isinstance(k, (bool, np.bool_)):
             result = unsqueeze.call(result, dim)
-            advanced[dim] = wrap(np.nonzero(np.array([bool(k)]))[0])
+            advanced[dim] = wrap(positions(np.nonzero(np.array([bool(k)]))[0]))
             dim += 1
         # of any size: it counts as a number
         elif isinstance(k, Tensor) and not k.ndim and k.dtype.is_integer and k.dtype.name != "uint8":
@@ -254,7 +255,7 @@ def _plan(self, key):
             result = select_op.call(result, dim, int(k._array))
         elif isinstance(k, Tensor) and not k.ndim and k.dtype.name in ("bool", "uint8"):
             result = unsqueeze.call(result, dim)
-            advanced[dim] = wrap(np.nonzero(np.array([bool(k._array)]))[0])
+            advanced[dim] = wrap(positions(np.nonzero(np.array([bool(k._array)]))[0]))
             dim += 1
         elif isinstance(k, (Tensor, list, tuple, np.ndarray, range)):
             for i in as_index(k, dim, result._array.shape):

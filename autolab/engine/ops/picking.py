@@ -8,6 +8,7 @@ import numpy as np
 from ..devices import demands
 from ..exact.arguments import as_number, held_by
 from ..exact.broadcasting import broadcast_error
+from ..exact.dtypes import positions
 from ..core.dtype import FROM_NUMPY, int64
 from ..core.errors import fail
 from ..exact.refusals import check_dim, unsupported
@@ -299,9 +300,9 @@ def nonzero(input, *, as_tuple=False):
     with input.device.backend:
         found = xp.nonzero(input._array if input.ndim else input._array.reshape(1))
         if as_tuple:
-            return tuple(wrap(i) for i in found)
+            return tuple(wrap(positions(i)) for i in found)
         # one list of positions after the other in memory, which shows in the strides: as PyTorch has it
-        return wrap(xp.stack(found).T if input.ndim else xp.zeros((len(found[0]), 0), np.int64))
+        return wrap(positions(xp.stack(found)).T if input.ndim else xp.zeros((len(found[0]), 0), np.int64))
 
 
 @composite()

@@ -12,6 +12,7 @@ from .functions import composite
 from .return_types import return_type
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import scalar_tensor
+from ..exact.dtypes import positions
 from .extremes import picked, picked_rule
 from .remainder import not_differentiable
 
@@ -20,10 +21,10 @@ from .remainder import not_differentiable
 def _order(xp, self, dim, descending):
     """Indices that sort `self` along `dim`, equal elements in their original order; nan counts as largest."""
     if not descending:
-        return xp.argsort(self, axis=dim, kind="stable")
+        return positions(xp.argsort(self, axis=dim, kind="stable"))
     # the reverse of a stable sort of the reverse: descending, and still stable
     last = self.shape[dim] - 1
-    return last - xp.flip(xp.argsort(xp.flip(self, dim), axis=dim, kind="stable"), dim)
+    return last - xp.flip(positions(xp.argsort(xp.flip(self, dim), axis=dim, kind="stable")), dim)
 
 
 def _sort(xp, self, dim, descending):
@@ -103,7 +104,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 # -- unique ------------------------------------------------------------------------------------------------------------
 def _unique(xp, self, dim):
     values, inverse, counts = xp.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
-    return values, inverse.reshape(self.shape if dim is None else -1), counts
+    return values, positions(inverse).reshape(self.shape if dim is None else -1), positions(counts)
 
 
 _UNIQUE = {"forward": _unique, "differentiable": ("self",), "outputs": ("values", "inverse", "counts"),
@@ -149,10 +150,10 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     rows = input._array.reshape(-1) if dim is None else xp.moveaxis(input._array, dim, 0)
     starts = xp.ones(rows.shape[:1], bool)
     starts[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
-    inverse = xp.cumsum(starts) - 1
+    inverse = positions(xp.cumsum(starts)) - 1
     values = rows[starts] if dim is None else xp.moveaxis(rows[starts], 0, dim)
     shape = input._array.shape if dim is None else (-1,)
-    found = (wrap(a) for a in (values, inverse.reshape(shape), xp.bincount(inverse)))
+    found = (wrap(a) for a in (values, inverse.reshape(shape), positions(xp.bincount(inverse))))
     return _wanted(*found, return_inverse, return_counts)
 
 
@@ -174,7 +175,9 @@ def bincount(input, weights=None, minlength=0):
         raise fail(RuntimeError, "minlength should be >= 0", "It is the smallest length of the result.")
     xp = input.device.xp
     counted = xp.bincount(d, None if weights is None else weights._array, minlength)
-    return wrap(counted.astype(np.float32) if weights is not None and weights.dtype.name == "float32" else counted)
+    if weights is None:
+        return wrap(positions(counted))
+    return wrap(counted.astype(np.float32) if weights.dtype.name == "float32" else counted)
 
 
 @composite(method=True)

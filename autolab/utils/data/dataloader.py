@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autolab.engine.devices.device import accelerator
 from autolab.engine.core.errors import fail
@@ -18,9 +19,10 @@ from autolab.utils.data.dataset import Indexed, IterableDataset
 from autolab.utils.data.fetch import Fetching
 from autolab.utils.data.pin import pinned
 from autolab.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
-from autolab.utils.data.workers import WorkerPass, context_of
 from autolab.engine.exact.random import Generator
-from multiprocessing.context import BaseContext
+
+if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -65,7 +67,8 @@ class DataLoader:
         self.pin_memory_device, self.in_order = pin_memory_device, in_order
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
-        self.multiprocessing_context = None if multiprocessing_context is None else context_of(multiprocessing_context)
+        context = multiprocessing_context
+        self.multiprocessing_context = None if context is None else _processes().context_of(context)
         self._iterator: _Pass | None = None
         self._length_told: int | None = None
         self._iterable = isinstance(dataset, IterableDataset)
@@ -153,7 +156,7 @@ class _Pass:
         self._pins = loader.pin_memory and accelerator() is not None
         self._source: Any
         if self._workers:
-            self._source = WorkerPass(loader)
+            self._source = _processes().WorkerPass(loader)
         else:
             _check_no_timeout(loader.timeout)
             indices = iter(loader._index_sampler)
@@ -164,7 +167,7 @@ class _Pass:
         """Begin the next pass with the same workers, or with new ones when an error has ended them."""
         self._yielded, self._length_told = 0, loader._length_told
         if self._source.ended:
-            self._source = WorkerPass(loader)
+            self._source = _processes().WorkerPass(loader)
         else:
             self._source.restart(loader)
 
@@ -237,6 +240,19 @@ def _check_no_timeout(timeout):
         raise fail(
             AssertionError, message, "A batch that is fetched in this process cannot be waited for: use workers."
         )
+
+
+def _processes():
+    """The module of the worker processes; RuntimeError where Python has none, as in a browser."""
+    if sys.platform not in ("emscripten", "wasi"):
+        try:
+            from autolab.utils.data import workers
+
+            return workers
+        except ImportError:
+            pass
+    message = f"DataLoader: this Python ({sys.platform}) cannot start worker processes"
+    raise fail(RuntimeError, message, "num_workers=0 fetches the same batches in this process.")
 
 
 def _warn_of_many_workers(num_workers):

@@ -16,7 +16,6 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
@@ -76,6 +75,8 @@ class Failure:
 
 
 def _packed(epoch, number, kind, content, worker_id):
+    from multiprocessing.reduction import ForkingPickler
+
     try:
         return bytes(ForkingPickler.dumps((epoch, number, kind, content)))
     except Exception as error:

@@ -1,0 +1,68 @@
+"""Positions and counts are int64 where NumPy counts in 32 bits, as it does in a browser (Pyodide) and on 32-bit processors."""
+
+import numpy as np
+import pytest
+
+import autolab as torch
+
+X = torch.tensor([[3.0, 1.0, 2.0], [1.0, 5.0, 5.0]])
+N = torch.tensor([0, 2, 2, 1])
+
+FOUND = {
+    "argmax": lambda: [X.argmax(), X.argmax(1), X.argmax(0, keepdim=True), X.argmax(keepdim=True)],
+    "argmin": lambda: [X.argmin(), X.argmin(1)],
+    "max, min": lambda: [X.max(1).indices, X.min(0, keepdim=True).indices],
+    "argsort, sort, topk": lambda: [X.argsort(), X.argsort(0, True), X.sort(1)[1], X.sort(1, True)[1], X.topk(2)[1], X.topk(1, largest=False)[1]],
+    "median, kthvalue, mode": lambda: [X.median(1)[1], X.nanmedian(1)[1], X.kthvalue(2)[1], X.mode(1)[1]],
+    "nonzero": lambda: [X.nonzero(), *X.nonzero(as_tuple=True), torch.argwhere(X), torch.tensor(1.0).nonzero(), *torch.where(X > 2)],
+    "unique": lambda: [*torch.unique(N, return_inverse=True, return_counts=True)[1:],
+                       *torch.unique(X, return_inverse=True, return_counts=True, dim=0)[1:],
+                       *torch.unique_consecutive(N, return_inverse=True, return_counts=True)[1:]],
+    "bincount": lambda: [N.bincount(), N.bincount(minlength=9)],
+    "searchsorted": lambda: [torch.searchsorted(X[0].sort()[0], X), torch.bucketize(X, X[0].sort()[0])],
+    "multinomial": lambda: [torch.multinomial(X, 2), torch.multinomial(X[0], 5, replacement=True)],
+    "whole numbers": lambda: [torch.tensor([1, 2]), torch.tensor(7), torch.arange(3), torch.tensor([True]).sum(), N.cumsum(0), N.sum(), N.prod(),
+                              torch.randint(9, (3,)), torch.randperm(4), torch.count_nonzero(X), torch.full((2,), 1), torch.tril_indices(3, 3)],
+    "max_pool2d": lambda: [torch.nn.functional.max_pool2d(X.reshape(1, 1, 2, 3), 2, return_indices=True)[1]],
+}
+
+
+def in_32_bits(function):
+    def narrow(found):
+        if isinstance(found, tuple):
+            return tuple(map(narrow, found))
+        return found.astype(np.int32) if getattr(found, "dtype", None) == np.intp else found
+
+    def call(*args, **kwargs):
+        found = function(*args, **kwargs)
+        if function is np.unique and isinstance(found, tuple):  # the values keep their dtype
+            return found[0], *narrow(tuple(found[1:]))
+        return found if kwargs.get("dtype") is not None else narrow(found)
+
+    return call
+
+
+@pytest.fixture
+def numpy_of_32_bits(monkeypatch):
+    """NumPy's functions that find or count answer in int32."""
+    for name in ("argmax", "argmin", "argsort", "nonzero", "flatnonzero", "unique", "bincount", "searchsorted", "cumsum", "count_nonzero"):
+        monkeypatch.setattr(np, name, in_32_bits(getattr(np, name)))
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_positions_and_counts_are_int64(numpy_of_32_bits, name):
+    assert np.asarray(np.argmax(np.ones(3))).dtype == np.int32
+    assert {found.dtype for found in FOUND[name]()} == {torch.int64}
+
+
+def test_masks_select_and_write_all_the_same(numpy_of_32_bits):
+    x = X.clone()
+    x[x > 2] = 0
+    assert x.tolist() == [[0, 1, 2], [1, 0, 0]] and X[X > 2].tolist() == [3, 5, 5]
+    assert X[torch.tensor(True)].shape == (1, 2, 3)
+
+
+def test_gradients_go_to_what_was_picked(numpy_of_32_bits):
+    x = X.clone().requires_grad_()
+    (x.max(1).values.sum() + x.topk(2, 0).values.sum() + x.sort(1).values[:, 0].sum()).backward()
+    assert x.grad.tolist() == [[2, 2, 1], [2, 2, 1]]
