@@ -75,7 +75,7 @@ _LAZY = {
     "serialization": "autolab.serialization",
     "hub": "autolab.hub",
     "backends": "autolab.backends", "profiler": "autolab.profiler", "specimens": "autolab.specimens",
-    "practice": "autolab.practice", "progress": "autolab.progress",
+    "practice": "autolab.practice", "progress": "autolab.progress", "inventory": "autolab.inventory",
 }
 globals().update(
     {name: f for name, f in _functions.NAMESPACES[""].items() if name not in _LAZY}

@@ -1,4 +1,4 @@
-"""The `autolab` command: open the course, make slides, say the version, say what this machine can do.
+"""The `autolab` command: open the course, make slides, teach with it, say the version, say what this machine can do.
 
 `autolab lab [folder]` copies the course into a folder of the learner's and opens JupyterLab there. A file the learner
 has changed is never written over: its new version is put beside it.
@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ._version import __version__
+from .classroom import commands as classroom
 from .lessons import book, folder as folders
 
 DEFAULT_FOLDER = "autolab-course"
@@ -39,9 +40,12 @@ def main(arguments: list[str] | None = None) -> int:
     lecture.add_argument("--notes", type=Path, help="a plan in Markdown, for the speaker's notes")
     lecture.add_argument("--no-run", action="store_true", help="take the outputs as stored; widgets are pictures then")
     commands.add_parser("doctor", help="say what was found on this machine")
+    classroom.add(commands)
     chosen, rest = parser.parse_known_args(arguments)
     if rest and chosen.command != "lab":
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if "run" in chosen:
+        return classroom.run(chosen)
     if chosen.command == "doctor":
         return doctor()
     if chosen.command == "lecture":

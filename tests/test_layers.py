@@ -21,7 +21,7 @@ LAYERS = [
     {"trace"},
     {"viz"},
     {"widgets", "progress"},
-    {"lessons", "practice", "specimens", "lecture"},
+    {"lessons", "practice", "specimens", "lecture", "inventory", "classroom"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ENTRANCES = {"__init__", "__main__", "cli", "_version"}  # the namespace and the command see everything

@@ -40,6 +40,7 @@ WIDGETS = {
     "field": "ReceptiveField(image, convolutions)",
     "prediction": "Prediction('What is `x.grad`?', ['2', '4', 'None'])",
     "revealed": "revealed",
+    "inventory": "torch.inventory('before')",
     "dashboard": "dashboard",
 }
 

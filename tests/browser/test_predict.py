@@ -20,11 +20,13 @@ many"""
 SHOW = "many.reveal(42)"
 TYPE = """number = Prediction("What is dz/dx?", kind="number")
 number"""
+INVENTORY = """inventory = autolab.inventory("before")
+inventory"""
 
 
 @pytest.fixture(scope="module")
 def page(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
-    server.write("predict.ipynb", ASK, REVEAL, LINE, MANY, SHOW, TYPE)
+    server.write("predict.ipynb", ASK, REVEAL, LINE, MANY, SHOW, TYPE, INVENTORY)
     notebook = open_notebook("predict.ipynb")
     notebook.run_cells()
     return notebook
@@ -99,3 +101,24 @@ def test_a_number_is_typed_and_checked_before_it_is_sent(page: Notebook) -> None
     field.press("Enter")
     page.in_kernel("number.answer", "40")
     page.in_kernel("number.made", True)
+
+
+def test_the_inventory_is_answered_by_keyboard_and_mouse_and_handed_in_once(page: Notebook) -> None:
+    form = page.page.get_by_role("form", name="Inventory, before")
+    ask, where = form.get_by_role("group", name="What is the last line?"), form.get_by_role("combobox", name="Question")
+    expect(form.get_by_role("group", name="The program")).to_contain_text("requires_grad=True")
+    expect(form.get_by_role("button", name="Back")).to_be_disabled()
+    ask.get_by_role("radio").first.focus()
+    page.page.keyboard.press("ArrowDown")  # going through the choices chooses: the last one counts
+    page.page.keyboard.press("Enter")
+    expect(where).to_have_value("1")
+    page.in_kernel("len(inventory.answers), inventory.answers['5'] == inventory.items[0]['choices'][1]", (1, True))
+    form.get_by_role("button", name="Hand in (1 of 20 answered)").click()
+    expect(form.get_by_role("status").last).to_contain_text("Not answered yet: 2, 3, 4")
+    for number in range(1, 20):
+        where.select_option(str(number))
+        ask.get_by_role("radio", name="I cannot tell").click()
+    form.get_by_role("button", name="Hand in", exact=True).click()
+    expect(form).to_contain_text("handed in, 20 of 20 answered")
+    expect(ask).to_be_hidden()
+    page.in_kernel("inventory.sitting.handed_in, len(autolab.inventory.sitting('before').answers)", (True, 20))

@@ -1,0 +1,88 @@
+"""The commands of the classroom, for `autolab.cli`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    """Adds their parsers; each has the function that runs it as `run`."""
+    asking = commands.add_parser("inventory", help="twenty questions before the course and after it, and what was gained")
+    asking.add_argument("when", nargs="?", choices=("before", "after"), help="answer the questions here; without it: how far you are")
+    asking.add_argument("--hand-in", nargs="?", const="", metavar="FILE", help="write a file for your instructor")
+    asking.add_argument("--reset", choices=("before", "after"), help="begin a sitting anew")
+    asking.add_argument("--class", dest="folder", type=Path, metavar="FOLDER", help="the table of a class, from the files handed in")
+    asking.add_argument("-o", "--output", type=Path, help="with --class: a CSV file to write the table into")
+    asking.set_defaults(run=inventory)
+    for name, run, words in (("plans", plans, "a plan"), ("solutions", solutions, "solutions")):
+        parser = commands.add_parser(name, help=f"for whoever teaches: {words} for each lesson")
+        number = "a lesson such as 01" + (", or an exercise such as 01.3" if name == "solutions" else "")
+        parser.add_argument("which", nargs="?", default="", help=f"{number}; without it: what there is")
+        parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write all of them into a folder")
+        parser.set_defaults(run=run)
+
+
+def inventory(chosen: argparse.Namespace) -> int:
+    """`autolab inventory`."""
+    from .. import inventory as asked
+    from ..inventory.asking import in_terminal
+
+    if chosen.folder:
+        group = asked.read_group(chosen.folder)
+        print(group)
+        if chosen.output:
+            chosen.output.write_text(group.csv, encoding="utf-8")
+            print(f"wrote {chosen.output}")
+    elif chosen.hand_in is not None:
+        print(f"wrote {asked.hand_in(chosen.hand_in or None)}: your answers to the inventory, and nothing else. Give it to your instructor.")
+    elif chosen.reset:
+        print(asked.reset(chosen.reset))
+    else:
+        if chosen.when:
+            in_terminal(asked.sitting(chosen.when))
+        print(asked.report())
+    return 0
+
+
+def plans(chosen: argparse.Namespace) -> int:
+    """`autolab plans`."""
+    from . import papers
+
+    if chosen.output:
+        return _wrote(papers.write_plans(chosen.output))
+    if chosen.which and chosen.which not in papers.plans():
+        raise KeyError(f"there is no plan {chosen.which!r}; there are {', '.join(papers.plans())}")
+    print(papers.plans()[chosen.which].read_text(encoding="utf-8") if chosen.which else papers.plans_in_short())
+    return 0
+
+
+def solutions(chosen: argparse.Namespace) -> int:
+    """`autolab solutions`."""
+    from . import papers
+
+    if chosen.output:
+        return _wrote(papers.write_solutions(chosen.output))
+    if chosen.which:
+        tell: Callable[[str], str] = papers.solution_text if "." in chosen.which else papers.solved_text
+        print(tell(chosen.which), end="")
+    else:
+        print(f"Solutions of the lessons {', '.join(papers.known())}. `autolab solutions 01` shows those of one, `-o FOLDER` writes all.")
+    return 0
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Runs a command of the classroom; what it cannot do is a sentence, and status 1."""
+    try:
+        return int(chosen.run(chosen))
+    except (KeyError, ValueError, OSError, RuntimeError) as error:
+        print(f"autolab: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        return 1
+
+
+def _wrote(paths: list[Path]) -> int:
+    print("\n".join(f"wrote {path}" for path in paths))
+    return 0

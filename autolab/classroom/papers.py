@@ -1,0 +1,110 @@
+"""Plans and solutions: what whoever teaches has and learners' folders do not."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ..lessons.folder import RECORD, course_source, lessons
+from ..lessons.solutions import Solution, of_lesson, solutions
+
+CHECK = re.compile(r"""^check\(\s*["'](?P<id>[\w.]+)["']\s*,\s*(?P<answer>.+?)\s*\)\s*(?:#.*)?$""", re.M)
+"""The line of a notebook that checks an exercise."""
+
+
+def plans() -> dict[str, Path]:
+    """Number of a lesson to its plan."""
+    return {path.name[:2]: path for path in sorted((course_source() / "plans").glob("[0-9][0-9]_*.md"))}
+
+
+def plans_in_short() -> str:
+    """The plans' titles, and what they say of the time that a lesson takes."""
+    lines = []
+    for number, path in plans().items():
+        text = path.read_text(encoding="utf-8")
+        title = text.splitlines()[0].lstrip("# ").partition(":")[0]
+        times = [s for s in re.split(r"(?<=[.;:])\s+", " ".join(text.split())) if re.search(r"\d+ minutes", s)]
+        lines.append(f"{number}  {title}. {times[0] if times else ''}".rstrip())
+    return "\n".join(lines)
+
+
+def solved_text(number: str) -> str:
+    """All solutions of a lesson, as Python that runs from top to bottom. Raises KeyError where there are none."""
+    several = of_lesson(number)
+    if not several:
+        raise KeyError(f"there are no solutions of a lesson {number!r}; there are {', '.join(known())}")
+    cells = [_cell(one) for found in several.values() for one in found]
+    before = next(iter(several.values()))[0].before
+    return "\n\n\n".join([_imports(before), *cells]) + "\n"
+
+
+def solution_text(id: str) -> str:
+    """The solutions of one exercise. Raises KeyError where it has none."""
+    if not solutions(id):
+        raise KeyError(f"there is no solution of {id!r}; there are {', '.join(of_lesson(id[:2])) or ', '.join(known())}")
+    return "\n\n\n".join(map(_cell, solutions(id))) + "\n"
+
+
+def known() -> list[str]:
+    """The lessons that have solutions."""
+    return [number for number in lessons(course_source()) if of_lesson(number)]
+
+
+def write_plans(folder: Path) -> list[Path]:
+    """Copies the plans into a folder of the instructor's. Raises ValueError for a folder in which a learner works."""
+    return [_written(folder / path.name, path.read_text(encoding="utf-8")) for path in plans().values()]
+
+
+def write_solutions(folder: Path) -> list[Path]:
+    """Writes, for each lesson, its solutions as Python and its notebook with them filled in. Raises ValueError for a folder in which a learner
+    works."""
+    written = []
+    for number in known():
+        name = Path(lessons(course_source())[number])
+        written.append(_written(folder / f"{name.stem}_solutions.py", solved_text(number)))
+        notebook = json.dumps(solved(number), indent=1, ensure_ascii=False) + "\n"
+        written.append(_written(folder / f"{name.stem}_solved.ipynb", notebook))
+    return written
+
+
+def notebook(number: str) -> Any:
+    """A lesson's notebook without outputs. Raises KeyError for a lesson that there is not."""
+    names = lessons(course_source())
+    if number not in names:
+        raise KeyError(f"there is no lesson {number!r}; there are {', '.join(names)}")
+    found = json.loads((course_source() / names[number]).read_text(encoding="utf-8"))
+    for cell in found["cells"]:
+        cell["source"] = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    return found
+
+
+def solved(number: str) -> Any:
+    """A lesson's notebook with the plainest solutions in the cells of its exercises."""
+    found = notebook(number)
+    for cell in found["cells"]:
+        match = CHECK.search(cell["source"]) if cell["cell_type"] == "code" else None
+        several = solutions(match["id"]) if match else ()
+        if match and several:
+            cell["source"] = f"{several[0].source}\n\n{match[0]}"
+    return found
+
+
+def _cell(one: Solution) -> str:
+    return f"# %% {one.id}{': ' + one.way if one.way else ''}\n{one.source}"
+
+
+def _imports(before: str) -> str:
+    """What a file of solutions imports, without the words to those who write it."""
+    return "\n".join(line for line in before.splitlines() if line.startswith(("import ", "from ")))
+
+
+def _written(path: Path, text: str) -> Path:
+    if (path.parent / RECORD).exists():
+        raise ValueError(f"{path.parent} is a folder in which a learner works (`autolab lab`); name another one with -o")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,42 @@
+"""A concept inventory: twenty programs, and what their last line is; before the course, and again after it.
+
+    autolab.inventory("before")     # the questions, in a widget; what was answered is kept
+    autolab.inventory("after")      # the same ideas in other programs
+    autolab.inventory()             # what was gained, idea by idea, when both are handed in
+    autolab.inventory.hand_in()     # writes a file for the instructor, with these answers and nothing else
+
+`autolab inventory` on the command line does the same in a terminal, and makes the table of a class. `items.py` has the items, `sitting.py` what was
+answered, `gain.py` what follows from it, `group.py` the class, `asking.py` the widget. docs/teaching.md says how to use it.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from .gain import Change, hake, report
+from .group import Group, read_group
+from .items import FORMS, ITEMS, PASS, Form, Item
+from .sitting import SITTINGS, Sitting, hand_in, reset, sitting
+
+__all__ = [
+    "Change", "FORMS", "Form", "Group", "ITEMS", "Item", "PASS", "SITTINGS", "Sitting", "hake", "hand_in", "read_group",
+    "report", "reset", "sitting",
+]  # fmt: skip
+
+
+class _Package(types.ModuleType):
+    """`autolab.inventory` is this package, and the function that asks and tells."""
+
+    def __call__(self, when: str | None = None) -> Any:
+        """when: "before" or "after" shows the questions of that sitting in a widget; None says what was gained. Raises ValueError for anything
+        else."""
+        if when is None:
+            return report()
+        from .asking import Inventory
+
+        return Inventory(sitting(when))
+
+
+sys.modules[__name__].__class__ = _Package

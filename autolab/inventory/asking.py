@@ -1,0 +1,99 @@
+"""The inventory in a notebook, and in a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets as t
+
+from ..widgets import assets
+from ..widgets.displayed import Displayed
+from .gain import report
+from .items import ITEMS
+from .sitting import Sitting
+
+ASK = "What is the last line?"
+NOTE = "`torch` is autolab or PyTorch, `np` is NumPy. `runs(f)` is True when f() raises nothing."
+
+
+class Inventory(Displayed):
+    """The questions of one sitting, one after the other. An answer is kept at once; handed in, the sitting stays as it is.
+
+    Traits: `answers` (number of an item as text -> choice), `handed_in`, `said` (HTML: how far one has come, once it is handed in).
+    """
+
+    _esm = assets.loader("inventory")
+    _script = t.Unicode(assets.module("inventory")).tag(sync=True)
+    when = t.Unicode().tag(sync=True)
+    ask = t.Unicode(ASK).tag(sync=True)
+    note = t.Unicode(NOTE.replace("`", "")).tag(sync=True)
+    items = t.List(t.Dict()).tag(sync=True)
+    answers = t.Dict().tag(sync=True)
+    handed_in = t.Bool(False).tag(sync=True)
+    said = t.Unicode("").tag(sync=True)
+
+    def __init__(self, sitting: Sitting) -> None:
+        self.sitting = sitting
+        items = [
+            {"number": str(item.number), "code": sitting.form(item).text, "choices": list(sitting.offered(item))}
+            for item in ITEMS
+        ]
+        answers = {str(number): choice for number, choice in sitting.answers.items()}
+        super().__init__(when=sitting.when, items=items, answers=answers, handed_in=sitting.handed_in)
+        self._tell()
+
+    @t.observe("answers")
+    def _answered(self, _: Any) -> None:
+        for item in ITEMS:
+            choice = self.answers.get(str(item.number))
+            if choice is not None and choice != self.sitting.answers.get(item.number) and not self.sitting.handed_in:
+                self.sitting = self.sitting.answer(item, choice)
+
+    @t.observe("handed_in")
+    def _ended(self, _: Any) -> None:
+        if self.handed_in and hasattr(self, "sitting") and not self.sitting.handed_in:
+            self.sitting = self.sitting.end()
+            self._tell()
+
+    def _tell(self) -> None:
+        self.said = report()._repr_html_() if self.handed_in else ""
+
+    def __repr__(self) -> str:
+        how = f"In a notebook it asks here; in a terminal `autolab inventory {self.when}` does."
+        return f"The inventory {self.when!r}: {len(self.answers)} of {len(ITEMS)} answered. {how}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data = bundle[0] if isinstance(bundle, tuple) else (bundle or {})
+        data["text/plain"] = repr(self)
+        return bundle or data
+
+
+def in_terminal(sitting: Sitting) -> Sitting:
+    """Asks what is not answered yet in a terminal; returns the sitting as it then is. An empty line, or the end of the input, stops; what
+    was answered is kept."""
+    print(f"{ASK} {NOTE}\nType the number of an answer; nothing stops, and you go on another time.")
+    for n, item in enumerate(ITEMS, 1):
+        if item.number in sitting.answers or sitting.handed_in:
+            continue
+        offered = sitting.offered(item)
+        print(f"\n{n} of {len(ITEMS)}\n")
+        print("\n".join(f"    {line}" for line in sitting.form(item).text.splitlines()), "\n")
+        print("\n".join(f"  {i}  {choice}" for i, choice in enumerate(offered, 1)))
+        chosen = _number(len(offered))
+        if chosen == 0:
+            return sitting
+        sitting = sitting.answer(item, offered[chosen - 1])
+    return sitting.end()
+
+
+def _number(last: int) -> int:
+    """What was typed, 1 to `last`; 0 for nothing."""
+    while True:
+        try:
+            typed = input("> ").strip()
+        except EOFError:
+            typed = ""
+        if not typed or typed.isdecimal() and 1 <= int(typed) <= last:
+            return int(typed or 0)
+        print(f"A number from 1 to {last}, or nothing.")

@@ -1,0 +1,74 @@
+"""What was gained between the two sittings: by one learner, and as Hake's normalised gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import progress
+from ..specimens.specimen import SPECIMENS
+from ..widgets.message import Message
+from .items import ITEMS, Item
+from .sitting import SITTINGS, Sitting, sittings
+
+
+def hake(before: float, after: float) -> float | None:
+    """Hake's normalised gain: what was gained, as a part of what could be gained. None where it is undefined, because all was right
+    before.
+
+    before, after: the part that was right, 0 to 1. Negative where it got worse. Hake (1998) calls 0.7 and more high, less than 0.3 low.
+
+    >>> from autolab.inventory import hake
+    >>> hake(0.25, 0.75), hake(1.0, 1.0)
+    (0.6666666666666666, None)
+    """
+    return None if before >= 1 else (after - before) / (1 - before)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one idea. word: "learned", "known", "not yet" or "lost"."""
+
+    item: Item
+    word: str
+
+    @classmethod
+    def of(cls, item: Item, before: Sitting, after: Sitting) -> Change:
+        """By whether it was right before, and after."""
+        words = {(False, True): "learned", (True, True): "known", (False, False): "not yet", (True, False): "lost"}
+        return cls(item, words[before.right(item), after.right(item)])
+
+
+def report() -> Message:
+    """How far the learner has come; idea by idea what was gained, when both sittings are handed in."""
+    mine = sittings(progress.events())
+    if not all(when in mine and mine[when].handed_in for when in SITTINGS):
+        rows = tuple((when, _state(mine.get(when))) for when in SITTINGS)
+        return Message(
+            "The inventory: twenty programs, before the course and after it", rows,
+            ("What you knew and what you learned is told when both are handed in: nothing is given away before.",),
+        )  # fmt: skip
+    before, after = mine["before"], mine["after"]
+    changes = [Change.of(item, before, after) for item in ITEMS]
+    order = ["learned", "not yet", "lost", "known"]
+    rows = tuple((c.word, _row(c, after)) for word in order for c in changes if c.word == word)
+    gain = hake(before.score / len(ITEMS), after.score / len(ITEMS))
+    said = (
+        "All of it was right before, so there was nothing to gain."
+        if gain is None
+        else f"Of the {len(ITEMS) - before.score} that you could gain that is {gain:.0%} (the normalised gain)."
+    )
+    return Message(f"The inventory: {before.score} of {len(ITEMS)} right before, {after.score} after", rows, (said,))
+
+
+def _state(one: Sitting | None) -> str:
+    if one is None:
+        return "not begun"
+    done = f"{len(one.answers)} of {len(ITEMS)} answered"
+    return f"handed in, {done}" if one.handed_in else f"{done}, not handed in"
+
+
+def _row(change: Change, after: Sitting) -> str:
+    """The idea; where the misconception is still believed, it too."""
+    if after.believed(change.item):
+        return f"{change.item.idea}. You answered as if: {SPECIMENS[change.item.number].belief}"
+    return f"{change.item.idea}."

@@ -1,0 +1,108 @@
+"""A class: the files that learners handed in, as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..progress.event import parse
+from ..specimens.specimen import SPECIMENS
+from .gain import hake
+from .items import ITEMS
+from .sitting import SITTINGS, Sitting, sittings
+
+FEW = 10
+"""With fewer learners one answer moves a gain by so much that it says little."""
+
+
+@dataclass(frozen=True, repr=False)
+class Group:
+    """Learners who handed both sittings in, by the name of their file, and the `others` who did not."""
+
+    learners: dict[str, tuple[Sitting, Sitting]]
+    others: tuple[str, ...] = ()
+
+    def part_right(self, number: int | None, when: str) -> float:
+        """The part of the answers that was right in a sitting, 0 to 1: to one item, or with None to all."""
+        asked = [item for item in ITEMS if number in (None, item.number)]
+        place = SITTINGS.index(when)
+        right = sum(both[place].right(item) for both in self.learners.values() for item in asked)
+        return right / (len(self.learners) * len(asked))
+
+    def part_believing(self, number: int, when: str) -> float:
+        """The part of the learners, 0 to 1, whose answer follows from the misconception."""
+        (item,) = (item for item in ITEMS if item.number == number)
+        place = SITTINGS.index(when)
+        return sum(both[place].believed(item) for both in self.learners.values()) / len(self.learners)
+
+    @property
+    def table(self) -> list[dict[str, str]]:
+        """A row for each idea, and one for all of them together. Parts are percentages; a gain that is undefined is an empty text."""
+        rows = []
+        for item in ITEMS if self.learners else ():
+            before, after = (self.part_right(item.number, when) for when in SITTINGS)
+            held, holding = (f"{100 * self.part_believing(item.number, when):.0f}" for when in SITTINGS)
+            belief = SPECIMENS[item.number].belief
+            rows.append(_row(str(item.number), item.idea, before, after, held, holding, belief))
+        if self.learners:
+            before, after = (self.part_right(None, when) for when in SITTINGS)
+            rows.append(_row("", "all", before, after, "", "", ""))
+        return rows
+
+    @property
+    def csv(self) -> str:
+        """The table as comma-separated values."""
+        out = io.StringIO()
+        rows = self.table
+        writer = csv.DictWriter(out, list(rows[0]) if rows else ["misconception"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return out.getvalue()
+
+    def __repr__(self) -> str:
+        left = f"{len(self.others)} left out, who did not hand in both: {', '.join(self.others)}" if self.others else ""
+        if not self.learners:
+            return "Nobody has handed in both sittings." + (f"\n{left}" if left else "")
+        head = f"{len(self.learners)} learner{'s' * (len(self.learners) != 1)} with both sittings; parts in percent"
+        lines = [head, "before after  gain  belief before/after  idea"]
+        for row in self.table:
+            held = f"{row['belief before']:>6}/{row['belief after']:<5}" if row["misconception"] else " " * 12
+            lines.append(f"{row['before']:>6} {row['after']:>5} {row['gain'] or '—':>5}  {held:^18}   {row['idea']}")
+        lines += [
+            "gain: Hake's normalised gain (after - before) / (100 - before) of the class; — where all were right before: undefined.",
+            "belief: who chose the answer that follows from the misconception.",
+        ]
+        if len(self.learners) < FEW:
+            lines.append(f"With fewer than {FEW} learners one answer changes these numbers a lot.")
+        return "\n".join([*lines, *([left] if left else [])])
+
+
+def _row(number: str, idea: str, before: float, after: float, held: str, holding: str, belief: str) -> dict[str, str]:
+    gain = hake(before, after)
+    return {
+        "misconception": number, "idea": idea, "before": f"{100 * before:.0f}", "after": f"{100 * after:.0f}",
+        "gain": "" if gain is None else f"{gain:.2f}", "belief before": held, "belief after": holding, "belief": belief,
+    }  # fmt: skip
+
+
+def read_group(folder: str | Path) -> Group:
+    """The class whose files are in a folder and the folders in it: what `hand_in` wrote, or whole stores, `*.jsonl`. One file is one
+    learner; lines that are no events are passed over.
+
+    Raises FileNotFoundError when there is no such folder, or no such file in it.
+    """
+    files = sorted(Path(folder).rglob("*.jsonl"))
+    if not files:
+        raise FileNotFoundError(f"there is no *.jsonl in {folder}; learners write one with `autolab inventory --hand-in`")
+    learners, others = {}, []
+    for file in files:
+        lines = file.read_bytes().decode("utf-8", "replace").split("\n")
+        found = sittings(event for line in lines if (event := parse(line)) is not None)
+        name = file.relative_to(folder).with_suffix("").as_posix()
+        if all(when in found and found[when].handed_in for when in SITTINGS):
+            learners[name] = found["before"], found["after"]
+        else:
+            others.append(name)
+    return Group(learners, tuple(others))

@@ -1,0 +1,54 @@
+"""Plans and solutions travel with the wheel, and stay out of learners' folders."""
+
+import ast
+import json
+
+import pytest
+
+from autolab import cli
+from autolab.classroom import papers
+from autolab.lessons import book
+from autolab.lessons.solutions import of_lesson
+
+
+def test_plans(tmp_path, capsys):
+    assert cli.main(["plans"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("01  Lesson 1") and all("minutes" in line for line in out) and len(out) == len(papers.plans())
+    assert cli.main(["plans", "01"]) == 0 and capsys.readouterr().out.startswith("# Lesson 1")
+    assert cli.main(["plans", "-o", str(tmp_path / "p")]) == 0
+    assert sorted(p.name for p in (tmp_path / "p").iterdir()) == sorted(p.name for p in papers.plans().values())
+    assert cli.main(["plans", "99"]) == 1 and "there is no plan '99'; there are 01" in capsys.readouterr().err
+
+
+def test_solutions(tmp_path, capsys):
+    assert cli.main(["solutions"]) == 0 and "Solutions of the lessons 01, 02, 03" in capsys.readouterr().out
+    id, (first, *_) = next(iter(of_lesson("01").items()))
+    assert cli.main(["solutions", id]) == 0
+    assert capsys.readouterr().out.startswith(f"# %% {id}\n{first.source}")
+    assert cli.main(["solutions", "01"]) == 0
+    ast.parse(capsys.readouterr().out)
+    assert cli.main(["solutions", "01.99"]) == cli.main(["solutions", "7"]) == 1
+    assert "there is no solution of '01.99'" in capsys.readouterr().err
+    assert cli.main(["solutions", "-o", str(tmp_path / "s")]) == 0
+    for number in papers.known():
+        (solved,) = (tmp_path / "s").glob(f"{number}_*.ipynb")
+        cells = ["".join(c["source"]) for c in json.loads(solved.read_text(encoding="utf-8"))["cells"]]
+        for id, (one, *_) in of_lesson(number).items():
+            assert sum(cell.startswith(one.source) and f'check("{id}"' in cell for cell in cells) == 1, id
+        assert set(of_lesson(number)) == set(book.lesson(number).EXERCISES)
+
+
+def test_not_where_a_learner_works(tmp_path, capsys):
+    cli.main(["lab", str(tmp_path), "--copy-only"])
+    before = sorted(p.name for p in tmp_path.rglob("*"))
+    for command in ("plans", "solutions"):
+        assert cli.main([command, "-o", str(tmp_path)]) == 1
+        assert "is a folder in which a learner works" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.rglob("*")) == before
+    assert not any("solution" in name or "solved" in name or name == "plans" for name in before)
+
+
+def test_a_lesson_that_is_not_there():
+    with pytest.raises(KeyError, match="there is no lesson '77'; there are 01"):
+        papers.notebook("77")
