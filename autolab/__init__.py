@@ -85,6 +85,7 @@ _LAZY_NAMES = {
     "compare": ("autolab.widgets", "compare"),
     "explain": ("autolab.widgets", "explain"),
     "explore": ("autolab.widgets", "explore"),
+    "DrawDigit": ("autolab.widgets", "DrawDigit"),
     "record": ("autolab.trace", "record"),
     "record_devices": ("autolab.trace", "record_devices"),
     "save": ("autolab.serialization", "save"),

@@ -8,6 +8,7 @@ from typing import Any
 _NAMES = {
     "ConvExplorer": "conv",
     "DeviceExplorer": "devices",
+    "DrawDigit": "digit",
     "Explorer": "explorer",
     "FreezePanel": "freeze",
     "Blame": "blame",
@@ -28,6 +29,7 @@ __all__ = [
     "Comparison",
     "ConvExplorer",
     "DeviceExplorer",
+    "DrawDigit",
     "Explorer",
     "FreezePanel",
     "LossLandscape",

@@ -15,7 +15,8 @@ def test_every_widget_has_a_row_and_a_section():
     kinds = {name: getattr(widgets, name) for name in widgets.__all__}
     found = [n for n, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, anywidget.AnyWidget)]
     assert found == [
-        "ConvExplorer", "DeviceExplorer", "Explorer", "FreezePanel", "LossLandscape", "Prediction", "ReceptiveField", "TrainingDashboard",
+        "ConvExplorer", "DeviceExplorer", "DrawDigit", "Explorer", "FreezePanel", "LossLandscape", "Prediction", "ReceptiveField",
+        "TrainingDashboard",
     ]  # fmt: skip
     for name in found:
         assert f"| [{name}](#{name.lower()}) |" in GALLERY and f"\n## {name}\n" in GALLERY

@@ -1,0 +1,106 @@
+"""A pad of 32x32 pixels to draw a digit on: by mouse, pen, finger or keyboard."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import traitlets as t
+
+from ..engine.core.errors import fail
+from ..engine.core.tensor import Tensor
+from ..viz import palette
+from . import assets
+from .displayed import Displayed
+from .predict import _readable
+
+SIDE = 32
+
+
+class DrawDigit(Displayed):
+    """A pad to draw a digit on.
+
+    image: what is on it at first: 32x32 numbers from 0, paper, to 1, ink, as a tensor or an array (32, 32) or (1, 32, 32); None: nothing.
+    label: which digit it is meant to be, 0 to 9; the learner may choose another.
+
+    Draw with mouse, pen or finger. By keyboard: arrow keys move the pen, the space bar puts it down and lifts it. `image` is what is on the
+    pad now, `label` what it is meant to be. Traits: `pixels` (two hexadecimal digits each, row by row), `label`.
+
+    Raises ValueError for other shapes, numbers and labels.
+
+    Example:
+
+        >>> import autolab
+        >>> pad = autolab.DrawDigit(label=7)
+        >>> pad.image.shape, pad.label, pad.blank
+        (torch.Size([1, 32, 32]), 7, True)
+    """
+
+    _esm = assets.loader("digit")
+    _script = t.Unicode(assets.module("digit")).tag(sync=True)
+    pixels = t.Unicode("00" * SIDE * SIDE).tag(sync=True)
+    label = t.Int(0).tag(sync=True)
+    first = t.Unicode("").tag(sync=True)  # what "Begin again" brings back
+
+    def __init__(self, image: Any = None, label: int = 0) -> None:
+        if isinstance(label, bool) or label not in range(10):
+            raise fail(ValueError, f"label should be a digit from 0 to 9, but is {label!r}", "Say which digit it is meant to be.")
+        pixels = "00" * SIDE * SIDE if image is None else _hexadecimal(image)
+        super().__init__(pixels=pixels, label=int(label), first=pixels)
+
+    @t.validate("pixels")
+    def _check_pixels(self, proposal: Any) -> str:
+        if not re.fullmatch(rf"[0-9a-f]{{{2 * SIDE * SIDE}}}", proposal["value"]):
+            raise t.TraitError(f"pixels should be {2 * SIDE * SIDE} hexadecimal digits")
+        return str(proposal["value"])
+
+    @t.validate("label")
+    def _check_label(self, proposal: Any) -> int:
+        if proposal["value"] not in range(10):
+            raise t.TraitError(f"label should be a digit from 0 to 9, but is {proposal['value']}")
+        return int(proposal["value"])
+
+    @property
+    def image(self) -> Tensor:
+        """What is on the pad: a new float32 tensor (1, 32, 32) from 0, paper, to 1, ink."""
+        import autolab
+
+        return autolab.from_numpy(self._bytes.astype(np.float32) / 255)
+
+    @property
+    def blank(self) -> bool:
+        """Whether nothing is on the pad."""
+        return not self._bytes.any()
+
+    @property
+    def _bytes(self) -> np.ndarray:
+        return np.frombuffer(bytes.fromhex(self.pixels), np.uint8).reshape(1, SIDE, SIDE)
+
+    def __repr__(self) -> str:
+        return f"DrawDigit(meant to be a {self.label}, {int((self._bytes > 0).sum()):,} of {SIDE * SIDE:,} pixels have ink)"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return _readable(super()._repr_mimebundle_(**kwargs), repr(self), self._html())
+
+    def _html(self) -> str:
+        """What is seen without a kernel: the digit."""
+        size = 5
+        rects = "".join(
+            f'<rect x="{x * size}" y="{y * size}" width="{size}" height="{size}" fill="{palette.INK}" fill-opacity="{v / 255:.2f}"/>'
+            for y, row in enumerate(self._bytes[0]) for x, v in enumerate(row) if v
+        )  # fmt: skip
+        side = SIDE * size
+        return (
+            f'<svg width="{side}" height="{side}" role="img" aria-label="A drawn digit, meant to be a {self.label}">'
+            f'<rect width="{side}" height="{side}" fill="{palette.PAPER}" stroke="{palette.DATA}"/>{rects}</svg>'
+        )
+
+
+def _hexadecimal(image: Any) -> str:
+    array = np.asarray(image.detach().cpu() if hasattr(image, "detach") else image, dtype=np.float64)
+    if array.shape not in ((SIDE, SIDE), (1, SIDE, SIDE)):
+        raise fail(ValueError, f"image should be of shape (1, 32, 32), but is of {array.shape}", "One grey picture of 32x32 pixels.")
+    if not (np.isfinite(array).all() and array.min() >= 0 and array.max() <= 1):
+        raise fail(ValueError, "image should hold numbers from 0 to 1, but has others", "Divide bytes by 255.")
+    return np.rint(array * 255).astype(np.uint8).tobytes().hex()
