@@ -16,6 +16,8 @@ TORCH_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
 
 VENV := .venv
 OLDEST := .venv-oldest
+LITE := .venv-lite
+PYODIDE := 314.0.7
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check
 PYTEST := $(RUN) -m pytest
@@ -23,7 +25,7 @@ PYTEST := $(RUN) -m pytest
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lite check-lite lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -64,6 +66,15 @@ test-oldest: $(OLDEST)/.installed
 test-lite: $(VENV)/.dev
 	$(RUN) tools/without.py
 
+# The course as a site that runs in a browser alone (JupyterLite), in build/lite; then opened in Chromium, with Pyodide's core from npm.
+lite: $(LITE)/.installed
+	$(LITE)/bin/python tools/lite.py build/lite
+
+check-lite: lite
+	mkdir -p build/pyodide && cd build/pyodide && npm pack --silent pyodide@$(PYODIDE) && tar xzf pyodide-$(PYODIDE).tgz
+	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(LITE)/bin/python)" && export AUTOLAB_CHROMIUM && \
+	$(LITE)/bin/python tools/lite_check.py build/lite build/pyodide/package
+
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
@@ -72,11 +83,11 @@ bench: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
+	rm -rf $(VENV) $(OLDEST) $(LITE) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
 	find autolab tests benchmarks course tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One virtual environment; each stamp says what was installed into it, and is renewed when pyproject.toml changes.
-$(VENV)/bin/python $(OLDEST)/bin/python:
+$(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python:
 	@sh tools/venv.sh $(@:/bin/python=) $(PYTHON)
 
 $(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
@@ -93,4 +104,8 @@ $(VENV)/.torch: | $(VENV)/.dev
 
 $(OLDEST)/.installed: pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -q -c tests/oldest.txt -e . pytest pytest-xdist hypothesis nbval ipykernel
+	@touch $@
+
+$(LITE)/.installed: pyproject.toml tools/lite.txt | $(LITE)/bin/python
+	$(LITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/lite.txt -e .
 	@touch $@
