@@ -35,6 +35,7 @@ class Shot:
     part: int = 0  # which contribution to the receiver's result `nr` this is in its run, from 1
     note: str = ""  # what only the event knows: an error's message, the names of freed values
     dropped: tuple[str, ...] = ()  # nodes whose gradient is gone by now
+    hooked: bool = False  # whether hooks had a say in what the node sends
     name: str = ""  # of a gradient that was handed back
     nr: int = 0  # the receiver's result that it belongs to
 
@@ -213,6 +214,7 @@ class Film(Observer):
             value=self._value(grad),
             total=None if frozen else self._value(self._sums[receiver, target_nr]),
             upstream=self._upstream,
+            hooked=self._reader.sends_through_hooks(node),
             note=self._stale,
             part=part,
             nr=target_nr,
@@ -420,7 +422,8 @@ class Film(Observer):
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts.get((shot.run, shot.receiver or "", shot.nr), 0)
-            chain = book.chain(edge, shot.upstream, shot.value) if edge is not None and edge.tex else ""
+            ruled = edge is not None and edge.tex and not shot.hooked  # else it is not the rule's number alone
+            chain = book.chain(edge, shot.upstream, shot.value) if ruled else ""
             text, tex = words.describe(
                 shot,
                 node,

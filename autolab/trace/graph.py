@@ -165,7 +165,7 @@ def _rehearse(builder: Builder, roots: list[Any], gradient: Any, namespace: Mapp
             known.meet_changers(fn, namespace)
             known.in_pass(builder.by_fn.get(fn), fn, error)
         return "", _refusal(error)
-    return "dry", REHEARSED
+    return "dry", REHEARSED + builder.reader.left_out
 
 
 def _refusal(error: RuntimeError) -> str:

@@ -122,6 +122,7 @@ class Reader:
 
     library = "autolab"
     unkept = "not kept: no gradient needs it, and the graph keeps at most 1,024 numbers of such an operand"
+    left_out = ""  # of a rehearsal, as a sentence
 
     def __init__(self) -> None:
         self.titles: dict[str, dict[str, Any]] = {}  # device that was met -> {"title", "simulated"}; without the CPU
@@ -222,6 +223,10 @@ class Reader:
         """Whether hooks may change the gradient that comes to a leaf or a node."""
         hooks = item._hooks if is_tensor(item) else item.hooks
         return hooks is not None and bool(hooks.tensor or hooks.pre)
+
+    def sends_through_hooks(self, node: Any) -> bool:
+        """Whether hooks may change what a node sends on."""
+        return node.hooks is not None and bool(node.hooks.post)
 
     # -- what the running code is in -------------------------------------------------------------------
     def grad_enabled(self) -> bool:

@@ -72,13 +72,18 @@ class TorchReader(Reader):
 
     library = "torch"
     unkept = "not kept: PyTorch's graph keeps only what a gradient needs"
+    left_out = " Hooks did not run: record the backward pass to see what they change."
 
     def __init__(self) -> None:
         super().__init__()
         self._names: dict[type, tuple[str, ...]] = {}
         self._walked: list[Any] = []
         self.snapshots = Snapshots(self)
+        self.with_hooks: set[Any] = set()  # nodes whose hooks may change what they send on
         _HeldNodes.sweep()
+
+    def sends_through_hooks(self, node: Any) -> bool:
+        return node in self.with_hooks
 
     def walked(self, nodes: list[Any]) -> None:
         self._walked = nodes

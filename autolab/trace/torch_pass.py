@@ -81,7 +81,9 @@ class Pass:
                     self.handles.append(fn.variable.register_post_accumulate_grad_hook(self._accumulated))
             else:
                 self.handles.append(fn.register_prehook(functools.partial(self._before, fn)))
-                self.handles.append(fn.register_hook(functools.partial(self._after, fn)))
+                self.handles.append(handle := fn.register_hook(functools.partial(self._after, fn)))
+                if any(not _ours(hook) for hook in handle.hooks_dict_ref().values()):
+                    self.recording.reader.with_hooks.add(fn)
 
     # -- hooks: what they return would replace gradients ---------------------------------------------
     def _before(self, fn: Any, grads: Any) -> None:
@@ -125,6 +127,10 @@ class Pass:
             elif error is not None:
                 recording.failed("grad" if self.returns else "backward", {"tensors": self.roots}, error)
             self.nodes.clear()
+
+
+def _ours(hook: Any) -> bool:
+    return isinstance(hook, functools.partial) and isinstance(getattr(hook.func, "__self__", None), Pass)
 
 
 _NAMES = {

@@ -131,8 +131,9 @@ def _contribution(shot, node, receiver, edge, of, mood, chain):
     which = f" (contribution {shot.part} of {of}, so far {_grad(shot.total)})" if of > 1 else ""
     name = receiver.output_label(shot.nr)
     lost = f"; it is frozen, so nothing {mood('is', 'would be')} accumulated" if shot.state == "never" else ""
+    sent = f"{_grad(shot.value)}{', as its hooks leave it,' if shot.hooked else ''}"
     since = f"; what it saved ({shot.note}) was changed since {UNSEEN}" if shot.note else ""
-    text = f"{_rule_of(node)} {mood('sends', 'would send')} {_grad(shot.value)} to {name}{which}{lost}{since}"
+    text = f"{_rule_of(node)} {mood('sends', 'would send')} {sent} to {name}{which}{lost}{since}"
     sign = r"\mathrel{+}=" if of > 1 else "="
     return text, f"{formulas.bar(formulas.symbol(name))} {sign} {chain}" if chain else ""
 

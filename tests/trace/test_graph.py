@@ -131,7 +131,7 @@ def without_results(t: Trace) -> Trace:
         for f in t.frames
     ]
     edges = [dataclasses.replace(e, tex_numbers="") for e in t.edges]
-    meta = {k: v for k, v in t.meta.items() if k != "library"}
+    meta = {k: v for k, v in t.meta.items() if k not in ("library", "why")} | {"why": t.meta["why"].partition(" Hooks did not run")[0]}
     return dataclasses.replace(t, nodes=tuple(nodes), edges=tuple(edges), frames=tuple(frames), meta=meta)
 
 

@@ -184,6 +184,19 @@ def test_a_recording_keeps_no_tensor():
     assert recording.trace().nodes[0].grad.stats["min"] == 2.0
 
 
+def test_what_hooks_make_of_a_gradient_is_no_local_derivative():
+    x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    with autolab.record() as recording:
+        y = x * w
+        y.grad_fn.register_hook(lambda sent, arrived: tuple(g * 10 for g in sent))
+        (y * 4).backward()
+    said = {f.text: f.tex for f in recording.trace().frames if f.event == "contribution"}
+    assert said.pop("y sends 120, as its hooks leave it, to x") == said.pop("y sends 80, as its hooks leave it, to w") == ""
+    ((text, tex),) = said.items()
+    assert text.endswith("sends 4 to y") and tex
+    assert "Hooks did not run" in autolab.explore(x * w).trace.meta["why"]
+
+
 def test_recordings_nest():
     x = torch.ones(2, requires_grad=True)
     with autolab.record() as around, autolab.record() as inside:

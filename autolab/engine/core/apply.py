@@ -265,7 +265,7 @@ def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[No
     entries: list[Any] = []
     for kind, index, readers in zip(op.save_kinds, op.save_index, op.needed_by):
         always = readers is None or op.spread or len(op.rules) == 1
-        if not always and all([edges[rule] is None for rule in readers or ()]):
+        if not always and all(edges[rule] is None for rule in readers or ()):
             entries.append(None)
         elif kind == "output":
             entries.append(FACTS["output"](outs[index]))
