@@ -44,9 +44,11 @@ for path in sorted((root / "autolab").rglob("*.py")):
     compile(tree, str(path), "exec")
     found["compiled"] += 1
     for node in tree.body:
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
         for name in names:
-            if name.split(".")[0] in sys.stdlib_module_names and name not in absent and (error := of(lambda: importlib.import_module(name))):
+            ours = name.split(".")[0] in sys.stdlib_module_names and name not in absent
+            if ours and (error := of(lambda: importlib.import_module(name))):
                 found["wrong"].append(f"{path.relative_to(root)}: import {name}: {error}")
     name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
     if path.name == "__main__.py" or name in ("autolab", "autolab.viz.pygraphviz_process"):
@@ -61,7 +63,8 @@ for path in sorted((root / "autolab").rglob("*.py")):
         found["wrong"].append(f"{name}: {type(error).__name__}: {error}")
 json.dumps(found)
 """
-WANTED = "numpy matplotlib traitlets ipywidgets anywidget IPython graphviz latex2mathml safetensors tqdm cupy torch PIL pygments jupyterlab nbformat mistune"
+WANTED = "numpy matplotlib traitlets ipywidgets anywidget IPython graphviz latex2mathml safetensors tqdm cupy torch PIL pygments"
+WANTED += " jupyterlab nbformat mistune"
 PAGE = """<!doctype html><title>Pyodide's core</title><script type="module">
 import { loadPyodide } from "/pyodide/pyodide.mjs";
 window.ready = loadPyodide({ indexURL: "/pyodide/" });
