@@ -16,7 +16,7 @@ from autolab.finetune.training import evaluating, training
 from autolab.viz import html
 
 IMAGES = Path(__file__).parent / "images"
-NAMES = re.compile("^(Autograd explorer|Convolution explorer|Receptive field|Freeze panel|Training dashboard|Device explorer)")
+NAMES = re.compile("^(Autograd explorer|Loss landscape|Convolution explorer|Receptive field|Freeze panel|Training dashboard|Device explorer)")
 
 
 def chain_rule() -> Any:
@@ -154,8 +154,113 @@ def on_devices() -> Any:
         return torch.explore(recording, step=5)
 
 
+def diamond() -> Any:
+    """The explorer of a small graph: two paths from x, and one more from b."""
+    x = torch.tensor(3.0, requires_grad=True)
+    a = x * 2
+    b = x + 1
+    y = a * b + b
+    return torch.explore(y)
+
+
+def asked() -> Any:
+    """A question, and what is said to an answer that forgot a path."""
+    explorer = diamond()
+    explorer.ask("x", "grad")
+    return explorer
+
+
+def with_paths() -> Any:
+    """The three paths from x to the result, the first of them lit."""
+    explorer = diamond()
+    explorer.paths("x")
+    return explorer
+
+
+def what_if() -> Any:
+    """The leaf moved by a hundredth, and what became of the rest."""
+    explorer = diamond()
+    explorer.what_if("x", 3.01)
+    return explorer
+
+
+def practised() -> Any:
+    """A level 5, whose second contribution a learner has set instead of added."""
+    return torch.practice(level=5, seed=1, help="none")
+
+
+def compared() -> Any:
+    """The wrong engine that sets instead of adding, beside the right one."""
+
+    def program() -> Any:
+        x = torch.tensor(2.0, requires_grad=True)
+        with torch.record() as recording:
+            a, b = x * x, x * 3
+            y = a * b + b
+            y.backward()
+        return recording
+
+    wrong = torch.specimens["set instead of add"].run(program)
+    return torch.compare(wrong, program(), names=("set instead of add", "right engine")).explorers()
+
+
+def raced() -> Any:
+    """Four optimizers in a long valley, on their way."""
+    w, b = (torch.tensor(v, requires_grad=True) for v in (2.0, -1.0))
+    race = torch.widgets.LossLandscape(lambda: w * w + 10 * b * b, {"w": w, "b": b}, lr=0.04)
+    race.step, race.selected = 6, "momentum"
+    return race
+
+
+def blamed() -> Any:
+    """Which pixels of a digit a trained classifier's answer depends on."""
+    torch.manual_seed(0)
+    digits = torch.vision.datasets.Digits(size=28)
+    images, labels = digits.data[:800].float() / 255, digits.targets[:800]
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(60):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+    image = images[3:4].clone().requires_grad_()
+    found = torch.blame(model(image)[0, labels[3]], {"image": image})
+    return f"<title>blame</title><style>{html.STYLE}</style><main>{found._repr_html_()}</main>"
+
+
+def wrong_answer(page: Any) -> None:
+    """A path forgotten."""
+    page.get_by_role("textbox", name="Your answer").fill("8")
+    page.get_by_role("button", name="Check").click()
+
+
+def set_instead_of_add(page: Any) -> None:
+    """The answers up to the second arrival at b, and there the wrong one."""
+    panel = page.get_by_role("group", name="Practice", exact=True)
+    for name in ("y", "set: it replaces what is there", "p"):
+        panel.get_by_role("button", name=name, exact=True).click()
+    for answer in ("-6", "-16"):
+        panel.get_by_role("textbox").fill(answer)
+        panel.get_by_role("textbox").press("Enter")
+        page.wait_for_timeout(300)
+    panel.get_by_role("button", name="set: it replaces what is there").click()
+
+
+def go_on(page: Any) -> None:
+    """To the first number that differs."""
+    page.get_by_role("button", name="Next", exact=True).first.click()
+
+
+ACTS = {"ask.png": wrong_answer, "practice.png": set_instead_of_add, "compare.png": go_on}
+"""What the learner has done before a picture is taken."""
+
+
 def part(page: Any, name: str) -> Any:
     """What is shown in a picture: the widget, or a part of it."""
+    if name == "blame.png":
+        return page.locator("main")
+    if name == "compare.png":
+        return page.get_by_role("group", name=re.compile("^Autograd explorer of set"))
     if name == "layers.png":
         return page.get_by_role("group", name=re.compile("card and pictures$"))
     return page.get_by_role("group", name=NAMES)
@@ -175,6 +280,13 @@ SHOTS = (
     ("explorer-network.png", network, 1700, "light"),
     ("explorer-dark-narrow.png", chain_rule, 480, "dark"),
     ("explorer-resnet.png", resnet, 1500, "light"),
+    ("ask.png", asked, 1100, "light"),
+    ("paths.png", with_paths, 1100, "light"),
+    ("what-if.png", what_if, 1100, "light"),
+    ("practice.png", practised, 1100, "light"),
+    ("compare.png", compared, 1100, "light"),
+    ("landscape.png", raced, 1100, "light"),
+    ("blame.png", blamed, 900, "light"),
 )
 
 
@@ -183,11 +295,18 @@ def main(*only: str) -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
         for name, make, width, scheme in (shot for shot in SHOTS if not only or shot[0] in only):
-            path = html.write(Path(folder) / "page.html", [make()])
+            made, path = make(), Path(folder) / "page.html"
+            if isinstance(made, str):
+                path.write_text(made, encoding="utf-8")
+            else:
+                html.write(path, made if isinstance(made, tuple) else [made])
             look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
             page = browser.new_page(viewport={"width": width, "height": 2400 if name == "layers.png" else 900}, **look)
             page.goto(path.as_uri())
             page.wait_for_timeout(500)
+            if name in ACTS:
+                ACTS[name](page)
+                page.wait_for_timeout(500)
             part(page, name).screenshot(path=IMAGES / name)
             print(f"{name}: {(IMAGES / name).stat().st_size / 1000:.0f} kB")
         browser.close()

@@ -5,12 +5,17 @@ is touched, only numbers are worked out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .model import Frame, Trace
+from ..engine.core.errors import fail
+from .model import Frame, Node, Trace
+from .paths import paths
 from .replay import Again, Unknown, array_of
+from .values import short
 
 
 class _Run:
@@ -136,3 +141,127 @@ def answer(trace: Trace, message: dict[str, Any]) -> dict[str, Any]:
     except Unknown as why:
         return told | {"why": str(why)}
     return told | {"values": {node: Value.of(array).to_json() for node, array in found.items() if array.size <= 64}}
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A graph with another number, beside what was recorded; `Explorer.what_if` returns it.
+
+    changes  : name -> (before, after), numbers or arrays, of all that changed, the number itself first.
+    result   : the name of the last result that changed; "" where nothing did.
+    moved    : by how much the number was moved; None for a learning rate.
+    predicted: what the gradient says that the result changes by: gradient times `moved`. None where no gradient leads there.
+    happened : what it changes by. None where the result is more than one number, or did not change.
+    """
+
+    changes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    result: str = ""
+    moved: Any = None
+    predicted: float | None = None
+    happened: float | None = None
+
+    def __repr__(self) -> str:
+        if not self.result:
+            return "Nothing changes by it"
+        before, after = self.changes[self.result]
+        said = f"{self.result}: {_few(before)} → {_few(after)}"
+        if self.predicted is None or self.happened is None:
+            return said
+        moved = f"; moved by {_few(self.moved)}: predicted {_few(self.predicted)}, happened {_few(self.happened)}"
+        rest = self.happened - self.predicted
+        small = 1e-5 * abs(self.happened) + 5e-7 * max(abs(before), abs(after))
+        return said + moved + ("" if abs(rest) <= small else f"; the rest, {_few(rest)}, is curvature")
+
+
+def changed(trace: Trace, node: str, value: Any, at: tuple[int, ...], derivatives: dict[str, Any]) -> WhatIf:
+    """A run with another number for a leaf or a constant, or as learning rate.
+
+    node: its id; "lr" for the learning rate of every step. value: a number, or an array of the node's shape; at: the one number that is meant.
+    derivatives: edge id -> local derivative, of `paths.local_derivatives`.
+
+    Raises ValueError for what is no number that was given, for a shape that is not the node's, and where something on the way cannot be run again.
+    """
+    edits, moved = _edits(trace, node, value, at)
+    try:
+        found = rerun(trace, edits)
+    except Unknown as why:
+        raise fail(ValueError, f"this cannot be run again: {why}", "Run your own code with the other number.") from None
+    names: dict[str, tuple[Any, Any]] = {}
+    for id in sorted(found, key=lambda id: int(id[1:])):
+        one, before, after = trace.node(id), array_of(trace.node(id).value), found[id]
+        if (
+            isinstance(after, np.ndarray)
+            and one.kind != "update"
+            and (before is None or not np.array_equal(before, after, equal_nan=True))
+        ):
+            names[one.label if one.label not in names else id] = _plain(before), _plain(after)
+    used = {edge.parent for edge in trace.edges}
+    named = [one for one in trace.nodes if one.label in names]
+    last = next(
+        (one for one in reversed(named) if one.kind == "op" and one.id not in used), named[-1] if named else None
+    )
+    if last is None:
+        return WhatIf(moved=_plain(moved))
+    before, after = names[last.label]
+    if not isinstance(before, float) or not isinstance(after, float):
+        return WhatIf(names, last.label, _plain(moved))
+    return WhatIf(names, last.label, _plain(moved), _predicted(trace, node, last, moved, derivatives), after - before)
+
+
+def _edits(trace: Trace, node: str, value: Any, at: tuple[int, ...]) -> tuple[dict[str, Any], np.ndarray | None]:
+    """What `rerun` takes, and by how much the number was moved."""
+    if node == "lr":
+        steps = [
+            one.id for one in trace.nodes if one.kind == "update" and "lr" in (one.update or {}).get("settings", {})
+        ]
+        if not steps:
+            raise fail(
+                ValueError, "lr: there is no step of an optimizer here", "Record a loop with optimizer.step() in it."
+            )
+        return {step: {"lr": float(value)} for step in steps}, None
+    one, before = trace.node(node), array_of(trace.node(node).value)
+    made = any(edge.update and edge.child == node for edge in trace.edges)
+    if one.kind not in ("leaf", "data") or made or before is None:
+        kept = (
+            "its numbers are not kept"
+            if before is None and not made and one.kind != "op"
+            else "it is computed from others"
+        )
+        raise fail(
+            ValueError, f"{one.label} cannot be changed: {kept}", "Change a leaf, a constant or the learning rate."
+        )
+    after = before.copy()
+    try:
+        after[at] = value
+    except (ValueError, IndexError) as error:
+        raise fail(
+            ValueError,
+            f"value: one number, or numbers of shape {list(before[at].shape) if not at else list(before.shape)} were expected ({error})",
+            "at=(0, 1) means one number of a tensor.",
+        ) from None
+    exact = before.astype(np.float64)
+    exact[at] = value
+    return {node: after}, np.round(exact - before, 12)  # 3.01 - 3 is 0.009999999999999787
+
+
+def _predicted(
+    trace: Trace, node: str, last: Node, moved: np.ndarray | None, derivatives: dict[str, Any]
+) -> float | None:
+    if moved is None or not trace.node(node).requires_grad:
+        return None
+    try:
+        found = paths(trace, node, last.id, derivatives)
+    except ValueError:
+        return None
+    return None if found.gradient is None else float(np.round(found.gradient[0] @ moved.ravel(), 12))
+
+
+def _plain(array: Any) -> Any:
+    """One number as it is, several as an array."""
+    return float(array) if array is not None and np.ndim(array) == 0 else array
+
+
+def _few(item: Any) -> str:
+    if isinstance(item, float):
+        return short(float(f"{item:.6g}"))
+    return f"an array of shape {list(np.shape(item))}"

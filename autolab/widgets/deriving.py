@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import traitlets as t
 
+from ..trace import what_if
 from ..trace.paths import Paths, local_derivatives, paths, to_json
 from .asking import Asking
 
@@ -18,10 +20,12 @@ class Deriving(Asking):
 
     local: edge id -> the derivative of its child by its parent as a matrix, numbers in the child by numbers in the parent; {} until something asks.
     ends : ids of the two nodes of which the paths are shown; [] for none.
+    tried: the number that `what_if` changed, as a page shows it: {"node", "at", "value"}, node "lr" for the learning rate.
     """
 
     local = t.Dict().tag(sync=True)
     ends = t.List(t.Unicode()).tag(sync=True)
+    tried = t.Dict().tag(sync=True)
 
     def paths(self, leaf: Any, result: Any = None) -> Paths:
         """Show the paths from `leaf` to `result`, each with its product of local derivatives; they add up to the gradient.
@@ -42,6 +46,37 @@ class Deriving(Asking):
         found = paths(self.trace, start := self._named(leaf), last, self._derivatives)
         self._tell_local()
         self.ends = [start, last]
+        return found
+
+    def what_if(self, node: Any, value: Any, at: int | tuple[int, ...] = ()) -> what_if.WhatIf:
+        """Change a number and run the graph again, and show it: before and after, and whether the gradient had said so.
+
+        node: a leaf or a constant, as a tensor that has a name in your code or the name of a node; "lr" for the learning rate of every
+        `optimizer.step()`. value: a number, or an array of the node's shape. at: where in a tensor the number is; () for all of it.
+
+        Nothing of yours is changed, and steps, formulas and Details stay those of the recording. A page shows the change of one number.
+
+        Raises ValueError for what was not given but computed, for another shape, and where something on the way cannot be run again (it says what);
+        TypeError for what is no node's name.
+
+        Example:
+
+            >>> x = torch.tensor(3., requires_grad=True)
+            >>> found = torch.explore(x * x + x).what_if(x, 3.01)
+            >>> found
+            v2: 12 → 12.1; moved by 0.01: predicted 0.07, happened 0.0701; the rest, 9.98e-05, is curvature
+            >>> found.predicted, found.changes["v2"][0]
+            (0.07, 12.0)
+        """
+        called = self._called(node)
+        rate = called == "lr" and called not in {one.label for one in self.trace.nodes}
+        id, place = "lr" if rate else self._named(called), (at,) if isinstance(at, int) else tuple(at)
+        found = what_if.changed(self.trace, id, value, place, self._derivatives)
+        shape = () if rate else self.trace.node(id).shape or ()
+        if np.ndim(value) == 0 and len(place) == len(shape):
+            self._tell_local()
+            flat = int(np.ravel_multi_index(place, shape, mode="wrap")) if shape else 0
+            self.tried = {"node": id, "at": flat, "value": float(value)}
         return found
 
     def _named(self, node: Any) -> str:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..trace.model import Frame, Trace
+import numpy as np
+
+from ..trace.model import Frame, Node, Trace
 from ..trace.values import Value, short
+from ..viz import html
 from .explorer import Explorer, as_trace
 
 MOST_ROWS = 12  # differences that are told of one by one
+MOST_LIT = 400  # differences that an explorer shows
+
+Pair = tuple[int, int]
 
 
 class Difference(NamedTuple):
@@ -23,51 +31,173 @@ class Difference(NamedTuple):
     right: int | None
 
 
+class _Found(NamedTuple):
+    """A difference, as explorers show it: the boxes and the edge in either trace, and what the other has, as short as a label."""
+
+    told: Difference
+    nodes: tuple[tuple[str, ...], tuple[str, ...]]
+    edges: tuple[str | None, str | None]
+    has: tuple[str, str]
+
+
 class Comparison:
-    """What `compare` found. `differences`, in the order in which they happened; `first` of them, or None; the two `traces`."""
+    """What `compare` found. `differences`, in the order in which they happened; `first` of them, or None; the two `traces` and their `names`.
+
+    Displayed, it is a table. `show()` displays both explorers below it, in which what differs is lit."""
 
     def __init__(self, traces: tuple[Trace, Trace], names: tuple[str, str]) -> None:
         self.traces, self.names = traces, names
-        self._pairs: list[tuple[int, int]] = []
-        self.differences = tuple(self._found())
+        self._nodes = dict(
+            _together([_kinds(trace, True) for trace in traces], [_kinds(trace, False) for trace in traces])
+        )
+        self._pairs: list[Pair] = []
+        self._into: dict[str, list[str]] = {}
+        for edge in traces[0].edges:
+            self._into.setdefault(edge.child, []).append(edge.parent)
+        self._made = {edge.child for edge in traces[0].edges if edge.update}  # leaves that a step made of others
+        self._found = tuple(self._search())
+        self.differences = tuple(found.told for found in self._found)
 
     @property
     def first(self) -> Difference | None:
         """The first difference, None where there is none."""
         return self.differences[0] if self.differences else None
 
-    def _found(self) -> list[Difference]:
-        left, right = (_keys(trace) for trace in self.traces)
-        found = []
-        for kind, i, j, k, m in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+    def _search(self) -> Iterator[_Found]:
+        left, right = self._keys()
+        told: set[int] = set()
+        found = difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+        # When something is freed means nothing: one library does it before a leaf has its gradient, the other afterwards.
+        apart = [(i, j, k, m) for kind, i, j, k, m in found if kind != "equal"]
+        mine = {key for i, j, _, _ in apart for key in left[i:j]}
+        moved = {key for _, _, k, m in apart for key in right[k:m] if key in mine and key[1] == "free"}
+        for kind, i, j, k, m in found:
             if kind == "equal":
                 for at, other in zip(range(i, j), range(k, m)):
                     self._pairs.append((at, other))
-                    a, b = self.traces[0].frames[at], self.traces[1].frames[other]
-                    if words := _unequal(a, b):
-                        found.append(Difference(f"{a.text}; {words}", at, other))
+                    yield from self._given(at, other, told)
+                    yield from self._other_numbers(at, other)
             else:
-                found += [
-                    Difference(f"only in {self.names[0]}: {self.traces[0].frames[n].text}", n, None)
-                    for n in range(i, j)
+                yield from (self._only(0, at) for at in range(i, j) if left[at] not in moved)
+                yield from (self._only(1, at) for at in range(k, m) if right[at] not in moved)
+
+    def _keys(self) -> tuple[list[Any], list[Any]]:
+        """What each step is, in terms that two traces have in common: no names, no numbers, no ids."""
+        back = {f"n{other}": f"n{node}" for node, other in self._nodes.items()}
+        found = []
+        for trace, called in zip(
+            self.traces, (lambda id: id or "", lambda id: back.get(id, f"only {id}") if id else "")
+        ):
+            slots = {edge.id: edge.slot for edge in trace.edges}
+            found.append(
+                [
+                    (f.phase, f.event, f.run, called(f.node), called(f.receiver), slots.get(f.edge or ""))
+                    for f in trace.frames
                 ]
-                found += [
-                    Difference(f"only in {self.names[1]}: {self.traces[1].frames[n].text}", None, n)
-                    for n in range(k, m)
-                ]
-        return found
+            )
+        return found[0], found[1]
+
+    def _given(self, at: int, other: int, told: set[int]) -> Iterator[_Found]:
+        """Leaves and constants that a step uses for the first time, and settings of an optimizer, where they differ."""
+        trace, boxes = self.traces[0], (_boxes(self.traces[0].frames[at]), _boxes(self.traces[1].frames[other]))
+        if trace.frames[at].event == "update":
+            steps = (t.node(t.frames[place].node).update or {} for t, place in zip(self.traces, (at, other)))
+            one, two = (step.get("settings", {}) for step in steps)
+            for name in [name for name in one if name in two and one[name] != two[name]]:
+                has = f"{name} {one[name]}", f"{name} {two[name]}"
+                said = f"{name} is {one[name]} in {self.names[0]}, {two[name]} in {self.names[1]}"
+                yield _Found(Difference(said, at, other), boxes, (None, None), has)
+        if trace.frames[at].event != "compute":
+            return
+        for edge in self._into.get(trace.frames[at].node, ()):
+            place = int(edge[1:])
+            if place in told or place not in self._nodes:
+                continue
+            told.add(place)
+            a, b = trace.nodes[place], self.traces[1].nodes[self._nodes[place]]
+            if a.id in self._made or a.kind not in ("leaf", "data") or a.value is None or b.value is None:
+                continue
+            if words := self._apart(a.value, b.value):
+                told_so = Difference(f"{_called(a)} is given: {words[0]}", at, other)
+                yield _Found(told_so, ((a.id,), (b.id,)), (None, None), words[1])
+
+    def _other_numbers(self, at: int, other: int) -> Iterator[_Found]:
+        a, b = self.traces[0].frames[at], self.traces[1].frames[other]
+        for name, lead in (("value", ""), ("total", "the gradient is then ")):
+            one, two = getattr(a, name), getattr(b, name)
+            if one is not None and two is not None and (words := self._apart(one, two)):
+                said, has = f"{a.text}; {lead}{words[0]}", words[1]
+                break
+        else:
+            if a.state == b.state:
+                return
+            has = a.state or "none", b.state or "none"
+            said = f"{a.text}; the gradient is {has[0]} in {self.names[0]}, {has[1]} in {self.names[1]}"
+        yield _Found(Difference(said, at, other), (_boxes(a), _boxes(b)), (a.edge, b.edge), has)
+
+    def _only(self, side: int, at: int) -> _Found:
+        frame = self.traces[side].frames[at]
+        said, boxes = f"only in {self.names[side]}: {frame.text}", _boxes(frame)
+        if side == 0:
+            return _Found(Difference(said, at, None), (boxes, ()), (frame.edge, None), ("", ""))
+        return _Found(Difference(said, None, at), ((), boxes), (None, frame.edge), ("", ""))
+
+    def _apart(self, a: Value, b: Value) -> tuple[str, tuple[str, str]] | None:
+        """What two values are, in words and each alone, where they are apart; else None."""
+        if _close(a, b):
+            return None
+        (one, two), where = _written(a, b)
+        end = f" {where.rstrip()}" if where.startswith("at") else ""
+        return f"{where}{one} in {self.names[0]}, {two} in {self.names[1]}", (one + end, two + end)
 
     def explorers(self) -> tuple[Explorer, Explorer]:
-        """Both traces, at their first difference; one takes the other along to the step that is matched with its own."""
+        """Both traces, at their first difference; one takes the other along to the step that is matched with its own. In each of them what
+        differs is lit, with what the other has there."""
         first = self.first
-        steps = (first.left or 0, first.right or 0) if first else (0, 0)
+        steps = (self._near(0, first), self._near(1, first)) if first else (0, 0)
         pair = Explorer(self.traces[0], step=steps[0]), Explorer(self.traces[1], step=steps[1])
         there, back = dict(self._pairs), {b: a for a, b in self._pairs}
-        for mine, other, to in ((pair[0], pair[1], there), (pair[1], pair[0], back)):
+        for side, to in enumerate((there, back)):
+            mine, other = pair[side], pair[1 - side]
+            matched = [to.get(at, -1) for at in range(len(mine.trace.frames))]
+            mine.compared = self._shown(side) | {"peer": other.model_id, "steps": matched}
             mine.observe(
                 lambda change, other=other, to=to: setattr(other, "step", to.get(change["new"], other.step)), "step"
             )
         return pair
+
+    def _near(self, side: int, told: Difference) -> int:
+        """The step of one trace at which a difference shows: its own, or where that is in the other only the one matched before it."""
+        own, other = (told.left, told.right) if side == 0 else (told.right, told.left)
+        if own is not None:
+            return own
+        return max((p[side] for p in self._pairs if p[1 - side] < (other or 0)), default=0)
+
+    def _shown(self, side: int) -> dict[str, Any]:
+        """What the explorer of one trace is told."""
+        found = [
+            {
+                "what": one.told.what,
+                "at": self._near(side, one.told),
+                "here": one.told[1 + side] is not None,
+                "nodes": list(one.nodes[side]),
+                "edge": one.edges[side],
+                "has": one.has[1 - side],
+            }
+            for one in self._found[:MOST_LIT]
+        ]
+        return {"own": self.names[side], "other": self.names[1 - side], "count": len(self._found), "found": found}
+
+    def show(self) -> None:
+        """Displays the table, and both explorers below it."""
+        from IPython.display import display
+
+        for part in (self, *self.explorers()):
+            display(part)
+
+    def to_html(self, path: str | os.PathLike[str], title: str = "autolab comparison") -> Path:
+        """Write both explorers to one HTML file without need of kernel or network, where they go together too; returns the path."""
+        return html.write(path, self.explorers(), title=title)
 
     def __repr__(self) -> str:
         if not self.differences:
@@ -121,47 +251,69 @@ def compare(a: Any, b: Any, names: Sequence[str] = ("a", "b")) -> Comparison:
     return Comparison((as_trace(a), as_trace(b)), (str(names[0]), str(names[1])))
 
 
-def _keys(trace: Trace) -> list[tuple[Any, ...]]:
-    """What each step is, in terms that two traces have in common: no names, no numbers, no ids."""
-    seen: dict[str, tuple[Any, ...]] = {}
-    counts: dict[tuple[str, str], int] = {}
-    for node in trace.nodes:
-        key = node.kind, node.op.removesuffix("_")
-        counts[key] = counts.get(key, 0) + 1
-        seen[node.id] = (*key, counts[key])
-    slots = {edge.id: edge.slot for edge in trace.edges}
-    return [
-        (f.phase, f.event, f.run, seen.get(f.node), seen.get(f.receiver or ""), slots.get(f.edge or ""))
-        for f in trace.frames
-    ]
+def _kinds(trace: Trace, with_operands: bool) -> list[Any]:
+    """What each node is, in terms that two traces have in common; with what its operands are."""
+    own = [(node.kind, node.op.removesuffix("_")) for node in trace.nodes]
+    if not with_operands:
+        return own
+    parents: dict[str, list[Any]] = {}
+    for edge in trace.edges:
+        parents.setdefault(edge.child, []).append((edge.slot, own[int(edge.parent[1:])]))
+    return [(kind, tuple(sorted(parents.get(node.id, ())))) for kind, node in zip(own, trace.nodes)]
 
 
-def _unequal(a: Frame, b: Frame) -> str:
-    """Which numbers of two matched steps differ, in words; "" where none do."""
-    for name in ("value", "total"):
-        one, other = getattr(a, name), getattr(b, name)
-        if one is not None and other is not None and not _close(one, other):
-            return f"{'it is' if name == 'value' else 'the gradient is then'} {_number(one)} and {_number(other)}"
-    return "" if a.state == b.state else f"the gradient is {a.state or 'none'} and {b.state or 'none'}"
+def _together(*levels: Sequence[list[Any]], own: Pair = (0, 0), length: Pair | None = None) -> Iterator[Pair]:
+    """Places in two lists that go together: those that are equal by the first level, and among what stands between them those
+    that are equal by the next."""
+    (left, right), (i, k) = levels[0], own
+    n, m = length or (len(left), len(right))
+    for kind, a, b, c, d in difflib.SequenceMatcher(
+        None, left[i : i + n], right[k : k + m], autojunk=False
+    ).get_opcodes():
+        if kind == "equal":
+            yield from zip(range(i + a, i + b), range(k + c, k + d))
+        elif kind == "replace" and len(levels) > 1:
+            yield from _together(*levels[1:], own=(i + a, k + c), length=(b - a, d - c))
+
+
+def _boxes(frame: Frame) -> tuple[str, ...]:
+    """The nodes that a step is about: the receiver of a gradient, else what computes or is freed."""
+    return (box,) if (box := frame.receiver or frame.node) else ()
+
+
+def _called(node: Node) -> str:
+    return f"`{node.label}`" if node.kind == "leaf" or node.name else "a number"
 
 
 def _close(a: Value, b: Value) -> bool:
-    import numpy as np
-
     if a.shape != b.shape:
         return False
     if a.data is None or b.data is None:
         return a.stats == b.stats
-    read = lambda value: np.asarray(value.data, dtype=object).astype(float)
-    return bool(np.allclose(read(a), read(b), rtol=1e-5, atol=1e-12, equal_nan=True))
+    return bool(np.allclose(_read(a), _read(b), rtol=1e-5, atol=1e-12, equal_nan=True))
 
 
-def _number(value: Value) -> str:
-    return (
-        short(value.data)
-        if value.shape == () and value.data is not None
-        else f"another tensor of shape {list(value.shape)}"
-    )
+def _read(value: Value) -> np.ndarray:
+    return np.asarray(value.data, dtype=object).astype(float)
+
+
+def _written(a: Value, b: Value) -> tuple[tuple[str, str], str]:
+    """Two values that differ, as short as it tells them apart, and before that where in the tensors it is."""
+    if a.shape != b.shape:
+        return (str(list(a.shape)), str(list(b.shape))), "of shape "
+    if a.data is None or b.data is None:
+        return ("other numbers", "other numbers"), f"of shape {list(a.shape)}, "
+    one, two = _read(a), _read(b)
+    place = tuple(np.argwhere(~np.isclose(one, two, rtol=1e-5, atol=1e-12, equal_nan=True))[0]) if one.ndim else ()
+    for digits in (4, 6, 9, 17):
+        texts = _in_digits(one[place], digits), _in_digits(two[place], digits)
+        if texts[0] != texts[1]:
+            break
+    return texts, f"at {[int(i) for i in place]} " if place else ""
+
+
+def _in_digits(item: float, digits: int) -> str:
+    return short(float(f"{item:.{digits + 3}g}"), digits)  # what rounding leaves behind is nobody's number
 
 
 def _step(at: int | None) -> str:

@@ -56,6 +56,7 @@ class Explorer(Deriving):
     interval = t.Int(1200).tag(sync=True)
     expanded = t.List(t.Unicode()).tag(sync=True)
     dimmed = t.List(t.Unicode()).tag(sync=True)
+    compared = t.Dict().tag(sync=True)  # where another trace differs, see difference.py
     rankdir = t.Unicode("LR").tag(sync=True)
     data = t.Dict().tag(sync=True)  # the trace, packed
     folding = t.Dict().tag(sync=True)  # the parts, and which node is in which
@@ -80,7 +81,7 @@ class Explorer(Deriving):
         self._take(trace)
         with self.hold_sync(), self._without_drawing():
             self._ask_nothing()
-            self.local, self.ends = {}, []
+            self.local, self.ends, self.compared, self.tried = {}, [], {}, {}
             self.step, self.selected, self.playing, self.dimmed = 0, "", False, []
             packed = self._packed()
             self.folding, self.formulas, self.engine = packed["folding"], packed["formulas"], packed["engine"]

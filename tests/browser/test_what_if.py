@@ -40,7 +40,8 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
     a = x * 2
     b = x + 1
     y = a * b + b
-    file = torch.explore(y).to_html(tmp_path / "what_if.html")
+    explorer = torch.explore(y)
+    file = explorer.to_html(tmp_path / "what_if.html")
     with offline(browser, viewport={"width": 400, "height": 900}, color_scheme="dark") as page:
         page.goto(file.as_uri())
         shown = Explorer(page)
@@ -50,6 +51,7 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
         panel = shown.root.get_by_role("group", name="What if", exact=True)
         said, field = panel.get_by_role("status"), panel.get_by_role("spinbutton", name="Its value")
         expect(field).to_be_focused()
+        expect(field).to_have_value("3")
         field.fill("3.01")
         expect(said).to_contain_text("y: 28 → 28.2; a: 6 → 6.02; b: 4 → 4.01; v1: 24 → 24.1.")
         expect(said).to_contain_text("Moved by 0.01: predicted 0.15 (gradient 15 times 0.01), happened 0.150; the rest, 0.0002")
@@ -69,6 +71,11 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
         panel.get_by_role("button", name="Close").click()
         expect(shown.graph.locator(".al-changed")).to_have_count(0)
         expect(shown.graph.get_by_role("button", name="x, leaf, value 3", exact=False)).to_be_visible()
+        explorer.what_if("2", 5)  # from Python: it is open from the start
+        page.goto(explorer.to_html(tmp_path / "tried.html").as_uri())
+        expect(said).to_contain_text("Moved by 3: y changes by 36.")
+        expect(field).to_have_value("5")
+        expect(shown.graph.get_by_role("button", name="y, what if: changed from 28 to 64")).to_be_visible()
 
 
 LOOP = """import autolab as torch

@@ -1,5 +1,8 @@
 """A recorded run again with other numbers: equal to what the program gives with them."""
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pytest
 from what_if_programs import PROGRAMS, recorded, values
@@ -43,3 +46,46 @@ def test_what_cannot_be_run_again_says_so():
     with pytest.raises(Unknown, match="the step of Adam is not run again here"):
         rerun(trace, {step: {"lr": 0.2}})
     assert "why" in answer(trace, {"id": "1", "edits": {step: {"lr": 0.2}}})
+
+
+def test_the_page_on_questions_paths_and_what_if_runs():
+    page = doctest.testfile(str(Path(torch.__file__).parents[1] / "docs" / "ask.md"), module_relative=False)
+    assert page.attempted and not page.failed
+
+
+def test_from_python_with_the_gradient_check():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x * 3).sum()
+    explorer = torch.explore(y)
+    found = explorer.what_if(x, 2.5, 1)
+    assert found.result == "y" and found.changes["y"] == (15.0, 21.75) and found.changes["x"][1].tolist() == [1.0, 2.5]
+    np.testing.assert_allclose([found.predicted, found.happened], [6.0, 6.75], rtol=1e-5)
+    assert "predicted 6, happened 6.75; the rest, 0.75, is curvature" in repr(found)
+    assert explorer.tried == {"node": "n0", "at": 1, "value": 2.5} and x.tolist() == [1.0, 2.0]
+    both = explorer.what_if("x", [2.0, 3.0])
+    np.testing.assert_allclose([both.predicted, both.happened], [18.0, 24.0], rtol=1e-5)
+    assert explorer.tried["value"] == 2.5  # a page shows one number
+    assert "curvature" not in repr(explorer.what_if("3", 3.5)) and repr(explorer.what_if("3", 3)) == "Nothing changes by it"
+    wrong = [(("y", 1), "it is computed from others"), (("lr", 1), "no step of an optimizer")]
+    for given, words in [*wrong, (("x", [1, 2, 3]), "numbers of shape .2."), (("x", 1, 7), "out of bounds")]:
+        with pytest.raises(ValueError, match=words):
+            explorer.what_if(*given)
+
+
+def test_another_rate_from_python():
+    w = torch.tensor(1.0, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with torch.record() as recording:
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = w * w
+            loss.backward()
+            optimizer.step()
+    found = torch.explore(recording).what_if("lr", 0.5)
+    assert found.result == "loss(2)" and found.changes["loss(2)"][1] == 0.0 and found.predicted is None and found.moved is None
+    adam = torch.optim.Adam([w], lr=0.1)
+    with torch.record() as recording:
+        (w * w).backward()
+        adam.step()
+    with pytest.raises(ValueError, match="cannot be run again: the step of Adam"):
+        torch.explore(recording).what_if("lr", 0.5)

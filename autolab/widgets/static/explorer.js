@@ -15,6 +15,7 @@ import { Pace, Turning } from "./view.js";
 import { goTo, quietWhilePlaying, startClock } from "./player.js";
 import { layOut, drawHere, engineOf } from "./layout.js";
 import { Ask, openQuestions, veilGraph, veiled, veiledFolding } from "./ask.js";
+import { Compared } from "./compare.js";
 import { Paths } from "./paths.js";
 import { Tools } from "./tools.js";
 import { WhatIf } from "./whatif.js";
@@ -35,6 +36,7 @@ export class View {
     this.veil = openQuestions(model);
     this.trace = veiled(unpack(this.data), this.veil);
     this.ask = this.panel(model);
+    this.compared = new Compared(this);
     this.paths = new Paths(this);
     this.whatIf = new WhatIf(this);
     this.foldings = {};
@@ -67,7 +69,7 @@ export class View {
         role: "group",
         tabindex: "0",
         "data-lm-suppress-shortcuts": "true",
-        "aria-label": "Autograd explorer. Arrow keys step, space plays or pauses, Home and End jump.",
+        "aria-label": `Autograd explorer${this.compared.name ? ` of ${this.compared.name}` : ""}. Arrow keys step, space plays or pauses, Home and End jump.`,
       },
       this.controls.element,
       searched ? this.finder.element : null,
@@ -75,6 +77,7 @@ export class View {
       this.explanation(),
       this.sentence,
       this.why(),
+      this.compared.element,
       this.ask.element,
       this.paths.element,
       this.whatIf.element,
@@ -95,6 +98,7 @@ export class View {
     this.root.classList.toggle("al-empty", !this.trace.nodes.length); // then only why is said
     this.drawGraph();
     this.play();
+    this.whatIf.tryOut();
   }
 
   // After an answer: where what is said about it stands.
@@ -143,6 +147,7 @@ export class View {
       "change:interval": () => this.pace.update(),
       "change:rankdir": () => this.turning.update(this.model.get("rankdir")),
       "change:ends": () => this.paths.update(),
+      "change:tried": () => this.whatIf.tryOut(),
       "change:local": () => {
         this.paths.update();
         if (this.whatIf.changed?.size) this.whatIf.tell();
@@ -383,9 +388,11 @@ export class View {
     this.legend.lastChild.hidden = !now.dimmed.size;
     this.graph.update(index, now, selected);
     this.paths.light();
+    this.compared.update();
     this.tools.update(index, now);
     this.whatIf.mark();
     if (moved) {
+      this.compared.lead();
       this.graph.animate(frame, Math.min(650, 0.7 * model.get("interval")));
       this.graph.follow(frame);
     }
@@ -486,4 +493,4 @@ function troubled({ nodes, frames }) {
   return nodes.some((node) => isBad(node.value) || node.mark) || frames.some(bad);
 }
 
-export default entry(View, startClock, ["data", "asked"]);
+export default entry(View, startClock, ["data", "asked", "compared"]);

@@ -3,12 +3,21 @@ import { svgEl } from "./dom.js";
 import { brief, shapeWords, short, thumbCells } from "./values.js";
 
 const MARGIN_OF_WORDS = 8; // beside the words of a card
+const LABEL_LETTER = 7, MOST_LABEL = 150; // units: a letter about, and what a label may take
 const LONG = 6, MOST_LETTERS = 7; // characters of a number that a pill has room for, and those that can just be read there
 
 // Long words ("× -0.416") are drawn narrower: they must not touch the border, and lower letters could not be read.
 export function narrow(text, room) {
   text.setAttribute("lengthAdjust", "spacingAndGlyphs");
   if (text.getComputedTextLength() > room) text.setAttribute("textLength", room);
+}
+
+// A label above a card, in a box of its own.
+export function labelAbove(g, name, words) {
+  const width = Math.min(MOST_LABEL, words.length * LABEL_LETTER + 12), x = ((Number(g.dataset.w) || width) - width) / 2, y = -16;
+  const text = svgEl("text", { x: x + width / 2, y: y + 14, "text-anchor": "middle", "font-size": 13, text: words });
+  g.append(svgEl("g", { class: name, "aria-hidden": "true" }, svgEl("rect", { x, y, width, height: 19, rx: 4 }), text));
+  narrow(text, width - 8);
 }
 
 // What would be freed has the look of it; that it would stands below, at the gradient.

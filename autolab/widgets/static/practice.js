@@ -3,6 +3,7 @@ import { h, reducedMotion, svgEl } from "./dom.js";
 import { agree, parse, parseShape } from "./answers.js";
 import { openQuestions } from "./ask.js";
 import { View } from "./explorer.js";
+import { labelAbove } from "./marks.js";
 import { startClock } from "./player.js";
 import { entry } from "./entry.js";
 
@@ -179,10 +180,7 @@ class Practice {
     for (const old of this.graph.svg.querySelectorAll(".al-yours")) old.remove();
     for (const [id, words] of Object.entries(this.astray?.at ?? {})) {
       const card = this.graph.svg.querySelector(`.al-node[data-id="${id}"]`);
-      if (!card) continue;
-      const text = `yours: ${words.length > 12 ? "other" : words}`, width = text.length * 6.6 + 12, y = -16;
-      const x = (Number(card.dataset.w) - width) / 2;
-      card.append(svgEl("g", { class: "al-yours", "aria-hidden": "true" }, svgEl("rect", { x, y, width, height: 19, rx: 4 }), svgEl("text", { x: x + width / 2, y: y + 14, "text-anchor": "middle", "font-size": 13, text })));
+      if (card) labelAbove(card, "al-yours", `yours: ${words.length > 12 ? "other" : words}`);
     }
   }
 

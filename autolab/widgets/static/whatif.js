@@ -53,6 +53,18 @@ export class WhatIf {
     this.field.focus();
   }
 
+  // What `explorer.what_if` changed.
+  tryOut() {
+    const { node, at, value } = this.view.model.get("tried") ?? {}, place = this.options.findIndex((one) => (node === "lr" ? one.steps : one.node?.id === node && one.at === at));
+    if (place < 0) return;
+    this.element.hidden = false;
+    this.which.value = place;
+    this.choose();
+    this.field.value = this.slider.value = value;
+    this.run(value);
+    this.view.fit();
+  }
+
   close() {
     this.element.hidden = true;
     this.changed = null;

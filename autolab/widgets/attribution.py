@@ -131,14 +131,34 @@ class Blame:
             for y, row in enumerate(table) for x, s in enumerate(row) if s
         )  # fmt: skip
         width, height = table.shape[1] * side, table.shape[0] * side
+        beside = _grey(values, table.shape, side, name)
         largest = short(number(float(np.abs(table).max())))
         words = (
             f"Scores of {escape(name)}: {int((table != 0).sum())} of {table.size} are not 0, the largest is {largest}"
         )
         return (
             f'<svg width="{width}" height="{height}" role="img" aria-label="{words}" style="outline:1px solid {palette.DATA}">'
-            f'<rect width="{width}" height="{height}" fill="{palette.PAPER}"/>{rects}</svg>'
+            f'<rect width="{width}" height="{height}" fill="{palette.PAPER}"/>{rects}</svg>{beside}'
         )
+
+
+def _grey(values: np.ndarray, shape: tuple[int, ...], side: int, name: str) -> str:
+    """The image itself, to be seen beside its scores: white its largest number. "" where it has not the shape of the picture."""
+    image = np.squeeze(values)
+    image = image.mean(0) if image.ndim == 3 else image
+    low, high = float(image.min()), float(image.max())
+    if image.shape != shape or not np.isfinite([low, high]).all() or low == high:
+        return ""
+    grey = np.round(255 * (image - low) / (high - low)).astype(int)
+    rects = "".join(
+        f'<rect x="{x * side}" y="{y * side}" width="{side}" height="{side}" fill="#{v:02x}{v:02x}{v:02x}"/>'
+        for y, row in enumerate(grey.tolist()) for x, v in enumerate(row) if v
+    )  # fmt: skip
+    size = f'width="{shape[1] * side}" height="{shape[0] * side}"'
+    return (
+        f' <svg {size} role="img" aria-label="{escape(name)} itself, white where it is largest" style="outline:1px solid {palette.DATA}">'
+        f'<rect {size} fill="#000000"/>{rects}</svg>'
+    )
 
 
 def blame(
