@@ -149,15 +149,15 @@ def _grey(values: np.ndarray, shape: tuple[int, ...], side: int, name: str) -> s
     low, high = float(image.min()), float(image.max())
     if image.shape != shape or not np.isfinite([low, high]).all() or low == high:
         return ""
-    grey = np.round(255 * (image - low) / (high - low)).astype(int)
+    white = np.round((image - low) / (high - low), 3)
     rects = "".join(
-        f'<rect x="{x * side}" y="{y * side}" width="{side}" height="{side}" fill="#{v:02x}{v:02x}{v:02x}"/>'
-        for y, row in enumerate(grey.tolist()) for x, v in enumerate(row) if v
+        f'<rect x="{x * side}" y="{y * side}" width="{side}" height="{side}" fill-opacity="{v}"/>'
+        for y, row in enumerate(white.tolist()) for x, v in enumerate(row) if v
     )  # fmt: skip
     size = f'width="{shape[1] * side}" height="{shape[0] * side}"'
     return (
         f' <svg {size} role="img" aria-label="{escape(name)} itself, white where it is largest" style="outline:1px solid {palette.DATA}">'
-        f'<rect {size} fill="#000000"/>{rects}</svg>'
+        f'<rect {size} fill="{palette.BLACK}"/><g fill="{palette.PAPER}">{rects}</g></svg>'
     )
 
 
