@@ -17,6 +17,7 @@ TORCH_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
 VENV := .venv
 OLDEST := .venv-oldest
 LITE := .venv-lite
+DIST := .venv-dist
 PYODIDE := 314.0.7
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check
@@ -25,7 +26,7 @@ PYTEST := $(RUN) -m pytest
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lite check-lite lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lite check-lite check-dist lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -75,6 +76,10 @@ check-lite: lite
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(LITE)/bin/python)" && export AUTOLAB_CHROMIUM && \
 	$(LITE)/bin/python tools/lite_check.py build/lite build/pyodide/package
 
+# The files of a release: built, checked as the package index would, installed and used.
+check-dist: $(DIST)/.installed
+	sh tools/dist.sh $(DIST)
+
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
@@ -83,11 +88,11 @@ bench: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(LITE) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
+	rm -rf $(VENV) $(OLDEST) $(LITE) $(DIST) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
 	find autolab tests benchmarks course tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One virtual environment; each stamp says what was installed into it, and is renewed when pyproject.toml changes.
-$(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python:
+$(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python $(DIST)/bin/python:
 	@sh tools/venv.sh $(@:/bin/python=) $(PYTHON)
 
 $(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
@@ -108,4 +113,8 @@ $(OLDEST)/.installed: pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
 
 $(LITE)/.installed: pyproject.toml tools/lite.txt | $(LITE)/bin/python
 	$(LITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/lite.txt -e .
+	@touch $@
+
+$(DIST)/.installed: | $(DIST)/bin/python
+	$(DIST)/bin/python -m pip --disable-pip-version-check install -q build twine
 	@touch $@

@@ -42,6 +42,13 @@ from .engine.exact.layout import layout, strided  # noqa: F401
 
 from ._version import __version__  # noqa: E402,F401
 
+try:
+    from autolab_kit import warn_of_namesake as _warn_of_namesake
+except ImportError:  # the package alone, without what is installed beside it
+    pass
+else:
+    _warn_of_namesake(__path__[0])
+
 bool, float, double, half = _dtypes.bool_, _dtypes.float32, _dtypes.float64, _dtypes.float16
 short, int, long = _dtypes.int16, _dtypes.int32, _dtypes.int64
 cfloat, cdouble = _dtypes.complex64, _dtypes.complex128

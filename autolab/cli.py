@@ -138,6 +138,10 @@ def doctor() -> int:
     }
     for name, finding in lines.items():
         print(f"{name:<14}{finding}")
+    import autolab_kit
+
+    if autolab_kit.namesake():
+        print(f"\n{autolab_kit.BESIDE} {autolab_kit.MEND}")
     return 0
 
 

@@ -1,6 +1,7 @@
 """What is shipped: the wheel holds package, static files, course and licences, and works without the clone."""
 
 import importlib.metadata
+import re
 import json
 import os
 import subprocess
@@ -61,11 +62,20 @@ def test_every_file_of_the_package_and_what_a_student_needs_of_the_course_is_in_
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_the_index_shows_a_readme_whose_links_are_absolute(wheel):
+    files = zipfile.ZipFile(wheel)
+    metadata = files.read(next(name for name in files.namelist() if name.endswith("/METADATA"))).decode()
+    repository = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
+    targets = re.findall(r"\]\(([^)\s]+)\)", metadata)
+    assert f"{repository}/blob/main/docs/gallery.md" in targets and any(t.endswith("/main/docs/images/explorer.png") for t in targets)
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+
+
 def test_nothing_else_is_in_the_wheel(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     folders = {name.split("/")[0] for name in names}
     data = f"autolab_kit-{__version__}.data"
-    assert folders == {"autolab", data, f"autolab_kit-{__version__}.dist-info"}
+    assert folders == {"autolab", "autolab_kit.py", data, f"autolab_kit-{__version__}.dist-info"}
     # JupyterLab's settings: it saves widgets with a notebook
     assert [name.split("/", 2)[2] for name in names if name.startswith(data)] == ["share/jupyter/lab/settings/overrides.d/autolab-kit.json"]
 

@@ -1,0 +1,24 @@
+#!/bin/sh
+# dist.sh VENV: builds the wheel and the source archive into dist/, checks what the package index would show of them, and installs each into
+# an environment of its own, where the command runs, the course is copied and a gradient is computed. For a release, and for CI.
+set -eu
+venv=$1
+rm -rf dist build/installed
+"$venv"/bin/python -m build -q --outdir dist .
+"$venv"/bin/python -m twine check --strict dist/*
+for file in dist/*.whl dist/*.tar.gz; do
+    sh tools/venv.sh build/installed
+    build/installed/bin/python -m pip --disable-pip-version-check install -q "$file"
+    (
+        cd build/installed
+        for command in autolab autolab-kit; do bin/$command doctor >/dev/null; done
+        bin/autolab lab "a folder" --copy-only
+        test "$(bin/python -c 'import autolab as t; x = t.tensor(3.0, requires_grad=True); (x * x).backward(); print(x.grad)')" = "tensor(6.)"
+        # beside PyPI's project of the same name: what is said, and what is said once that was uninstalled
+        mkdir lib/beside && cp -r lib/python3*/site-packages/autolab_kit.py lib/beside/
+        if PYTHONPATH=lib/beside bin/python -S -m autolab_kit doctor 2>said; then echo "a missing kit was not noticed" >&2; exit 1; fi
+        grep -q "pip install" said
+    )
+    echo "$file: installed, and works: $(du -sm build/installed | cut -f1) MB"
+    rm -rf build/installed
+done
