@@ -24,7 +24,7 @@ def _lesson(number):
     return Lesson(number, lesson.EXERCISES, lesson.QUESTIONS, answers.RIGHT, answers.WRONG, answers.SKELETONS)
 
 
-LESSONS = [_lesson(number) for number in ("01", "02", "03")]
+LESSONS = [_lesson(number) for number in ("01", "02", "03", "04")]
 EXERCISES = {id: e for lesson in LESSONS for id, e in lesson.exercises.items()}
 QUESTIONS = {id: q for lesson in LESSONS for id, q in lesson.questions.items()}
 SKELETONS = {id: lesson.skeletons.get(id, lambda *args: ...) for lesson in LESSONS for id in lesson.exercises}

@@ -1,0 +1,265 @@
+"""Exercises of sections 1 to 4: what an operation leaves behind, and in which order it is walked."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+
+from ..exercise import Case, Exercise, Mistake
+from . import engine
+from .engine import Value
+
+
+def kind_of(answer: Any) -> Any:
+    """The class that a learner's function makes its results of: the `Value` of its notebook."""
+    return getattr(inspect.unwrap(answer), "__globals__", {}).get("Value", Value)
+
+
+# 04.1 a number that remembers -----------------------------------------------------------------------------------------
+def remembered(answer, data, several):
+    parents = tuple(Value(float(i)) for i in range(several))
+    value = answer(data, parents, "*", tuple(range(several))) if several else answer(data)
+    if not getattr(value, "__dict__", {}):
+        return {"result": ...}
+    other = answer(data)
+    return {
+        "data": value.data,
+        "grad": value.grad,
+        "the parents it was given": len(value.parents) == several and all(a is b for a, b in zip(value.parents, parents)),
+        "local": list(value.local),
+        "whether two share their gradient": other.grad is value.grad and not isinstance(value.grad, (int, float)),
+    }
+
+
+class _Forgets(Value):
+    def __init__(self, data, parents=(), op="", local=()):
+        super().__init__(data, (), op, ())
+
+
+class _None(Value):
+    def __init__(self, data, parents=(), op="", local=()):
+        super().__init__(data, parents, op, local)
+        self.grad = None
+
+
+class _One(Value):
+    def __init__(self, data, parents=(), op="", local=()):
+        super().__init__(data, parents, op, local)
+        self.grad = 1.0
+
+
+remembers = Exercise(
+    id="04.1",
+    title="A number that remembers",
+    observe=remembered,
+    reference=Value,
+    cases=(
+        Case("a leaf, Value(3.0)", lambda: (3.0, 0)),
+        Case("a result of two parents", lambda: (6.0, 2)),
+        Case("a result of one parent", lambda: (-1.0, 1), public=False),
+    ),
+    mistakes=(
+        Mistake(_Forgets, "It takes `parents` and `local`, and keeps neither: `self.parents = parents` is missing, or the like."),
+        Mistake(_None, "`grad` begins as None. Here shares are added to it, so it begins as 0.0."),
+        Mistake(_One, "`grad` begins as 1. Only the result's own gradient is 1, and only once backward has begun; all others begin as 0.0."),
+    ),
+    hints=(
+        "Five things are kept, each under its own name: `self.data = data` is the first.",
+        "The four arguments are kept as they come. The fifth, `grad`, is given by nobody.",
+        "`self.grad = 0.0`: nothing has arrived yet.",
+    ),
+    leaves_out="how it is printed",
+)
+
+
+# 04.2 and 04.3 operations ---------------------------------------------------------------------------------------------
+def operation(answer, a, b):
+    kind = kind_of(answer)
+    left, right = kind(a), kind(b)
+    result = answer(left, right)
+    if result is ...:
+        return {"result": ...}
+    if not hasattr(result, "parents"):
+        raise TypeError(f"{result!r} came back, which remembers nothing: return a Value")
+    names = {id(left): "the left one", id(right): "the right one"}
+    return {
+        "value": result.data,
+        "parents": [names.get(id(p), "another") for p in result.parents],
+        "local derivatives": [float(x) for x in result.local],
+    }
+
+
+def _leaves(self, other):
+    return type(self)(self.data + other.data)
+
+
+def _swapped_slopes(self, other):
+    return type(self)(self.data * other.data, (self, other), "*", (self.data, other.data))
+
+
+addition = Exercise(
+    id="04.2",
+    title="Addition",
+    observe=operation,
+    reference=engine.add,
+    cases=(
+        Case("2 + 5", lambda: (2.0, 5.0)),
+        Case("-1 + 0.5", lambda: (-1.0, 0.5)),
+        Case("0 + 0", lambda: (0.0, 0.0), public=False),
+    ),
+    mistakes=(
+        Mistake(_leaves, "The number is right. The result has forgotten its parents: give them to Value, with one local derivative each."),
+        Mistake(
+            lambda self, other: type(self)(self.data + other.data, (self, other), "+", (other.data, self.data)),
+            "These are the local derivatives of a product. Raise one summand by 0.1: by how much does the sum rise?",
+        ),
+        Mistake(
+            lambda self, other: type(self)(self.data + other.data, (self, other), "+", (self.data, other.data)),
+            "`local` holds derivatives, not the summands themselves. Raise one summand by 0.1: by how much does the sum rise?",
+        ),
+        Mistake(
+            lambda self, other: type(self)(self.data + other.data, (self, other)),
+            "The local derivatives are missing: one number for each parent, as a tuple.",
+        ),
+    ),
+    hints=(
+        "The result is a new Value: its number is `self.data + other.data`.",
+        "Its parents are `(self, other)`, and its op is \"+\".",
+        "If one summand rises by a little, the sum rises by as much: both local derivatives are 1.0.",
+    ),
+    leaves_out="a plain number as a summand",
+)
+
+product = Exercise(
+    id="04.3",
+    title="Multiplication",
+    observe=operation,
+    reference=engine.multiply,
+    cases=(
+        Case("2 * 5", lambda: (2.0, 5.0)),
+        Case("-1 * 0.5", lambda: (-1.0, 0.5)),
+        Case("3 * 3", lambda: (3.0, 3.0), public=False),
+    ),
+    mistakes=(
+        Mistake(_swapped_slopes, "They are swapped. If the left factor rises by a little, the product rises by the *right* factor times as much."),
+        Mistake(
+            lambda self, other: type(self)(self.data * other.data, (self, other), "*", (1.0, 1.0)),
+            "These are the local derivatives of a sum. Raise the 2 of 2 * 5 to 2.1: the product rises by 0.5, not by 0.1.",
+        ),
+        Mistake(
+            lambda self, other: type(self)(self.data * other.data, (self, other), "*", (self.data * other.data,) * 2),
+            "The local derivative is not the product: raise the 2 of 2 * 5 to 2.1, and see by how much it rises.",
+        ),
+    ),
+    hints=(
+        "It looks like `add`. Only the number and the local derivatives are others.",
+        "Raise the left factor by 0.1: the product rises by 0.1 times the right factor.",
+        "So the first local derivative is `other.data`. What is the second?",
+    ),
+    leaves_out="a plain number as a factor",
+)
+
+
+# 04.4 the order -------------------------------------------------------------------------------------------------------
+def chain():
+    a = Value(2.0, op="a")
+    return Value(6.0, (Value(4.0, (a,), "b", (2.0,)),), "c", (1.0,))
+
+
+def fork():
+    """y = 2 * b - b * x, with b = x * a: b is used twice, once by something that is used itself."""
+    x, a = Value(2.0, op="x"), Value(5.0, op="a")
+    b = Value(10.0, (x, a), "b", (5.0, 2.0))
+    c = Value(20.0, (b, x), "c", (2.0, 10.0))
+    return Value(0.0, (b, c), "y", (2.0, -1.0))
+
+
+def ladder(steps=12):
+    """y = y + y, again and again: 2 to the power of `steps` paths."""
+    y = Value(1.0, op="0")
+    for i in range(1, steps + 1):
+        y = Value(2.0 * y.data, (y, y), str(i), (1.0, 1.0))
+    return y
+
+
+def walked(answer, make):
+    result = make()
+    found = list(answer(result))
+    if any(not hasattr(value, "parents") for value in found):
+        raise TypeError("the list holds something that is no Value")
+    there = engine.order(result)
+    places = {id(value): i for i, value in enumerate(found)}
+    early = [f"{p.op} before {v.op}" for v in there for p in v.parents if id(v) in places and places.get(id(p), 10**9) < places[id(v)]]
+    return {
+        "missing": sorted(v.op for v in there if id(v) not in places),
+        "twice": sorted({v.op for v in found if sum(v is other for other in found) > 1}),
+        "too early": sorted(set(early)),
+    }
+
+
+def _no_memory(result):
+    found = [result]
+    for value in found:
+        found += value.parents
+        if len(found) > 10_000:
+            break
+    return found
+
+
+def _as_met(result):
+    found: list[Any] = []
+    todo = [result]
+    while todo:
+        value = todo.pop(0)
+        if not any(value is other for other in found):
+            found.append(value)
+            todo += value.parents
+    return found
+
+
+def _deep_first(result):
+    found: list[Any] = []
+
+    def visit(value):
+        if not any(value is other for other in found):
+            found.append(value)
+            for parent in value.parents:
+                visit(parent)
+
+    visit(result)
+    return found
+
+
+_TOO_EARLY = "A value is listed when it is first met. In the graph with a fork, b is met before all of its children: it must wait for them."
+
+topological = Exercise(
+    id="04.4",
+    title="The order",
+    observe=walked,
+    reference=engine.order,
+    cases=(
+        Case("a chain", lambda: (chain,)),
+        Case("a fork: y = 2 * b - b * x", lambda: (fork,)),
+        Case("y = y + y, twelve times", lambda: (ladder,), public=False),
+        Case("a single leaf", lambda: (lambda: Value(1.0, op="x"),), public=False),
+    ),
+    mistakes=(
+        Mistake(lambda result: engine.order(result)[::-1], "It is the right list from the wrong end: the result comes first, leaves last."),
+        Mistake(_no_memory, "What is used twice is listed twice. Keep track of what you have seen."),
+        Mistake(_as_met, _TOO_EARLY),
+        Mistake(_deep_first, _TOO_EARLY),
+        Mistake(lambda result: [result, *result.parents], "The parents' parents are missing: go on until there are none."),
+    ),
+    hints=(
+        "Write an inner function `visit(value)` that visits the parents of a value, each first, and then appends the value itself.",
+        "Keep a list, or a set of `id(value)`, of what was visited, and return at once for those.",
+        "Appended after its parents, each value stands after them. Turn the list around at the end: `found[::-1]`.",
+    ),
+    leaves_out="graphs deeper than Python calls functions, 1,000 or so",
+    tell=False,
+)
+
+EXERCISES = (remembers, addition, product, topological)
+
+

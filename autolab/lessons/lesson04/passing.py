@@ -1,0 +1,263 @@
+"""Exercises of sections 5 to 8: the backward pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..exercise import Case, Exercise, Mistake
+from . import engine
+from .building import chain, fork, kind_of
+
+
+# 04.5 and 04.6 backward -----------------------------------------------------------------------------------------------
+def long_chain():
+    """d = c * -0.5, c = b * 3, b = a * 4: local derivatives 4, 3, -0.5."""
+    value = engine.Value(2.0, op="a")
+    for name, slope in (("b", 4.0), ("c", 3.0), ("d", -0.5)):
+        value = engine.Value(value.data * slope, (value,), name, (slope,))
+    return value
+
+
+def two_legs():
+    """y = a * b, and a = x * 2, b = w * 3: nothing is used twice."""
+    x, w = engine.Value(1.5, op="x"), engine.Value(-1.0, op="w")
+    a, b = engine.Value(3.0, (x,), "a", (2.0,)), engine.Value(-3.0, (w,), "b", (3.0,))
+    return engine.Value(-9.0, (a, b), "y", (-3.0, 3.0))
+
+
+def square():
+    """y = x * x at 3."""
+    x = engine.Value(3.0, op="x")
+    return engine.Value(9.0, (x, x), "y", (3.0, 3.0))
+
+
+def gradients(answer, make, times):
+    """Every gradient, by name, after `times` passes."""
+    result = make()
+    for _ in range(times):
+        if answer(result) is ...:
+            return {"result": ...}
+        if wrong := [value.op for value in engine.order(result) if not isinstance(value.grad, (int, float, np.number))]:
+            raise TypeError(f"the gradient of {wrong[0]} is no number any more")
+    return {f"the gradient of {value.op}": value.grad for value in engine.order(result)}
+
+
+def passing_by(step, seed=1.0, fresh=True, keep=True):
+    """A pass that does `step(parent, child, local)` on each edge."""
+
+    def backward(result):
+        values = engine.order(result)
+        for value in values if fresh else ():
+            if value.parents or not keep:
+                value.grad = 0.0
+        result.grad = seed
+        for child in values:
+            for parent, local in zip(child.parents, child.local):
+                step(parent, child, local)
+
+    return backward
+
+
+def _put(parent, child, local):
+    parent.grad = child.grad * local
+
+
+def _add(parent, child, local):
+    parent.grad = parent.grad + child.grad * local
+
+
+def _in_order_met(result):
+    """Adds, and visits values as they are met, each once."""
+    for value in engine.order(result):
+        if value.parents:
+            value.grad = 0.0
+    result.grad, found = 1.0, [result]
+    for child in found:
+        for parent, local in zip(child.parents, child.local):
+            _add(parent, child, local)
+            if not any(parent is other for other in found):
+                found.append(parent)
+
+
+def _instead(by):
+    def step(parent, child, local):
+        parent.grad = parent.grad + by(parent, child, local)
+
+    return step
+
+
+_CHAIN_MISTAKES = (
+    Mistake(passing_by(_add, seed=0.0), "Nothing arrives: 0 times anything is 0. The result's own gradient is 1, and somebody has to say so."),
+    Mistake(
+        passing_by(_instead(lambda parent, child, local: local)),
+        "Each parent gets its local derivative alone. What arrived at the child is missing: multiply by `child.grad`.",
+    ),
+    Mistake(
+        passing_by(_instead(lambda parent, child, local: child.grad + local)),
+        "You add along a path. Along a path one multiplies: slope times slope. One adds where paths meet.",
+    ),
+    Mistake(
+        passing_by(_instead(lambda parent, child, local: child.data * local)),
+        "You multiply by the child's number. It is the child's gradient that is passed on: `child.grad`.",
+    ),
+)
+
+along_a_chain = Exercise(
+    id="04.5",
+    title="Backward",
+    observe=gradients,
+    reference=engine.straight,
+    cases=(
+        Case("a chain of three slopes: 4, 3, -0.5", lambda: (long_chain, 1)),
+        Case("two legs that never meet", lambda: (two_legs, 1)),
+        Case("a chain of two", lambda: (chain, 1), public=False),
+    ),
+    mistakes=_CHAIN_MISTAKES,
+    hints=(
+        "Begin with `result.grad = 1.0`. Then go through `order(result)`, and at each child through its parents and local derivatives.",
+        "`for parent, local in zip(child.parents, child.local):` gives you both together.",
+        "`share` returns `child.grad * local`, and the loop gives it to the parent: `parent.grad = share(child, parent, local)`.",
+    ),
+    leaves_out="values that are used twice: that is step 6",
+)
+
+every_graph = Exercise(
+    id="04.6",
+    title="Where paths meet",
+    observe=gradients,
+    reference=engine.backward,
+    cases=(
+        Case("y = x * x at 3", lambda: (square, 1)),
+        Case("y = 2 * b - b * x, with b = x * a", lambda: (fork, 1)),
+        Case("the same, backward twice: leaves add up", lambda: (fork, 2)),
+        Case("a chain", lambda: (long_chain, 1), public=False),
+        Case("a chain, backward three times", lambda: (long_chain, 3), public=False),
+    ),
+    mistakes=(
+        *_CHAIN_MISTAKES,
+        Mistake(engine.straight, "Still `=`: the last share to arrive replaces all before it. Add it to what is there."),
+        Mistake(
+            passing_by(_add, fresh=False),
+            "One pass is right; the second is not. The gradients in the middle still hold the first pass: results begin at 0.0 each time, "
+            "and only leaves (values without parents) keep what they have.",
+        ),
+        Mistake(
+            passing_by(_add, keep=False),
+            "You clear the leaves, too. As in PyTorch, leaves keep what they hold and add to it: clearing them is up to who trains.",
+        ),
+        Mistake(_in_order_met, "It adds, and goes in the order in which it meets values: b has sent before all of its gradient was there. Use `order`."),
+    ),
+    hints=(
+        "`parent.grad += share(child, parent, local)`: that mends the first two inputs.",
+        "Backward twice on one graph: what do the values in the middle still hold when the second pass begins?",
+        "Before the seed: `for value in order(result):` set `value.grad = 0.0` if it has parents.",
+    ),
+    leaves_out="graphs that change between two passes",
+)
+
+
+# 04.7 tanh ------------------------------------------------------------------------------------------------------------
+def _one(answer: Any, a: float) -> dict[str, Any]:
+    value = kind_of(answer)(a)
+    result = answer(value)
+    if result is ...:
+        return {"result": ...}
+    if not hasattr(result, "parents"):
+        raise TypeError(f"{result!r} came back, which remembers nothing: return a Value")
+    return {
+        "value": float(result.data),
+        "parents": ["the operand" if p is value else "another" for p in result.parents],
+        "local derivatives": [float(x) for x in result.local],
+    }
+
+
+def _tanh(slope):
+    return lambda self: type(self)(np.tanh(self.data), (self,), "tanh", (slope(self.data, np.tanh(self.data)),))
+
+
+bend = Exercise(
+    id="04.7",
+    title="A bend: tanh",
+    observe=_one,
+    reference=engine.tanh,
+    cases=(
+        Case("tanh(0)", lambda: (0.0,)),
+        Case("tanh(0.5)", lambda: (0.5,)),
+        Case("tanh(-3)", lambda: (-3.0,), public=False),
+    ),
+    mistakes=(
+        Mistake(_tanh(lambda x, t: 1 - x * x), "1 - x * x is taken at the operand. The rule is about the result: 1 minus the square of tanh(x)."),
+        Mistake(_tanh(lambda x, t: 1 - t), "The square is missing: 1 minus the result *squared*."),
+        Mistake(_tanh(lambda x, t: t), "`local` holds the derivative, not the value."),
+        Mistake(_tanh(lambda x, t: 1.0), "The slope is 1 at 0 only; the curve bends."),
+        Mistake(lambda self: type(self)(np.tanh(self.data)), "The number is right; the result has forgotten its parent and its local derivative."),
+        Mistake(
+            lambda self: type(self)(np.tanh(self.data), (self,), "tanh", 1 - np.tanh(self.data) ** 2),
+            "`local` is a tuple, with one parent, too: `(1 - t * t,)`, with a comma.",
+        ),
+    ),
+    hints=(
+        "`t = np.tanh(self.data)` is the number. One parent: `(self,)`, with the comma.",
+        "The derivative of tanh is 1 minus its square.",
+        "`local` is `(1 - t * t,)`.",
+    ),
+    leaves_out="arrays, which work the same",
+)
+
+
+# 04.8 broadcasting ----------------------------------------------------------------------------------------------------
+def fitted(answer, shape, wanted):
+    sent = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+    got = answer(sent, wanted)
+    if got is ...:
+        return {"result": ...}
+    if np.asarray(got).dtype.kind not in "iuf":
+        raise TypeError(f"{got!r} came back, which is no array of numbers")
+    return {"shape": list(np.shape(got)), "gradient": np.asarray(got)}
+
+
+def _by(way):
+    def fit(sent, shape):
+        sent = np.asarray(sent)
+        sent = way(sent, tuple(range(sent.ndim - len(shape))), False)
+        return way(sent, tuple(i for i, size in enumerate(shape) if size == 1), True)
+
+    return fit
+
+
+broadcast = Exercise(
+    id="04.8",
+    title="Back to its shape",
+    observe=fitted,
+    reference=engine.fit,
+    cases=(
+        Case("4 rows of 3, back to (3,)", lambda: ((4, 3), (3,))),
+        Case("2 rows of 3, back to a column (2, 1)", lambda: ((2, 3), (2, 1))),
+        Case("2 rows of 3 that were not repeated", lambda: ((2, 3), (2, 3))),
+        Case("2 rows of 3, back to one number, ()", lambda: ((2, 3), ())),
+        Case("(2, 4, 3), back to (1, 3)", lambda: ((2, 4, 3), (1, 3)), public=False),
+    ),
+    mistakes=(
+        Mistake(_by(lambda a, axes, keep: a.mean(axis=axes, keepdims=keep)), "You take the mean. Each copy had its own effect: effects add up."),
+        Mistake(
+            _by(lambda a, axes, keep: a if keep else a.sum(axis=axes)),
+            "Axes in front are right. An axis of size 1 was repeated, too: sum over it and keep it, `keepdims=True`.",
+        ),
+        Mistake(lambda sent, shape: np.asarray(sent), "It gives back what it got. A gradient has the shape of its value."),
+        Mistake(lambda sent, shape: np.asarray(sent).sum(), "Everything is summed to one number. Sum over the repeated axes only."),
+        Mistake(
+            lambda sent, shape: np.asarray(sent).ravel()[: int(np.prod(shape))].reshape(shape),
+            "The shape is right, but most copies are dropped: sum over them.",
+        ),
+    ),
+    hints=(
+        "Broadcasting repeats in two ways: it adds axes in front, and it stretches axes of size 1.",
+        "In front: `extra = sent.ndim - len(shape)`, then `sent.sum(axis=tuple(range(extra)))`.",
+        "Then for each axis of `shape` that is 1: `sent.sum(axis=i, keepdims=True)`.",
+    ),
+    leaves_out="arrays without any number",
+)
+
+EXERCISES = (along_a_chain, every_graph, bend, broadcast)

@@ -1,0 +1,75 @@
+"""Two pieces of code side by side: the learner's, and what does the same in the engine's core."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from html import escape
+from typing import Any
+
+from ...engine import core
+from .bench import is_model
+
+MOST = 44  # lines of one piece
+
+
+@dataclass(frozen=True, repr=False)
+class Beside:
+    """Pieces of code with their headings, as text and as columns."""
+
+    pieces: tuple[tuple[str, str], ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(f"{head}\n\n{textwrap.indent(code, '    ')}" for head, code in self.pieces)
+
+    def _repr_html_(self) -> str:
+        column = "flex:1 1 24em;min-width:0;margin:2px 0"
+        code = "overflow-x:auto;font-size:12px;line-height:1.4;padding:6px 8px;margin:4px 0;border:1px solid #8884"
+        parts = (
+            f"<section style='{column}' aria-label='{escape(head, quote=True)}'><strong>{escape(head)}</strong>"
+            f"<pre tabindex='0' style='{code}'>{escape(text)}</pre></section>"
+            for head, text in self.pieces
+        )
+        return f"<div style='display:flex;flex-wrap:wrap;gap:4px 16px;max-width:100%'>{''.join(parts)}</div>"
+
+
+def beside(mine: Any, *theirs: str) -> Beside:
+    """What the learner wrote, and the source of what does the same in `autolab/engine/core/`, as it is at this moment.
+
+    mine: a function or class of the learner's, or None. theirs: file and name, such as "backward._Pass.plan". Of a class what stands before
+    its first method is shown.
+
+    Raises AttributeError for a name that the core has not.
+
+    Example:
+
+        >>> from autolab.lessons.lesson04 import beside
+        >>> print(repr(beside(None, "errors.bad_argument")).splitlines()[0])
+        engine/core/errors.py: bad_argument
+    """
+    pieces = []
+    if is_model(mine):
+        pieces = [("yours", "Here yours will stand, as soon as its checker agrees.\nUntil then the model's is in use.")]
+    elif mine is not None:
+        pieces = [(f"yours: {mine.__name__}", _source(mine))]
+    for name in theirs:
+        file, _, inner = name.partition(".")
+        module = importlib.import_module(f"{core.__name__}.{file}")
+        pieces.append((f"engine/core/{file}.py: {inner}", _source(reduce(getattr, inner.split("."), module))))
+    return Beside(tuple(pieces))
+
+
+def _source(item: Callable[..., Any] | type) -> str:
+    try:
+        lines = textwrap.dedent(inspect.getsource(inspect.unwrap(item))).rstrip().splitlines()
+    except (OSError, TypeError):
+        return "(its source is not kept)"
+    if isinstance(item, type):
+        first = next((i for i, line in enumerate(lines) if line.startswith(("    def ", "    @"))), len(lines))
+        if first + 12 < len(lines):
+            lines = [*lines[:first], "    ..."]
+    return "\n".join(lines if len(lines) <= MOST else [*lines[:MOST], "..."]).rstrip()

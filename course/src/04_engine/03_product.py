@@ -1,0 +1,37 @@
+# %% [markdown] tags=["section"]
+# ## 3. Multiplication
+
+# %% tags=["predict"]
+q1 = predict("04.q1")
+q1
+
+# %% tags=["code"]
+tiny = 0.1
+slope = ((2.0 + tiny) * 5.0 - 2.0 * 5.0) / tiny
+print("y rises", round(slope, 6), "times as much as a")
+
+# %% tags=["reveal"]
+q1.reveal(round(slope, 6))
+
+# %% [markdown] tags=["exercise", "explain"]
+# ### Exercise 04.3: multiplication
+#
+# The numbers on the arrows of the picture below are your local derivatives. Unlike those of a sum they depend on the *other* factor, so it has to be kept.
+
+# %% tags=["exercise"]
+def multiply(self, other):
+    return ...
+
+check("04.3", multiply)
+
+# %% tags=["picture"]
+Value.__mul__ = use("04.3", multiply)
+x, a = Value(2.0), Value(5.0)
+b = x * a
+c = b * x
+y = b + c
+autolab.explore(y)
+
+# %% [markdown] tags=["keep"]
+# **Take along:** what a rule needs, the operation keeps. PyTorch calls it a
+# [saved tensor](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).

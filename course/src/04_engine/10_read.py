@@ -1,0 +1,53 @@
+# %% [markdown] tags=["section", "explain"]
+# ## 10. The engine beside yours
+#
+# autolab's engine has a core of some 2,500 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
+# you see is the code that runs, read from the files at this moment.
+
+# %% tags=["code"]
+print(autolab.engine.core.__doc__)
+
+# %% [markdown]
+# **`errors.py`, `dtype.py`, `device.py`, `observe.py`, `grad_mode.py`: nothing of yours.** Misused, your engine computes something. This one refuses, in PyTorch's words, with a sentence for you. It
+# knows kinds of numbers, and places for them. The explorer had to watch each write to your `grad`; this engine tells what happens, event by event. And it can be told not to remember: `no_grad`.
+
+# %% tags=["picture"]
+events = "observe.Observer.contribution", "observe.Observer.accumulate"
+beside(None, "errors.fail", *events)
+
+# %% [markdown]
+# **`tensor.py` is your `Value`.** `_array` is your `data`, `_grad` your `grad`. Parents and rule have moved out, into a node, so that a result can be dropped and its history kept. New: views,
+# which share memory, and `requires_grad`, so that nothing is computed for those who did not ask.
+
+# %% tags=["picture"]
+beside(Value, "tensor.Tensor")
+
+# %% [markdown]
+# **`record.py`, `namespaces.py`, `node.py` are your `local` and `share`.** You wrote `local` anew in each operation. Here an operation is stated once, as a record, and what must be kept is read off
+# its rules. A node holds your `parents` as `inputs`. `backward` applies a rule for each operand to what arrived. `apply_fix` is your `fit`, and brings back the kind of number, too.
+
+# %% tags=["picture"]
+beside(share, "node.backward", "node.apply_fix")
+
+# %% [markdown]
+# **`apply.py`, `op.py` are the body of your `add`:** compute, then make an object that remembers. New: numbers of different kinds are brought together first, and nothing is recorded where no gradient is
+# wanted.
+
+# %% tags=["picture"]
+beside(Value.__add__, "apply.apply", "apply.record")
+
+# %% [markdown]
+# **`backward.py`, `differentiate.py` are your `order` and `backward`.** `plan` need not search: nodes are numbered when they are made, so newest first is a topological order. It does not call itself, so
+# graphs of any depth run. `run` is your loop, `deliver` your `+=`. Gradients in the middle live in a dictionary for one pass, so nothing has to begin at 0 again. New: several results at once, hooks,
+# and gradients that can be differentiated again.
+
+# %% tags=["picture"]
+display(beside(order, "backward._Pass.plan"))
+beside(backward, "backward._Pass.run", "backward._Pass.deliver")
+
+# %% [markdown] tags=["keep"]
+# **Take along:** an engine is a graph that remembers, local derivatives, an order, and a sum. The rest is care, and speed.
+# PyTorch describes [its own](https://docs.pytorch.org/docs/stable/notes/autograd.html).
+
+# %% tags=["progress"]
+progress("04")

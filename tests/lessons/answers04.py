@@ -1,0 +1,184 @@
+"""Answers to lesson 4 as learners give them: right ones, written in more than one way, and wrong ones with the words
+that the checker has to find for them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autolab.lessons.lesson04 import engine
+from autolab.lessons.lesson04.engine import Value, order
+from autolab.lessons.solutions import solutions
+
+
+def given(id):
+    return [one.answer() for one in solutions(id)]
+
+
+# 04.1
+
+@dataclass(eq=False)
+class AsDataclass:
+    data: Any
+    parents: tuple = ()
+    op: str = ""
+    local: tuple = ()
+    grad: float = field(default=0.0, init=False)
+
+
+class Unfilled:
+    def __init__(self, data, parents=(), op="", local=()):
+        ...
+
+
+def value_with(**other):
+    class Wrong(Value):
+        def __init__(self, data, parents=(), op="", local=()):
+            super().__init__(data, parents, op, local)
+            for name, item in other.items():
+                setattr(self, name, item)
+
+    return Wrong
+
+
+class Shared(Value):
+    nothing = np.zeros(1)
+
+    def __init__(self, data, parents=(), op="", local=()):
+        super().__init__(data, parents, op, local)
+        self.grad = self.nothing
+
+
+# 04.2, 04.3, 04.7
+
+def made(number, slopes, parents=lambda a, b: (a, b)):
+    return lambda a, b: Value(number(a.data, b.data), parents(a, b), "?", slopes(a.data, b.data))
+
+
+def bent(slope):
+    return lambda a: Value(np.tanh(a.data), (a,), "tanh", (slope(a.data),))
+
+
+# 04.5, 04.6
+
+def passes(arrive, seed=1.0, clear=None, walk=order):
+    def backward(result):
+        for value in order(result):
+            if clear is not None and (clear == "all" or value.parents):
+                value.grad = 0.0
+        result.grad = seed
+        for child in walk(result):
+            for parent, local in zip(child.parents, child.local):
+                arrive(parent, child, local)
+
+    return backward
+
+
+def put(parent, child, local):
+    parent.grad = child.grad * local
+
+
+def add(parent, child, local):
+    parent.grad = parent.grad + child.grad * local
+
+
+def by_paths(result):
+    """Walks every path by itself: slow where there are many, and right."""
+    for value in order(result):
+        if value.parents:
+            value.grad = 0.0
+
+    def visit(value, arrived):
+        value.grad = value.grad + arrived
+        for parent, local in zip(value.parents, value.local):
+            visit(parent, arrived * local)
+
+    visit(result, 1.0)
+
+
+def as_met(result):
+    found = [result]
+    for value in found:
+        found += [p for p in value.parents if not any(p is other for other in found)]
+    return found
+
+
+# 04.8
+
+def fit_at_once(sent, shape):
+    long = (1,) * (sent.ndim - len(shape)) + tuple(shape)
+    axes = tuple(i for i, (a, b) in enumerate(zip(sent.shape, long)) if a != b)
+    return sent.sum(axis=axes, keepdims=True).reshape(shape)
+
+
+RIGHT = {
+    "04.1": [*given("04.1"), AsDataclass],
+    "04.2": [*given("04.2"), made(lambda a, b: a + b, lambda a, b: [1, 1])],
+    "04.3": [*given("04.3"), made(np.multiply, lambda a, b: [b, a])],
+    "04.4": given("04.4"),
+    "04.5": [*given("04.5"), passes(add), engine.backward, by_paths],
+    "04.6": [*given("04.6"), by_paths],
+    "04.7": [*given("04.7"), bent(lambda x: 1 / np.cosh(x) ** 2)],
+    "04.8": [*given("04.8"), fit_at_once],
+}
+
+WRONG = {
+    "04.1": [
+        (value_with(parents=(), local=()), "keeps neither"),
+        (value_with(grad=None), "`grad` begins as None"),
+        (value_with(grad=1.0), "`grad` begins as 1"),
+        (value_with(data=3), "Look at data"),
+        (Shared, "Look at grad"),
+        (lambda data: data, "TypeError"),
+    ],
+    "04.2": [
+        (lambda a, b: Value(a.data + b.data), "forgotten its parents"),
+        (made(np.add, lambda a, b: (b, a)), "local derivatives of a product"),
+        (made(np.add, lambda a, b: (a, b)), "not the summands themselves"),
+        (made(np.add, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)), "Look at parents"),
+        (lambda a, b: a.data + b.data, "return a Value"),
+    ],
+    "04.3": [
+        (made(np.multiply, lambda a, b: (a, b)), "They are swapped"),
+        (made(np.multiply, lambda a, b: (1.0, 1.0)), "local derivatives of a sum"),
+        (made(np.multiply, lambda a, b: (a * b, a * b)), "not the product"),
+        (made(np.add, lambda a, b: (b, a)), "Look at value"),
+    ],
+    "04.4": [
+        (lambda result: order(result)[::-1], "from the wrong end"),
+        (as_met, "must wait for them"),
+        (lambda result: [result, *result.parents], "go on until there are none"),
+        (lambda result: [result], "Look at missing"),
+        (lambda result: [*order(result), result], "Look at twice"),
+    ],
+    "04.5": [
+        (passes(put, seed=0.0), "0 times anything is 0"),
+        (passes(lambda parent, child, local: setattr(parent, "grad", local)), "local derivative alone"),
+        (passes(lambda parent, child, local: setattr(parent, "grad", child.grad + local)), "You add along a path"),
+        (passes(lambda parent, child, local: setattr(parent, "grad", child.data * local)), "by the child's number"),
+        (lambda result: None, "0 times anything is 0"),
+    ],
+    "04.6": [
+        (passes(put), "Still `=`"),
+        (passes(add), "the second is not"),
+        (passes(add, clear="all"), "You clear the leaves"),
+        (passes(add, clear="results", walk=as_met), "b has sent before"),
+        (passes(add, seed=0.0, clear="results"), "0 times anything is 0"),
+    ],
+    "04.7": [
+        (bent(lambda x: 1 - x * x), "taken at the operand"),
+        (bent(lambda x: 1 - np.tanh(x)), "The square is missing"),
+        (bent(lambda x: np.tanh(x)), "not the value"),
+        (bent(lambda x: 1.0), "at 0 only"),
+        (lambda a: Value(np.tanh(a.data)), "forgotten its parent"),
+        (lambda a: np.tanh(a.data), "return a Value"),
+    ],
+    "04.8": [
+        (lambda sent, shape: sent, "A gradient has the shape of its value"),
+        (lambda sent, shape: sent.sum(), "Sum over the repeated axes only"),
+        (lambda sent, shape: sent.sum(axis=tuple(range(sent.ndim - len(shape)))), "keepdims=True"),
+        (lambda sent, shape: engine.fit(sent, shape) * np.prod(shape) / sent.size, "Each copy had its own effect"),
+    ],
+}
+
+SKELETONS = {"04.1": Unfilled}
