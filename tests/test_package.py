@@ -44,7 +44,7 @@ def run_installed(installed: Path, *arguments: str, cwd: Path) -> subprocess.Com
 
 def files_in(folder: str) -> set[str]:
     left_by_programs = {"__pycache__", ".ipynb_checkpoints"}
-    found = (path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file())
+    found = (path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file() and not path.match("my_*"))  # by lessons
     return {path.as_posix() for path in found if not left_by_programs.intersection(path.parts)}
 
 

@@ -65,7 +65,7 @@ def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
 def course_files(source: Path) -> list[Path]:
     """The notebooks and what they need; not their sources, nor what Jupyter and Python leave behind."""
     left_out = {".ipynb_checkpoints", "__pycache__", "src", "plans"}
-    files = (path for path in source.rglob("*") if path.is_file() and path.suffix not in (".html", ".npz"))  # a run leaves these
+    files = (path for path in source.rglob("*") if path.is_file() and not path.match("my_*"))  # lessons write these
     return sorted(path for path in files if not left_out.intersection(path.relative_to(source).parts))
 
 

@@ -70,14 +70,18 @@ def finish(backward: Callable[[Any], None]) -> Callable[[Any], None]:
     kind = inspect.unwrap(backward).__globals__.get("Value", engine.Value)
     try:
         with np.errstate(all="ignore"):
-            right = all(np.allclose(a, b) for a, b in zip(_gradients(kind, backward), _gradients(engine.Value, engine.backward)))
+            right = all(
+                np.allclose(a, b) for a, b in zip(_gradients(kind, backward), _gradients(engine.Value, engine.backward))
+            )
     except Exception:  # noqa: BLE001
         right = False
     if right:
         whose = "the model's" if is_model(backward) else "your"
         print(f"In use: {whose} backward, with arrays.")
         return backward
-    print("In use: the model's backward. Yours is right for numbers, and does not ask share() what to send, so arrays do not fit.")
+    print(
+        "In use: the model's backward. Yours is right for numbers, and does not ask share() what to send, so arrays do not fit."
+    )
     return engine.backward
 
 

@@ -26,7 +26,8 @@ def remembered(answer, data, several):
     return {
         "data": value.data,
         "grad": value.grad,
-        "the parents it was given": len(value.parents) == several and all(a is b for a, b in zip(value.parents, parents)),
+        "the parents it was given": len(value.parents) == several
+        and all(a is b for a, b in zip(value.parents, parents)),
         "local": list(value.local),
         "whether two share their gradient": other.grad is value.grad and not isinstance(value.grad, (int, float)),
     }
@@ -60,9 +61,15 @@ remembers = Exercise(
         Case("a result of one parent", lambda: (-1.0, 1), public=False),
     ),
     mistakes=(
-        Mistake(_Forgets, "It takes `parents` and `local`, and keeps neither: `self.parents = parents` is missing, or the like."),
+        Mistake(
+            _Forgets,
+            "It takes `parents` and `local`, and keeps neither: `self.parents = parents` is missing, or the like.",
+        ),
         Mistake(_None, "`grad` begins as None. Here shares are added to it, so it begins as 0.0."),
-        Mistake(_One, "`grad` begins as 1. Only the result's own gradient is 1, and only once backward has begun; all others begin as 0.0."),
+        Mistake(
+            _One,
+            "`grad` begins as 1. Only the result's own gradient is 1, and only once backward has begun; all others begin as 0.0.",
+        ),
     ),
     hints=(
         "Five things are kept, each under its own name: `self.data = data` is the first.",
@@ -109,7 +116,10 @@ addition = Exercise(
         Case("0 + 0", lambda: (0.0, 0.0), public=False),
     ),
     mistakes=(
-        Mistake(_leaves, "The number is right. The result has forgotten its parents: give them to Value, with one local derivative each."),
+        Mistake(
+            _leaves,
+            "The number is right. The result has forgotten its parents: give them to Value, with one local derivative each.",
+        ),
         Mistake(
             lambda self, other: type(self)(self.data + other.data, (self, other), "+", (other.data, self.data)),
             "These are the local derivatives of a product. Raise one summand by 0.1: by how much does the sum rise?",
@@ -125,7 +135,7 @@ addition = Exercise(
     ),
     hints=(
         "The result is a new Value: its number is `self.data + other.data`.",
-        "Its parents are `(self, other)`, and its op is \"+\".",
+        'Its parents are `(self, other)`, and its op is "+".',
         "If one summand rises by a little, the sum rises by as much: both local derivatives are 1.0.",
     ),
     leaves_out="a plain number as a summand",
@@ -142,7 +152,10 @@ product = Exercise(
         Case("3 * 3", lambda: (3.0, 3.0), public=False),
     ),
     mistakes=(
-        Mistake(_swapped_slopes, "They are swapped. If the left factor rises by a little, the product rises by the *right* factor times as much."),
+        Mistake(
+            _swapped_slopes,
+            "They are swapped. If the left factor rises by a little, the product rises by the *right* factor times as much.",
+        ),
         Mistake(
             lambda self, other: type(self)(self.data * other.data, (self, other), "*", (1.0, 1.0)),
             "These are the local derivatives of a sum. Raise the 2 of 2 * 5 to 2.1: the product rises by 0.5, not by 0.1.",
@@ -190,7 +203,12 @@ def walked(answer, make):
         raise TypeError("the list holds something that is no Value")
     there = engine.order(result)
     places = {id(value): i for i, value in enumerate(found)}
-    early = [f"{p.op} before {v.op}" for v in there for p in v.parents if id(v) in places and places.get(id(p), 10**9) < places[id(v)]]
+    early = [
+        f"{p.op} before {v.op}"
+        for v in there
+        for p in v.parents
+        if id(v) in places and places.get(id(p), 10**9) < places[id(v)]
+    ]
     return {
         "missing": sorted(v.op for v in there if id(v) not in places),
         "twice": sorted({v.op for v in found if sum(v is other for other in found) > 1}),
@@ -245,11 +263,16 @@ topological = Exercise(
         Case("a single leaf", lambda: (lambda: Value(1.0, op="x"),), public=False),
     ),
     mistakes=(
-        Mistake(lambda result: engine.order(result)[::-1], "It is the right list from the wrong end: the result comes first, leaves last."),
+        Mistake(
+            lambda result: engine.order(result)[::-1],
+            "It is the right list from the wrong end: the result comes first, leaves last.",
+        ),
         Mistake(_no_memory, "What is used twice is listed twice. Keep track of what you have seen."),
         Mistake(_as_met, _TOO_EARLY),
         Mistake(_deep_first, _TOO_EARLY),
-        Mistake(lambda result: [result, *result.parents], "The parents' parents are missing: go on until there are none."),
+        Mistake(
+            lambda result: [result, *result.parents], "The parents' parents are missing: go on until there are none."
+        ),
     ),
     hints=(
         "Write an inner function `visit(value)` that visits the parents of a value, each first, and then appends the value itself.",
@@ -261,5 +284,3 @@ topological = Exercise(
 )
 
 EXERCISES = (remembers, addition, product, topological)
-
-

@@ -89,7 +89,10 @@ def _instead(by):
 
 
 _CHAIN_MISTAKES = (
-    Mistake(passing_by(_add, seed=0.0), "Nothing arrives: 0 times anything is 0. The result's own gradient is 1, and somebody has to say so."),
+    Mistake(
+        passing_by(_add, seed=0.0),
+        "Nothing arrives: 0 times anything is 0. The result's own gradient is 1, and somebody has to say so.",
+    ),
     Mistake(
         passing_by(_instead(lambda parent, child, local: local)),
         "Each parent gets its local derivative alone. What arrived at the child is missing: multiply by `child.grad`.",
@@ -137,7 +140,9 @@ every_graph = Exercise(
     ),
     mistakes=(
         *_CHAIN_MISTAKES,
-        Mistake(engine.straight, "Still `=`: the last share to arrive replaces all before it. Add it to what is there."),
+        Mistake(
+            engine.straight, "Still `=`: the last share to arrive replaces all before it. Add it to what is there."
+        ),
         Mistake(
             passing_by(_add, fresh=False),
             "One pass is right; the second is not. The gradients in the middle still hold the first pass: results begin at 0.0 each time, "
@@ -147,7 +152,10 @@ every_graph = Exercise(
             passing_by(_add, keep=False),
             "You clear the leaves, too. As in PyTorch, leaves keep what they hold and add to it: clearing them is up to who trains.",
         ),
-        Mistake(_in_order_met, "It adds, and goes in the order in which it meets values: b has sent before all of its gradient was there. Use `order`."),
+        Mistake(
+            _in_order_met,
+            "It adds, in the order of meeting: b has sent before all of its gradient was there. Use `order`.",
+        ),
     ),
     hints=(
         "`parent.grad += share(child, parent, local)`: that mends the first two inputs.",
@@ -188,11 +196,17 @@ bend = Exercise(
         Case("tanh(-3)", lambda: (-3.0,), public=False),
     ),
     mistakes=(
-        Mistake(_tanh(lambda x, t: 1 - x * x), "1 - x * x is taken at the operand. The rule is about the result: 1 minus the square of tanh(x)."),
+        Mistake(
+            _tanh(lambda x, t: 1 - x * x),
+            "1 - x * x is taken at the operand. The rule is about the result: 1 minus the square of tanh(x).",
+        ),
         Mistake(_tanh(lambda x, t: 1 - t), "The square is missing: 1 minus the result *squared*."),
         Mistake(_tanh(lambda x, t: t), "`local` holds the derivative, not the value."),
         Mistake(_tanh(lambda x, t: 1.0), "The slope is 1 at 0 only; the curve bends."),
-        Mistake(lambda self: type(self)(np.tanh(self.data)), "The number is right; the result has forgotten its parent and its local derivative."),
+        Mistake(
+            lambda self: type(self)(np.tanh(self.data)),
+            "The number is right; the result has forgotten its parent and its local derivative.",
+        ),
         Mistake(
             lambda self: type(self)(np.tanh(self.data), (self,), "tanh", 1 - np.tanh(self.data) ** 2),
             "`local` is a tuple, with one parent, too: `(1 - t * t,)`, with a comma.",
@@ -240,13 +254,21 @@ broadcast = Exercise(
         Case("(2, 4, 3), back to (1, 3)", lambda: ((2, 4, 3), (1, 3)), public=False),
     ),
     mistakes=(
-        Mistake(_by(lambda a, axes, keep: a.mean(axis=axes, keepdims=keep)), "You take the mean. Each copy had its own effect: effects add up."),
+        Mistake(
+            _by(lambda a, axes, keep: a.mean(axis=axes, keepdims=keep)),
+            "You take the mean. Each copy had its own effect: effects add up.",
+        ),
         Mistake(
             _by(lambda a, axes, keep: a if keep else a.sum(axis=axes)),
             "Axes in front are right. An axis of size 1 was repeated, too: sum over it and keep it, `keepdims=True`.",
         ),
-        Mistake(lambda sent, shape: np.asarray(sent), "It gives back what it got. A gradient has the shape of its value."),
-        Mistake(lambda sent, shape: np.asarray(sent).sum(), "Everything is summed to one number. Sum over the repeated axes only."),
+        Mistake(
+            lambda sent, shape: np.asarray(sent), "It gives back what it got. A gradient has the shape of its value."
+        ),
+        Mistake(
+            lambda sent, shape: np.asarray(sent).sum(),
+            "Everything is summed to one number. Sum over the repeated axes only.",
+        ),
         Mistake(
             lambda sent, shape: np.asarray(sent).ravel()[: int(np.prod(shape))].reshape(shape),
             "The shape is right, but most copies are dropped: sum over them.",

@@ -9,51 +9,77 @@ from ..question import Question, either
 QUESTIONS = {
     "04.q1": Question(
         "`y = a * b`, at a = 2 and b = 5. What is the local derivative of `y` by `a`?",
-        because={"2": "That is a itself. If a rises by 0.1, y rises from 10 to 10.5: five times as much, which is b.",
-                 "1": "That is the rule for a sum. If a rises by 0.1, y rises by 0.5.",
-                 "10": "That is y. If a rises by 0.1, y rises by 0.5, not by 1."},
-        kind="number"),
+        because={
+            "2": "That is a itself. If a rises by 0.1, y rises from 10 to 10.5: five times as much, which is b.",
+            "1": "That is the rule for a sum. If a rises by 0.1, y rises by 0.5.",
+            "10": "That is y. If a rises by 0.1, y rises by 0.5, not by 1.",
+        },
+        kind="number",
+    ),
     "04.q2": Question(
         "`b = x * a`, `c = b * x`, `y = b + c`. Backward begins at `y`. Who may be next?",
         ("c", "b", "either of them"),
-        {"b": "b waits for two shares: one from y, one from c. Sent too early, what b passes on is too small.",
-         "either of them": "Both have a share from y. But b gets a second one, from c, and has to wait for it."},
-        key="c"),
+        {
+            "b": "b waits for two shares: one from y, one from c. Sent too early, what b passes on is too small.",
+            "either of them": "Both have a share from y. But b gets a second one, from c, and has to wait for it.",
+        },
+        key="c",
+    ),
     "04.q3": Question(
         "`b = a * 4`, `c = b * 3`. What is the gradient of `c` by `a`?",
-        because={"7": "Along a path slopes are multiplied: if a rises by 0.1, b rises by 0.4, and c by three times that.",
-                 "3": "That is the last step only, from b to c.",
-                 "4": "That is the first step only, from a to b."},
-        kind="number"),
+        because={
+            "7": "Along a path slopes are multiplied: if a rises by 0.1, b rises by 0.4, and c by three times that.",
+            "3": "That is the last step only, from b to c.",
+            "4": "That is the first step only, from a to b.",
+        },
+        kind="number",
+    ),
     "04.q4": Question(
         "`y = x * x` at x = 3, and a backward pass with `=` in the place of `+=`. What will `x.grad` be?",
-        because={"6": "Right would be 6, 3 + 3. With = the second share replaces the first, and one of them is left.",
-                 "9": "That is y. Two shares of 3 arrive, and the second replaces the first.",
-                 "0": "Something arrives: 3, twice. The second replaces the first."},
-        kind="number"),
+        because={
+            "6": "Right would be 6, 3 + 3. With = the second share replaces the first, and one of them is left.",
+            "9": "That is y. Two shares of 3 arrive, and the second replaces the first.",
+            "0": "Something arrives: 3, twice. The second replaces the first.",
+        },
+        kind="number",
+    ),
     "04.q5": Question(
-        "`y = b + b * x`, where right is `x.grad` = 25. Now every value passes on what it has *as soon as something arrives*. Then `x.grad` is …",
+        "`y = b + b * x`, where right is `x.grad` = 25. Now every value passes on what it has as soon as something arrives. "
+        "Then `x.grad` is …",
         ("larger than 25", "25", "smaller than 25"),
-        {"25": "b passes on its first share at once, and its whole gradient, first share included, when the second comes.",
-         "smaller than 25": "Nothing is lost here. b sends twice, and the first share is in both."},
-        key=either(lambda grad: grad > 25, "larger than 25", "smaller than 25")),
+        {
+            "25": "b passes on its first share at once, and its whole gradient, first share included, when the second comes.",
+            "smaller than 25": "Nothing is lost here. b sends twice, and the first share is in both.",
+        },
+        key=either(lambda grad: grad > 25, "larger than 25", "smaller than 25"),
+    ),
     "04.q6": Question(
         "A neuron is `tanh(w * x + b)`. At w = 2, b = 0 and x = 10, about what is its gradient by `w`?",
         ("0", "1", "10"),
-        {"1": "tanh is flat at 20: its slope there is 0 up to 17 digits, and everything before it is multiplied by that.",
-         "10": "That is x, the slope of w * x. It is multiplied by the slope of tanh, which is flat at 20."},
-        key=lambda grad: min(("0", "1", "10"), key=lambda text: abs(float(text) - grad))),
+        {
+            "1": "tanh is flat at 20: its slope there is 0 up to 17 digits, and everything before it is multiplied by that.",
+            "10": "That is x, the slope of w * x. It is multiplied by the slope of tanh, which is flat at 20.",
+        },
+        key=lambda grad: min(("0", "1", "10"), key=lambda text: abs(float(text) - grad)),
+    ),
     "04.q7": Question(
         "`b` holds 3 numbers and is added to a table of 4 rows. The loss is the sum of the result. What is `b.grad`?",
         ("[4., 4., 4.]", "[1., 1., 1.]", "4 rows of ones", "12"),
-        {"[1., 1., 1.]": "Each number of b is used in 4 rows: four paths, and paths add up.",
-         "4 rows of ones": "That is what arrives. A gradient has the shape of its value: the rows are summed.",
-         "12": "A gradient has one number for each number of b."},
-        key=lambda grad: "[4., 4., 4.]" if np.array_equal(grad, [4, 4, 4]) else str(grad)),
+        {
+            "[1., 1., 1.]": "Each number of b is used in 4 rows: four paths, and paths add up.",
+            "4 rows of ones": "That is what arrives. A gradient has the shape of its value: the rows are summed.",
+            "12": "A gradient has one number for each number of b.",
+        },
+        key=lambda grad: "[4., 4., 4.]" if np.array_equal(grad, [4, 4, 4]) else str(grad),
+    ),
     "04.q8": Question(
-        "To find the gradient of one number without your engine, you raise it a little and run the network again. How many runs for all 3,340 numbers?",
+        "To find the gradient of one number without your engine, you raise it a little and run the network again. "
+        "How many runs for all 3,340 numbers?",
         ("1", "100", "3,340"),
-        {"1": "That is what your engine needs: one run forward, one back. Without it each number needs a run of its own.",
-         "100": "Each number needs a run of its own, and there are 3,340."},
-        key="3,340"),
+        {
+            "1": "That is what your engine needs: one run forward, one back. Without it each number needs a run of its own.",
+            "100": "Each number needs a run of its own, and there are 3,340.",
+        },
+        key="3,340",
+    ),
 }

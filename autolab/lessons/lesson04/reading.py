@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import textwrap
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from html import escape
@@ -63,7 +62,7 @@ def beside(mine: Any, *theirs: str) -> Beside:
     return Beside(tuple(pieces))
 
 
-def _source(item: Callable[..., Any] | type) -> str:
+def _source(item: Any) -> str:
     try:
         lines = textwrap.dedent(inspect.getsource(inspect.unwrap(item))).rstrip().splitlines()
     except (OSError, TypeError):
