@@ -24,6 +24,27 @@ def add(commands: Any) -> None:
         parser.add_argument("which", nargs="?", default="", help=f"{number}; without it: what there is")
         parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write all of them into a folder")
         parser.set_defaults(run=run)
+    _add_grading(commands)
+
+
+def _add_grading(commands: Any) -> None:
+    out = commands.add_parser("release", help="for whoever teaches: a lesson, or an exam, to hand out and to grade")
+    out.add_argument("which", help="a lesson such as 01, or exam")
+    out.add_argument("--nbgrader", action="store_true", help="as nbgrader wants it: a folder source/ and a configuration")
+    out.add_argument("--variant", default="1", help="of the exam: the number that all its numbers follow from, or several: 1-30")
+    out.add_argument("--solved", action="store_true", help="of the exam: with the answers, for whoever grades")
+    where = Path("release")
+    out.add_argument("-o", "--output", type=Path, default=where, metavar="FOLDER", help="where to (%(default)s)")
+    out.set_defaults(run=release)
+    parser = commands.add_parser("grade", help="for whoever teaches: run what was handed in, and say what failed and why")
+    parser.add_argument("folder", type=Path, help="the notebooks; folders in it are looked into, too")
+    table = Path("grades.csv")
+    parser.add_argument("-o", "--output", type=Path, default=table, help="the table to write (%(default)s)")
+    parser.add_argument("--time", type=float, default=60, help="seconds for each cell, and for each answer (%(default)g)")
+    parser.add_argument("--total", type=float, default=900, help="seconds for each notebook (%(default)g)")
+    parser.add_argument("--memory", type=float, default=4, help="GiB for each process (%(default)g); not held on macOS and Windows")
+    parser.add_argument("--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)")
+    parser.set_defaults(run=grade)
 
 
 def inventory(chosen: argparse.Namespace) -> int:
@@ -71,6 +92,30 @@ def solutions(chosen: argparse.Namespace) -> int:
         print(tell(chosen.which), end="")
     else:
         print(f"Solutions of the lessons {', '.join(papers.known())}. `autolab solutions 01` shows those of one, `-o FOLDER` writes all.")
+    return 0
+
+
+def release(chosen: argparse.Namespace) -> int:
+    """`autolab release`."""
+    from . import release as out
+
+    if chosen.which != "exam":
+        return _wrote(out.release(chosen.which, chosen.output, chosen.nbgrader))
+    first, _, last = chosen.variant.partition("-")
+    if not first.isdecimal() or last and not last.isdecimal():
+        raise ValueError(f"--variant should be a number such as 7, or several such as 1-30, but is {chosen.variant!r}")
+    return _wrote(out.release_exam(range(int(first), int(last or first) + 1), chosen.output, chosen.solved))
+
+
+def grade(chosen: argparse.Namespace) -> int:
+    """`autolab grade`."""
+    from . import grades
+    from .sandbox import Limits
+
+    limits = Limits(chosen.time, int(chosen.memory * 2**30), chosen.total)
+    rows = grades.grade(chosen.folder, limits, chosen.jobs, lambda line: print(line, flush=True))
+    chosen.output.write_text(grades.as_csv(rows), encoding="utf-8")
+    print(f"wrote {chosen.output}. docs/grading.md says what this does not protect from.")
     return 0
 
 

@@ -1,0 +1,98 @@
+"""The process that runs one submission: `python -m autolab.classroom.runner`, started by `sandbox.py`.
+
+It gets its work as one line of JSON on its standard input, and says on what was its standard output, a line of JSON each: which cell begins, what it
+raised, what the answers gave. What learners print goes nowhere. It judges nothing: it is theirs as soon as their first cell runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from typing import Any
+
+
+def main() -> None:
+    """Runs the cells in order, and each answer on the inputs of its exercise as soon as its cell has run."""
+    job = json.loads(sys.stdin.readline())
+    say = _speaker()
+    _limit(job["memory"], job["seconds"])
+    from ..lessons.book import exercise
+    from . import exam
+
+    def find(id: str) -> Any:
+        return exercise(id) if job["variant"] is None else exam.exercises(job["variant"])[id]
+
+    found = {id: find(id) for cell in job["cells"] for id in cell["answers"]}
+    shell = _shell()
+    say({"ready": True})
+    for cell in job["cells"]:
+        say({"cell": cell["number"]})
+        if cell["run"]:
+            result = shell.run_cell(cell["source"])
+            error = result.error_before_exec or result.error_in_exec
+            if error is not None:
+                say({"raised": cell["number"], "text": f"{type(error).__name__}: {error}"[:300]})
+        for id, expression in cell["answers"].items():
+            say({"answer": id})
+            say({"seen": id, **_seen(found[id], expression, shell.user_ns)})
+    say({"end": True})
+
+
+def _seen(exercise: Any, expression: str, names: dict[str, Any]) -> dict[str, Any]:
+    """What the answer gave on each input, the public ones first: the order in which they are judged."""
+    from ..lessons.exercise import observation
+    from .wire import encode
+
+    try:
+        answer = eval(expression, names)
+    except Exception as error:  # noqa: BLE001  what the learner's code raises is a result
+        return {"missing": f"{type(error).__name__}: {error}"[:300]}
+    if answer is None or answer is Ellipsis:
+        return {"open": True}
+    cases = sorted(exercise.cases, key=lambda case: not case.public)
+    gave = [encode(observation(exercise, answer, case)) for case in cases]
+    return {"gave": gave, "callable": callable(answer), "text": repr(answer)[:200]}
+
+
+def _speaker() -> Any:
+    """What says a line; standard output and error lead nowhere from now on."""
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+    def say(line: dict[str, Any]) -> None:
+        channel.write(json.dumps(line) + "\n")
+        channel.flush()
+
+    return say
+
+
+def _limit(memory: int, seconds: int) -> None:
+    """Limits of this process, where the system has them: bytes of memory, of one file, seconds on the processor."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    for name, most in (("AS", memory), ("FSIZE", 2**28), ("CPU", seconds), ("CORE", 0)):
+        try:
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+        except (ValueError, OSError):  # macOS has no limit of memory
+            continue
+
+
+def _shell() -> Any:
+    """IPython's own shell, which is what runs the cells in a kernel, too."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    warnings.simplefilter("ignore")
+    shell = InteractiveShell.instance()
+    if shell.history_manager is not None:
+        shell.history_manager.enabled = False
+    return shell
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""What a learner handed in: the cells of a notebook, which exercises they answer, and what somebody should look at."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..lessons.book import lesson
+from ..lessons.exercise import Exercise
+from . import exam
+from .papers import CHECK, known, notebook
+
+LARGEST = 20_000_000  # bytes of a notebook
+SUSPECT = {
+    r"\bsolutions?\b.*\b(of_lesson|solutions)\b|lessons\.solutions|\.reference\b|EXERCISES": "the kit's own answers",
+    r"lessons\.(exercise|compare|book)|\bjudge\b|setattr\(\s*autolab|\bautolab\.\w+\s*=[^=]|\btorch\.\w+\s*=[^=]": "changes in the kit",
+    r"\b(ctypes|inspect|gc|importlib|subprocess|socket|urllib|requests|signal|shutil)\b|\bos\.|\bsys\.|__import__|\bopen\(": "the system",
+    r"^\s*def check\b|^\s*check\s*=|import .* as check\b": "a `check` of one's own",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell. answers: exercise -> the expression that answers it, known when the cell has run."""
+
+    number: int
+    source: str
+    answers: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A notebook that was handed in. name: what it is called in the table. exercises: those it should answer. cells: its code. look: what
+    somebody should look at. trouble: why it cannot be read, "" where it can. variant: of an exam, else None."""
+
+    name: str
+    exercises: dict[str, Exercise]
+    cells: tuple[Cell, ...] = ()
+    look: tuple[str, ...] = ()
+    trouble: str = ""
+    variant: int | None = None
+
+
+def read(path: Path, name: str) -> Submission:
+    """The submission in a file. Never raises for what is in it."""
+    try:
+        if path.stat().st_size > LARGEST:
+            return Submission(name, {}, trouble=f"the file has more than {LARGEST:,} bytes")
+        data = json.loads(path.read_text(encoding="utf-8"))
+        numbered = [(n, c) for n, c in enumerate(data["cells"], 1) if c["cell_type"] == "code"]
+        cells = [(n, "".join(c["source"]), _meta(c)) for n, c in numbered]
+        about = _meta(data)
+        return _submission(name, cells, about)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return Submission(name, {}, trouble=f"this is no notebook that can be read ({type(error).__name__}: {error})"[:300])
+
+
+def _meta(thing: Any) -> dict[str, Any]:
+    found = thing.get("metadata", {}).get("autolab", {})
+    return found if isinstance(found, dict) else {}
+
+
+def _submission(name: str, cells: list[tuple[int, str, dict[str, Any]]], about: dict[str, Any]) -> Submission:
+    found = [Cell(n, source, _answers(source, meta)) for n, source, meta in cells]
+    ids = [id for cell in found for id in cell.answers]
+    variant = about.get("exam")
+    if type(variant) is int:
+        exercises, given = exam.exercises(variant), exam.sources(variant)
+    else:
+        number = max(known(), key=lambda number: sum(id.startswith(f"{number}.") for id in ids))
+        if not any(id.startswith(f"{number}.") for id in ids):
+            return Submission(name, {}, trouble="no cell of it checks an exercise of the course")
+        exercises, given, variant = lesson(number).EXERCISES, _sources(number), None
+    kept = tuple(Cell(c.number, c.source, {id: a for id, a in c.answers.items() if id in exercises}) for c in found)
+    return Submission(name, exercises, kept, _look(kept, given), variant=variant)
+
+
+def _answers(source: str, meta: dict[str, Any]) -> dict[str, str]:
+    """Exercise -> expression: by the lines that check, else by what the cell was released as."""
+    answers = {match["id"]: match["answer"] for match in CHECK.finditer(source)}
+    if not answers and isinstance(meta.get("exercise"), str) and str(meta.get("name", "")).isidentifier():
+        answers[meta["exercise"]] = meta["name"]
+    return {id: text for id, text in answers.items() if _is_expression(text)}
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        ast.parse(text, mode="eval")
+        return True
+    except (SyntaxError, ValueError):
+        return False
+
+
+@cache
+def _sources(number: str) -> frozenset[str]:
+    """The cells of a lesson as they were given: what is in them the learner did not write."""
+    return frozenset(cell["source"].strip() for cell in notebook(number)["cells"])
+
+
+def _look(cells: tuple[Cell, ...], given: frozenset[str]) -> tuple[str, ...]:
+    """Cells of the learner's own that name what an answer seldom needs."""
+    found = []
+    for cell in cells:
+        if cell.source.strip() in given:
+            continue
+        for pattern, what in SUSPECT.items():
+            match = re.search(pattern, cell.source, re.M)
+            if match:
+                found.append(f"cell {cell.number} names {what}: {' '.join(match[0].split())[:40]}")
+    return tuple(found)
