@@ -129,6 +129,7 @@ WRONG = {
         (value_with(grad=1.0), "`grad` begins as 1"),
         (value_with(data=3), "Look at data"),
         (Shared, "Look at grad"),
+        (type("Part", (), {"__init__": lambda self, data, *rest: setattr(self, "data", data)}), "Look at what is missing"),
         (lambda data: data, "TypeError"),
     ],
     "04.2": [
@@ -148,8 +149,8 @@ WRONG = {
         (lambda result: order(result)[::-1], "from the wrong end"),
         (as_met, "must wait for them"),
         (lambda result: [result, *result.parents], "go on until there are none"),
-        (lambda result: [result], "Look at missing"),
-        (lambda result: [*order(result), result], "Look at twice"),
+        (lambda result: [result], "Look at what is missing"),
+        (lambda result: [*order(result), result], "Look at what is there twice"),
     ],
     "04.5": [
         (passes(put, seed=0.0), "0 times anything is 0"),

@@ -22,8 +22,12 @@ def remembered(answer, data, several):
     value = answer(data, parents, "*", tuple(range(several))) if several else answer(data)
     if not getattr(value, "__dict__", {}):
         return {"result": ...}
+    lacks = [name for name in ("data", "grad", "parents", "op", "local") if not hasattr(value, name)]
+    if lacks:
+        return {"what is missing": ", ".join(lacks)}
     other = answer(data)
     return {
+        "what is missing": "nothing",
         "data": value.data,
         "grad": value.grad,
         "the parents it was given": len(value.parents) == several
@@ -181,11 +185,11 @@ def chain():
 
 
 def fork():
-    """y = 2 * b - b * x, with b = x * a: b is used twice, once by something that is used itself."""
+    """y = 3 * b - b * x, with b = x * a: b is used twice, once by something that is used itself."""
     x, a = Value(2.0, op="x"), Value(5.0, op="a")
     b = Value(10.0, (x, a), "b", (5.0, 2.0))
     c = Value(20.0, (b, x), "c", (2.0, 10.0))
-    return Value(0.0, (b, c), "y", (2.0, -1.0))
+    return Value(10.0, (b, c), "y", (3.0, -1.0))
 
 
 def ladder(steps=12):
@@ -209,11 +213,12 @@ def walked(answer, make):
         for p in v.parents
         if id(v) in places and places.get(id(p), 10**9) < places[id(v)]
     ]
-    return {
-        "missing": sorted(v.op for v in there if id(v) not in places),
-        "twice": sorted({v.op for v in found if sum(v is other for other in found) > 1}),
-        "too early": sorted(set(early)),
+    facts = {
+        "what is missing": {v.op for v in there if id(v) not in places},
+        "what is there twice": {v.op for v in found if sum(v is other for other in found) > 1},
+        "what comes too early": set(early),
     }
+    return {fact: ", ".join(sorted(names)) or "nothing" for fact, names in facts.items()}
 
 
 def _no_memory(result):
@@ -258,7 +263,7 @@ topological = Exercise(
     reference=engine.order,
     cases=(
         Case("a chain", lambda: (chain,)),
-        Case("a fork: y = 2 * b - b * x", lambda: (fork,)),
+        Case("a fork: y = 3 * b - b * x", lambda: (fork,)),
         Case("y = y + y, twelve times", lambda: (ladder,), public=False),
         Case("a single leaf", lambda: (lambda: Value(1.0, op="x"),), public=False),
     ),

@@ -133,7 +133,7 @@ every_graph = Exercise(
     reference=engine.backward,
     cases=(
         Case("y = x * x at 3", lambda: (square, 1)),
-        Case("y = 2 * b - b * x, with b = x * a", lambda: (fork, 1)),
+        Case("y = 3 * b - b * x, with b = x * a", lambda: (fork, 1)),
         Case("the same, backward twice: leaves add up", lambda: (fork, 2)),
         Case("a chain", lambda: (long_chain, 1), public=False),
         Case("a chain, backward three times", lambda: (long_chain, 3), public=False),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import linecache
 import textwrap
 from dataclasses import dataclass
 from functools import reduce
@@ -58,15 +60,27 @@ def beside(mine: Any, *theirs: str) -> Beside:
     for name in theirs:
         file, _, inner = name.partition(".")
         module = importlib.import_module(f"{core.__name__}.{file}")
-        pieces.append((f"engine/core/{file}.py: {inner}", _source(reduce(getattr, inner.split("."), module))))
+        text = _source(reduce(getattr, inner.split("."), module), str(module.__file__))
+        pieces.append((f"engine/core/{file}.py: {inner}", text))
     return Beside(tuple(pieces))
 
 
-def _source(item: Any) -> str:
+def _of_class(kind: type, file: str) -> str:
+    """A class as it stands in its file, or in the cell of a notebook, which Python itself finds for functions only."""
+    functions = (item.__code__.co_filename for item in vars(kind).values() if inspect.isfunction(item))
+    lines = linecache.getlines(file or next(functions))
+    found = (node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.ClassDef))
+    place = next(node for node in found if node.name == kind.__name__)
+    return "".join(lines[place.lineno - 1 : place.end_lineno])
+
+
+def _source(item: Any, file: str = "") -> str:
+    """The text of a function or class; file: where a class stands, if it calls another module its own."""
     try:
-        lines = textwrap.dedent(inspect.getsource(inspect.unwrap(item))).rstrip().splitlines()
-    except (OSError, TypeError):
+        text = _of_class(item, file) if isinstance(item, type) else inspect.getsource(inspect.unwrap(item))
+    except (OSError, TypeError, SyntaxError, StopIteration):
         return "(its source is not kept)"
+    lines = textwrap.dedent(text).rstrip().splitlines()
     if isinstance(item, type):
         first = next((i for i, line in enumerate(lines) if line.startswith(("    def ", "    @"))), len(lines))
         if first + 12 < len(lines):
