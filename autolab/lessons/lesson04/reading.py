@@ -28,14 +28,17 @@ class Beside:
         return "\n\n".join(f"{head}\n\n{textwrap.indent(code, '    ')}" for head, code in self.pieces)
 
     def _repr_html_(self) -> str:
-        column = "flex:1 1 24em;min-width:0;margin:2px 0"
-        code = "overflow-x:auto;font-size:12px;line-height:1.4;padding:6px 8px;margin:4px 0;border:1px solid #8884"
-        parts = (
-            f"<section style='{column}' aria-label='{escape(head, quote=True)}'><strong>{escape(head)}</strong>"
+        scrolls = "white-space:pre;word-break:normal;overflow-wrap:normal;overflow-x:auto"  # Jupyter would wrap lines
+        code = f"{scrolls};font-size:12px;line-height:1.4;padding:6px 8px;margin:4px 0 8px;border:1px solid #8888"
+        parts = [
+            f"<section aria-label='{escape(head, quote=True)}'><strong>{escape(head)}</strong>"
             f"<pre tabindex='0' style='{code}'>{escape(text)}</pre></section>"
             for head, text in self.pieces
-        )
-        return f"<div style='display:flex;flex-wrap:wrap;gap:4px 16px;max-width:100%'>{''.join(parts)}</div>"
+        ]
+        mine = [part for (head, _), part in zip(self.pieces, parts) if head.startswith("yours")]
+        columns = [("1 1 20em", mine), ("2 1 36em", parts[len(mine) :])]
+        divided = (f"<div style='flex:{flex};min-width:0'>{''.join(inside)}</div>" for flex, inside in columns if inside)
+        return f"<div style='display:flex;flex-wrap:wrap;gap:4px 16px;max-width:100%'>{''.join(divided)}</div>"
 
 
 def beside(mine: Any, *theirs: str) -> Beside:

@@ -22,10 +22,10 @@ W2, b2 = Value(draw.normal(0, 0.1, (30, 10))), Value(np.zeros(10))
 parameters = {"W1": W1, "b1": b1, "W2": W2, "b2": b2}
 
 def network(pictures):
-    return (Value(pictures) @ W1 + b1).tanh() @ W2 + b2
+    return (pictures @ W1 + b1).tanh() @ W2 + b2
 
 def right():
-    return int((network(unseen).data.argmax(axis=1) == answers).sum())
+    return int((network(Value(unseen)).data.argmax(axis=1) == answers).sum())
 
 print("untrained:", right(), "of 360 unseen digits right")
 
@@ -40,7 +40,7 @@ q8
 losses = []
 for epoch in range(20):
     for batch in np.array_split(draw.permutation(len(labels)), 45):
-        loss = cross_entropy(network(images[batch]), labels[batch])
+        loss = cross_entropy(network(Value(images[batch])), labels[batch])
         for p in parameters.values():
             p.grad = 0.0
         loss.backward()
@@ -61,12 +61,12 @@ q8.reveal()
 
 # %% tags=["code"]
 image, label = my_digit()
-mine, truth = small(image.numpy()), np.array([label])
+digit, truth = Value(small(image.numpy())), np.array([label])
 for p in parameters.values():
     p.grad = 0.0
-loss = cross_entropy(network(mine), truth)
+loss = cross_entropy(network(digit), truth)
 loss.backward()
-guess = network(mine).data.argmax()
+guess = network(digit).data.argmax()
 print(f"a {label}, read as a {guess}; the loss is {loss.data:.2f}")
 name = max(parameters, key=lambda n: np.abs(parameters[n].grad).max())
 grad = parameters[name].grad
@@ -74,7 +74,7 @@ place = [int(i) for i in np.unravel_index(np.abs(grad).argmax(), grad.shape)]
 print(f"most to blame: {name}{place}, its gradient {grad[tuple(place)]:.2f}")
 
 theirs = {n: autolab.tensor(p.data, requires_grad=True) for n, p in parameters.items()}
-hidden = (autolab.tensor(mine) @ theirs["W1"] + theirs["b1"]).tanh()
+hidden = (autolab.tensor(digit.data) @ theirs["W1"] + theirs["b1"]).tanh()
 scores = hidden @ theirs["W2"] + theirs["b2"]
 autolab.nn.functional.cross_entropy(scores, autolab.tensor(truth)).backward()
 same = [np.allclose(theirs[n].grad, p.grad, atol=1e-12) for n, p in parameters.items()]
@@ -83,7 +83,7 @@ print("autolab has the same gradients:", all(same))
 # %% tags=["picture"]
 for p in parameters.values():
     p.grad = 0.0
-loss = cross_entropy(network(mine), truth)
+loss = cross_entropy(network(digit), truth)
 explorer = autolab.explore(loss)
 explorer.to_html("my_engine.html", title="My engine, and a digit")
 explorer
