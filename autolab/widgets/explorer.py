@@ -229,6 +229,12 @@ class Explorer(Deriving):
     def _key(self) -> tuple[str, ...]:
         return self.rankdir, *self.expanded
 
+    def _still(self) -> str:
+        """The picture for pages that run nothing, before anything has laid it out."""
+        from .layered import layered
+
+        return self._picture.svg(layered(self._picture, self.rankdir))
+
     def export_state(self) -> dict[str, Any]:
         """The state that a page without kernel needs: it lays out and draws what is opened, and the whole graph where
         nothing has laid it out yet."""
@@ -248,7 +254,7 @@ class Explorer(Deriving):
             super()._repr_mimebundle_(**kwargs),
             self,
             "a graph to step through, forward and backward",
-            "" if self.asked else self.svg,  # the still picture tells everything
+            "" if self.asked else self.svg or self._still(),  # the still picture tells everything
         )
 
     def __repr__(self) -> str:
