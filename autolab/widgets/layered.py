@@ -1,7 +1,8 @@
-"""A layered drawing of the explorer's picture without Graphviz: for stills where only the reader's browser could lay it out.
+"""A layered drawing of the explorer's picture without Graphviz: for stills where only the reader's browser could draw.
 
-Boxes stand in layers by the longest way that leads to them; within a layer by where their neighbours stand, which is done from frame to frame: inside a
-frame first, then the frame as one box. K. Sugiyama, S. Tagawa, M. Toda, Methods for visual understanding of hierarchical system structures, 1981.
+Boxes stand in layers by the longest way that leads to them, and within a layer by where their neighbours stand; what is
+in a frame first, then the frame as one box. K. Sugiyama, S. Tagawa, M. Toda, Methods for visual understanding of
+hierarchical system structures, 1981.
 """
 
 from __future__ import annotations
@@ -97,10 +98,13 @@ class _Layered:
                 place = (along + depth / 2, across[item] - least)
                 self.at[item] = place[::-1] if self.down else place
             along += depth + room
-        size = along - room if layers else 0.0, max((across[i] + self._size(i)[1] / 2 for i in order), default=0.0) - least
+        most = max((across[i] + self._size(i)[1] / 2 for i in order), default=0.0)
+        size = along - room if layers else 0.0, most - least
         return size[::-1] if self.down else size
 
-    def _layers(self, items: list[str], links: list[tuple[str, str, str]]) -> tuple[list[list[str]], dict[str, list[str]], dict[str, list[str]]]:
+    def _layers(
+        self, items: list[str], links: list[tuple[str, str, str]]
+    ) -> tuple[list[list[str]], dict[str, list[str]], dict[str, list[str]]]:
         """Items layer by layer, and what each is joined to in the layers before and after."""
         place = {item: i for i, item in enumerate(items)}
         joined = [(link, *sorted((a, b), key=place.__getitem__)) for link, a, b in links]
@@ -142,7 +146,7 @@ class _Layered:
         return 34.0 if self.down else max(pills, default=14) + 40.0
 
     def _apart(self, layer: list[str], wanted: list[float]) -> list[float]:
-        """Places in this order, as near to the wanted ones as can be (least squares): pools of neighbours that touch."""
+        """Places in this order, nearest to the wanted ones (least squares): neighbours that touch are one pool."""
         steps, at = [], 0.0
         for i, item in enumerate(layer):
             at += 0.0 if i == 0 else (self._size(layer[i - 1])[1] + self._size(item)[1]) / 2 + GAP
