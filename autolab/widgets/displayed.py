@@ -36,6 +36,10 @@ class Displayed(anywidget.AnyWidget):
         self.open()
         return super()._repr_mimebundle_(**kwargs)
 
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """Never without defaults: the browser's side has none, not even of the script."""
+        return dict(super().get_state(key))
+
     def open(self) -> None:
         """Make it known to the browser, when it is not."""
         if self.comm is None and self.layout.comm is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import functools
 import gzip
+from typing import Any
 
 import anywidget
 import traitlets as t
@@ -23,6 +24,10 @@ class LayoutEngine(anywidget.AnyWidget):
 
     _esm = assets.module("engine")
     source = t.Unicode("").tag(sync=True)
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """Never without defaults, as `Displayed.get_state`."""
+        return dict(super().get_state(key))
 
     def __repr__(self) -> str:
         return "LayoutEngine()"

@@ -223,3 +223,12 @@ def test_names_of_the_package_load_on_first_use():
     assert "Explorer" in dir(autolab.widgets)
     with pytest.raises(AttributeError, match="no attribute 'Stepper'"):
         _ = autolab.widgets.Stepper
+
+
+def test_a_page_of_ipywidgets_embed_gets_scripts_and_defaults():
+    from ipywidgets.embed import embed_data
+
+    explorer = explore(autolab.nn.Sequential(autolab.nn.Linear(2, 2), autolab.nn.ReLU())(autolab.ones(1, 2)).sum())
+    states = embed_data([explorer], drop_defaults=True)["manager_state"]["state"]
+    assert states[explorer.model_id]["state"].keys() == explorer.get_state().keys() >= {"_esm", "_script", "step", "live"}
+    assert "_esm" in states[explorer.engine]["state"], "what opens parts there"
