@@ -122,7 +122,8 @@ class _Layered:
         layers: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
         for item in items:
             layers[rank[item]].append(item)
-        before, after = ({item: [] for item in items} for _ in range(2))
+        before: dict[str, list[str]] = {item: [] for item in items}
+        after: dict[str, list[str]] = {item: [] for item in items}
         for link, a, b in joined:
             way = [a, *(f"{link} {r}" for r in range(rank[a] + 1, rank[b])), b]
             for r, bend in enumerate(way[1:-1], rank[a] + 1):

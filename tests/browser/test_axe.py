@@ -3,6 +3,7 @@ wide and narrow. Nothing critical, serious or moderate of ours may be found."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from zoo import CASES, recorded
 
 import autolab as torch
+from autolab.viz import html
 
 SETUP = """import autolab as torch
 from autolab import nn
@@ -30,6 +32,10 @@ revealed.answer = "2"
 revealed.reveal("4")
 dashboard = TrainingDashboard({'step': n, 'epoch': 0, 'train_loss': 1 / n, 'val_loss': 2 / n} for n in range(1, 9))
 dashboard.run_blocking()
+asked, along = torch.explore((x * x).exp() + x), torch.explore(x * x + x)
+asked.ask(x, "grad")
+along.paths(x)
+w, b = (torch.tensor(v, requires_grad=True) for v in (2.0, -1.0))
 """
 WIDGETS = {
     "explorer": "torch.explore((x * x).exp() + x, step=5)",
@@ -43,6 +49,8 @@ WIDGETS = {
     "inventory": "torch.inventory('before')",
     "dashboard": "dashboard",
 }
+PANELS = ["asked", "along", "torch.explore(x * 3)", "torch.practice(level=12, seed=1)"]  # the third for "what if"
+PANELS += ["LossLandscape(lambda: w * w + 10 * b * b, {'w': w, 'b': b}, lr=0.04, steps=5)"]
 
 
 def complaints(page: Page, inside: str | None = None) -> list[str]:
@@ -58,6 +66,9 @@ def open_tools(page: Page) -> None:
     for button in page.get_by_role("button", name="Tools", exact=True).all():
         if button.get_attribute("aria-expanded") == "false":
             button.evaluate("button => button.click()")
+    what_if = page.get_by_role("button", name=re.compile("^What if: change"))
+    if what_if.count() > 1:  # in the second of several, instead of its tools
+        what_if.nth(1).evaluate("button => button.click()")
 
 
 def pages(folder: Path) -> dict[str, str]:
@@ -65,7 +76,9 @@ def pages(folder: Path) -> dict[str, str]:
     exec(SETUP, names)  # noqa: S102 the same widgets as in the notebook
     widgets = {name: eval(made, names) for name, made in WIDGETS.items()}  # noqa: S307
     widgets |= {case.__name__: torch.explore(recorded(case), step=6) for case in CASES}
-    return {name: w.to_html(folder / f"{name}.html").as_uri() for name, w in widgets.items() if hasattr(w, "to_html")}
+    found = {name: w.to_html(folder / f"{name}.html").as_uri() for name, w in widgets.items() if hasattr(w, "to_html")}
+    newest = [*(eval(made, names) for made in PANELS), widgets["prediction"], widgets["revealed"]]  # noqa: S307
+    return found | {"panels": html.write(folder / "panels.html", newest).as_uri()}
 
 
 @pytest.fixture(scope="module")
@@ -88,17 +101,17 @@ def test_exported_pages(browser: Browser, exported: dict[str, str], scheme: Any,
 
 @pytest.fixture(scope="module")
 def opened(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
-    server.write("axe.ipynb", SETUP, *WIDGETS.values())
+    server.write("axe.ipynb", SETUP, *WIDGETS.values(), *PANELS)
     notebook = open_notebook("axe.ipynb").run()
     notebook.command("application:toggle-left-area")  # beside it there is no room on a page of 400 px
-    expect(notebook.page.locator(".al, .al-predict")).to_have_count(len(WIDGETS), timeout=30_000)
+    expect(notebook.page.locator(".al, .al-predict")).to_have_count(len(WIDGETS) + len(PANELS), timeout=30_000)
     return notebook
 
 
-@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("width, height", [(1366, 768), (400, 900)])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_in_jupyterlab(opened: Notebook, theme: str, width: int) -> None:
-    opened.page.set_viewport_size({"width": width, "height": 900})
+def test_in_jupyterlab(opened: Notebook, theme: str, width: int, height: int) -> None:
+    opened.page.set_viewport_size({"width": width, "height": height})
     with opened.theme(theme):
         opened.page.wait_for_timeout(500)  # colours fade
         open_tools(opened.page)

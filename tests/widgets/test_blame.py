@@ -1,6 +1,7 @@
 """Blame: scores are gradients (times numbers), the result is drawn and told, and nothing of the learner's is changed."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,3 +69,11 @@ def test_gradient_times_input_is_exact_for_what_is_linear():
     x = autolab.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
     w = autolab.tensor([1.0, -2.0, 0.5])
     assert autolab.blame((x @ w.double()).sum(), x).scores["input"].sum() == (x @ w.double()).sum().item()
+
+
+def test_no_file_has_the_name_of_what_is_in_it():
+    """An imported file would stand in its place: `widgets.blame` was a module for who had taken `widgets.Blame` first."""
+    import autolab.widgets
+
+    files = {path.stem for path in Path(autolab.widgets.__file__).parent.glob("*.py")}
+    assert not files & set(autolab.widgets.__all__)

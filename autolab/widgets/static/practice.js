@@ -57,7 +57,7 @@ class Practice {
     const { form, text, choices, hint, formulas } = this.now, { help } = this.facts;
     const asked = h("p", { class: "al-asked", id: "al-decision" }, withCode(text));
     const typed = form === "number" || form === "shape";
-    this.field = typed ? h("input", { type: "text", class: "al-answer", autocomplete: "off", spellcheck: "false", "aria-labelledby": "al-decision", "aria-describedby": "al-how" }) : null;
+    this.field = typed ? h("input", { type: "text", class: "al-answer", autocomplete: "off", spellcheck: "false", "aria-label": text.replaceAll("`", ""), "aria-describedby": "al-how" }) : null;
     const button = ([value, words]) => h("button", { type: "button", text: words, onclick: () => this.judge(value, words) });
     const how = form === "shape" ? "(2, 3); () for a single number." : `Right within ${this.now.tolerance * 100} %; 2*3*4 and 3/4 are taken.`;
     this.help = help === "hints" ? h("button", { type: "button", text: "Hint", onclick: () => this.hint() }) : null;
