@@ -25,6 +25,10 @@ def add(commands: Any) -> None:
         parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write all of them into a folder")
         parser.set_defaults(run=run)
     _add_grading(commands)
+    sheet = commands.add_parser("cheatsheet", help="what to take along from the course, on one page to print")
+    written = Path("cheatsheet.html")
+    sheet.add_argument("-o", "--output", type=Path, default=written, help="the page to write (%(default)s)")
+    sheet.set_defaults(run=cheatsheet)
 
 
 def _add_grading(commands: Any) -> None:
@@ -116,6 +120,15 @@ def grade(chosen: argparse.Namespace) -> int:
     rows = grades.grade(chosen.folder, limits, chosen.jobs, lambda line: print(line, flush=True))
     chosen.output.write_text(grades.as_csv(rows), encoding="utf-8")
     print(f"wrote {chosen.output}. docs/grading.md says what this does not protect from.")
+    return 0
+
+
+def cheatsheet(chosen: argparse.Namespace) -> int:
+    """`autolab cheatsheet`."""
+    from .cheatsheet import page
+
+    chosen.output.write_text(page(), encoding="utf-8")
+    print(f"wrote {chosen.output}; open it in a browser and print it: one side of A4")
     return 0
 
 

@@ -78,8 +78,10 @@ def _one(exercise: Exercise, id: str, cell: int | None, done: Run) -> tuple[str,
         verdict = judge(*replayed(exercise, gave))
     except (ValueError, TypeError, KeyError, RuntimeError, IndexError, AttributeError) as error:
         return "not yet", f"what the answer gave cannot be read ({type(error).__name__}: {error})"[:300] + raised
+    avoid = getattr(exercise, "avoid", {})  # names that make an answer not count; the code ran elsewhere
+    unwanted = [why for name, why in avoid.items() if name in gave.get("names", ())]
     if verdict.status == "agrees":
-        return "solved", ""
+        return ("not yet", " ".join(unwanted)) if unwanted else ("solved", "")
     return ("open", "not answered." + raised) if verdict.status == "open" else ("not yet", verdict.why + raised)
 
 

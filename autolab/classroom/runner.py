@@ -42,7 +42,7 @@ def main() -> None:
 
 def _seen(exercise: Any, expression: str, names: dict[str, Any]) -> dict[str, Any]:
     """What the answer gave on each input, the public ones first: the order in which they are judged."""
-    from ..lessons.exercise import observation
+    from ..lessons import exercise as lessons
     from .wire import encode
 
     try:
@@ -52,8 +52,9 @@ def _seen(exercise: Any, expression: str, names: dict[str, Any]) -> dict[str, An
     if answer is None or answer is Ellipsis:
         return {"open": True}
     cases = sorted(exercise.cases, key=lambda case: not case.public)
-    gave = [encode(observation(exercise, answer, case)) for case in cases]
-    return {"gave": gave, "callable": callable(answer), "text": repr(answer)[:200]}
+    gave = [encode(lessons.observation(exercise, answer, case)) for case in cases]
+    used = sorted(getattr(lessons, "names_in", lambda _: ())(answer))
+    return {"gave": gave, "callable": callable(answer), "text": repr(answer)[:200], "names": used}
 
 
 def _speaker() -> Any:

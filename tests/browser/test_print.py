@@ -47,3 +47,19 @@ def test_the_first_page_is_full_and_colours_stay(page: Page, tmp_path: Path) -> 
     for colour in colours:
         parts = [int(part) / 255 for part in re.findall(r"\d+", colour)]
         assert any(all(abs(a - b) < 0.003 for a, b in zip(parts, fill, strict=True)) for fill in painted), colour
+
+
+@pytest.mark.parametrize("page_options", [{"color_scheme": "dark"}], indirect=True, ids=["dark"])
+def test_the_cheat_sheet_is_one_full_page(page: Page, tmp_path: Path) -> None:
+    from autolab.classroom.cheatsheet import page as sheet
+
+    (tmp_path / "sheet.html").write_text(sheet(), encoding="utf-8")
+    page.goto((tmp_path / "sheet.html").as_uri())
+    assert len(drawn(page.pdf(prefer_css_page_size=True, print_background=True))) == 1
+    page.emulate_media(media="print")
+    wide, seen, last, right = page.evaluate(
+        "() => { const columns = document.querySelector('.columns'), side = (e) => e.getBoundingClientRect().right; "
+        "return [columns.scrollWidth, columns.clientWidth, side([...document.querySelectorAll('dl div')].at(-1)), side(columns)]; }"
+    )
+    assert wide <= seen and last > 0.7 * right, "three columns, and the third is begun"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from autolab import cli
-from autolab.classroom import papers
+from autolab.classroom import cheatsheet, papers
 from autolab.lessons import book
 from autolab.lessons.solutions import of_lesson
 
@@ -52,3 +52,24 @@ def test_not_where_a_learner_works(tmp_path, capsys):
 def test_a_lesson_that_is_not_there():
     with pytest.raises(KeyError, match="there is no lesson '77'; there are 01"):
         papers.notebook("77")
+
+
+def test_the_cheat_sheet_is_printed_from_the_course(tmp_path):
+    assert cli.main(["cheatsheet", "-o", str(tmp_path / "sheet.html")]) == 0
+    text = (tmp_path / "sheet.html").read_text(encoding="utf-8")
+    lines = [line for several in cheatsheet.takeaways().values() for line in several]
+    assert len(cheatsheet.takeaways()) == len(papers.plans()) and len(lines) > 30
+    assert all(cheatsheet.inline(line) in text for line in lines) and text.count("<dt>") >= 12
+    assert not any("](" in line or "http" in line for line in lines) and "http" not in text.replace("http://www.w3.org", "")
+    assert cheatsheet._without_links("first this. PyTorch says [it](there). `then` that.") == "First this. `then` that."
+
+
+def test_the_step_of_training_on_the_sheet_runs():
+    import autolab as torch
+
+    model = torch.nn.Linear(2, 1)
+    names = {"model": model, "device": "cpu", "loss_of": torch.nn.functional.mse_loss, "loader": [(torch.ones(3, 2), torch.ones(3, 1))] * 9}
+    names["optimizer"] = torch.optim.SGD(model.parameters(), lr=0.1)
+    before = torch.nn.functional.mse_loss(model(torch.ones(3, 2)), torch.ones(3, 1)).item()
+    exec(cheatsheet.LOOP, names)
+    assert names["loss"].item() < before
