@@ -1,11 +1,12 @@
 """Be the engine: a backward pass that waits for the learner at every decision.
 
     autolab.practice(loss)        # your own graph, autolab's or PyTorch's
+    autolab.practice()            # the level whose turn it is
     autolab.practice(level=1)     # a graph with fresh numbers, 12 levels
     print(autolab.practice)       # what each level trains, and which are yours
 
 `rules.py` plays a pass by another rule, `decisions.py` finds what is decided and what each wrong answer leads to,
-`levels.py` draws graphs, `session.py` is the widget. docs/practice.md is about playing.
+`levels.py` draws graphs, `due.py` says whose turn it is, `session.py` is the widget. docs/practice.md is about playing.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 import sys
 import types
 
+from .due import state as _state
 from .levels import LEVELS as _LEVELS
-from .session import IN_A_ROW as _IN_A_ROW, Practice, Result, in_a_row as _in_a_row, practice
+from .session import Practice, Result, practice
 
 __all__ = ["Practice", "Result", "practice"]
 
@@ -31,11 +33,6 @@ class _Package(types.ModuleType):
     def _repr_markdown_(self) -> str:
         rows = "\n".join(f"| {n} | {level.title} | {level.trains}{_state(n)} |" for n, level in _LEVELS.items())
         return f"| | level | trains |\n|---|---|---|\n{rows}"
-
-
-def _state(number: int) -> str:
-    row = _in_a_row(number)
-    return " (yours)" if row >= _IN_A_ROW else f" ({row} of {_IN_A_ROW} in a row)" if row else ""
 
 
 sys.modules[__name__].__class__ = _Package

@@ -14,12 +14,13 @@ from .rules import WHAT, Array, Played, Rule
 from .decision import MOST, Ambiguous, Decision, Wrong, alike, placed, plain, trivial, words
 from .aftermath import Aftermath
 from .arrivals import Arrivals
+from .changes import Changes
 
 
 FEW = 12  # nodes of a graph that are all offered
 
 
-class Decisions(Arrivals, Aftermath):
+class Decisions(Arrivals, Aftermath, Changes):
     """All decisions about a trace. kinds: which are asked, the others are played. strict: raise Ambiguous where a wrong rule gives the right answer
     or another's; otherwise such a rule is left out. only: operations whose sends are asked for, () for all. raises: whether it is asked
     who raises an error."""
@@ -29,6 +30,7 @@ class Decisions(Arrivals, Aftermath):
         if "value" in self.kinds:
             self.found = list(self._values())[:MOST]
             return self.found
+        self.found = [one for frame in self.trace.frames if frame.event == "compute" for one in self._changed(frame)]
         run = 0
         for frame in self.machine.frames:
             if frame.phase == "backward":
@@ -44,7 +46,7 @@ class Decisions(Arrivals, Aftermath):
             elif frame.event == "clear" and frame.receiver:
                 self._cleared.add(frame.receiver)
             self.played.step(frame, None, known=True)
-        self.found = [*self.found, *self._left()][:MOST]
+        self.found = [*self.found, *self._left(), *self._after()][:MOST]
         return self.found
 
     def _values(self) -> Iterator[Decision]:

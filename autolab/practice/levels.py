@@ -264,7 +264,15 @@ LEVELS = {
         Level(8, "vectors", "shapes; a sum expands, a mean divides", ("what",), _vectors),
         Level(9, "broadcasting", "sums over what was spread", ("how", "what"), _batch, ("add", "mul")),
         Level(10, "matrix products", "which factor is transposed", ("what",), _matrices, ("matmul", "mm")),
-        Level(11, "in place, and again", "what was saved, changed or freed", ("who", "free"), _in_place, (), True),
+        Level(
+            11,
+            "in place, and again",
+            "what was saved, changed or freed, and what would have helped",
+            ("who", "free", "changed", "after"),
+            _in_place,
+            (),
+            True,
+        ),
         Level(12, "two losses", "accumulating and clearing", ("then",), _passes),
     )
 }

@@ -18,12 +18,12 @@ from ..widgets.asking import Answer
 from ..widgets.explorer import Explorer, as_trace
 from .decision import KINDS
 from .decisions import Decisions
+from .due import due, in_a_row
 from .levels import LEVELS, Task, level_of, task
 
 HELP = ("full", "hints", "none")
 MODES = ("backward", "forward")
 EVERY = (*KINDS, "free", "left")  # what is asked about a graph of the learner's own
-IN_A_ROW = 3  # graphs right at the first try; then a level is the learner's
 
 
 @dataclass(frozen=True)
@@ -116,26 +116,18 @@ class Practice(Explorer):
                 counts[name][kind] = counts[name].get(kind, 0) + yes
         return Result(**counts, level=self._facts["level"])
 
-    def ask(
-        self,
-        node: Any,
-        kind: str,
-        *,
-        text: str = "",
-        because: Mapping[str, str] | None = None,
-        step: int | None = None,
-        id: str = "",
-    ) -> Answer:
+    def ask(self, *args: Any, **options: Any) -> Answer:
         """Not here: a practice asks by itself. Raises TypeError; `autolab.explore(...).ask(...)` asks."""
         raise fail(TypeError, "a practice asks by itself; ask is for explorers", "autolab.explore(loss).ask(...) does.")
 
-    def another(self, seed: int | None = None) -> None:
+    def another(self, seed: int | None = None, level: int | None = None) -> None:
         """Shows another graph of the same level in the same place, with the help that is due now.
 
-        seed: as for `practice`. Raises TypeError for a graph of one's own."""
+        seed: as for `practice`. level: of another one. Raises TypeError for a graph of one's own."""
         if self._facts["level"] is None:
             raise fail(TypeError, "a graph of your own has no level to draw another from", "practice(level=…) has.")
-        drawn, facts = _of_level(self._facts["level"], None, self._facts["mode"], seed)
+        number = self._facts["level"] if level is None else level_of(level).number
+        drawn, facts = _of_level(number, None, self._facts["mode"], seed)
         self.show(_plain(drawn.trace) if drawn.asked.raises else drawn.trace)
         self._ask(drawn.asked, facts)
 
@@ -164,11 +156,11 @@ class Practice(Explorer):
             self._told["all"] = 1
             progress.record("practice", str(name), given=self.seed, right=self.result.perfect, help=self.help)
             if self._facts["level"] is not None:
-                self.practice = {**self.practice, "yours": in_a_row(self._facts["level"])}
+                self.practice = {**self.practice, "yours": in_a_row(self._facts["level"]), "next": due().level}
 
     def _on_message(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
         if content.get("kind") == "another":
-            self.another()
+            self.another(level=content.get("level"))
         else:
             super()._on_message(widget, content, buffers)
 
@@ -188,18 +180,11 @@ def _at_once(reply: Mapping[str, Any]) -> bool:
     return bool(reply["right"]) and reply["tries"] == 1 and not reply.get("shown")
 
 
-def in_a_row(level: int) -> int:
-    """How many of the last graphs of a level were right at the first try, without a miss."""
-    count = 0
-    for event in reversed([e for e in progress.events("practice") if e.id == str(level)]):
-        if not event.right:
-            break
-        count += 1
-    return count
+NOTHING: Any = object()  # as `loss`: not given
 
 
 def practice(
-    loss: Any = None,
+    loss: Any = NOTHING,
     params: Mapping[str, Any] | None = None,
     *,
     level: int | None = None,
@@ -214,15 +199,16 @@ def practice(
     out, beside the right run, with the belief that leads there; then you may go back.
 
     loss: a result of autolab or of PyTorch, a recording, or a Trace. params, namespace: names, as for `autolab.explore`.
-    level: instead of a loss, 1 to 12: a graph with fresh numbers; `print(autolab.practice)` lists what each trains.
+    level: instead of a loss, 1 to 12: a graph with fresh numbers; `print(autolab.practice)` lists what each trains. Neither: the level whose
+        turn it is by your progress: one that was yours a day ago (then two days ago, four, …), else the one you have begun, else the next.
     help: "full" (rules, formulas to choose from), "hints" (when asked for) or "none"; None: full, and less with each graph of the level
         that was right at the first try.
     mode: "backward", or "forward": the values are asked, not the gradients. seed: a whole number draws the same graph each time.
 
     Answers are kept in `autolab.progress`; three graphs in a row that were right at the first try make a level yours.
 
-    Raises ValueError for arguments that there are not, for both or neither of `loss` and `level`, and for a graph in which there is nothing
-    to decide.
+    Raises ValueError for arguments that there are not, for both `loss` and `level`, for a `loss` that is None, and for a graph in
+    which there is nothing to decide.
 
     Example:
 
@@ -234,9 +220,10 @@ def practice(
         False
     """
     _check(loss, level, help, mode, seed)
-    if level is not None:
-        drawn, facts = _of_level(level_of(level).number, help, mode, seed)
-        return Practice(drawn.trace, drawn.asked, facts)
+    if loss is NOTHING:
+        turn = due() if level is None else None
+        drawn, facts = _of_level(turn.level if turn else level_of(level).number, help, mode, seed)
+        return Practice(drawn.trace, drawn.asked, facts | {"why": turn.why if turn else ""})
     trace = as_trace(loss, params, namespace=namespace)
     decisions = Decisions(trace, ("value",) if mode == "forward" else EVERY)
     if not decisions.all():
@@ -275,12 +262,13 @@ def _check(loss: Any, level: Any, help: Any, mode: Any, seed: Any) -> None:
         raise fail(
             ValueError, f"seed should be a whole number or None, but is {seed!r}", "None draws a new graph each time."
         )
-    if (loss is None) == (level is None):
-        said = "neither" if loss is None else "both"
+    if loss is None or (loss is not NOTHING and level is not None):
         raise fail(
             ValueError,
-            f"one of loss and level should be given, got {said}",
-            "practice(loss) is for your own graph, practice(level=1) draws one.",
+            "loss should be a result, but is None"
+            if loss is None
+            else "one of loss and level should be given, got both",
+            "practice(loss) is for your own graph, practice(level=1) draws one, practice() draws what is due.",
         )
 
 

@@ -1,7 +1,9 @@
 """Be the engine, without a browser: right runs are the engine's, learners of every belief play all levels, answers are kept."""
 
 import doctest
+import json
 import random
+from datetime import datetime, timedelta, UTC
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from autolab.practice.decision import Ambiguous, alike
 from autolab.practice.decisions import Decisions
 from autolab.practice.levels import LEVELS, run, task
 from autolab.practice.rules import RULES, Machine
-from autolab.practice.session import _of_level, in_a_row
+from autolab.practice.due import due, in_a_row
+from autolab.practice.session import _of_level
 from autolab.trace.replay import array_of
 
 ROOT = Path(autolab.__file__).parents[1]
@@ -239,7 +242,7 @@ def test_help_fades_and_levels_become_yours():
     assert (
         in_a_row(3) == 4
         and game.practice["yours"] == 4
-        and " 3  a leaf used twice      contributions are added (yours)" in repr(autolab.practice)
+        and " 3  a leaf used twice      contributions are added (yours, again on" in repr(autolab.practice)
     )
     missed = autolab.practice(level=3)
     missed.replies = {
@@ -251,15 +254,93 @@ def test_help_fades_and_levels_become_yours():
         and missed.result.complete
         and not missed.result.perfect
     )
+    assert missed.practice["next"] == 3  # it was begun
     before = missed.program
     missed._on_message(missed, {"kind": "another"}, [])
     assert missed.program != before and not missed.result.complete and missed.step == missed.questions[0]["until"]
+    missed._on_message(missed, {"kind": "another", "level": 4}, [])
+    assert missed._facts["level"] == 4 and missed.practice["title"] == "an operand used twice"
+
+
+def test_what_is_due(monkeypatch):
+    day = [datetime(2026, 3, 1, 12, tzinfo=UTC)]
+    monkeypatch.setattr("autolab.practice.due._now", lambda: day[0])
+
+    def done(level, right=True, times=1):
+        for _ in range(times):
+            progress.record("practice", str(level), right=right)
+            path = progress.where()
+            lines = path.read_text().splitlines()
+            event = json.loads(lines[-1]) | {"time": f"{day[0]:%Y-%m-%dT%H:%M:%SZ}"}
+            path.write_text("\n".join([*lines[:-1], json.dumps(event)]) + "\n")
+
+    assert due() == (1, "the first one that is new")
+    game = autolab.practice()
+    assert game._facts["level"] == 1 and game.practice["why"] == "the first one that is new"
+    done(1)
+    assert due() == (1, "begun: 1 of 3 in a row")
+    done(1, times=2)
+    assert due().level == 2 and "(yours, again on 2026-03-02)" in repr(autolab.practice)
+    done(2, right=False)
+    day[0] += timedelta(days=1)
+    assert due() == (1, "it comes again: last done on 2026-03-01") and "(yours, due again)" in repr(autolab.practice)
+    done(1)
+    assert due() == (2, "begun: 0 of 3 in a row")  # level 1 has two days now
+    day[0] += timedelta(days=2)
+    assert due().level == 1
+    done(1, right=False)
+    assert due() == (1, "begun: 0 of 3 in a row")
+    for level in LEVELS:
+        done(level, times=3)
+    assert due() == (1, "all are yours; this one comes again first, on 2026-03-05")
+
+
+def test_what_would_have_helped_helps(tasks):
+    """Level 11: each remedy that is offered is tried on the program; the right one alone ends without an error."""
+    kinds = set()
+    for seed in range(12):
+        drawn = task(11, seed)
+        assert len(drawn.decisions) >= (4 if "_(" in drawn.program or "* " in drawn.program else 2), drawn.program
+        lines, names = drawn.program.splitlines(), {"tensor": autolab.tensor, "no_grad": autolab.no_grad}
+        for one in drawn.decisions:
+            if "What would have helped" not in one.text:
+                continue
+            kinds.add(one.answer)
+            change = next((line for line in lines if "_(" in line), "")
+            target, _, rest = change.partition(".")
+            tried = {
+                "out": [line if line != change else f"{target} = {target}.{rest.replace('_(', '(')}" for line in lines],
+                "no_grad": [line if line != change else f"with no_grad(): {change}" for line in lines],
+                "clear": [*lines[:-1], "x.grad = None", lines[-1]],
+                "detach": [*lines[:-1], "y.detach().backward()"],
+                "retain": [line.replace("backward()", "backward(retain_graph=True)") for line in lines],
+            }
+            for key, _ in one.choices:
+                try:
+                    exec("\n".join(tried[key]), dict(names))
+                    helped = True
+                except RuntimeError:
+                    helped = False
+                assert helped == (key == one.answer), (key, drawn.program)
+        after = next((one for one in drawn.decisions if "The error has been raised" in one.text), None)
+        scope = dict(names)
+        try:
+            exec(drawn.program, scope)
+            asked = [float(d.answer) for d in drawn.decisions if "Both passes are over" in d.text]
+            assert after is None and asked in ([], [scope["x"].grad.item()])
+        except RuntimeError:
+            grad = scope["x"].grad
+            assert after is not None and (
+                after.answer == "None" if grad is None else alike(float(after.answer), grad.item())
+            )
+    assert kinds == {"out", "retain"}
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "got neither"), ({"level": 1, "loss": 1}, "got both"), ({"level": 13}, "level should be a whole number from 1 to 12"),
+        ({"loss": None}, "loss should be a result"),
+        ({"level": 1, "loss": 1}, "got both"), ({"level": 13}, "level should be a whole number from 1 to 12"),
         ({"level": True}, "level should be"), ({"level": 1, "help": "some"}, "help should be one of full, hints, none"),
         ({"level": 1, "mode": "sideways"}, "mode should be one of"), ({"level": 1, "seed": 1.5}, "seed should be a whole number"),
         ({"loss": autolab.tensor(2.0)}, "nothing to decide"),

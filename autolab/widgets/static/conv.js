@@ -1,10 +1,11 @@
 // The convolution explorer: image, kernel and output as grids, a frame that slides. Every number comes from conv.py;
 // here they are only chosen by step. Needs of its host only get, set, save_changes, on and off.
-import { HOLDS_STOPS, followTheme, h, nameScrollers } from "./dom.js";
+import { HOLDS_STOPS, h, nameScrollers } from "./dom.js";
 import { goTo, quietWhilePlaying, setPlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { color, grouped, inkOn, relation, scaleOf, short } from "./values.js";
 import { entry } from "./entry.js";
+import { attend, sentenceBox, stage } from "./stage.js";
 
 const LARGE_CELL = 44,
   SMALL_CELL = 22,
@@ -88,28 +89,19 @@ class Convolution {
     const { kernel, dilation } = this.data;
     this.spans = kernel.map((k, i) => dilation[i] * (k - 1) + 1);
     this.scales = this.findScales();
-    const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
-    // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
-    el.setAttribute("data-lm-suppress-shortcuts", "true");
     this.controls = new Controls(model);
-    this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
+    this.sentence = sentenceBox();
     this.stage = h("div", { class: "al-stage", role: "group", "aria-label": "Image, kernel and output", ...HOLDS_STOPS });
     this.details = h("div", { class: "al-details", role: "group", "aria-label": "Details", tabindex: "0" });
-    this.root = h(
-      "div",
-      {
-        class: "al al-conv",
-        role: "group",
-        tabindex: "0",
-        "data-lm-suppress-shortcuts": "true",
-        "aria-label": "Convolution explorer. Arrow keys step, space plays or pauses, Home and End jump.",
-        onkeydown: (event) => this.onKey(event),
-      },
+    this.root = stage(
+      el,
+      "al al-conv",
+      "Convolution explorer. Arrow keys step, space plays or pauses, Home and End jump.",
       h("div", { class: "al-top" }, this.controls.element, this.switches()),
       this.sentence,
       h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.stage, legendOfConv()), this.details),
     );
-    shadow.replaceChildren(h("style", { text: STYLE }), this.root);
+    this.root.addEventListener("keydown", (event) => this.onKey(event));
     this.build();
     this.listen();
     this.play();
@@ -158,19 +150,8 @@ class Convolution {
   }
 
   listen() {
-    const update = () => this.update(),
-      play = () => this.play();
-    const names = ["step", "selected", "direction"].map((name) => `change:${name}`);
-    for (const name of names) this.model.on(name, update);
-    this.model.on("change:playing", play);
-    const sizes = new ResizeObserver(() => this.fit()), forget = followTheme(this.host, this.root);
-    sizes.observe(this.root);
-    this.leave = () => {
-      for (const name of names) this.model.off(name, update);
-      this.model.off("change:playing", play);
-      sizes.disconnect();
-      forget();
-    };
+    const update = () => this.update(), changes = { "change:step": update, "change:selected": update, "change:direction": update, "change:playing": () => this.play() };
+    this.leave = attend(this.host, this.root, this.model, changes, () => this.fit());
   }
 
   // Details beside the grids where both are seen whole, below them otherwise.

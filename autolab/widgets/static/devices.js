@@ -1,6 +1,6 @@
 // The device explorer: where tensors are, what is in the queues, and the line of time, step by step. It needs no kernel.
 import { grouped } from "./values.js";
-import { followTheme, h } from "./dom.js";
+import { h } from "./dom.js";
 import { startClock, goTo, quietWhilePlaying } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { Story } from "./measure.js";
@@ -8,6 +8,7 @@ import { Places } from "./places.js";
 import { Timeline } from "./timeline.js";
 import { Facts } from "./facts.js";
 import { entry } from "./entry.js";
+import { attend, sentenceBox, stage } from "./stage.js";
 
 const DETAILS = 340;
 
@@ -15,26 +16,23 @@ class Devices {
   constructor(model, el) {
     this.model = model;
     this.story = new Story(model.get("data"));
-    const { story } = this, shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" }), select = (id) => this.select(id);
-    el.setAttribute("data-lm-suppress-shortcuts", "true");
+    const { story } = this, select = (id) => this.select(id);
     this.controls = new Controls(model, (way) => this.time.step(way));
-    this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
+    this.sentence = sentenceBox();
     this.places = new Places(story, select);
     this.time = new Timeline(story, select);
     this.details = h("div", { class: "al-details", role: "group", "aria-label": "Details", tabindex: "0" });
     this.facts = new Facts(this.details, story, { select, goTo: (step) => goTo(model, step) });
-    this.root = h(
-      "div",
-      {
-        class: "al al-devices", role: "group", tabindex: "0", "data-lm-suppress-shortcuts": "true",
-        "aria-label": "Device explorer. Arrow keys step, space plays or pauses, Home and End jump, up and down choose.",
-      },
+    const label = "Device explorer. Arrow keys step, space plays or pauses, Home and End jump, up and down choose.";
+    this.root = stage(
+      el,
+      "al al-devices",
+      label,
       this.controls.element,
       this.sentence,
       this.why(),
       h("div", { class: "al-main" }, h("div", { class: "al-left" }, this.places.element, this.time.element, legendOf(story)), this.details),
     );
-    shadow.replaceChildren(h("style", { text: STYLE }), this.root);
     this.root.addEventListener("keydown", (event) => onKey(event, model, null, this.keys()));
     this.listen(el);
     quietWhilePlaying(this.sentence, model);
@@ -71,14 +69,7 @@ class Devices {
 
   listen(el) {
     const on = { "change:step": () => this.update(true), "change:selected": () => this.update(false), "change:playing": () => this.play() };
-    for (const [name, handler] of Object.entries(on)) this.model.on(name, handler);
-    const sizes = new ResizeObserver(() => this.fit()), stop = followTheme(el, this.root);
-    sizes.observe(this.root);
-    this.leave = () => {
-      for (const [name, handler] of Object.entries(on)) this.model.off(name, handler);
-      sizes.disconnect();
-      stop();
-    };
+    this.leave = attend(el, this.root, this.model, on, () => this.fit());
   }
 
   fit() {

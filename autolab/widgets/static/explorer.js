@@ -1,6 +1,6 @@
 // The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
-import { HOLDS_STOPS, followTheme, h } from "./dom.js";
+import { HOLDS_STOPS, h } from "./dom.js";
 import { rehearsed, stateWord } from "./moods.js";
 import { grouped, isBad } from "./values.js";
 import { unpack, addDetails } from "./unpack.js";
@@ -20,6 +20,7 @@ import { Paths } from "./paths.js";
 import { Tools } from "./tools.js";
 import { WhatIf } from "./whatif.js";
 import { entry } from "./entry.js";
+import { attend, sentenceBox, stage } from "./stage.js";
 
 const DETAILS_WIDTH = 380;
 const PATIENCE = 15000, BUSY = 1500, UNANSWERED = 2500; // ms that an answer of the kernel is waited for; where the browser can draw itself
@@ -44,13 +45,9 @@ export class View {
     const many = `this graph has ${this.trace.nodes.length.toLocaleString("en")} nodes: its numbers stay in the notebook's kernel`;
     if (this.trace.light) this.trace.absent = this.alone ? many : "asked of the kernel";
     this.late = `${many}, which does not answer`;
-    const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
-    shadow.replaceChildren(h("style", { text: STYLE }));
-    // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
-    el.setAttribute("data-lm-suppress-shortcuts", "true");
     this.pane = h("div", { class: "al-pane", ...HOLDS_STOPS });
     this.details = h("div", { class: "al-details", role: "group", "aria-label": "Details", tabindex: "0" });
-    this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
+    this.sentence = sentenceBox();
     this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);
     this.turning = new Turning(() => this.turn());
     this.pace = new Pace(model);
@@ -62,15 +59,10 @@ export class View {
       open: (parts) => this.open(parts),
     });
     const searched = this.folding.parts.length || this.trace.nodes.length > MANY;
-    this.root = h(
-      "div",
-      {
-        class: "al",
-        role: "group",
-        tabindex: "0",
-        "data-lm-suppress-shortcuts": "true",
-        "aria-label": `Autograd explorer${this.compared.name ? ` of ${this.compared.name}` : ""}. Arrow keys step, space plays or pauses, Home and End jump.`,
-      },
+    this.root = stage(
+      el,
+      "al",
+      `Autograd explorer${this.compared.name ? ` of ${this.compared.name}` : ""}. Arrow keys step, space plays or pauses, Home and End jump.`,
       this.controls.element,
       searched ? this.finder.element : null,
       this.tools.bar,
@@ -83,7 +75,6 @@ export class View {
       this.whatIf.element,
       (this.main = h("div", { class: "al-main" }, h("div", { class: "al-left al-graphside" }, this.tools.map.box, this.tools.colouring.legend, (this.legend = legend(this.trace)), deviceLegend(this.trace.meta.devices)), this.details)),
     );
-    shadow.append(this.root);
     this.formulas = { ...model.get("formulas") };
     this.text = new Details(this.details, this.trace, this.formulas, {
       select: (id) => this.select(id),
@@ -160,13 +151,7 @@ export class View {
         this.whatIf.onMessage(message);
       },
     };
-    // The parts of another trace are told of one by one, in any order: what is not of this trace is the next view's.
-    for (const [name, handler] of Object.entries(events)) {
-      events[name] = (message) => this.model.get("data") === this.data && handler(message);
-      this.model.on(name, events[name]);
-    }
-    const sizes = new ResizeObserver(() => this.fit()), forget = followTheme(this.host, this.root);
-    sizes.observe(this.root);
+    const forget = attend(this.host, this.root, this.model, events, () => this.fit());
     const resized = () => {
       this.text.forgetHeight();
       this.fit();
@@ -174,8 +159,6 @@ export class View {
     addEventListener("resize", resized);
     this.leave = () => {
       removeEventListener("resize", resized);
-      for (const [name, handler] of Object.entries(events)) this.model.off(name, handler);
-      sizes.disconnect();
       forget();
       for (const timer of [this.patience, this.asking, this.unanswered]) clearTimeout(timer);
       this.graph?.stop();

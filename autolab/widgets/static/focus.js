@@ -3,31 +3,9 @@ import { h } from "./dom.js";
 import { goTo } from "./player.js";
 import { grouped } from "./values.js";
 import { ownStep } from "./states.js";
+import { between, neighboursOf, reached } from "./ways.js";
 
 const MOST_NAMES = 8;
-
-// Which nodes edges lead to from each node, and from which: { on, back }.
-function neighboursOf({ edges }) {
-  const found = { on: new Map(), back: new Map() };
-  const put = (map, from, to) => (map.get(from) ?? map.set(from, []).get(from)).push(to);
-  for (const { parent, child } of edges) {
-    put(found.on, parent, child);
-    put(found.back, child, parent);
-  }
-  return found;
-}
-
-// `starts` and all that `steps` leads to from there.
-function reached(steps, starts) {
-  const found = new Set(starts), todo = [...starts];
-  while (todo.length)
-    for (const next of steps.get(todo.pop()) ?? [])
-      if (!found.has(next)) {
-        found.add(next);
-        todo.push(next);
-      }
-  return found;
-}
 
 function listed(names) {
   const all = [...new Set(names)], few = all.slice(0, MOST_NAMES), more = all.length - few.length;
@@ -102,9 +80,13 @@ export class Focus {
     return folding.isPart(id) ? trace.nodes.map((node) => node.id).filter((node) => folding.around(node).includes(id)) : [id];
   }
 
+  ways() {
+    return (this.neighbours ??= neighboursOf(this.view.trace.edges));
+  }
+
   reach(way) {
     const id = this.target(), of = this.label(id), own = this.nodesOf(id);
-    const found = reached((this.ways ??= neighboursOf(this.view.trace))[way], own), others = [...found].filter((node) => !own.includes(node));
+    const found = reached(this.ways()[way], own), others = [...found].filter((node) => !own.includes(node));
     const words = way === "back" ? [`${of} depends on`, `${of} depends on nothing`] : [`On ${of} depend`, `Nothing depends on ${of}`];
     const most = `the ${grouped(this.view.trace.nodes.length - own.length)} other nodes`;
     this.keep(found, others.length ? `${words[0]} ${grouped(others.length)} of ${most}: ${listed(others.map((node) => this.label(node)))}` : words[1]);
@@ -119,13 +101,9 @@ export class Focus {
   }
 
   between(to) {
-    const from = this.from, ways = (this.ways ??= neighboursOf(this.view.trace)), [start, end] = [from, to].map((id) => this.nodesOf(id));
-    const across = (a, b) => {
-      const back = reached(ways.back, b);
-      return new Set([...reached(ways.on, a)].filter((node) => back.has(node)));
-    };
+    const from = this.from, ways = this.ways(), [start, end] = [from, to].map((id) => this.nodesOf(id));
     this.from = null;
-    const on = across(start, end), back = on.size ? on : across(end, start);
+    const on = between(ways, start, end), back = on.size ? on : between(ways, end, start);
     const names = (on.size ? [from, to] : [to, from]).map((id) => this.label(id)).join(" to ");
     const inner = [...back].filter((node) => !start.includes(node) && !end.includes(node)).sort((a, b) => a.slice(1) - b.slice(1));
     if (back.size) this.keep(back, `Paths from ${names}: ${inner.length ? `through ${listed(inner.map((node) => this.label(node)))}` : "nothing lies between"}`);

@@ -1,9 +1,10 @@
 // A loss from above, with the paths of optimizers: what was computed is stepped here; another start or rate is asked of the kernel.
-import { followTheme, h, svgEl } from "./dom.js";
+import { h, svgEl } from "./dom.js";
 import { short } from "./values.js";
 import { goTo, quietWhilePlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { entry } from "./entry.js";
+import { attend, sentenceBox, stage } from "./stage.js";
 
 const SIZE = 420, LEFT = 62, TOP = 28; // as in landscape.py
 const LONGEST = 70; // px of the longest arrow
@@ -11,23 +12,17 @@ const LONGEST = 70; // px of the longest arrow
 class Landscape {
   constructor(model, el) {
     this.model = model;
-    const { names, words } = (this.data = model.get("data")), shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
-    el.setAttribute("data-lm-suppress-shortcuts", "true");
+    const { names, words } = (this.data = model.get("data"));
     this.controls = new Controls(model, null);
-    this.sentence = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
+    this.sentence = sentenceBox();
     this.alone = model.get("live") === false;
     this.table = h("tbody");
     const heads = ["optimizer", "loss", ...names, "slope"].map((text) => h("th", { scope: "col", text }));
-    const group = {
-      class: "al al-land", role: "group", tabindex: "0", "data-lm-suppress-shortcuts": "true",
-      "aria-label": "Loss landscape. Arrow keys step, space plays or pauses, Home and End jump.",
-    };
-    this.root = h("div", group, this.controls.element, this.sentence,
+    this.root = stage(el, "al al-land", "Loss landscape. Arrow keys step, space plays or pauses, Home and End jump.", this.controls.element, this.sentence,
       h("div", { class: "al-main" }, this.map(),
         h("div", { class: "al-left" },
           h("div", { class: "al-scroll" }, h("table", { "aria-label": "Optimizers at this step" }, h("thead", {}, h("tr", {}, heads)), this.table)),
           this.fields(), legend(), h("p", { class: "al-note", text: words }))));
-    shadow.replaceChildren(h("style", { text: STYLE }), this.root);
     this.rows();
     this.root.addEventListener("keydown", (event) => !event.target.matches("[type=radio]") && onKey(event, model, []));
     this.listen(el);
@@ -114,17 +109,7 @@ class Landscape {
 
   listen(el) {
     const on = { "change:step": () => this.update(), "change:selected": () => this.update(), "change:playing": () => this.play() };
-    for (const [name, handler] of Object.entries(on)) {
-      on[name] = () => this.model.get("data") === this.data && handler();
-      this.model.on(name, on[name]);
-    }
-    const sizes = new ResizeObserver(() => this.fit()), stop = followTheme(el, this.root);
-    sizes.observe(this.root);
-    this.leave = () => {
-      for (const [name, handler] of Object.entries(on)) this.model.off(name, handler);
-      sizes.disconnect();
-      stop();
-    };
+    this.leave = attend(el, this.root, this.model, on, () => this.fit());
   }
 
   // No text below 11 px, however small the picture is.

@@ -3,7 +3,8 @@
 import { h } from "./dom.js";
 import { icon } from "./controls.js";
 import { narrow } from "./marks.js";
-import { grouped, relation, scaleOf, shapeWords, short, valueView } from "./values.js";
+import { relation, scaleOf, shapeWords, short, valueView } from "./values.js";
+import { between, neighboursOf } from "./ways.js";
 
 const MOST_PATHS = 50, LISTED = 10, PATIENCE_LOCAL = 4000, MOST_FACTOR = 41;
 
@@ -14,10 +15,8 @@ const numbersIn = (shape) => (shape ?? []).reduce((product, size) => product * s
 // The edges on all paths along which a gradient can flow from `result` to `leaf`, parents first.
 export function edgesBetween(trace, leaf, result) {
   const edges = trace.edges.filter((edge) => edge.differentiable && !edge.update).sort((a, b) => place(a.child) - place(b.child));
-  const reached = new Set([leaf]), leads = new Set([result]);
-  for (const { parent, child } of edges) if (reached.has(parent)) reached.add(child);
-  for (const { parent, child } of [...edges].reverse()) if (leads.has(child)) leads.add(parent);
-  return edges.filter(({ parent, child }) => reached.has(parent) && leads.has(child));
+  const own = between(neighboursOf(edges), [leaf], [result]);
+  return edges.filter(({ parent, child }) => own.has(parent) && own.has(child));
 }
 
 export function multiplied(a, b) {

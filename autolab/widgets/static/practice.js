@@ -39,9 +39,9 @@ class Practice {
   }
 
   heading() {
-    const { level, title, program, help, trains, mode } = this.facts, place = this.all.length - this.open.length + 1;
+    const { level, title, program, help, trains, mode, why } = this.facts, place = this.all.length - this.open.length + 1;
     const name = level ? `Level ${level}: ${title}` : "Be the engine";
-    const parts = [trains, this.now && `question ${place} of ${this.all.length}`, mode === "forward" ? "forward" : "", `help: ${help}`];
+    const parts = [why, trains, this.now && `question ${place} of ${this.all.length}`, mode === "forward" ? "forward" : "", `help: ${help}`];
     return [
       h("p", { class: "al-practicehead" }, h("strong", { text: name }), h("span", { class: "al-note", text: parts.filter(Boolean).join(" · ") })),
       program ? h("details", { open: this.shut() ? null : true, ontoggle: (event) => (closed.set(this.model, !event.target.open)) }, h("summary", { text: "The program" }), h("pre", { tabindex: "0", "aria-label": "The program", text: program.trim() })) : null,
@@ -188,10 +188,11 @@ class Practice {
     const replies = this.replies(), kinds = [...new Set(this.all.map(({ decision }) => decision))];
     const count = (kind) => this.all.filter(({ id, decision }) => decision === kind && replies[id]?.right && replies[id].tries === 1 && !replies[id].shown).length;
     const rows = kinds.map((kind) => [WORDS[kind], `${count(kind)} of ${this.all.filter(({ decision }) => decision === kind).length}`]);
-    const { level, yours } = this.facts, live = this.model.get("live") !== false;
+    const { level, yours, next } = this.facts, live = this.model.get("live") !== false;
     const row = level && live && yours !== undefined ? (yours >= 3 ? "Three in a row were right at the first try: this level is yours." : `${yours} of 3 graphs in a row were right at the first try.`) : "";
     const again = h("button", { type: "button", text: "This graph again", onclick: () => this.again() });
-    const another = level && live ? h("button", { type: "button", text: "Another graph", onclick: () => this.model.send({ kind: "another" }) }) : null;
+    const draw = (text, level) => h("button", { type: "button", text, onclick: () => this.model.send({ kind: "another", level }) });
+    const another = level && live ? [draw("Another graph"), next && next !== level ? draw(`Level ${next}`, next) : null] : null;
     this.done = h("div", { tabindex: "-1", role: "group", "aria-label": "Result" },
       h("table", { class: "al-finals" }, h("caption", { text: "Right at the first try" }), h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { text }))))),
       row ? h("p", { text: row }) : null,

@@ -1,0 +1,30 @@
+// Where edges lead: the one search through a graph.
+
+// Which nodes edges lead to from each node, and from which: { on, back }.
+export function neighboursOf(edges) {
+  const found = { on: new Map(), back: new Map() };
+  const put = (map, from, to) => (map.get(from) ?? map.set(from, []).get(from)).push(to);
+  for (const { parent, child } of edges) {
+    put(found.on, parent, child);
+    put(found.back, child, parent);
+  }
+  return found;
+}
+
+// `starts` and all that `steps` leads to from there.
+export function reached(steps, starts) {
+  const found = new Set(starts), todo = [...starts];
+  while (todo.length)
+    for (const next of steps.get(todo.pop()) ?? [])
+      if (!found.has(next)) {
+        found.add(next);
+        todo.push(next);
+      }
+  return found;
+}
+
+// The nodes on all ways from one of `starts` to one of `ends`.
+export function between({ on, back }, starts, ends) {
+  const behind = reached(back, ends);
+  return new Set([...reached(on, starts)].filter((node) => behind.has(node)));
+}
