@@ -26,7 +26,7 @@ def plans_in_short() -> str:
         text = path.read_text(encoding="utf-8")
         title = text.splitlines()[0].lstrip("# ").partition(":")[0]
         times = [s for s in re.split(r"(?<=[.;:])\s+", " ".join(text.split())) if re.search(r"\d+ minutes", s)]
-        lines.append(f"{number}  {title}. {times[0] if times else ''}".rstrip())
+        lines.append(f"{number}  {title}. {times[0] if times else ''}".rstrip(" ;:") + ".")
     return "\n".join(lines)
 
 

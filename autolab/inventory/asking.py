@@ -72,7 +72,7 @@ class Inventory(Displayed):
 def in_terminal(sitting: Sitting) -> Sitting:
     """Asks what is not answered yet in a terminal; returns the sitting as it then is. An empty line, or the end of the input, stops; what
     was answered is kept."""
-    print(f"{ASK} {NOTE}\nType the number of an answer; nothing stops, and you go on another time.")
+    print(f"{ASK} {NOTE}\nType the number of an answer. An empty line stops; what you answered is kept, and you go on another time.")
     for n, item in enumerate(ITEMS, 1):
         if item.number in sitting.answers or sitting.handed_in:
             continue
