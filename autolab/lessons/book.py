@@ -12,6 +12,7 @@ from .. import progress as store
 from ..widgets.message import Message
 from .compare import same, show
 from .exercise import Exercise, Outcome, Verdict, judge
+from .solutions import solutions
 
 @dataclass(frozen=True, repr=False)
 class Checked(Message):
@@ -73,7 +74,7 @@ def check(id: str, answer: Any = None) -> Checked:
     The message is true when the exercise is solved; it has `solved`, `status` and `why`. Nothing the answer does can raise here, so a notebook
     runs to its end whatever is written.
     """
-    all_hints = record.hints.get(id, 0) == len(exercise(id).hints)
+    all_hints = record.hints.get(id, 0) >= len(exercise(id).hints)
     verdict = judge(exercise(id), answer, first=id not in record.status, tell=all_hints)
     if record.status.get(id) != "agrees":
         record.status[id] = verdict.status
@@ -94,22 +95,40 @@ def _keep(id: str, answer: Any, verdict: Verdict) -> None:
     before = [event for event in _since_reset("exercise") if event.id == id]
     right, hints = verdict.status == "agrees", record.hints.get(id, 0)
     if not before or (before[-1].given, before[-1].right) != (given, right):
-        help = f"{hints} hint{'s' * (hints != 1)}" if hints else ""
+        help = _help(hints, exercise(id))
         store.record("exercise", id, given=given, right=right, belief=verdict.why, tries=len(before) + 1, help=help)
 
 
+def _help(hints: int, e: Exercise) -> str:
+    shown = min(hints, len(e.hints))
+    return f"{shown} hint{'s' * (shown != 1)}{', a solution' * (hints > shown)}" if hints else ""
+
+
 def hint(id: str) -> Message:
-    """The next hint for an exercise: one more at each call, at most three."""
-    hints = exercise(id).hints
+    """The next hint for an exercise: one more at each call, at most three; who calls again after the last gives up, and sees a solution."""
+    e = exercise(id)
     before = record.hints.get(id, 0)
-    seen = record.hints[id] = min(before + 1, len(hints))
+    seen = record.hints[id] = min(before + 1, len(e.hints) + bool(solutions(id)))
     if seen > before:
-        store.record("hint", id, help=f"hint {seen}")
-    rest = len(hints) - seen
-    rows = tuple((f"hint {i}", text) for i, text in enumerate(hints[:seen], 1))
-    more = f'Call hint("{id}") again for the next one; {NUMBER_WORDS[rest]} left.'
-    after = more if rest else "That was the last hint."
-    return Message(f"Exercise {id}: {seen} of {len(hints)} hints", rows, (after,))
+        store.record("hint", id, help=f"hint {seen}" if seen <= len(e.hints) else "a solution")
+    rest = len(e.hints) - seen
+    rows = tuple((f"hint {i}", text) for i, text in enumerate(e.hints[:seen], 1))
+    if rest > 0:
+        return Message(
+            f"Exercise {id}: {seen} of {len(e.hints)} hints", rows,
+            (f'Call hint("{id}") again for the next one; {NUMBER_WORDS[rest]} left.',),
+        )
+    if rest < 0:
+        head = f"Exercise {id}: given up, which is fine; type it yourself, then change it"
+        return Message(head, rows, code=_ways(id))
+    give_up = f' Call hint("{id}") once more to give up and see a solution.' if solutions(id) else ""
+    return Message(f"Exercise {id}: {seen} of {len(e.hints)} hints", rows, ("That was the last hint." + give_up,))
+
+
+def _ways(id: str) -> tuple[tuple[str, str], ...]:
+    """A solution and another way to write it."""
+    heads = lambda way: f"Another way, {way}:" if way else "A solution:"
+    return tuple((heads(one.way), one.source) for one in solutions(id)[:2])
 
 
 def progress(number: str = "01") -> Message:
@@ -123,6 +142,12 @@ def progress(number: str = "01") -> Message:
     right = sum(came_true is True for came_true in answers.values())
     counted = f"Predictions: {len(answers)} of {len(module.QUESTIONS)} made, {right} of them came true."
     return Message(f"Lesson {number}: {_solved(number)}", rows, (counted,))
+
+
+def solved(id: str) -> bool:
+    """Whether `check` has found the answer to an exercise right in this session. Raises KeyError for what there is not."""
+    exercise(id)
+    return record.status.get(id) == "agrees"
 
 
 def overview(number: str) -> tuple[int, int, int, int]:
@@ -178,6 +203,13 @@ def predict(id: str) -> Any:
     return record.predictions[id]
 
 
+def in_words(id: str) -> Any:
+    """Asks for an explanation in the learner's own words, and then shows the lesson's beside it. Raises KeyError for what there is not."""
+    from ..widgets.predict import Prediction
+    asked = _find("WORDS", id)
+    return Prediction(asked.ask, kind="words", id=id, key=asked.ours)
+
+
 def _solved(number: str) -> str:
     exercises, status = lesson(number).EXERCISES, _status()
     return f"{sum(status.get(id) == 'agrees' for id in exercises)} of {len(exercises)} exercises solved"
@@ -209,7 +241,8 @@ def _message(verdict: Verdict) -> Message:
         return Message(head + "not yet", rows, said, "differs")
     tried = (f"Tried: {sum(c.public for c in e.cases)} public and {sum(not c.public for c in e.cases)} further inputs, "
              f"all agree. Not tried: {e.leaves_out}.")
-    return Message(head + "solved", rows, (tried, _solved(e.id.split(".")[0]).capitalize() + "."), "agrees")
+    count = _solved(e.id.split(".")[0]).capitalize() + "."
+    return Message(head + "solved", rows, (tried, count), "agrees", _ways(e.id))
 
 
 def _row(outcome: Outcome, tell: bool) -> str:

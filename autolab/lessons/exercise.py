@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import types
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from .compare import difference, same, show
@@ -34,6 +36,7 @@ class Mistake:
     """A typical wrong answer, and the sentence that tells why it is wrong.
 
     It is recognised by what it *does*: an answer that gives the same results on every input tried made this mistake.
+    answer: the wrong answer, or switches for the exercise's `variant`; two mistakes of different switches are recognised together.
     `why` may be a function of the arguments of the first input that differs.
     """
 
@@ -52,6 +55,8 @@ class Exercise:
 
     `reference` is a right answer, `given` the broken code the learner starts from (if any), `leaves_out` names what the
     cases do not try. `tell=False` keeps the wanted results out of the messages (for answers that are a plain value).
+    `variant(**switches)` gives the answer that makes the mistakes of these switches. `avoid`: a name -> why an answer whose code uses it does
+    not count, though its results are right.
     """
 
     id: str
@@ -64,6 +69,14 @@ class Exercise:
     observe: Callable[..., dict[str, Any]] = call
     given: Any = None
     tell: bool = True
+    variant: Callable[..., Any] | None = None
+    avoid: Mapping[str, str] = field(default_factory=dict)
+
+    def wrong(self, mistake: Mistake, *others: Mistake) -> Any:
+        """The answer that makes this mistake, and the others with it."""
+        if self.variant is None or not isinstance(mistake.answer, dict):
+            return mistake.answer
+        return self.variant(**functools.reduce(lambda all, one: all | one.answer, others, mistake.answer))
 
 
 @dataclass(frozen=True)
@@ -114,11 +127,12 @@ def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = Tru
         if states != {"agrees"}:
             break
     else:
-        return Verdict(exercise, "agrees", tuple(outcomes))
+        why = " ".join(why for name, why in exercise.avoid.items() if name in names_in(answer))
+        return Verdict(exercise, "differs" if why else "agrees", tuple(outcomes), why)
     if "differs" not in states:
         return Verdict(exercise, "open", tuple(outcomes))
     if first and exercise.given is not None and _does_the_same(exercise, exercise.given, outcomes):
-        return Verdict(exercise, "open", tuple(outcomes), given=True)
+        return Verdict(exercise, "open", tuple(outcomes), given=True, tell=tell and exercise.tell)
     tell = tell and exercise.tell
     return Verdict(exercise, "differs", tuple(outcomes), _explain(exercise, outcomes, tell), tell=tell)
 
@@ -164,25 +178,43 @@ def _does_the_same(exercise: Exercise, other: Any, outcomes: list[Outcome]) -> b
     return all(same(o.got, observation(exercise, other, o.case)) for o in outcomes)
 
 
+def names_in(answer: Any) -> set[str]:
+    """The names that the code of a function, or of a class's methods, looks up: globals, attributes, and those of functions within it."""
+    parts = (answer, *getattr(answer, "__dict__", {}).values())
+    codes = [f.__code__ for f in parts if isinstance(f, types.FunctionType)]
+    found: set[str] = set()
+    while codes:
+        code = codes.pop()
+        found |= {*code.co_names}
+        codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+    return found
+
+
 def _explain(exercise: Exercise, outcomes: list[Outcome], tell: bool) -> str:
     first = next(o for o in outcomes if o.state == "differs")
-    for mistake in exercise.mistakes:
-        if _does_the_same(exercise, mistake.answer, outcomes):
-            return mistake.why(*first.case.make()) if callable(mistake.why) else mistake.why
+    for mistakes in _suspected(exercise):
+        if _does_the_same(exercise, exercise.wrong(*mistakes), outcomes):
+            said = [m.why(*first.case.make()) if callable(m.why) else m.why for m in mistakes]
+            return said[0] if len(said) == 1 else f"There are two mistakes. First: {said[0]} Second: {said[1]}"
     if first.case.why and isinstance(first.got, dict):
         return first.case.why
     return " ".join(_differences(first, tell))
 
 
+def _suspected(exercise: Exercise) -> Iterator[tuple[Mistake, ...]]:
+    """Each mistake by itself, then those that can be made together, two at a time."""
+    yield from ((mistake,) for mistake in exercise.mistakes)
+    switched = [mistake for mistake in exercise.mistakes if isinstance(mistake.answer, dict)]
+    yield from (two for two in itertools.combinations(switched, 2) if not two[0].answer.keys() & two[1].answer.keys())
+
+
 def _differences(outcome: Outcome, tell: bool) -> Iterator[str]:
-    """One sentence about the first result that differs."""
+    """A sentence or two about the first two results that differ."""
     if not isinstance(outcome.got, dict):
         yield difference(outcome.got, outcome.want, tell)
         return
-    for label, want in outcome.want.items():
-        got = outcome.got.get(label)
-        if not same(got, want):
-            if len(outcome.want) > 1 or label != "result":
-                yield f"Look at {label}."
-            yield difference(got, want, tell)
-            return
+    differ = [label for label, want in outcome.want.items() if not same(outcome.got.get(label), want)]
+    for label in differ[:2]:
+        if len(outcome.want) > 1 or label != "result":
+            yield f"Look at {label}."
+        yield difference(outcome.got.get(label), outcome.want[label], tell)

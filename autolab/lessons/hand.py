@@ -112,3 +112,24 @@ def network() -> DigitsResNet:
             state[name] = tensor
     fresh.load_state_dict(state)
     return fresh.eval()
+
+
+def mend(network: Any, image: Any, label: Any, lr: float, steps: int) -> Any:
+    """`steps` steps of gradient descent on the loss of a batch of images, which the learner writes in exercise 01.5; returns the network.
+
+    Example:
+
+        >>> from autolab.lessons import hand
+        >>> image, label = hand.shipped_digit()
+        >>> network = hand.mend(hand.network(), image.unsqueeze(0), torch.tensor([label]), lr=0.0005, steps=5)
+        >>> bool(network(image.unsqueeze(0)).softmax(1)[0, label] > 0.05)
+        True
+    """
+    for _ in range(steps):
+        loss = torch.nn.functional.cross_entropy(network(image), label)
+        loss.backward()
+        with torch.no_grad():
+            for p in network.parameters():
+                p -= lr * p.grad
+                p.grad = None
+    return network

@@ -25,6 +25,14 @@ class Question:
         return tuple(Random(f"{id} {learner}").sample(self.choices, len(self.choices)))
 
 
+@dataclass(frozen=True)
+class Words:
+    """A question to be answered in one's own words, and those of the lesson, which are shown beside them."""
+
+    ask: str
+    ours: str
+
+
 def which(**holds: str) -> Callable[..., str]:
     """A key for "which of these": of a list of what did it. holds: how none, one (with {}) and all of two are called."""
     return lambda names: holds["both"] if len(names) == 2 else holds["one"].format(names[0]) if names else holds["none"]

@@ -61,7 +61,7 @@ def of_lesson(number: str) -> dict[str, tuple[Solution, ...]]:
     """Exercise -> its solutions, the plainest first. {} where the lesson has none.
 
     >>> from autolab.lessons.solutions import of_lesson
-    >>> print(of_lesson("01")["01.5"][0].source)
+    >>> print(of_lesson("01")["01.7"][0].source)
     def clip(grad):
         return grad.clamp(-1, 1)
     """

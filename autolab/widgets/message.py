@@ -18,7 +18,7 @@ def frame(tone: str = "neutral") -> str:
 
 @dataclass(frozen=True, repr=False)
 class Message:
-    """`head`, then `rows` of (mark, text), then `paragraphs`.
+    """`head`, then `rows` of (mark, text), then `paragraphs`, then `code`: pieces of program, each with a line above it.
 
     `tone` ("neutral", "agrees", "differs") colours the edge of the HTML form; the head says the same in words.
     """
@@ -27,10 +27,13 @@ class Message:
     rows: tuple[tuple[str, str], ...] = ()
     paragraphs: tuple[str, ...] = ()
     tone: str = "neutral"
+    code: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         width = max((len(mark) for mark, _ in self.rows), default=0)
         lines = [self.head, *(f"  {mark:<{width}}  {text}" for mark, text in self.rows), *self.paragraphs]
+        for head, text in self.code:
+            lines += [head, *(f"    {row}".rstrip() for row in text.splitlines())]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -38,4 +41,5 @@ class Message:
         rows = "".join(f"<tr>{cell}{escape(mark)}</td>{cell}{escape(text)}</td></tr>" for mark, text in self.rows)
         table = f"<table style='margin:4px 0;border:0;background:none'>{rows}</table>" if rows else ""
         text = "".join(f"<div style='margin:4px 0'>{escape(p)}</div>" for p in self.paragraphs)
-        return f"<div role='note' style='{frame(self.tone)}'><strong>{escape(self.head)}</strong>{table}{text}</div>"
+        code = "".join(f"<div style='margin:4px 0'>{escape(head)}</div><pre style='margin:4px 0'>{escape(piece)}</pre>" for head, piece in self.code)
+        return f"<div role='note' style='{frame(self.tone)}'><strong>{escape(self.head)}</strong>{table}{text}{code}</div>"

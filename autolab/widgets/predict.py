@@ -20,7 +20,8 @@ class Prediction(Displayed):
     """Ask before running. A click is an answer; `reveal` compares it with what happened.
 
     question: one sentence; `code` between backquotes is shown as code.
-    choices: the answers offered, as text; without choices the learner types (`kind`: "number" or "text").
+    choices: the answers offered, as text; without choices the learner types (`kind`: "number" or "text"). With
+        `kind="words"` it asks for an explanation in the learner's own words, and shows those of `key` beside it, neither right nor wrong.
     because: answer -> one sentence on what this wrong answer gets wrong, said only after the reveal.
     id: with a name, the answer is kept in `autolab.progress` when it is compared.
     key: what the answer is compared with: a text, or a function of what `reveal` is given. None: what it is given itself.
@@ -36,7 +37,7 @@ class Prediction(Displayed):
     _esm = assets.loader("predict")
     _script = traitlets.Unicode(assets.module("predict")).tag(sync=True)
     question = traitlets.Unicode().tag(sync=True)
-    kind = traitlets.Enum(["choice", "number", "text"], "choice").tag(sync=True)
+    kind = traitlets.Enum(["choice", "number", "text", "words"], "choice").tag(sync=True)
     choices = traitlets.List(traitlets.Unicode()).tag(sync=True)
     answer = traitlets.Unicode("").tag(sync=True)
     confidence = traitlets.Int(0, min=0, max=4).tag(sync=True)
@@ -75,7 +76,9 @@ class Prediction(Displayed):
 
     @property
     def came_true(self) -> bool | None:
-        """None before there is an answer and an outcome, then whether the two agree."""
+        """None before there is an answer and an outcome, then whether the two agree; always None for words."""
+        if self.kind == "words":
+            return None
         return agree(self.answer, self._outcome) if self.made and self._verdict else None
 
     def reveal(self, *outcome: Any) -> Verdict:
@@ -94,7 +97,16 @@ class Prediction(Displayed):
 
     @traitlets.observe("answer")
     def _answered(self, _: Any) -> None:
+        if self.kind == "words":
+            self._beside()
         self._compare()
+
+    def _beside(self) -> None:
+        """The words of whoever asks, beside the learner's."""
+        self.actual = str(self._key) if self.made else ""
+        if self.made and self._id and self._kept[0] != self.answer:
+            self._kept = self.answer, self.actual
+            progress.record("ask", self._id, given=self.answer)
 
     def _compare(self, asked: bool = False) -> None:
         if self._verdict is None or not (self.made or asked):
@@ -132,6 +144,8 @@ class Prediction(Displayed):
     def export_state(self) -> dict[str, Any]:
         """The state that a page without kernel needs: unanswered, and what to say to each answer, where the outcome is known."""
         state = self.get_state() | {"live": False, "answer": "", "actual": "", "confidence": 0, "reason": ""}
+        if self.kind == "words":
+            return state | {"verdicts": {"": f"In our words: {self._key}"}}
         if self._verdict is None:
             return state
         said = {answer: self.message(answer) for answer in (*self.choices, *self._because, self.outcome)}
@@ -141,7 +155,7 @@ class Prediction(Displayed):
         return state | {"verdicts": texts | {"": f"Your prediction did not come true. It is: {self.outcome}."}}
 
     def __repr__(self) -> str:
-        lines = [f"Predict: {self.question}", *(f"  ( ) {c}" for c in self.choices)]
+        lines = [f"{'In your own words' if self.kind == 'words' else 'Predict'}: {self.question}", *(f"  ( ) {c}" for c in self.choices)]
         if self.kind != "choice":
             lines.append(f"  your {'number' if self.kind == 'number' else 'answer'}: {self.answer or '____'}")
         elif self.answer:
@@ -155,7 +169,8 @@ class Prediction(Displayed):
         """What a page without a kernel shows: the question and the answers, to be read."""
         items = "".join(f"<li>{_code(c)}</li>" for c in self.choices)
         body = f"<ul style='margin:4px 0 4px 1.5em'>{items}</ul>" if items else ""
-        return (f"<div role='group' aria-label='Prediction' style='{frame()}'><strong>Predict</strong> "
+        name = "In your own words" if self.kind == "words" else "Predict"
+        return (f"<div role='group' aria-label='{name}' style='{frame()}'><strong>{name}</strong> "
                 f"{_code(self.question)}{body}<div><em>Run this cell to answer here.</em></div></div>")
 
 

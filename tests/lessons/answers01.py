@@ -1,7 +1,10 @@
 """Answers to lesson 1 as learners give them: right ones, written in more than one way, and wrong ones with the words
 that the checker has to find for them. Also the place where an instructor looks up a solution."""
 
+import math
+
 import autolab as torch
+from autolab.lessons.lesson01 import EXERCISES
 
 
 def _custom(backward, saves_output=False):
@@ -19,7 +22,7 @@ def _custom(backward, saves_output=False):
     return MyReLU
 
 
-# 01.2 and 01.3
+# 01.2 and 01.6
 
 def weight_then_flag(values):
     w = 0.1 * torch.tensor(values)
@@ -77,7 +80,7 @@ def names_first_parent(result):
     return names
 
 
-# 01.4 to 01.6
+# 01.3 to 01.4
 
 def slope_by_engine(a, *weights):
     a = torch.tensor(a, requires_grad=True)
@@ -139,7 +142,7 @@ def descend_rebinding(start, lr, steps):
     return w
 
 
-# 01.7 to 01.10
+# 01.8 to 01.11
 
 def teacher_under_no_grad(student, teacher):
     with torch.no_grad():
@@ -213,7 +216,7 @@ def softplus_no_grad(x):
     return y.log()
 
 
-# 01.11 and 01.12
+# 01.12 and 01.13
 
 def parabola(x, y, a, b, c):
     error = (a + b * x + c * x * x) - y
@@ -236,24 +239,90 @@ def parabola_old_error(x, y, a, b, c):
     return -2 * error.mean(), -2 * (x * error).mean(), -2 * (x**2 * error).mean()
 
 
+# 01.5 and 01.14
+
+def mend(network, image, label, lr, steps, clear=True, sign=-1, inside=True):
+    for _ in range(steps):
+        torch.nn.functional.cross_entropy(network(image), label).backward()
+        with torch.no_grad():
+            for p in network.parameters():
+                p += sign * lr * p.grad
+                if clear:
+                    p.grad.zero_()
+    return network
+
+
+def mend_optimizer(network, image, label, lr, steps):
+    optimizer = torch.optim.SGD(network.parameters(), lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(network(image), label).backward()
+        optimizer.step()
+
+
+def mend_rebinding(network, image, label, lr, steps):
+    for _ in range(steps):
+        torch.nn.functional.cross_entropy(network(image), label).backward()
+        for p in network.parameters():
+            p = p - lr * p.grad  # noqa: PLW2901
+
+
+def mend_data(network, image, label, lr, steps):
+    for _ in range(steps):
+        network.zero_grad()
+        torch.nn.functional.cross_entropy(network(image), label).backward()
+        for p in network.parameters():
+            p.data -= lr * p.grad
+
+
+def mend_recorded(network, image, label, lr, steps):
+    for _ in range(steps):
+        torch.nn.functional.cross_entropy(network(image), label).backward()
+        for p in network.parameters():
+            p -= lr * p.grad  # noqa: PLW2901
+
+
+def mend_weight_only(network, image, label, lr, steps):
+    for _ in range(steps):
+        network.zero_grad()
+        torch.nn.functional.cross_entropy(network(image), label).backward()
+        with torch.no_grad():
+            network.weight -= lr * network.weight.grad
+
+
+def descend_data(start, lr, steps):
+    w = torch.tensor(start, requires_grad=True)
+    for _ in range(steps):
+        w.grad = None
+        ((w - 3) ** 2).backward()
+        w.data -= lr * w.grad
+    return w
+
+
+def w_by_math(x1, x2):
+    return math.log(x1 * x2) * torch.sin(x2)
+
+
 TWICE = {"x + 2": False, "x * x": True, "-x": False, "x.exp()": True, "x.sum()": False, "x.relu()": True}
 
 RIGHT = {
     "01.1": [lambda x1, x2: torch.log(x1 * x2) * torch.sin(x2),
              lambda x1, x2: x2.sin() * (x2 * x1).log()],
     "01.2": [weight_then_flag, weight_as_parameter],
-    "01.3": [names_recursive, names_by_level],
-    "01.4": [lambda a, w1, w2, w3, w4: -(w1 * w3 + w2 * w4), slope_by_engine],
-    "01.5": [lambda grad: grad.clamp(-1, 1), lambda grad: torch.clamp(grad, min=-1, max=1), hook_by_where],
-    "01.6": [descend, lambda *a: descend(*a, where="start"), descend_with_optimizer],
-    "01.7": [lambda student, teacher: ((student - teacher.detach()) ** 2).mean(), teacher_under_no_grad],
-    "01.8": [jacobian_rows, jacobian_by_grad, jacobian_new_graph],
-    "01.9": [TWICE],
-    "01.10": [softplus_out_of_place, softplus_clone, lambda x: torch.log(1 + torch.exp(x))],
-    "01.11a": [["Product", "MeanSquare"], ("MeanSquare", "Product")],
-    "01.11b": [_custom(lambda g, x: g * (x > 0)),
+    "01.6": [names_recursive, names_by_level],
+    "01.3": [lambda a, w1, w2, w3, w4: -(w1 * w3 + w2 * w4), slope_by_engine],
+    "01.7": [lambda grad: grad.clamp(-1, 1), lambda grad: torch.clamp(grad, min=-1, max=1), hook_by_where],
+    "01.4": [descend, lambda *a: descend(*a, where="start"), descend_with_optimizer],
+    "01.8": [lambda student, teacher: ((student - teacher.detach()) ** 2).mean(), teacher_under_no_grad],
+    "01.9": [jacobian_rows, jacobian_by_grad, jacobian_new_graph],
+    "01.10": [TWICE],
+    "01.11": [softplus_out_of_place, softplus_clone, lambda x: torch.log(1 + torch.exp(x))],
+    "01.12a": [["Product", "MeanSquare"], ("MeanSquare", "Product")],
+    "01.12b": [_custom(lambda g, x: g * (x > 0)),
                _custom(lambda g, y: torch.where(y > 0, g, torch.zeros_like(g)), saves_output=True)],
-    "01.12": [parabola, parabola_by_engine],
+    "01.13": [parabola, parabola_by_engine],
+    "01.5": [mend, mend_optimizer],
+    "01.14": [lambda X: X - X.mean(1, keepdim=True), lambda X: (X.T - X.mean(1)).T],
 }
 
 WRONG = {
@@ -263,20 +332,23 @@ WRONG = {
         (lambda x1, x2: (x1 * x2).log() * x1.sin(), "the Sin node hangs on x2; yours hangs on x1"),
         (lambda x1, x2: (x1 * x2 * x2.sin()).log(), "the Log node comes before the last Mul"),
         (lambda x1, x2: ((x1 * x2).log() * x2.sin()).detach(), "remembers nothing"),
+        (w_by_math, "Python's math takes the number out of the tensor"),
         (lambda x1, x2: 0.63, "Look at value"),
         (lambda x1, x2: undefined_name, "NameError: name 'undefined_name' is not defined"),        # noqa: F821
         (0.63, "Pass the function itself"),
     ],
     "01.2": [
         (lambda values: torch.tensor(values, requires_grad=True) * 0.1, "w is the result of a multiplication"),
-        (lambda values: torch.tensor(values) * 0.1, "nothing asks for gradients: requires_grad is False"),
+        (lambda values: torch.tensor(values), "Nothing asks for gradients: requires_grad is False."),
+        (lambda values: torch.tensor(values), "Second: The factor 0.1 got lost."),
+        (lambda values: torch.tensor(values) * 0.1, "Nothing asks for gradients: requires_grad is False"),
         (lambda values: (torch.tensor(values, requires_grad=True) * 0.1).detach(), "the flag has to be switched on "
                                                                                    "again"),
-        (lambda values: torch.tensor(values, requires_grad=True), "the factor 0.1 got lost"),
+        (lambda values: torch.tensor(values, requires_grad=True), "The factor 0.1 got lost"),
         (weight_retained, "an optimizer would refuse it"),
         (lambda values: None, "Your code raised AttributeError: 'NoneType' object has no attribute 'requires_grad'"),
     ],
-    "01.3": [
+    "01.6": [
         (names_every_visit, "You list a node once for every way that leads to it"),
         (lambda r: list(set(names_recursive(r))), "Two different nodes may have the same name"),
         (names_first_parent, "You follow only the first entry of next_functions"),
@@ -284,18 +356,19 @@ WRONG = {
         (names_without_test_for_none, "You walked into a None"),
         (lambda r: [r.grad_fn.name()], "This is the last node only"),
     ],
-    "01.4": [
+    "01.3": [
         (lambda a, w1, w2, w3, w4: -w4 * w2, "the last path only; the other path adds 4.0"),
         (lambda a, w1, w2, w3, w4: -w3 * w1, "the first path only; the other path adds -15.0"),
         (lambda a, w1, w2, w3, w4: w1 * w3 + w2 * w4, "L = 10 - d has the local derivative -1"),
         (lambda a, w1, w2, w3, w4: -w1 * w3 * w2 * w4, "add over the paths"),
+        (lambda a, w1, w2, w3, w4: w4 * w2, "two mistakes. First: This is the gradient of the last path only"),
         (lambda a, w1, w2, w3, w4: -a * (w1 * w3 + w2 * w4), "There is a factor a too much"),
-        (lambda a, w1, w2, w3, w4: -w3 - w4, "Both paths stop one edge early"),
+        (lambda a, w1, w2, w3, w4: -w3 - w4, "A path stops one edge early"),
         (lambda a, w1, w2, w3, w4: -11, "It is -11, it should be -0.5"),         # right for the public input only
         (lambda a, w1, w2, w3, w4: 2 * -(w1 * w3 + w2 * w4), "It is 2 times what it should be"),
         (lambda a, w1, w2, w3, w4: print(), "A function without `return` gives None"),
     ],
-    "01.5": [
+    "01.7": [
         (hook_that_prints, "a hook without `return` gives None"),
         (lambda grad: grad.clamp_(-1, 1), "you changed the arriving gradient in place"),
         (lambda grad: grad.clamp(max=1), "The lower bound is -1"),
@@ -303,30 +376,35 @@ WRONG = {
         (lambda grad: grad / grad.norm(), "each number is to be clipped by itself"),
         (lambda grad: torch.sign(grad), "Numbers between -1 and 1 are to stay"),
     ],
-    "01.6": [
+    "01.4": [
         (lambda *a: descend(*a, where="never"), "still holds the gradients of all steps before"),
         (lambda *a: descend(*a, where="between"), "every update subtracts zero"),
         (descend_rebinding, "`w = w - …` makes a new w"),
-        (descend_uphill, "It is -0.456, it should be 1.976"),
+        (descend_uphill, "It walks uphill"),
+        (descend_data, "`.data` goes behind the engine's back"),
+        (lambda start, lr, steps: descend(start, -lr, steps, where="never"), "Second: It walks uphill"),
     ],
-    "01.7": [
-        (lambda s, t: ((s - t) ** 2).mean(), "the teacher gets a gradient too"),
+    "01.8": [
+        (lambda s, t: ((s - t) ** 2).mean(), "The teacher gets a gradient too"),
         (lambda s, t: ((s.detach() - t) ** 2).mean(), "You cut the wrong side"),
         (all_under_no_grad, "Nothing connects the loss with the student"),
         (lambda s, t: ((s - t) ** 2).mean().detach(), "Nothing connects the loss with the student"),
         (lambda s, t: ((s - t) ** 2).mean().item(), "item() gives a plain Python number"),
         (teacher_switched_off, "you switched the caller's tensor off for good"),
-        (lambda s, t: ((s - t.detach()) ** 2).sum(), "Look at loss. It is 2 times what it should be"),
+        (lambda s, t: ((s - t.detach()) ** 2).sum(), "The loss is a sum of squares. Wanted is their mean."),
+        (lambda s, t: ((s - t) ** 2).sum(), "Second: The loss is a sum of squares"),
     ],
-    "01.8": [
+    "01.9": [
         (jacobian_total, "the sum of all rows. A gradient of ones adds the rows up"),
         (lambda f, x: jacobian_rows(f, x, ones=True), "Every row is the sum of all rows"),
         (lambda f, x: jacobian_rows(f, x, clear=False), "x.grad was not cleared between the backward passes"),
         (lambda f, x: jacobian_rows(f, x, retain=False), "retain_graph=True keeps it"),
         (lambda f, x: jacobian_rows(f, x).T, "Rows and columns have changed places"),
+        (lambda f, x: torch.autograd.functional.jacobian(f, x), "a function of the library does the work"),
+        (lambda f, x: jacobian_rows(f, x, clear=False).T, "Second: Rows and columns have changed places"),
         (lambda f, x: torch.autograd.grad(f(x), x), "grad can be implicitly created only for scalar outputs"),
     ],
-    "01.9": [
+    "01.10": [
         (TWICE | {"x + 2": True}, "x + 2: A sum has the local derivative 1"),
         (TWICE | {"x * x": False}, "x * x: A product needs its factors"),
         (TWICE | {"x.exp()": False}, "x.exp(): exp saves its result"),
@@ -334,21 +412,21 @@ WRONG = {
         (TWICE | {"x.relu()": False}, "x.relu(): relu needs to know where its result was above zero"),
         ({"x + 2": False}, "KeyError: 'x * x'"),
     ],
-    "01.10": [
+    "01.11": [
         (softplus_no_grad, "they stop the recording, not the counting of changes"),
         (softplus_data, "The error is gone and the gradient is wrong, which is worse"),
         (lambda x: (x + 1).exp().log(), "that is another function"),
         (lambda x: torch.log(1 + torch.exp(x.detach().requires_grad_())), "The cut before exp keeps the gradient "
                                                                           "from x"),
     ],
-    "01.11a": [
+    "01.12a": [
         (["Product"], "MeanSquare is wrong: the mean divides by the number of elements"),
         (["MeanSquare"], "the gradient for x is g * y and the one for y is g * x"),
         (["Product", "MeanSquare", "Reciprocal"], "Reciprocal is right"),
         (["Product", "MeanSquare", "Shift"], "Shift is right"),
         ("product", "there is no product; the suspects are Reciprocal, Product, MeanSquare, Shift"),
     ],
-    "01.11b": [
+    "01.12b": [
         (_custom(lambda g, x: (x > 0).float()), "The arriving gradient is ignored"),
         (_custom(lambda g, x: g), "Where the input was negative, the local derivative is 0"),
         (_custom(lambda g, x: g * (x < 0)), "The mask is the wrong way round"),
@@ -356,7 +434,25 @@ WRONG = {
         (_custom(lambda g, y: g * y, True), "You multiply by the value of ReLU"),
         (_custom(lambda g, x: g * (x >= 0)), "At exactly 0 ReLU has a corner"),
     ],
-    "01.12": [
+    "01.5": [
+        (lambda network, *rest: network, "No number of the network has changed"),
+        (mend_rebinding, "`p = p - …` makes a new tensor"),
+        (mend_recorded, "a leaf Variable that requires grad is being used in an in-place operation"),
+        (lambda *a: mend(*a, clear=False), "p.grad still holds the gradients of the steps before"),
+        (lambda *a: mend(*a, sign=1), "It walks uphill"),
+        (lambda n, i, l, lr, steps: mend(n, i, l, 1, steps), "The learning rate lr is not used"),
+        (lambda n, i, l, lr, steps: mend(n, i, l, 1, steps, clear=False), "There are two mistakes"),
+        (mend_weight_only, "Only the first parameter has changed"),
+        (mend_data, "`.data` goes behind the engine's back"),
+    ],
+    "01.14": [
+        (lambda X: X - X.mean(1), "they count as one row, and go along the columns"),
+        (lambda X: X - X.mean(0), "the means of the columns"),
+        (lambda X: X - X.mean(), "one mean for the whole table"),
+        (lambda X: X - X.sum(1), "Second: This subtracts the sum of each row"),
+        (lambda X: X.sub_(X.mean(1).unsqueeze(1)), "the caller's X was changed in place"),
+    ],
+    "01.13": [
         (parabola_old_error, "The error is still the error of the line"),
         (lambda x, *rest: tuple(len(x) * g for g in parabola(x, *rest)), "this is 3 times too large"),
         (lambda *args: tuple(g / 2 for g in parabola(*args)), "The factor 2 is missing"),
@@ -370,10 +466,12 @@ WRONG = {
     ],
 }
 
+RIGHT, WRONG = ({id: answers[id] for id in EXERCISES} for answers in (RIGHT, WRONG))
+
 # What the notebook gives where that is not a function that returns `...`.
 SKELETONS = {
-    "01.9": dict.fromkeys(RIGHT["01.9"][0], ...),
-    "01.11a": ...,
-    "01.11b": ...,
-    "01.12": lambda x, y, a, b, c: (-2 * (y - a - b * x).mean(), -2 * (x * (y - a - b * x)).mean(), ...),
+    "01.10": dict.fromkeys(RIGHT["01.10"][0], ...),
+    "01.12a": ...,
+    "01.12b": ...,
+    "01.13": lambda x, y, a, b, c: (-2 * (y - a - b * x).mean(), -2 * (x * (y - a - b * x)).mean(), ...),
 }

@@ -15,49 +15,58 @@ from autolab.lessons.notebook import outside
 
 
 def test_partly_answered_table_says_how_much_is_filled_in():
-    table = SKELETONS["01.9"]
-    text = repr(check("01.9", table | {"x + 2": False, "x * x": True}))
+    table = SKELETONS["01.10"]
+    text = repr(check("01.10", table | {"x + 2": False, "x * x": True}))
     assert "not answered yet, 2 of 6 filled in" in text
-    wrong = repr(check("01.9", table | {"x + 2": False, "x * x": False}))
+    wrong = repr(check("01.10", table | {"x + 2": False, "x * x": False}))
     assert "not yet" in wrong and "A product needs its factors" in wrong
 
 
 def test_public_success_alone_is_not_called_solved():
-    overfitted = repr(check("01.4", lambda a, w1, w2, w3, w4: -11))
+    overfitted = repr(check("01.3", lambda a, w1, w2, w3, w4: -11))
     assert "solved" not in overfitted and "not yet" in overfitted
     assert "agrees   a = 3" in overfitted and "differs  further: a = -1" in overfitted
 
 
 def test_failing_public_input_leaves_the_further_ones_untried():
-    text = repr(check("01.4", lambda a, w1, w2, w3, w4: 0.0))
+    text = repr(check("01.3", lambda a, w1, w2, w3, w4: 0.0))
     assert "further:" not in text
     assert "Not tried: 2 further inputs, waiting until these agree." in text
 
 
 def test_solved_says_what_was_tried_and_what_was_not():
-    text = repr(check("01.4", RIGHT["01.4"][0]))
+    text = repr(check("01.3", RIGHT["01.3"][0]))
     assert "(Sum over the paths): solved" in text
     assert "Tried: 1 public and 2 further inputs, all agree. Not tried: weights that are tensors" in text
-    assert "1 of 13 exercises solved." in text
+    assert "1 of 15 exercises solved." in text
 
 
 def test_hints_come_one_at_a_time():
-    hints = exercise("01.4").hints
-    for shown in (1, 2, 3, 3):
-        text = repr(hint("01.4"))
+    hints = exercise("01.3").hints
+    for shown in (1, 2, 3):
+        text = repr(hint("01.3"))
         assert [h in text for h in hints] == [n < shown for n in range(3)]
-    assert "That was the last hint." in text
+    assert "That was the last hint." in text and "def slope" not in text
+    for _ in range(2):
+        assert "given up" in repr(hint("01.3")) and "    return -(w3 * w1) - (w4 * w2)" in repr(hint("01.3"))
+
+
+def test_after_solving_there_is_another_way_to_write_it():
+    verdict = check("01.2", RIGHT["01.2"][0])
+    assert verdict.solved and [head for head, _ in verdict.code] == ["A solution:", "Another way, as a parameter, which is a leaf:"]
+    assert not check("01.2", WRONG["01.2"][0][0]).code
+    assert "<pre" in verdict._repr_html_() and "requires_grad_()" in repr(verdict)
 
 
 def test_progress_counts_and_solved_stays_solved():
-    check("01.4", RIGHT["01.4"][0])
-    check("01.4", None)
-    check("01.8", WRONG["01.8"][0][0])
+    check("01.3", RIGHT["01.3"][0])
+    check("01.3", None)
+    check("01.9", WRONG["01.9"][0][0])
     lines = repr(progress("01")).splitlines()
-    assert lines[0] == "Lesson 01: 1 of 13 exercises solved"
-    words = {"01.4": "solved", "01.8": "tried"}
-    assert [line.split()[0] for line in lines[1:14]] == [words.get(id, "open") for id in EXERCISES]
-    assert lines[14] == "Predictions: 0 of 24 made, 0 of them came true."
+    assert lines[0] == "Lesson 01: 1 of 15 exercises solved"
+    words = {"01.3": "solved", "01.9": "tried"}
+    assert [line.split()[0] for line in lines[1:16]] == [words.get(id, "open") for id in EXERCISES]
+    assert lines[16] == "Predictions: 0 of 31 made, 0 of them came true."
 
 
 def test_unknown_names_are_told_with_the_known_ones():
@@ -68,7 +77,7 @@ def test_unknown_names_are_told_with_the_known_ones():
 
 
 def test_messages_are_the_same_as_html_and_escaped():
-    message = check("01.4", lambda *a: "<b>bold</b>")
+    message = check("01.3", lambda *a: "<b>bold</b>")
     assert "&lt;b&gt;bold&lt;/b&gt;" in message._repr_html_() and "<b>bold" not in message._repr_html_()
     assert "<b>bold</b>" in repr(message)
 
@@ -98,7 +107,11 @@ def test_lessons_are_not_imported_with_autolab(monkeypatch):
 
 
 def test_a_row_shows_only_what_differs():
-    text = repr(check("01.2", lambda values: torch.tensor(values, requires_grad=True) * 0.1))
+    wrong = lambda values: torch.tensor(values, requires_grad=True) * 0.1
+    assert "wanted" not in repr(check("01.2", wrong)), "code that was given tells nothing either"
+    for _ in range(3):
+        hint("01.2")
+    text = repr(check("01.2", wrong))
     assert "is_leaf False, w.grad None (wanted: is_leaf True, w.grad tensor([1., 1.]))" in text
     assert "requires_grad" not in text, "that was right"
 
@@ -116,5 +129,7 @@ def test_tracebacks_leave_out_the_kit_and_what_it_compiled_but_not_what_the_lear
 
 
 def test_an_error_that_was_met_is_named_for_what_it_is():
+    for _ in range(3):
+        hint("03.11")
     text = " ".join(repr(check("03.11", lambda model, state: model.load_state_dict(state, strict=False))).split())
     assert "gives the error 'RuntimeError about size mismatch' (wanted: the body is that of the file True" in text

@@ -33,4 +33,4 @@ def test_a_cell_without_a_name_is_refused():
     with pytest.raises(ValueError, match="not '# %% 1.5'"):
         read("import x\n# %% 1.5\ny = 1\n")
     with pytest.raises(ValueError, match="names nothing"):
-        read("# %% 01.5\nprint(1)\n")["01.5"][0].answer()
+        read("# %% 01.7\nprint(1)\n")["01.7"][0].answer()

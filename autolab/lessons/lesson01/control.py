@@ -9,7 +9,7 @@ import autolab as torch
 from ..exercise import Case, Exercise, Mistake
 from .recording import leaf
 
-# 01.7 gradients for one side only -------------------------------------------------------------------------------------
+# 01.8 gradients for one side only -------------------------------------------------------------------------------------
 
 
 def both_gradients(answer, student, teacher):
@@ -21,40 +21,44 @@ def both_gradients(answer, student, teacher):
             "teacher.requires_grad afterwards": teacher.requires_grad}
 
 
-def _under_no_grad(student, teacher):
-    with torch.no_grad():
-        return ((student - teacher) ** 2).mean()
-
-
-def _flag_off(student, teacher):
-    teacher.requires_grad_(False)
-    return ((student - teacher) ** 2).mean()
+def imitation(student, teacher, cut="teacher", reduce="mean"):
+    """The loss; the switches make the usual wrong ones."""
+    if cut == "flag":
+        teacher.requires_grad_(False)
+    sides = {"teacher": (student, teacher.detach()), "student": (student.detach(), teacher),
+             "both": (student.detach(), teacher.detach())}
+    first, second = sides.get(cut, (student, teacher))
+    squares = (first - second) ** 2
+    return squares.mean() if reduce == "mean" else squares.sum()
 
 
 one_sided = Exercise(
-    id="01.7",
+    id="01.8",
     title="Only one side learns",
     observe=both_gradients,
-    given=lambda student, teacher: ((student - teacher) ** 2).mean(),
-    reference=lambda student, teacher: ((student - teacher.detach()) ** 2).mean(),
+    given=partial(imitation, cut="nothing"),
+    reference=imitation,
+    variant=lambda **switches: partial(imitation, **switches),
     cases=(
         Case("student = [1., 2.], teacher = [0., 4.]", lambda: (leaf([1.0, 2.0]), leaf([0.0, 4.0]))),
         Case("student = [[1.], [-1.]], teacher = [[3.], [3.]]",
              lambda: (leaf([[1.0], [-1.0]]), leaf([[3.0], [3.0]])), public=False),
     ),
     mistakes=(
-        Mistake(lambda student, teacher: ((student - teacher) ** 2).mean(),
-                "The loss is right, but the teacher gets a gradient too: nothing cuts its path to the loss."),
-        Mistake(_under_no_grad,
+        Mistake({"cut": "nothing"},
+                "The teacher gets a gradient too: nothing cuts its path to the loss."),
+        Mistake({"cut": "both"},
                 "Now nobody gets a gradient. Nothing connects the loss with the student: everything ran under "
                 "no_grad(), or both sides, or the loss itself, were detached."),
-        Mistake(lambda student, teacher: ((student.detach() - teacher) ** 2).mean(),
+        Mistake({"cut": "student"},
                 "You cut the wrong side: now the teacher gets the gradient and the student none."),
         Mistake(lambda student, teacher: ((student - teacher) ** 2).mean().item(),
                 "item() gives a plain Python number. It has no graph, so nothing can be learned from it."),
-        Mistake(_flag_off,
-                "The gradients are right, but you switched the caller's tensor off for good: the teacher's "
+        Mistake({"cut": "flag"},
+                "The gradients reach the right side, but you switched the caller's tensor off for good: the "
+                "teacher's "
                 "requires_grad is False afterwards. Cut only this one use of it."),
+        Mistake({"reduce": "sum"}, "The loss is a sum of squares. Wanted is their mean."),
     ),
     hints=(
         "Which of the four ways out cuts one use of one tensor, and leaves everything else as it is?",
@@ -65,9 +69,9 @@ one_sided = Exercise(
 )
 
 
-# 01.8 a Jacobian, row by row ------------------------------------------------------------------------------------------
+# 01.9 a Jacobian, row by row ------------------------------------------------------------------------------------------
 
-def jacobian(f, x, seed="row", fresh=True, retain=True):
+def jacobian(f, x, seed="row", fresh=True, retain=True, turned=False):
     """Row i is the gradient that arrives at x when the arriving gradient of f(x) is 1 at i and 0 elsewhere."""
     x = x.detach().requires_grad_()
     y = f(x)
@@ -79,7 +83,7 @@ def jacobian(f, x, seed="row", fresh=True, retain=True):
             x.grad = None
         y.backward(weights if seed == "row" else torch.ones_like(y), retain_graph=retain)
         rows.append(x.grad.clone())
-    return torch.stack(rows)
+    return torch.stack(rows).T if turned else torch.stack(rows)
 
 
 def _total(f, x):
@@ -93,9 +97,14 @@ def _matrix_times(x):
 
 
 rows = Exercise(
-    id="01.8",
+    id="01.9",
     title="A Jacobian, row by row",
     reference=jacobian,
+    variant=lambda **switches: partial(jacobian, **switches),
+    avoid=dict.fromkeys(
+        ("jacobian", "jacrev", "jacfwd", "vmap"),
+        "The numbers are right, but here a function of the library does the work. Build it with nothing but "
+        "backward(gradient=…): that is what the library does."),
     cases=(
         Case("f(x) = x * x, x = [1., 2., 3.]", lambda: (lambda x: x * x, leaf([1.0, 2.0, 3.0]))),
         Case("f(x) = A @ x with A of shape (2, 3)", lambda: (_matrix_times, leaf([1.0, 0.0, 2.0]))),
@@ -105,13 +114,13 @@ rows = Exercise(
         Mistake(_total,
                 "This is one vector: the sum of all rows. A gradient of ones adds the rows up; "
                 "ask for one row at a time."),
-        Mistake(lambda f, x: jacobian(f, x, seed="ones"),
+        Mistake({"seed": "ones"},
                 "Every row is the sum of all rows. For row i, gradient= must be 1 at position i and 0 elsewhere."),
-        Mistake(lambda f, x: jacobian(f, x, fresh=False),
+        Mistake({"fresh": False},
                 "Each row contains the rows before it: x.grad was not cleared between the backward passes."),
-        Mistake(lambda f, x: jacobian(f, x).T,
+        Mistake({"turned": True},
                 "Rows and columns have changed places. Row i belongs to output i."),
-        Mistake(lambda f, x: jacobian(f, x, retain=False),
+        Mistake({"retain": False},
                 "The first backward() freed what the second one needs. You walk the same graph several times: "
                 "retain_graph=True keeps it."),
     ),
@@ -124,7 +133,7 @@ rows = Exercise(
 )
 
 
-# 01.9 which graphs can be walked twice --------------------------------------------------------------------------------
+# 01.10 which graphs can be walked twice --------------------------------------------------------------------------------
 
 FREES = {
     "x + 2": (False, "A sum has the local derivative 1, whatever x is: nothing was saved, so nothing can be missing."),
@@ -137,14 +146,15 @@ FREES = {
 }
 
 twice = Exercise(
-    id="01.9",
+    id="01.10",
     title="Which ones raise the second time",
     tell=False,
     observe=lambda answer, code: {"result": answer[code]},
     reference={code: raises for code, (raises, _) in FREES.items()},
     cases=tuple(Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in FREES.items()),
     hints=(
-        "The second backward() raises where a saved tensor is missing. So ask of each: does its gradient need a value?",
+        "The second backward() raises where a saved tensor is missing. So ask of each: does its gradient need a "
+        "value?",
         "Write down the derivative of each. If x (or the result) appears in it, something was saved.",
         "Look at the names: dir(y.grad_fn) lists what begins with _saved_. Plain shapes are not freed.",
     ),
@@ -152,7 +162,7 @@ twice = Exercise(
 )
 
 
-# 01.10 an in-place change that breaks backward ------------------------------------------------------------------------
+# 01.11 an in-place change that breaks backward ------------------------------------------------------------------------
 
 def value_and_gradient(answer, x):
     y = answer(x)
@@ -173,7 +183,7 @@ def softplus(x, how="out of place"):
 
 
 in_place = Exercise(
-    id="01.10",
+    id="01.11",
     title="Mend an in-place change",
     observe=value_and_gradient,
     given=lambda x: softplus(x, "in place"),

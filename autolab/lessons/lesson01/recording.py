@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 import autolab as torch
@@ -51,6 +53,10 @@ from_picture = Exercise(
         Mistake(lambda x1, x2: (torch.log(x1) + torch.log(x2)) * torch.sin(x2),
                 "The number is right, the graph is another one. The picture has one Log node, fed by a Mul node; "
                 "you recorded two Log nodes and an Add. Different graphs may compute the same function."),
+        Mistake(lambda x1, x2: _math(x1, x2),
+                "The number is right, and a node is missing: Python's math takes the number out of the tensor and "
+                "gives back a plain one. "
+                "Only operations of torch leave nodes: torch.log, torch.sin."),
         Mistake(lambda x1, x2: torch.log(x1 * x2) + torch.sin(x2),
                 "The last node of the picture is a Mul; yours is an Add."),
         Mistake(lambda x1, x2: torch.log(x1 * x2) * torch.sin(x1),
@@ -69,6 +75,10 @@ from_picture = Exercise(
 )
 
 
+def _math(x1, x2):
+    return math.log(x1 * x2) * torch.sin(x2)
+
+
 # 01.2 a leaf that keeps its gradient ----------------------------------------------------------------------------------
 
 def leaf_facts(answer, values):
@@ -79,26 +89,34 @@ def leaf_facts(answer, values):
     return {"values": w, "requires_grad": True, "is_leaf": w.is_leaf, "w.grad": w.grad}
 
 
+def weight(values, flag="after", factor=0.1):
+    """values times the factor; the switches make the usual wrong ones."""
+    if flag == "before":
+        return torch.tensor(values, requires_grad=True) * factor
+    w = torch.tensor(values) * factor
+    return w if flag == "never" else w.requires_grad_()
+
+
 make_weight = Exercise(
     id="01.2",
     title="A weight that keeps its gradient",
     observe=leaf_facts,
-    given=lambda values: torch.tensor(values, requires_grad=True) * 0.1,
-    reference=lambda values: (torch.tensor(values) * 0.1).requires_grad_(),
+    given=partial(weight, flag="before"),
+    reference=weight,
+    variant=lambda **switches: partial(weight, **switches),
     cases=(
         Case("values = [1., 2.]", lambda: ([1.0, 2.0],)),
         Case("values = [[1., -1.], [0., 3.]]", lambda: ([[1.0, -1.0], [0.0, 3.0]],), public=False),
         Case("values = [1, 2] (whole numbers)", lambda: ([1, 2],), public=False),
     ),
     mistakes=(
-        Mistake(lambda values: torch.tensor(values) * 0.1,
-                "The values are right, but nothing asks for gradients: requires_grad is False. "
+        Mistake({"flag": "never"},
+                "Nothing asks for gradients: requires_grad is False. "
                 "(detach() gives such a leaf, too: the flag has to be switched on again.)"),
-        Mistake(lambda values: torch.tensor(values, requires_grad=True) * 0.1,
+        Mistake({"flag": "before"},
                 "w is the result of a multiplication, so it is not a leaf, and its gradient is thrown away. "
                 "The leaf is the tensor inside, which has no name any more."),
-        Mistake(lambda values: torch.tensor(values, requires_grad=True),
-                "This is a leaf that keeps its gradient, but the factor 0.1 got lost."),
+        Mistake({"factor": 1.0}, "The factor 0.1 got lost."),
         Mistake(lambda values: _with_retained_grad(values),
                 "retain_grad() keeps the gradient, but this w is still the result of a multiplication, not a leaf: "
                 "an optimizer would refuse it."),
@@ -118,7 +136,7 @@ def _with_retained_grad(values):
     return w
 
 
-# 01.3 walk the graph --------------------------------------------------------------------------------------------------
+# 01.6 walk the graph --------------------------------------------------------------------------------------------------
 
 def sorted_names(answer, result):
     return {"names": " ".join(sorted(str(name).rsplit("::", 1)[-1] for name in answer(result)))}
@@ -168,7 +186,7 @@ def _without_none(result):
 NAMES_REPEAT = "Two different nodes may have the same name, and you list only one of them. Remember nodes, not names."
 
 walk = Exercise(
-    id="01.3",
+    id="01.6",
     title="Walk the graph",
     observe=sorted_names,
     reference=node_names,

@@ -20,7 +20,7 @@ def make_weight(values):
     return torch.nn.Parameter(torch.tensor(values) * 0.1)
 
 
-# %% 01.3
+# %% 01.6
 def node_names(result):
     seen, waiting = [], [result.grad_fn]
     while waiting:
@@ -31,7 +31,7 @@ def node_names(result):
     return [node.name() for node in seen]
 
 
-# %% 01.3: with a function that calls itself
+# %% 01.6: with a function that calls itself
 def node_names(result):
     seen = {}
 
@@ -45,22 +45,22 @@ def node_names(result):
     return list(seen.values())
 
 
-# %% 01.4
+# %% 01.3
 def slope(a, w1, w2, w3, w4):
     return -(w3 * w1) - (w4 * w2)
 
 
-# %% 01.5
+# %% 01.7
 def clip(grad):
     return grad.clamp(-1, 1)
 
 
-# %% 01.5: number by number
+# %% 01.7: number by number
 def clip(grad):
     return torch.where(grad > 1, torch.ones_like(grad), torch.where(grad < -1, -torch.ones_like(grad), grad))
 
 
-# %% 01.6
+# %% 01.4
 def descend(start, lr, steps):
     w = torch.tensor(start, requires_grad=True)
     for _ in range(steps):
@@ -72,7 +72,7 @@ def descend(start, lr, steps):
     return w
 
 
-# %% 01.6: with an optimizer
+# %% 01.4: with an optimizer
 def descend(start, lr, steps):
     w = torch.tensor(start, requires_grad=True)
     optimizer = torch.optim.SGD([w], lr=lr)
@@ -83,19 +83,19 @@ def descend(start, lr, steps):
     return w
 
 
-# %% 01.7
+# %% 01.8
 def imitation_loss(student, teacher):
     return ((student - teacher.detach()) ** 2).mean()
 
 
-# %% 01.7: with a copy that no graph knows
+# %% 01.8: with a copy that no graph knows
 def imitation_loss(student, teacher):
     with torch.no_grad():
         target = teacher.clone()
     return ((student - target) ** 2).mean()
 
 
-# %% 01.8
+# %% 01.9
 def jacobian(f, x):
     y, rows = f(x), []
     for i in range(len(y)):
@@ -107,7 +107,7 @@ def jacobian(f, x):
     return torch.stack(rows)
 
 
-# %% 01.9
+# %% 01.10
 raises = {
     "x + 2": False,
     "x * x": True,
@@ -118,23 +118,23 @@ raises = {
 }
 
 
-# %% 01.10
+# %% 01.11
 def softplus(x):
     y = x.exp()
     y = y + 1
     return y.log()
 
 
-# %% 01.10: in one line
+# %% 01.11: in one line
 def softplus(x):
     return torch.log(1 + torch.exp(x))
 
 
-# %% 01.11a
+# %% 01.12a
 wrong = ["Product", "MeanSquare"]
 
 
-# %% 01.11b
+# %% 01.12b
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
@@ -147,7 +147,7 @@ class MyReLU(torch.autograd.Function):
         return grad_output * (input > 0)
 
 
-# %% 01.11b: the code that was given, mended
+# %% 01.12b: the code that was given, mended
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
@@ -162,10 +162,43 @@ class MyReLU(torch.autograd.Function):
         return grad_input
 
 
-# %% 01.12
+# %% 01.13
 def parabola_gradients(x, y, a, b, c):
     error = y - (a + b * x + c * x**2)
     grad_a = -2 * error.mean()
     grad_b = -2 * (x * error).mean()
     grad_c = -2 * (x**2 * error).mean()
     return grad_a, grad_b, grad_c
+
+
+# %% 01.5
+def mend(network, image, label, lr, steps):
+    for _ in range(steps):
+        loss = torch.nn.functional.cross_entropy(network(image), label)
+        loss.backward()
+        with torch.no_grad():
+            for p in network.parameters():
+                p -= lr * p.grad
+                p.grad = None
+    return network
+
+
+# %% 01.5: with an optimizer
+def mend(network, image, label, lr, steps):
+    optimizer = torch.optim.SGD(network.parameters(), lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(network(image), label).backward()
+        optimizer.step()
+    return network
+
+
+# %% 01.14
+def centre_rows(X):
+    return X - X.mean(1, keepdim=True)
+
+
+# %% 01.14: with the dimension put back by hand
+def centre_rows(X):
+    means = X.sum(1) / X.shape[1]
+    return X - means.unsqueeze(1)

@@ -9,7 +9,7 @@ import autolab as torch
 from ..exercise import Case, Exercise, Mistake
 from .recording import leaf
 
-# 01.11a find the wrong backward ---------------------------------------------------------------------------------------
+# 01.12a find the wrong backward ---------------------------------------------------------------------------------------
 
 SUSPECTS = {
     "Reciprocal": (False, (
@@ -35,7 +35,7 @@ def named(answer, name):
 
 
 suspects = Exercise(
-    id="01.11a",
+    id="01.12a",
     title="Find the wrong backward",
     tell=False,
     observe=named,
@@ -50,7 +50,7 @@ suspects = Exercise(
 )
 
 
-# 01.11b write the right one -------------------------------------------------------------------------------------------
+# 01.12b write the right one -------------------------------------------------------------------------------------------
 
 def apply_with(cls, x, weights):
     y = cls.apply(x)
@@ -84,7 +84,7 @@ IGNORED = ("The arriving gradient is ignored. backward() must return the arrivin
            "not the local derivative alone.")
 
 my_relu = Exercise(
-    id="01.11b",
+    id="01.12b",
     title="Mend the backward of ReLU",
     observe=apply_with,
     given=relu_with(_overwrite),
@@ -119,7 +119,7 @@ my_relu = Exercise(
 )
 
 
-# 01.12 the gradients of a parabola ------------------------------------------------------------------------------------
+# 01.13 the gradients of a parabola ------------------------------------------------------------------------------------
 
 def three(answer, x, y, a, b, c):
     result = answer(x, y, a, b, c)
@@ -137,10 +137,11 @@ def parabola_gradients(x, y, a, b, c, factor=2.0, over="mean", bend=1.0, slope=N
 
 
 parabola = Exercise(
-    id="01.12",
+    id="01.13",
     title="By hand, with one weight more",
     observe=three,
     reference=parabola_gradients,
+    variant=lambda **switches: partial(parabola_gradients, **switches),
     cases=(
         Case("x = [0., 1., 3.], y = [1., 3., 6.], a = 0, b = 1, c = 2",
              lambda: (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 3.0, 6.0]), 0.0, 1.0, 2.0)),
@@ -150,22 +151,22 @@ parabola = Exercise(
              lambda: (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 8.0]), 0.0, 2.0, 1.0), public=False),
     ),
     mistakes=(
-        Mistake(partial(parabola_gradients, bend=0.0),
+        Mistake({"bend": 0.0},
                 "The error is still the error of the line: c * x ** 2 is missing in it. All three gradients are made "
                 "from it."),
-        Mistake(partial(parabola_gradients, over="sum"),
+        Mistake({"over": "sum"},
                 lambda x, *rest: f"You added over the points. The loss is a mean, so this is {len(x)} times too "
                                  f"large."),
-        Mistake(partial(parabola_gradients, factor=1.0),
+        Mistake({"factor": 1.0},
                 "The factor 2 is missing: the derivative of error ** 2 is 2 * error."),
-        Mistake(partial(parabola_gradients, factor=-2.0),
+        Mistake({"factor": -2.0},
                 "The sign is wrong. error = y - (…), so its derivative with respect to a is -1."),
-        Mistake(partial(parabola_gradients, slope=lambda x, c: x),
+        Mistake({"slope": lambda x, c: x},
                 "grad_a and grad_b are right. The derivative of c * x ** 2 with respect to c is x ** 2, not x."),
-        Mistake(partial(parabola_gradients, slope=lambda x, c: 2 * c * x),
+        Mistake({"slope": lambda x, c: 2 * c * x},
                 "2 * c * x is the derivative of c * x ** 2 with respect to x. Wanted is the one with respect to c: x "
                 "** 2."),
-        Mistake(partial(parabola_gradients, slope=lambda x, c: torch.ones_like(x)),
+        Mistake({"slope": lambda x, c: torch.ones_like(x)},
                 "For grad_c the path from the error to c has one more factor: the derivative of c * x ** 2 with "
                 "respect to c."),
     ),

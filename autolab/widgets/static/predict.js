@@ -24,9 +24,9 @@ class Question {
     host.setAttribute("data-lm-suppress-shortcuts", "true");
     this.inputs = this.kind === "choice" ? this.radios() : [this.field()];
     const choice = this.kind === "choice";
-    const done = (event) => event.key === "Enter" || (choice && event.key === " ") ? this.submit(event, event.key === "Enter") : undefined;
+    const done = (event) => (event.key === "Enter" && (this.kind !== "words" || event.ctrlKey)) || (choice && event.key === " ") ? this.submit(event, event.key === "Enter") : undefined;
     const leaves = (event) => this.fields.contains(event.relatedTarget) || this.submit(event, false);
-    this.fields = h("fieldset", { onkeyup: done, onfocusout: leaves }, h("legend", {}, h("strong", { text: "Predict " }), prose(model.get("question"))),
+    this.fields = h("fieldset", { onkeyup: done, onfocusout: leaves }, h("legend", {}, h("strong", { text: this.kind === "words" ? "In your own words " : "Predict " }), prose(model.get("question"))),
       this.inputs.map((input) => h("label", {}, choice ? [input, h("span", {}, prose(input.value))] : input)));
     this.sure = [...SURE.keys()].map((k) => h("input", { type: "radio", name: `al-sure-${questions}`, value: k + 1, onchange: () => this.keep("confidence", k + 1) }));
     this.reason = h("input", { type: "text", autocomplete: "off", maxlength: 300, "aria-label": "Because",
@@ -53,6 +53,7 @@ class Question {
 
   field() {
     const number = this.kind === "number";
+    if (this.kind === "words") return h("textarea", { rows: 2, maxlength: 1000, placeholder: "a sentence or two; Ctrl + Enter, or go on with Tab", "aria-label": "Your explanation" });
     return h("input", { type: "text", autocomplete: "off", inputmode: number && "decimal", placeholder: "then press Enter", "aria-label": number ? "Your number" : "Your answer" });
   }
 
@@ -91,10 +92,11 @@ class Question {
     }
     for (const input of this.sure) input.checked = Number(input.value) === this.model.get("confidence");
     this.reason.value = this.model.get("reason") ?? "";
-    this.fields.disabled = this.more.disabled = actual !== "" || verdict !== undefined;
-    this.more.hidden = !answer || (this.more.disabled && !this.model.get("confidence") && !this.reason.value);
+    this.fields.disabled = this.more.disabled = this.kind !== "words" && (actual !== "" || verdict !== undefined);
+    this.more.hidden = !answer || this.kind === "words" || (this.more.disabled && !this.model.get("confidence") && !this.reason.value);
     const kept = answer ? `You predicted: ${answer}` : "";
-    if (actual) this.status.textContent = `${kept}${kept ? " — it" : "It"} is: ${actual}`;
+    if (this.kind === "words") this.status.textContent = answer ? (verdict ?? `In our words: ${actual}`) : "";
+    else if (actual) this.status.textContent = `${kept}${kept ? " — it" : "It"} is: ${actual}`;
     else if (verdict) this.status.textContent = verdict;
     else if (this.model.get("live") === false) this.status.textContent = kept && `${kept}. This page cannot run the program: compare in the notebook.`;
     else this.status.textContent = kept ? `${kept}. You may change it until it is compared, below.` : "";

@@ -1,45 +1,37 @@
 # %% [markdown]
 # # Lesson 1: Graphs and gradients
 #
-# You write a formula. You call `backward()`. Out come the gradients. In this lesson you see what happens in between,
-# one step at a time, on your own code.
+# A network of 78,010 numbers reads a digit that you draw, and gets it wrong. **Which of its 78,010 numbers is to blame, and by how much?**
+# At the end of this lesson you answer that with a few lines of your own, and mend the network with them.
 #
-# You need Python and the chain rule from school: the derivative of $f(g(x))$ is $f'(g(x)) \cdot g'(x)$. Everything else is
-# explained when it comes up, and collected in the [glossary](glossary.md). Plan 75 to 90 minutes.
+# You need Python and the chain rule from school: the derivative of $f(g(x))$ is $f'(g(x)) \cdot g'(x)$. All else is
+# explained when it comes up, and collected in the [glossary](glossary.md). The core, sections 1 to 9, takes 45 minutes. Extensions A to H stand alone,
+# 10 to 20 minutes each. Leave out what you like.
 #
-# **How each section works**
+# Each section asks before it shows. A wrong guess costs nothing, and you remember it. Then you run, change, step through the picture (buttons, or arrow
+# keys), and say why. Exercises have a checker that tells you *why* an answer fails. `hint("01.1")` gives hints, one at a time.
 #
-# 1. A question. Answer it before you run anything. A wrong guess costs nothing, and you remember it.
-# 2. A few lines of code. Run them. Change them.
-# 3. A picture of your graph. Step through it with the buttons, or with the arrow keys.
-# 4. Why it is so.
-# 5. An exercise, with a checker that tells you *why* an answer fails. `hint("01.1")` gives you hints, one at a time.
-# 6. One line to take along.
+# You may run the whole notebook at once: questions stay open until you answer, and errors shown on purpose are marked.
 #
-# You may run the whole notebook at once: your questions stay open until you answer them,
-# nothing stops at an empty exercise, and errors shown on purpose are marked.
+# The kit is imported under two names. What you write with `torch` runs unchanged after a plain `import torch`, with the same numbers and the same
+# errors. `autolab` is what only this kit has: it shows you the graph.
 
 # %% tags=["setup"]
-# Only Google Colab needs this cell: it installs the kit there. Everywhere else it does nothing.
+# Only Google Colab needs this cell: it installs the kit there.
 import sys
 
 if "google.colab" in sys.modules:
     import subprocess
     subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "autolab-kit"])
 
-# %% [markdown]
-# The next cell imports NumPy for arrays, Matplotlib for plots, and the kit twice, under two names.
-#
-# - `torch` is the part that PyTorch has too. The names are the same, and so are the numbers and the error messages. What you
-#   write here runs unchanged after a plain `import torch`.
-# - `autolab` is the part that only this kit has: it can show you the graph and step through it.
-
 # %% tags=["setup"]
-import matplotlib.pyplot as plt
 import numpy as np
 
 import autolab
 import autolab as torch
-from autolab.lessons import check, hint, predict, progress, short_messages
+from autolab.lessons import check, hand, hint, in_words, predict, progress, solved
+from autolab.lessons import short_messages
+from autolab.widgets import LossLandscape
 
+F = torch.nn.functional
 short_messages()        # errors show your lines, not the inside of the kit

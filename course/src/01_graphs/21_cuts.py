@@ -1,33 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 7. Ways out of the graph
+# ## B. Which ways out of the graph are there, and which fool you?
 #
-# Sometimes you do not want something recorded. There are several ways to say so, and they are easily mixed up.
-
-# %% tags=["predict"]
-q11 = predict("01.q11")
-q11
-
-# %% tags=["code"]
-w = torch.tensor(3.0, requires_grad=True)
-y = w.detach() * w
-y.backward()
-print("w.grad =", w.grad)
-
-# %% tags=["reveal"]
-q11.reveal(w.grad)
-
-# %% [markdown]
-# The cut stays visible in the picture: one arrow comes from `w`, the other from a constant with the same value. In the backward half
-# there is a single contribution to `w`, at step 3.
-
-# %% tags=["picture"]
-w = torch.tensor(3.0, requires_grad=True)
-y = w.detach() * w
-autolab.explore(y)
-
-# %% [markdown] tags=["explain"]
-# **Why.** `w.detach()` is a tensor with the same values and no history. To the graph it is a constant. Of the two paths of $w \cdot w$ one is
-# gone, and $\bar w = 3$ remains instead of $6$. It is not a copy: both share the same memory.
+# *Extension, 12 minutes.* Section 8 had two. Here are all of them:
 #
 # | you write | what it does | where |
 # |---|---|---|
@@ -35,7 +9,7 @@ autolab.explore(y)
 # | `with torch.no_grad():` | nothing inside is recorded | everything in the block |
 # | `t.requires_grad_(False)` | nobody asks for the gradient of this leaf any more: it is **frozen** | this leaf, until you switch it on |
 # | `t.item()` | gives a plain Python number, outside of everything | a single number |
-# | `model.eval()` | changes how some layers compute (dropout, batch normalisation). It does **not** stop the recording | a model |
+# | `model.eval()` | changes how some layers compute (dropout, batch normalisation). It does *not* stop the recording | a model |
 
 # %% tags=["code"]
 w = torch.tensor(3.0, requires_grad=True)
@@ -51,6 +25,10 @@ def square(t):
 print("as a decorator:", square(w))
 print("afterwards: ", w * w)
 
+with torch.no_grad():
+    with torch.enable_grad():           # the other way round: records again
+        print("enable_grad:  ", w * w)
+
 # %% [markdown]
 # Mind the brackets in the `with` line. `with torch.no_grad:` is found in some tutorials, and fails:
 
@@ -63,24 +41,6 @@ except TypeError as error:
 
 # %% [markdown]
 # `torch.no_grad` is a class. `with` needs an object of it: `torch.no_grad()`. (Above a function, `@torch.no_grad` works either way.)
-#
-# ### What the update of a weight needs
-#
-# A training step changes `w` in place. Try it without a way out. This error is on purpose:
-
-# %% tags=["code", "raises-exception"]
-w = torch.tensor(3.0, requires_grad=True)
-(w * w).backward()
-w -= 0.1 * w.grad
-
-# %% [markdown] tags=["explain"]
-# **Why.** `w` is a leaf: the end of a graph, where gradients are stored. If the subtraction were recorded, `w` would become the result of an
-# operation, and stop being a leaf. So it is refused. Changing the weight is not part of the function you differentiate. Say so:
-
-# %% tags=["code"]
-with torch.no_grad():
-    w -= 0.1 * w.grad
-print(w)
 
 # %% [markdown]
 # ### Frozen in the middle
@@ -88,8 +48,8 @@ print(w)
 # Three weights in a row, and the middle one is frozen.
 
 # %% tags=["predict"]
-q12 = predict("01.q12")
-q12
+q13 = predict("01.q13")
+q13
 
 # %% tags=["code"]
 x = torch.tensor(1.0)
@@ -101,16 +61,22 @@ h2 = w2 * h1
 h3 = w3 * h2
 h3.backward()
 print(w1.grad, w2.grad, w3.grad)
+arrived = w1.grad is not None
 
 # %% tags=["reveal"]
-q12.reveal(w1.grad is not None)
+q13.reveal(arrived)
 
 # %% tags=["picture"]
 w1, w3 = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
 h1 = w1 * x
 h2 = w2 * h1
 h3 = w3 * h2
-autolab.explore(h3)
+explorer = autolab.explore(h3)
+explorer.ask("w1", "grad", id="01.a5")
+explorer
+
+# %% tags=["words"]
+in_words("01.w4")
 
 # %% [markdown] tags=["explain"]
 # **Why.** Freezing `w2` removes one arrow: the one that ends in `w2`. The path from `h3` to `w1` runs through `h2` and `h1`, and it is still
@@ -122,8 +88,8 @@ autolab.explore(h3)
 # None of these raises an error. First: switching the flag on at the end.
 
 # %% tags=["predict"]
-q13 = predict("01.q13")
-q13
+q14 = predict("01.q14")
+q14
 
 # %% tags=["code"]
 w = torch.tensor(2.0, requires_grad=True)
@@ -135,7 +101,7 @@ print("w.grad =", w.grad)
 print("loss.is_leaf:", loss.is_leaf)
 
 # %% tags=["reveal"]
-q13.reveal(w.grad)
+q14.reveal(w.grad)
 
 # %% [markdown]
 # The whole graph is a single node. At step 2 the gradient ends in `loss` itself.
@@ -153,8 +119,8 @@ autolab.explore(loss)
 # Second: NumPy in the middle.
 
 # %% tags=["predict"]
-q14 = predict("01.q14")
-q14
+q15 = predict("01.q15")
+q15
 
 # %% tags=["code"]
 w = torch.tensor(2.0, requires_grad=True)
@@ -168,7 +134,7 @@ right = torch.tensor(2.0, requires_grad=True)
 print("without NumPy:", right.grad)
 
 # %% tags=["reveal"]
-q14.reveal(w.grad)
+q15.reveal(w.grad)
 
 # %% tags=["picture"]
 w = torch.tensor(2.0, requires_grad=True)
@@ -189,8 +155,8 @@ np.exp(w.numpy())
 # Third: a list of losses, for the curve you want to draw later.
 
 # %% tags=["predict"]
-q15 = predict("01.q15")
-q15
+q16 = predict("01.q16")
+q16
 
 # %% tags=["code"]
 w = torch.tensor(2.0, requires_grad=True)
@@ -205,7 +171,7 @@ numbers = [loss.item() for loss in losses]
 print("as numbers:", numbers)
 
 # %% tags=["reveal"]
-q15.reveal(alive)
+q16.reveal(alive)
 
 # %% tags=["picture"]
 autolab.explore(losses)
@@ -216,7 +182,7 @@ autolab.explore(losses)
 # instead: `.item()` for a single number, `.detach()` for a tensor. Both let go of the graph.
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.7: only one side learns
+# ### Exercise 01.8: only one side learns
 #
 # A student model learns to answer like a teacher model. Its loss is the mean squared difference of their answers. The gradient must
 # reach the student, and not the teacher. The teacher's tensor itself must stay as it is. Mend it.
@@ -225,7 +191,7 @@ autolab.explore(losses)
 def imitation_loss(student, teacher):
     return ((student - teacher) ** 2).mean()
 
-check("01.7", imitation_loss)
+check("01.8", imitation_loss)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** `detach` cuts one use, `no_grad` a block of code, `requires_grad_(False)` a leaf; `eval()` cuts nothing.

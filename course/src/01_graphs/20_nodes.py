@@ -1,11 +1,11 @@
 # %% [markdown] tags=["section"]
-# ## 3. What a node remembers
+# ## A. What does a node keep, and who may listen?
 #
-# You can hold a node in your hand: it is `z.grad_fn`. You will look inside two of them.
+# *Extension, 10 minutes.* You can hold a node in your hand: it is `z.grad_fn`. You will look inside two of them.
 
 # %% tags=["predict"]
-q4 = predict("01.q4")
-q4
+q11 = predict("01.q11")
+q11
 
 # %% tags=["code"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -16,12 +16,13 @@ for result in (total, product):
     node = result.grad_fn
     print(node.name())
     print("   comes from:", [(parent.name(), nr) for parent, nr in node.next_functions])
-    print("   saved:     ", [name for name in dir(node) if name in ("_saved_self", "_saved_other")])
+    saved = [name for name in dir(node) if name in ("_saved_self", "_saved_other")]
+    print("   saved:     ", saved)
 
 print(product.grad_fn._saved_self, product.grad_fn._saved_other)
 
 # %% tags=["reveal"]
-q4.reveal(total, product)
+q11.reveal(total, product)
 
 # %% [markdown]
 # `next_functions` leads from a node to the nodes of its inputs. At a leaf the walk ends in a node called `AccumulateGrad`. It has
@@ -60,7 +61,7 @@ print((x * c).grad_fn._saved_other, (x * c).grad_fn._saved_self)
 print(torch.exp(x).grad_fn._saved_result)
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.3: walk the graph
+# ### Exercise 01.6: walk the graph
 #
 # Write `node_names(result)`. It returns a list with the `name()` of every node that can be reached from `result.grad_fn` through
 # `next_functions`, leaves included. List each node once, in any order.
@@ -69,8 +70,70 @@ print(torch.exp(x).grad_fn._saved_result)
 def node_names(result):
     return ...
 
-check("01.3", node_names)
+check("01.6", node_names)
+
+# %% [markdown]
+# ### Listening in
+#
+# Two ways to see the gradient of a tensor in the middle. `retain_grad()` keeps it. A **hook** is a function of yours that is
+# called when the gradient is complete. First without either:
+
+# %% tags=["predict"]
+q12 = predict("01.q12")
+q12
+
+# %% tags=["code"]
+x = torch.tensor(2.0, requires_grad=True)
+a = 3 * x
+b = x * x
+product = a * b
+z = product + b
+
+z.backward(retain_graph=True)       # extension D: keeps what a second walk needs
+kept = a.grad
+print("a.grad =", kept)
+x.grad = None
+
+a.retain_grad()
+for name, one in dict(x=x, a=a, b=b, product=product, z=z).items():
+    one.register_hook(lambda grad, name=name: print(f"{name:7} is complete: {grad}"))
+z.backward()
+print("kept: a.grad =", a.grad)
+
+# %% tags=["reveal"]
+q12.reveal(kept)
+
+# %% [markdown] tags=["explain"]
+# **Read the order.** `z` first, then `product`. Then `b` before `a`: of the nodes that are ready, the engine takes the one that was recorded
+# last. `x` comes at the end, when all three contributions have been added up.
+#
+# A hook may also change the gradient. What it returns goes on instead of what arrived. If it returns nothing, all stays as it is.
+# `register_hook` gives you a handle; `handle.remove()` takes the hook out again.
+
+# %% tags=["code"]
+x = torch.tensor(2.0, requires_grad=True)
+a = 3 * x
+handle = a.register_hook(lambda grad: grad * 10)
+(a * a).backward(retain_graph=True)
+print("with the hook:   ", x.grad)
+
+handle.remove()
+x.grad = None
+(a * a).backward()
+print("without the hook:", x.grad)
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 01.7: a hook that clips
+#
+# Very large gradients make training jump. Write a hook that keeps every number of the gradient between -1 and 1.
+# It gets the arriving gradient, and returns the one that is to go on.
+
+# %% tags=["exercise"]
+def clip(grad):
+    return ...
+
+check("01.7", clip)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** `grad_fn` is the node, `next_functions` are its inputs, and it saves just what its gradient rule needs.
+# **Take along:** `grad_fn` is the node, `next_functions` are its inputs, it saves just what its rule needs, and hooks hear of each gradient.
 # PyTorch on [saved tensors](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).

@@ -1,12 +1,12 @@
 # %% [markdown] tags=["section"]
-# ## 10. Changes in place
+# ## E. When does a change in place break backward?
 #
-# A method whose name ends in `_` changes its tensor in place: the same memory, new numbers. So do `+=` and `x[0] = …`. Nodes save
+# *Extension, 10 minutes.* A method whose name ends in `_` changes its tensor in place: the same memory, new numbers. So do `+=` and `x[0] = …`. Nodes save
 # tensors. What if a saved tensor changes?
 
 # %% tags=["predict"]
-q21 = predict("01.q21")
-q21
+q24 = predict("01.q24")
+q24
 
 # %% tags=["code"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -24,7 +24,7 @@ for number, operation in enumerate((lambda x: x * 2, torch.exp), start=1):
         print("   ", error)
 
 # %% tags=["reveal"]
-q21.reveal(raised)
+q24.reveal(raised)
 
 # %% [markdown]
 # In the picture, look at the yellow tab of each node: what it saved, and at which version. `exp` saved its result at version 0.
@@ -64,7 +64,7 @@ print("right:", torch.exp(x).detach())
 # %% [markdown]
 # ### Leaves, and views of them
 #
-# In section 7 a leaf refused to be changed in place. It also refuses through a **view**, a tensor that shows part of the same
+# In section 8 a leaf refused to be changed in place. It also refuses through a **view**, a tensor that shows part of the same
 # memory. Both errors are on purpose.
 
 # %% tags=["code"]
@@ -87,8 +87,8 @@ print("under no_grad(): ", x, "version", x._version)
 # does `detach()`. A tensor made by `torch.from_numpy` shares its memory with NumPy.
 
 # %% tags=["predict"]
-q22 = predict("01.q22")
-q22
+q25 = predict("01.q25")
+q25
 
 # %% tags=["code"]
 a = np.ones(3, dtype=np.float32)
@@ -99,14 +99,54 @@ a = a + 1
 print("after a = a + 1: ", t, "and a is", a)
 
 # %% tags=["reveal"]
-q22.reveal(t)
+q25.reveal(t)
 
 # %% [markdown] tags=["explain"]
 # **Why.** `a += 1` writes into the memory that both share, and the tensor sees it. `a = a + 1` makes a new array, and gives it the old name. The tensor keeps
 # the old memory. For tensors it is the same: `y += 1` changes what others may hold, `y = y + 1` does not.
 
+# %% [markdown]
+# Here is an engine with one rule changed. Change `mine` until the two differ, then name what was changed: `game.name("…", line=…)`.
+
+# %% tags=["catch"]
+game = torch.specimens.catch(seed=5, level=2)
+
+def mine():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y = y + 1                       # change this line, or the one above
+    y.sum().backward()
+    return x.grad
+
+game.try_(mine)
+
+# %% [markdown]
+# And once more, in the clothes of a network:
+
+# %% tags=["predict"]
+q26 = predict("01.q26")
+q26
+
+# %% tags=["code"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+failed = []
+for number, operation in enumerate((torch.sigmoid, lambda x: x + 1), start=1):
+    h = operation(x)
+    h.mul_(2)
+    try:
+        h.sum().backward()
+    except RuntimeError as error:
+        failed.append(number)
+        print(f"({number})", error)
+
+# %% tags=["reveal"]
+q26.reveal(failed)
+
+# %% tags=["words"]
+in_words("01.w6")
+
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.10: mend an in-place change
+# ### Exercise 01.11: mend an in-place change
 #
 # `softplus` computes $\log(1 + e^x)$. Its value is right, and `backward()` raises an error. Mend it, without changing the function.
 
@@ -116,7 +156,7 @@ def softplus(x):
     y += 1
     return y.log()
 
-check("01.10", softplus)
+check("01.11", softplus)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** an in-place change hurts only what somebody saved, and versions find it out.

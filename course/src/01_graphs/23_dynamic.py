@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 9. A new graph every time
+# ## D. What do loops, branches and a second walk leave in the graph?
 #
-# A function with a loop. How often it turns depends on the number that comes in.
+# *Extension, 11 minutes.* A function with a loop. How often it turns depends on the number that comes in.
 #
 # ```
 # def grow(x):
@@ -12,8 +12,8 @@
 # ```
 
 # %% tags=["predict"]
-q18 = predict("01.q18")
-q18
+q20 = predict("01.q20")
+q20
 
 # %% tags=["code"]
 def grow(x):
@@ -31,11 +31,14 @@ for start in (3.0, 1.0, 20.0):
         slope_at_3 = x.grad
 
 # %% tags=["reveal"]
-q18.reveal(slope_at_3)
+q20.reveal(slope_at_3)
 
 # %% tags=["picture"]
 x = torch.tensor(3.0, requires_grad=True)
-autolab.explore(grow(x))
+y = grow(x)
+explorer = autolab.explore(y)
+explorer.ask("x", "grad", id="01.a8")
+explorer
 
 # %% [markdown] tags=["explain"]
 # **Why.** The graph holds what was computed, not what was written. For $x = 3$ the loop turned twice, so there are two product nodes and
@@ -48,8 +51,8 @@ autolab.explore(grow(x))
 # Now the opposite. `torch.where` looks like an `if`, but it computes *both* branches, and both are in the graph.
 
 # %% tags=["predict"]
-q19 = predict("01.q19")
-q19
+q21 = predict("01.q21")
+q21
 
 # %% tags=["code"]
 x = torch.tensor(0.0, requires_grad=True)
@@ -64,7 +67,7 @@ y.backward()
 print("if, one branch recorded:       y =", y.item(), " x.grad =", x.grad)
 
 # %% tags=["reveal"]
-q19.reveal(slope_with_where)
+q21.reveal(slope_with_where)
 
 # %% [markdown]
 # Both branches are in the picture. At step 5 the branch not taken gets a 0, and at step 10 it sends a NaN to `x`.
@@ -78,14 +81,30 @@ autolab.explore(torch.where(x > 0, torch.sqrt(x), 0 * x))
 # $1 / (2 \sqrt{x})$ is infinite at $0$. $0 \cdot \infty$ is NaN, "not a number". It is added to the rest, and a NaN never goes away. The cure is to keep
 # the bad number out of the branch: `torch.sqrt(torch.where(x > 0, x, 1))` inside the first `where`.
 
+# %% tags=["predict"]
+q22 = predict("01.q22")
+q22
+
+# %% tags=["code"]
+p = torch.tensor(0.0, requires_grad=True)
+torch.where(p > 0, p.log(), torch.zeros(())).backward()
+print("p.grad =", p.grad)
+slope_of_log = p.grad
+
+# %% tags=["reveal"]
+q22.reveal(slope_of_log)
+
+# %% tags=["words"]
+in_words("01.w8")
+
 # %% [markdown]
 # ### The same graph twice
 #
 # A graph can also be walked more than once. Sometimes.
 
 # %% tags=["predict"]
-q20 = predict("01.q20")
-q20
+q23 = predict("01.q23")
+q23
 
 # %% tags=["code"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -101,7 +120,7 @@ for name, y in {"x + 2": x + 2, "x * x": x * x}.items():
     x.grad = None
 
 # %% tags=["reveal"]
-q20.reveal(raised)
+q23.reveal(raised)
 
 # %% [markdown] tags=["explain"]
 # **Why.** After a node has run, what it saved is **freed**: one rarely needs it again, and it takes memory. The nodes and their arrows are still there.
@@ -127,7 +146,7 @@ shared = x * x
 print("in one walk:     ", x.grad)
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.9: which ones raise the second time
+# ### Exercise 01.10: which ones raise the second time
 #
 # `x` is a vector that requires a gradient, `y` is the expression below, and `y.backward(gradient=…)` is called twice. Write `True` where the
 # second call raises an error, and `False` where it does not. Do it without running them.
@@ -142,7 +161,7 @@ raises = {
     "x.relu()": ...,
 }
 
-check("01.9", raises)
+check("01.10", raises)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** every run records its own graph; a second walk fails only where saved tensors were freed.

@@ -1,11 +1,11 @@
 # %% [markdown] tags=["section"]
-# ## 8. Results that are vectors
+# ## C. What does backward do with a vector?
 #
-# So far the last tensor was a single number. Now it is three.
+# *Extension, 10 minutes.* So far the last tensor was a single number. Now it is three.
 
 # %% tags=["predict"]
-q16 = predict("01.q16")
-q16
+q17 = predict("01.q17")
+q17
 
 # %% tags=["code", "raises-exception"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -13,7 +13,7 @@ y = x * x
 y.backward()
 
 # %% tags=["reveal"]
-q16.reveal()
+q17.reveal()
 
 # %% [markdown] tags=["explain"]
 # **Why.** For a single number, $\bar y = 1$ is the natural start, and it is filled in for you: "implicitly created". For three numbers you have
@@ -49,7 +49,9 @@ print(x.grad, "=", v @ A)
 # %% tags=["picture"]
 x = torch.tensor([5.0, 7.0], requires_grad=True)
 y = A @ x
-autolab.explore((y * v).sum())
+explorer = autolab.explore((y * v).sum())
+explorer.ask("x", "grad", id="01.a7")
+explorer
 
 # %% [markdown] tags=["explain"]
 # **Why.** The **Jacobian** $J$ of a function is the table of all its partial derivatives: $J_{ij} = \partial y_i / \partial x_j$, one row for each output. For
@@ -66,8 +68,8 @@ autolab.explore((y * v).sum())
 # Adding a single number to a table adds it in every place. This is called **broadcasting**.
 
 # %% tags=["predict"]
-q17 = predict("01.q17")
-q17
+q18 = predict("01.q18")
+q18
 
 # %% tags=["code"]
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -78,15 +80,69 @@ print("b.grad =  ", b.grad)
 print("row.grad =", row.grad)
 
 # %% tags=["reveal"]
-q17.reveal(b.grad)
+q18.reveal(b.grad)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Again the sum over paths. `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of
 # `row` reaches it through three rows: $3$. A gradient always has the shape of its tensor. Where broadcasting spread a number out, the gradient is
 # summed back.
 
+# %% [markdown]
+# The same in a network:
+
+# %% tags=["predict"]
+q19 = predict("01.q19")
+q19
+
+# %% tags=["code"]
+rows, bias = torch.rand(64, 10), torch.zeros(10, requires_grad=True)
+(rows + bias).sum().backward()
+print("bias.grad =", bias.grad)
+each = bias.grad[0]
+
+# %% tags=["reveal"]
+q19.reveal(each)
+
+# %% [markdown]
+# ### One product a step
+#
+# Through a chain of steps the engine carries one row, and multiplies it by the Jacobian of each step, from the right end to the left. Check each of them:
+
+# %% tags=["code"]
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+h = A @ x                   # its Jacobian is A
+s = torch.sin(h)            # its Jacobian has cos(h) on the diagonal, 0 elsewhere
+result = s.sum()            # its Jacobian is a row of ones
+for t in (h, s):
+    t.retain_grad()
+result.backward()
+
+row = torch.ones(3)
+print("at s:", torch.allclose(s.grad, row))
+row = row @ torch.diag(torch.cos(h.detach()))
+print("at h:", torch.allclose(h.grad, row))
+row = row @ A
+print("at x:", torch.allclose(x.grad, row), x.grad)
+
+# %% [markdown]
+# The diagonal is never written down: $\sin$ multiplies each number by its own cosine. So one walk gives the slope of the sine at a hundred places.
+
+# %% tags=["code"]
+x = torch.linspace(0, 2 * torch.pi, 101, requires_grad=True)
+y = torch.sin(x)
+y.backward(gradient=torch.ones_like(y))
+print("slopes are cosines:", torch.allclose(x.grad, torch.cos(x.detach()), atol=1e-6))
+
+# %% tags=["picture"]
+sine = {"sin": y.detach().tolist(), "its gradient": x.grad.tolist()}
+axes = autolab.viz.plot_losses(sine, title="The sine and its gradient, from 0 to 2π")
+axes.set(xlabel="place", ylabel="")
+
+# %% tags=["words"]
+in_words("01.w5")
+
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.8: a Jacobian, row by row
+# ### Exercise 01.9: a Jacobian, row by row
 #
 # Write `jacobian(f, x)` for a function `f` from a vector to a vector, with nothing but `backward(gradient=…)`. Row `i` is what you get when
 # only output `i` counts.
@@ -95,7 +151,7 @@ q17.reveal(b.grad)
 def jacobian(f, x):
     return ...
 
-check("01.8", jacobian)
+check("01.9", jacobian)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** `backward(gradient=v)` gives $v^\top J$, and `v` has the shape of the result.

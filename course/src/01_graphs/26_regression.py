@@ -1,14 +1,14 @@
 # %% [markdown] tags=["section"]
-# ## 12. A straight line, four times
+# ## G. How is a whole training written?
 #
-# Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
+# *Extension, 11 minutes.* Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
 # gradients by hand, then by the graph, then with an optimizer, then with a module. All four have to find the same line.
 #
 # Before that, one more guess, about the loop with its gradients never cleared.
 
 # %% tags=["predict"]
-q24 = predict("01.q24")
-q24
+q28 = predict("01.q28")
+q28
 
 # %% tags=["code"]
 np.random.seed(42)
@@ -33,7 +33,7 @@ for epoch in range(1000):
 print(f"a = {a:.4f}, b = {b:.4f}")
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.12: by hand, with one weight more
+# ### Exercise 01.13: by hand, with one weight more
 #
 # Now a parabola, $a + b x + c x^2$, and three gradients. Change the code below: it is still the one for the line. No `backward()` here.
 
@@ -45,7 +45,7 @@ def parabola_gradients(x, y, a, b, c):
     grad_c = ...
     return grad_a, grad_b, grad_c
 
-check("01.12", parabola_gradients)
+check("01.13", parabola_gradients)
 
 # %% [markdown]
 # **2. By the graph.** The loop below needs no formula for the gradients. First an attempt that fails. This error is on purpose:
@@ -62,7 +62,7 @@ for epoch in range(2):
 
 # %% [markdown] tags=["explain"]
 # **Why.** `a = a - …` makes a new `a`: the result of a subtraction, not a leaf. In the next turn its `.grad` is `None`, and `0.1 * None` is what Python
-# complains about. You know the way out from section 7: change the leaf in place, under `no_grad()`.
+# complains about. The way out is that of section 8: change the leaf in place, under `no_grad()`.
 
 # %% tags=["code"]
 def fit_with_graph(epochs=1000, lr=0.1, clear=True):
@@ -96,6 +96,10 @@ few_x, few_y = x[:3], y[:3]
 loss = ((few_y - (a + b * few_x)) ** 2).mean()
 autolab.explore(loss)
 
+# %% tags=["predict"]
+q29 = predict("01.q29")
+q29
+
 # %% [markdown]
 # **3. With an optimizer.** It holds the leaves, and does the update and the clearing.
 
@@ -111,17 +115,28 @@ for epoch in range(1000):
     optimizer.step()
 print(f"a = {a.item():.4f}, b = {b.item():.4f}")
 
+# %% tags=["reveal"]
+q29.reveal()
+
 # %% [markdown]
-# **4. With a module.** A module holds the weights, and knows how to compute. `Linear(1, 1)` is a straight line: `bias` is our `a`, `weight` our `b`.
+# **4. With a module.** A **module** holds the weights, and knows how to compute. `nn.Parameter` is a leaf with the flag on, and a module finds its own. (`nn.Linear(1, 1)` is the same
+# line, ready made.)
 
 # %% tags=["code"]
 nn = torch.nn
 
-model = nn.Linear(1, 1)
-with torch.no_grad():
-    torch.manual_seed(42)
-    model.bias.copy_(torch.randn(1))
-    model.weight.copy_(torch.randn(1, 1))
+class Line(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.randn(1))
+        self.weight = nn.Parameter(torch.randn(1))
+
+    def forward(self, x):
+        return self.bias + self.weight * x
+
+torch.manual_seed(42)
+model = Line()
+print([name for name, p in model.named_parameters()])
 loss_function = nn.MSELoss()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for epoch in range(1000):
@@ -139,14 +154,16 @@ print(f"a = {model.bias.item():.4f}, b = {model.weight.item():.4f}")
 *_, not_cleared = fit_with_graph(epochs=200, clear=False)
 rises = sum(later > earlier for earlier, later in zip(not_cleared, not_cleared[1:]))
 print(f"not cleared: the loss rose in {rises} of 199 steps")
-print(f"cleared:     the loss rose in {sum(b > a for a, b in zip(cleared, cleared[1:]))} of 199 steps")
+fell = sum(later <= earlier for earlier, later in zip(cleared, cleared[1:]))
+print(f"cleared:     the loss rose in {199 - fell} of 199 steps")
 print(f"after 200 steps: {cleared[-1]:.4f} cleared, {not_cleared[-1]:.4f} not cleared")
 
 # %% tags=["picture"]
-axes = autolab.viz.plot_losses({"cleared": cleared, "not cleared": not_cleared}, log=True)
+runs = {"cleared": cleared, "not cleared": not_cleared}
+axes = autolab.viz.plot_losses(runs, log=True)
 
 # %% tags=["reveal"]
-q24.reveal(rises)
+q28.reveal(rises)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$: all gradients since the start, added up. At the bottom of the valley
@@ -159,11 +176,3 @@ q24.reveal(rises)
 # %% [markdown] tags=["keep"]
 # **Take along:** forward, clear, `backward()`, step. That is a training loop.
 # PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
-
-# %% [markdown]
-# ## What you have done
-#
-# `progress()` counts what you solved. Come back to the open ones: a second look at a picture is often enough.
-
-# %% tags=["progress"]
-progress("01")

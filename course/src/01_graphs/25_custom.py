@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 11. Your own function, and how to test it
+# ## F. How do I write a backward of my own, and who checks it?
 #
-# You can add a node of your own: say what goes forward, and what goes back. Here is one from a tutorial, for
+# *Extension, 13 minutes.* You can add a node of your own: say what goes forward, and what goes back. Here is one from a tutorial, for
 # $y = 3x^2 + 2x + 1$. Its derivative is $6x + 2$. Read the last line carefully, and answer.
 
 # %% tags=["code"]
@@ -17,8 +17,8 @@ class Quadratic(torch.autograd.Function):
         return grad_output * 6*input + 2     # the gradient that goes on
 
 # %% tags=["predict"]
-q23 = predict("01.q23")
-q23
+q27 = predict("01.q27")
+q27
 
 # %% [markdown]
 # Train with it: walk downhill on $y / 2$. The lowest point is at $x = -1/3$.
@@ -48,7 +48,7 @@ except RuntimeError as error:
     print(error)
 
 # %% tags=["reveal"]
-q23.reveal(right)
+q27.reveal(right)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Multiplication binds more tightly than addition: `grad_output * 6*input + 2` is $(\bar y \cdot 6x) + 2$. The 2 is added whatever arrives. In
@@ -59,7 +59,7 @@ q23.reveal(right)
 # Read the two tables of the message. Each row belongs to an input, each column to an output. Off the diagonal stands a 2: the rule claims that
 # every output depends on every input.
 #
-# A `backward` computes $v^\top J$ (section 8). So it has to be proportional to what arrives. This holds for every rule you will ever write.
+# A `backward` hands on what arrives times the local derivative. So it has to be proportional to what arrives. This holds for every rule you will ever write.
 #
 # The mended one, and its node in the picture:
 
@@ -79,10 +79,16 @@ print(torch.autograd.gradcheck(MendedQuadratic.apply, x))
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)
-autolab.explore(MendedQuadratic.apply(x) / 2)
+y = MendedQuadratic.apply(x) / 2
+explorer = autolab.explore(y)
+explorer.ask("x", "grad", id="01.a9")
+explorer
+
+# %% tags=["words"]
+in_words("01.w7")
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.11a: find the wrong backward
+# ### Exercise 01.12a: find the wrong backward
 #
 # Two of these four are wrong. Find them with `gradcheck`. Give the names as a list, such as `["Shift"]`.
 
@@ -136,10 +142,10 @@ class Shift(torch.autograd.Function):                   # x + 1
 # %% tags=["exercise"]
 wrong = ...
 
-check("01.11a", wrong)
+check("01.12a", wrong)
 
 # %% [markdown] tags=["exercise"]
-# ### Exercise 01.11b: mend the backward of ReLU
+# ### Exercise 01.12b: mend the backward of ReLU
 #
 # ReLU replaces negative numbers by 0. This one is from a tutorial, too. It works as long as the arriving gradient is 1 everywhere. Mend its
 # `backward`. At exactly 0, take the gradient 0, as PyTorch does.
@@ -159,7 +165,7 @@ class MyReLU(torch.autograd.Function):
         grad_input[input >= 0] = 1
         return grad_input
 
-check("01.11b", MyReLU)
+check("01.12b", MyReLU)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** a backward returns the arriving gradient times the local derivative, and `gradcheck` is the judge, not the loss.
