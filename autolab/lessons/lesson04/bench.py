@@ -47,6 +47,8 @@ def use(id: str, *answers: Any) -> Any:
             f"In use: the model's {names}, until yours agrees. Mend yours in its cell, and run that cell and this one again."
         )
         found = MODELS[id]
+        if found == (engine.Value,):  # a class of the notebook's own, to which it may give methods
+            found = (type("Value", found, {"__module__": engine.__name__, "__doc__": engine.Value.__doc__}),)
     return found[0] if len(found) == 1 else found
 
 

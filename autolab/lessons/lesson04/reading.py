@@ -57,7 +57,7 @@ def beside(mine: Any, *theirs: str) -> Beside:
     """
     pieces = []
     if is_model(mine):
-        pieces = [("yours", "Here yours will stand, as soon as its checker agrees.\nUntil then the model's is in use.")]
+        pieces = [("yours", "Yours comes here\nwhen its checker agrees.")]
     elif mine is not None:
         pieces = [(f"yours: {mine.__name__}", _source(mine))]
     for name in theirs:

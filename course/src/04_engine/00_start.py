@@ -2,7 +2,7 @@
 # # Lesson 4: An engine, built and read
 #
 # In lesson 3 you taught a network your own digits. One call did the hard part: `backward()` said which of its 78,010 numbers was to blame, and
-# by how much. Here you build what is behind that call, in eight steps and some 100 lines. You step through *your* engine, break it on purpose, and train a
+# by how much. Here you build what is behind that call, in eight steps and fewer than 100 lines. You step through *your* engine, break it on purpose, and train a
 # network with it. Then you read autolab's own, and find each of your functions in it.
 #
 # You need lesson 1: gradients, the chain rule, forks. Plan 45 minutes.
