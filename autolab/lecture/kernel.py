@@ -28,8 +28,9 @@ def begin() -> None:
     def reveal(self: Prediction, *outcome: Any) -> Message:
         revealed(self, *outcome)
         told = self.message(self.answer)
-        again = html.form(self) | {"kind": "Revealed", "state": None, "stops": [], "lines": 1.4 * len(self.choices)}
-        again |= {"actual": self.outcome, "because": self._because}
+        again = html.form(self)
+        again |= {"verdicts": again["state"].get("verdicts", {}), "actual": self.outcome, "because": self._because}
+        again |= {"kind": "Revealed", "state": None, "stops": [], "lines": 1.4 * len(self.choices)}
         return Told(told.head, told.rows, told.paragraphs, told.tone, again)
 
     Displayed._repr_mimebundle_, Prediction.reveal = displayed, reveal  # type: ignore[method-assign]

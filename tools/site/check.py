@@ -1,0 +1,136 @@
+"""Open every page of the site in Chromium: no error, no request to elsewhere, no broken link, nothing that axe complains of, light and dark.
+
+    AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/site/check.py build/site
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag, urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, sync_playwright
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+AXE = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"], "preload": False}
+BOTH_THEMES = {"index.html", "course/01_graphs.html", "docs/gallery.html", "api/autolab.nn.html", "search.html"}
+"""Pages that are looked at in the dark as well: one of each kind."""
+
+
+class Addresses(HTMLParser):
+    """What a page links to, and the places in it that can be linked to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("href", "src") and value and tag in ("a", "img", "link", "script", "iframe"):
+                self.links.add(value)
+            elif name in ("id", "name") and value:
+                self.ids.add(value)
+
+
+def pages_of(site: Path) -> list[Path]:
+    """The pages; the theme leaves a template among its scripts."""
+    return sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+
+
+def broken(site: Path) -> list[str]:
+    """Links within the site that lead nowhere."""
+    pages = {path: Addresses(path.read_text(encoding="utf-8")) for path in pages_of(site)}
+    wrong = []
+    for path, page in pages.items():
+        for link in sorted(page.links):
+            address, fragment = urldefrag(link)
+            if urlsplit(address).scheme:
+                continue
+            target = (path.parent / unquote(urlsplit(address).path)).resolve() if address else path
+            if not target.exists():
+                wrong.append(f"{path.relative_to(site)}: {link} is not there")
+            elif fragment and target in pages and unquote(fragment) not in pages[target].ids:
+                wrong.append(f"{path.relative_to(site)}: {link}: no such place in that page")
+    return wrong
+
+
+class Visitor:
+    """Opens pages in a browser of its own, from the disk."""
+
+    def __init__(self, site: Path) -> None:
+        self.site, self.wrong = site, []
+        self.here = ""
+
+    def visit(self, pages: list[Path]) -> list[str]:
+        """Opens the pages; returns what is wrong, a line each."""
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=os.environ.get("AUTOLAB_CHROMIUM") or None)
+            for path in pages:
+                self.here = path.relative_to(self.site).as_posix()
+                for scheme in ("light", "dark") if self.here in BOTH_THEMES else ("light",):
+                    page = browser.new_page(color_scheme=scheme, viewport={"width": 1366, "height": 768})
+                    self._listen(page)
+                    page.goto(path.as_uri())
+                    self._look(page, scheme)
+                    page.close()
+            browser.close()
+        return self.wrong
+
+    def _say(self, words: str) -> None:
+        self.wrong.append(f"{self.here}: {words}")
+
+    def _listen(self, page: Page) -> None:
+        page.on("pageerror", lambda error: self._say(f"error: {error}"))
+        page.on("console", lambda message: self._say(f"console: {message.text}") if message.type == "error" else None)
+        page.on("request", lambda request: self._asked(request.url))
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith(("file:", "data:", "blob:")):
+            self._say(f"asks for {url}")
+
+    def _look(self, page: Page, scheme: str) -> None:
+        if self.here.startswith("course/0"):
+            page.wait_for_function("document.documentElement.dataset.lesson === 'ready'", timeout=60_000)
+            self._answer(page)
+        # of a lesson with what its first question asked for: with all its explorers at once axe takes minutes, and tests/browser looks at each
+        for violation in Axe().run(page, options=AXE).response["violations"]:
+            nodes = "; ".join(str(node["target"][-1]) for node in violation["nodes"][:3])
+            self._say(f"axe, {scheme}: {violation['id']} ({len(violation['nodes'])}): {nodes}")
+        for button in page.locator(".show-anyway").all()[::-1]:
+            button.click()
+        if page.locator(".awaits[hidden]").count():
+            self._say("something stays hidden")
+
+    def _answer(self, page: Page) -> None:
+        """A lesson hides what its first question asks for, until it is answered; then it says what was right. An explorer steps."""
+        hidden = page.locator(".awaits[hidden]").count()
+        of = page.locator(".show-anyway").first.get_attribute("data-of")
+        question = page.locator(f'[data-model="{of}"]').first
+        choice: Any = question.get_by_role("radio").first
+        if choice.count():
+            choice.click()
+        else:
+            question.get_by_role("textbox").first.fill("1")
+            question.get_by_role("textbox").first.press("Enter")
+        question.get_by_text("Your prediction").first.wait_for(timeout=10_000)
+        page.wait_for_function("before => document.querySelectorAll('.awaits[hidden]').length < before", arg=hidden, timeout=10_000)
+
+
+def main() -> int:
+    site = Path(sys.argv[1]).resolve()
+    pages = pages_of(site)
+    wrong = broken(site)
+    wrong += Visitor(site).visit([page for page in pages if sys.argv[2:] in ([], [page.relative_to(site).as_posix()])])
+    print("\n".join(wrong) or "nothing to complain of")
+    print(f"{len(pages)} pages opened; {len(wrong)} complaints")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Sphinx's settings for the site that tools/site/build.py writes."""
+
+from pathlib import Path
+
+from latex2mathml.converter import convert
+
+import autolab
+
+project, author, release = "autolab", "The autolab authors", autolab.__version__
+extensions = ["myst_parser"]
+exclude_patterns = ["_static"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header", "misc.highlighting_failure", "toc.not_included"]
+highlight_language = "default"  # examples with >>> are told from programs
+html_theme = "pydata_sphinx_theme"
+html_title = "autolab"
+html_static_path = ["_static"]
+html_css_files, html_js_files = ["site.css"], [("site.js", {"defer": "defer"})]
+html_copy_source = html_show_sourcelink = False
+html_math_renderer = "mathml"
+html_sidebars = {"course/[0-9]*": [], "index": []}  # explorers want room
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "navbar_align": "left", "header_links_before_dropdown": 6, "show_prev_next": True, "navigation_with_keys": False,
+    "secondary_sidebar_items": {page: ["page-toc"] for page in ("docs/*", "course/**", "CONTRIBUTING", "ARCHITECTURE")},
+    "footer_start": ["copyright"], "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light", "pygments_dark_style": "a11y-high-contrast-dark",
+}  # fmt: skip
+copyright = "The autolab authors, BSD-3-Clause"
+
+
+def _inline(self, node):
+    self.body.append(_mathml(node.astext(), "inline"))
+    raise _skip()
+
+
+def _block(self, node):
+    self.body.append(f'<div class="formula" tabindex="0" role="group" aria-label="Formula">{_mathml(node.astext(), "block")}</div>')
+    raise _skip()
+
+
+def _skip():
+    from docutils.nodes import SkipNode
+
+    return SkipNode()
+
+
+def _mathml(tex, display):
+    """A formula as the browser sets it, with no script; as it was written where the converter does not know it."""
+    from html import escape
+
+    try:
+        return convert(tex, display=display)
+    except Exception:  # it raises many kinds
+        return f"<code>{escape(tex)}</code>"
+
+
+def setup(app):
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    assert Path(app.srcdir, "index.md").exists(), "tools/site/build.py writes the sources"
