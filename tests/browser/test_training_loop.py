@@ -87,6 +87,7 @@ def opened(page: Page, path: Path) -> Loop:
 def test_a_small_loop_is_stepped_through(page: Page, tmp_path: Path) -> None:
     trace = slope()
     shown = opened(page, explore(trace).to_html(tmp_path / "slope.html"))
+    expect(shown.root.get_by_role("group", name="What if", exact=True)).to_be_hidden()  # nobody has asked
     step = next(f.index for f in trace.frames if f.event == "update")
     shown.goto(step - 1)
     expect(shown.node("a(2)")).to_have_attribute("aria-label", re.compile("not computed yet, gradient not yet"))

@@ -55,7 +55,8 @@ export class WhatIf {
 
   // What `explorer.what_if` changed.
   tryOut() {
-    const { node, at, value } = this.view.model.get("tried") ?? {}, place = this.options.findIndex((one) => (node === "lr" ? one.steps : one.node?.id === node && one.at === at));
+    const { node, at, value } = this.view.model.get("tried") ?? {}, is = (one) => (node === "lr" ? one.steps : one.node?.id === node && one.at === at);
+    const place = node ? this.options.findIndex(is) : -1;
     if (place < 0) return;
     this.element.hidden = false;
     this.which.value = place;
