@@ -39,7 +39,7 @@ def save_digit(image: Any, label: int) -> Path | None:
     """Keep a digit for the lessons to come, as a file in the folder the notebook runs in; returns where, None for the shipped digit.
 
     image: 32x32 numbers from 0, paper, to 1, ink, as a tensor or an array (1, 32, 32) or (32, 32). label: which digit it is, 0 to 9.
-    The shipped digit needs no file, and none is written for it. Raises ValueError for other shapes, numbers and labels.
+    The shipped digit needs no file: none is written for it, and one from before goes. Raises ValueError for other shapes, numbers and labels.
 
     Example:
 
@@ -55,9 +55,10 @@ def save_digit(image: Any, label: int) -> Path | None:
     if isinstance(label, bool) or label not in range(10):
         raise fail(ValueError, f"label should be a digit from 0 to 9, but is {label!r}", "Say which digit it is meant to be.")
     shipped, digit = shipped_digit()
-    if label == digit and np.array_equal(array.reshape(1, 32, 32), shipped.numpy()):
-        return None
     path = Path.cwd() / FILE
+    if label == digit and np.array_equal(array.reshape(1, 32, 32), shipped.numpy()):
+        path.unlink(missing_ok=True)
+        return None
     np.savez(path, image=array.reshape(1, 32, 32), label=label)
     return path
 

@@ -42,12 +42,13 @@ def thumb_size(shape: tuple[int, ...] | None, value: Value | None) -> tuple[int,
 
 
 def cells(value: Value, size: tuple[int, int]) -> str:
-    """The thumbnail as SVG squares from (0, 0)."""
+    """The thumbnail as SVG squares from (0, 0), on paper that is a little larger: a vermillion square is also seen on vermillion."""
     table = rows(value)
     if table is None:
         return ""
     w, h, top = size[0] // len(table[0]), size[1] // len(table), scale(table)
-    return "".join(
+    paper = f'<path fill="{palette.PAPER}" d="M-2 -2h{size[0] + 4}v{size[1] + 4}h-{size[0] + 4}z"/>'
+    return paper + "".join(
         f'<path fill="{color(v, top)}" d="M{c * w} {r * h}h{w}v{h}h-{w}z"/>'
         for r, row in enumerate(table)
         for c, v in enumerate(row)

@@ -94,7 +94,7 @@ def share_of_the_shipped_seven():
 
 
 @pytest.mark.parametrize(("words", "said", "computed"), [
-    ("$3$ comes twice: $3 + 3 = 6$", 6, square_of_three),
+    ("$3$ comes back twice: $3 + 3 = 6$", 6, square_of_three),
     ("The gradient, here $(6, 16)$", [6, 16], valley),
     ("a share of 0.0015, so its loss is 6.5", 0.0015, lambda: share_of_the_shipped_seven().item().__round__(4)),
     ("so its loss is 6.5", 6.5, lambda: (-share_of_the_shipped_seven().log()).item().__round__(1)),

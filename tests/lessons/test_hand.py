@@ -23,7 +23,8 @@ def test_a_drawn_digit_is_there_in_the_next_lesson(folder):
 def test_who_draws_none_gets_the_shipped_digit_and_no_file(folder):
     image, label = hand.my_digit()
     assert label == 7 and image.dtype is torch.float32 and 0 <= image.min() < 0.1 < 0.9 < image.max() <= 1
-    assert hand.save_digit(image, label) is None and not list(folder.iterdir())
+    hand.save_digit(image * 0.5, 3)
+    assert hand.save_digit(image, label) is None and not list(folder.iterdir()), "who goes back to it has it again"
 
 
 @pytest.mark.parametrize("content", [b"", b"no file of NumPy's", b"PK\x03\x04 broken"])

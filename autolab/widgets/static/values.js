@@ -151,7 +151,8 @@ export function cellsOf(value, width, height) {
   const w = width / table[0].length,
     t = height / table.length,
     top = scaleOf(table);
-  return table.flatMap((row, r) => row.map((v, c) => [color(v, top), `M${c * w} ${r * t}h${w}v${t}h${-w}z`]));
+  const paper = [PALETTE.paper, `M-2 -2h${width + 4}v${height + 4}h${-width - 4}z`];
+  return [paper, ...table.flatMap((row, r) => row.map((v, c) => [color(v, top), `M${c * w} ${r * t}h${w}v${t}h${-w}z`]))];
 }
 
 export function thumbCells(value, width, height) {

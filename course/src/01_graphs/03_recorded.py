@@ -41,7 +41,7 @@ explorer
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Step 1 is the **forward pass**: it computes the value of `z`, and leaves the node. From step 2 on the gradient comes back: the **backward pass**. It begins with $\bar z = 1$. The rule of
-# a product is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. Here both factors are `x`, so two arrows lead to it, and $3$ comes twice: $3 + 3 = 6$. That is $2x$, as
+# a product is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. Here both factors are `x`, so two arrows lead from it to the node, and $3$ comes back twice: $3 + 3 = 6$. That is $2x$, as
 # it should be.
 #
 # You may read that "the graph is created when `backward()` is called". You have just seen that it is not so.

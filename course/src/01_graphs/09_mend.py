@@ -70,15 +70,14 @@ report(network)
 
 # %% [markdown] tags=["explain"]
 # It reads your digit, or is on the way; and it has *forgotten* some of what it knew: of the shipped digits 0 to 4 it read 177, now 149. Nothing in your loss asked it to
-# keep them. Try `lr=0.01`: the steps are so long that it forgets nearly everything.
+# keep them. Try `lr=0.01`: the steps are so long that it forgets all of it.
 #
 # So the answer to the question: *each* of the 78,010 has its share of the blame, its gradient says how much, and all of them move a little. Look at the whole graph, from the loss
-# down to your pixels. The cell also keeps your digit for the next lessons, and writes `my_digit.html`, a page for somebody who was not here.
+# down to your pixels. The cell also writes `my_digit.html`, a page for somebody who was not here.
 
 # %% tags=["picture", "look"]
 loss = F.cross_entropy(network(image), label)
 explorer = autolab.explore(loss)
-hand.save_digit(pad.image, pad.label)
 autolab.viz.html.write("my_digit.html", [pad, explorer],
                        title=f"A {pad.label}, and the 78,010 numbers that read it")
 explorer

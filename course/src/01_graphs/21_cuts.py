@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## B. Which ways out of the graph are there, and which fool you?
 #
-# *Extension, 12 minutes.* Section 8 had two. Here are all of them:
+# *Extension, 13 minutes.* Section 8 had two. Here are all of them:
 #
 # | you write | what it does | where |
 # |---|---|---|
@@ -79,8 +79,8 @@ explorer
 in_words("01.w4")
 
 # %% [markdown] tags=["explain"]
-# **Why.** Freezing `w2` removes one arrow: the one that ends in `w2`. The path from `h3` to `w1` runs through `h2` and `h1`, and it is still
-# there: $\bar w_1 = w_3 \cdot w_2 \cdot x = 3 \cdot 5 \cdot 1 = 15$. A frozen weight takes part, as a factor. It just does not learn.
+# **Why.** Freezing `w2` stops one gradient: the one that would end in `w2`. In the picture `w2` is drawn as data, without a line for a gradient, and its arrow still leads into `h2`. The path from `h3` to
+# `w1` runs through `h2` and `h1`, and it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x = 3 \cdot 5 \cdot 1 = 15$. A frozen weight takes part, as a factor. It just does not learn.
 
 # %% [markdown]
 # ### Three ways to lose a gradient, or memory, without noticing
