@@ -52,7 +52,7 @@ class Page:
     def cell(self, cell: Any) -> None:
         """Add a cell."""
         tags = set(cell.metadata.get("tags", ()))
-        if BOUNDARIES & tags:
+        if BOUNDARIES & tags and "explain" not in tags:  # what explains waits too, with the line to take along in it
             self.asked = ""
         if cell.cell_type == "markdown":
             if re.search(r"^#+ ", cell.source, re.M):
