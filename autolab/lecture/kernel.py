@@ -31,7 +31,7 @@ def begin() -> None:
         again = html.form(self)
         again |= {"verdicts": again["state"].get("verdicts", {}), "actual": self.outcome, "because": self._because}
         again |= {"kind": "Revealed", "state": None, "stops": [], "lines": 1.4 * len(self.choices)}
-        return Told(told.head, told.rows, told.paragraphs, told.tone, again)
+        return Told(**vars(told), page=again)
 
     Displayed._repr_mimebundle_, Prediction.reveal = displayed, reveal  # type: ignore[method-assign]
 

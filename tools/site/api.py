@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,19 +48,19 @@ def _module(module: types.ModuleType) -> str:
             continue
         parts.append(_entry(name, value, f"{module.__name__}.{name}"))
         if isinstance(value, type) and home.startswith(module.__name__):
-            parts += [_entry(f"{name}.{member}", found, f"{name}.{member}", 3) for member, found in _members(value)]
+            parts += [_entry(f"{name}.{member}", found, f"{name}.{member}", 3) for member, found in _members(value, (value,))]
     return "\n\n".join(parts) + "\n"
 
 
 def _class_page(cls: type) -> str:
     parts = [f"# {cls.__name__}", _words(cls.__doc__)]
-    return "\n\n".join([*parts, *(_entry(name, value, f"Tensor.{name}") for name, value in _members(cls))]) + "\n"
+    return "\n\n".join([*parts, *(_entry(name, value, f"Tensor.{name}") for name, value in _members(cls, cls.__mro__))]) + "\n"
 
 
-def _members(cls: type) -> list[tuple[str, Any]]:
-    """The public methods and properties that the kit defines, sorted by name."""
+def _members(cls: type, bases: Sequence[type]) -> list[tuple[str, Any]]:
+    """The public methods and properties that these of a class's bases define in the kit, sorted by name."""
     found: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
+    for base in reversed(bases):
         if base.__module__.startswith(("autolab", "torch")):
             kinds = (property, classmethod, staticmethod)
             found |= {n: v for n, v in vars(base).items() if not n.startswith("_") and (callable(v) or isinstance(v, kinds))}

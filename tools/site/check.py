@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -76,9 +77,12 @@ class Visitor:
                 for scheme in ("light", "dark") if self.here in BOTH_THEMES else ("light",):
                     page = browser.new_page(color_scheme=scheme, viewport={"width": 1366, "height": 768})
                     self._listen(page)
+                    started = time.perf_counter()
                     page.goto(path.as_uri())
                     self._look(page, scheme)
                     page.close()
+                    if (seconds := time.perf_counter() - started) > 10:
+                        print(f"{self.here}, {scheme}: {seconds:.0f} s", flush=True)
             browser.close()
         return self.wrong
 
