@@ -76,13 +76,17 @@ def _one(exercise: Exercise, id: str, cell: int | None, done: Run) -> tuple[str,
         return "open", (f"not answered: {gave['missing']}." if "missing" in gave else "not answered.") + raised
     try:
         verdict = judge(*replayed(exercise, gave))
-    except (ValueError, TypeError, KeyError, RuntimeError, IndexError, AttributeError) as error:
+    except Exception as error:  # noqa: BLE001  what is said by a process that is theirs may be anything
         return "not yet", f"what the answer gave cannot be read ({type(error).__name__}: {error})"[:300] + raised
     avoid = getattr(exercise, "avoid", {})  # names that make an answer not count; the code ran elsewhere
-    unwanted = [why for name, why in avoid.items() if name in gave.get("names", ())]
+    unwanted = [why for name, why in avoid.items() if name in _listed(gave.get("names"))]
     if verdict.status == "agrees":
         return ("not yet", " ".join(unwanted)) if unwanted else ("solved", "")
     return ("open", "not answered." + raised) if verdict.status == "open" else ("not yet", verdict.why + raised)
+
+
+def _listed(names: Any) -> list[Any]:
+    return names if isinstance(names, list) else []
 
 
 class _Value:

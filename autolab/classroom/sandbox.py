@@ -104,7 +104,7 @@ def _follow(process: Any, lines: Lines, limits: Limits, done: Run, until: float)
         elif "cell" in said or "answer" in said:
             place = said["cell"] if "cell" in said else said["answer"]
         elif "raised" in said:
-            done.raised[said["raised"]] = str(said["text"])
+            done.raised[said["raised"]] = str(said.get("text"))[:300]
         elif "seen" in said:
             done.gave.setdefault(str(said["seen"]), said)
         elif "end" in said:

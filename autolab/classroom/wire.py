@@ -105,7 +105,7 @@ def _key(key: Any) -> Any:
 def _error(name: str, text: str, notes: list[str]) -> BaseException:
     known = getattr(builtins, name, None) or getattr(autolab, name, None)
     kind: Any = known if isinstance(known, type) and issubclass(known, Exception) else type(name, (Exception,), {})
-    error: BaseException = kind(ast.literal_eval(text)) if kind is KeyError and text[:1] in "'\"" else _made(kind, text)
+    error: BaseException = kind(ast.literal_eval(text)) if kind is KeyError and text[:1] in ("'", '"') and len(text) < 1000 else _made(kind, text)
     for note in notes:
         error.add_note(note)
     return error

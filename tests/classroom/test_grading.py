@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import queue
 import time
 
 import numpy as np
@@ -12,7 +13,7 @@ from lessons.catalogue import EXERCISES, LESSONS
 
 import autolab
 from autolab import cli
-from autolab.classroom import exam, grades, release
+from autolab.classroom import exam, grades, release, sandbox
 from autolab.classroom.runner import _seen
 from autolab.classroom.sandbox import Limits, Run
 from autolab.classroom.submission import read
@@ -67,6 +68,23 @@ def test_what_is_said_by_a_process_is_never_believed():
         assert row[0] in ("not yet", "open"), gave
     assert grades._one(one, "01.5", 1, Run(gave={"01.5": {}}))[0] == "not yet"
     assert grades._one(one, "01.5", 1, Run(gave={"01.5": {"gave": [{"x": 1}], "callable": 1, "text": ""}}))[0] == "not yet"
+
+
+def test_a_process_that_says_anything_ends_no_grading():
+    class Process:
+        wait, poll = (lambda *_: None), (lambda *_: -9)
+
+    key = {"error": ["KeyError", "'((", []]}
+    bad = [{"raised": 3}, {"cell": True}, {"seen": [1], "gave": 2}, {"answer": "01.5"}, {"x": 1}, {"seen": "01.4", "open": [], "missing": {}},
+           {"seen": "01.5", "gave": [key] * 9, "callable": True, "text": 3, "names": 7}]  # fmt: skip
+    for rest in (b"null", b"[]", b"{", b'{"cell": "x"}', b"[" * 9000, None):
+        lines, done = queue.Queue(), Run()
+        for line in (*(json.dumps(one).encode() for one in bad), rest):
+            lines.put(line)
+        place, why = sandbox._follow(Process(), lines, Limits(), done, time.monotonic() + 60)
+        assert place == "01.5" and ("SIGKILL" in why if rest is None else why == "what was to judge it was disturbed")
+        for id in ("01.4", "01.5"):
+            assert grades._one(EXERCISES[id], id, 1, done)[0] in ("not yet", "open")
 
 
 # Submissions ----------------------------------------------------------------------------------------------------------
