@@ -105,7 +105,8 @@ def _key(key: Any) -> Any:
 def _error(name: str, text: str, notes: list[str]) -> BaseException:
     known = getattr(builtins, name, None) or getattr(autolab, name, None)
     kind: Any = known if isinstance(known, type) and issubclass(known, Exception) else type(name, (Exception,), {})
-    error: BaseException = kind(ast.literal_eval(text)) if kind is KeyError and text[:1] in ("'", '"') and len(text) < 1000 else _made(kind, text)
+    quoted = kind is KeyError and text[:1] in ("'", '"') and len(text) < 1000  # which says its key as it is written
+    error = KeyError(ast.literal_eval(text)) if quoted else _made(kind, text)
     for note in notes:
         error.add_note(note)
     return error
