@@ -119,12 +119,14 @@ class Pad {
     const paper = this.canvas.getContext("2d"), side = CELLS * ZOOM, frame = 6 * ZOOM;
     paper.clearRect(0, 0, side, side);
     // Black on nothing: the style sheet turns it round where the theme is dark.
+    paper.fillStyle = PALETTE.black;
     for (let i = 0; i < this.ink.length; i += 1) {
       if (!this.ink[i]) continue;
-      paper.fillStyle = `rgba(0, 0, 0, ${this.ink[i] / 255})`;
+      paper.globalAlpha = this.ink[i] / 255;
       paper.fillRect((i % CELLS) * ZOOM, Math.floor(i / CELLS) * ZOOM, ZOOM, ZOOM);
     }
-    paper.strokeStyle = "rgb(110, 110, 110)";
+    paper.globalAlpha = 1;
+    paper.strokeStyle = PALETTE.data;
     paper.setLineDash([3, 5]);
     paper.strokeRect(frame, frame, side - 2 * frame, side - 2 * frame);
     paper.setLineDash([]);
