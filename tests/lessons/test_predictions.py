@@ -1,12 +1,18 @@
 """Predictions: kept, compared, explained; and readable where there is no kernel."""
 
+import re
+from pathlib import Path
+
 import pytest
 import traitlets
 
 import autolab as torch
-from autolab.lessons import predict, progress
+from autolab import progress as progress_file
+from autolab.lessons import in_words, predict, progress
 from autolab.lessons.book import lesson
 from autolab.widgets.predict import Prediction, agree
+
+SOURCES = Path(__file__).parents[2] / "course" / "src"
 
 
 @pytest.fixture
@@ -148,3 +154,22 @@ def test_predictions_count_in_the_progress():
     q18.reveal(4.0)
     assert repr(progress("01")).endswith("Predictions: 2 of 31 made, 1 of them came true.")
     assert "came true" not in repr(predict("01.q7"))
+
+
+def test_ones_own_words_are_neither_right_nor_wrong_and_stand_beside_the_lessons():
+    words = in_words("01.w2")
+    assert repr(words).startswith("In your own words: What is the difference") and words.actual == ""
+    ours = words.export_state()["verdicts"][""]
+    assert ours.startswith("In our words: None: nothing has come back yet")
+    words.answer = "one is a number, the other is not"
+    assert words.came_true is None and f"In our words: {words.actual}" == ours
+    event = progress_file.events("ask")[-1]
+    assert (event.id, event.given, event.right) == ("01.w2", "one is a number, the other is not", None)
+    words.answer = ""
+    assert words.actual == ""
+
+
+def test_every_question_for_ones_own_words_is_asked_once():
+    for number, folder in (("01", "01_graphs"),):
+        text = "\n".join(p.read_text(encoding="utf-8") for p in sorted((SOURCES / folder).glob("*.py")))
+        assert sorted(re.findall(r'^in_words\("([^"]+)"\)$', text, re.M)) == sorted(lesson(number).WORDS)

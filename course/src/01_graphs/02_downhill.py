@@ -16,7 +16,7 @@ q2.reveal()
 
 # %% [markdown]
 # With two numbers there are directions to choose from. The picture shows the loss $(w-1)^2 + 8b^2$ from above: where it is
-# grey, it is high. Step, then try the rates 0.11 and 0.13 in its field *rate*.
+# grey, it is high; the lowest place is $w = 1$, $b = 0$. Step, then try the rates 0.11 and 0.13 in its field *rate*.
 
 # %% tags=["code"]
 w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
