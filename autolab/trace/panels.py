@@ -6,6 +6,7 @@ What is too large is cut down here, and the caption says how.
 from __future__ import annotations
 
 import base64
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -108,7 +109,11 @@ def reduced(maps: np.ndarray, side: int) -> tuple[np.ndarray, int]:
     for axis in (-2, -1):
         starts = np.arange(0, maps.shape[axis], factor)
         counts = np.diff([*starts, maps.shape[axis]])
-        total = np.add.reduceat(total, starts, axis) / (counts[:, None] if axis == -2 else counts)
+        if maps.shape[axis] % factor:
+            total = np.add.reduceat(total, starts, axis) / (counts[:, None] if axis == -2 else counts)
+        else:  # the same sums, several times as fast
+            parts = [total[..., k::factor, :] if axis == -2 else total[..., k::factor] for k in range(factor)]
+            total = functools.reduce(np.add, parts) / factor
     return total, factor
 
 

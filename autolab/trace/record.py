@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any, Self
 
 from ..engine.core.errors import fail
@@ -69,8 +70,15 @@ class Recording(Recorder):
         return self._torch.has_nodes and not self.has_nodes
 
     def _of_torch(self) -> Recorder | None:
-        """What records PyTorch meanwhile; None where it has not been imported."""
+        """What records PyTorch meanwhile; None where it has not been imported, or is one that cannot be watched."""
         if sys.modules.get("torch") is None:
+            return None
+        from . import torch_names
+
+        try:
+            torch_names.check()
+        except ImportError as error:
+            warnings.warn(f"operations of PyTorch are not recorded: {error}", stacklevel=3)
             return None
         from .torch_record import TorchRecording
 

@@ -257,7 +257,7 @@ class Recorder(Recorded[Trace]):
             builder.film.computed(draft, "" if inplace else builder.unseen.operands(draft, operands))
         if inplace and node is None and draft.kind != "leaf":
             self._changed_elsewhere(draft, target, place)
-        if inplace and outputs[0]._is_view():
+        if inplace and outputs[0]._base is not None:
             self._rebased(draft, outputs[0]._base)
 
     def _join(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool) -> None:
@@ -286,7 +286,7 @@ class Recorder(Recorded[Trace]):
         """The leaf that an operation in place changes as a whole: `target` itself, or the one that it is `.data` of."""
         if target is None or node is not None or self._builder.reader.grad_fn(target) is not None:
             return None
-        leaf = target if target.requires_grad and not target._is_view() else self._updates.owner(target)
+        leaf = target if target.requires_grad and target._base is None else self._updates.owner(target)
         return leaf if leaf is not None and leaf.shape == target.shape and leaf.dtype == target.dtype else None
 
     def _changed_elsewhere(self, draft: Draft, target: Any, place: int) -> None:

@@ -18,6 +18,7 @@ import torch
 
 from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
+from . import torch_names
 from .torch_snapshots import Snapshots, memory_of
 from .values import Value
 
@@ -75,6 +76,7 @@ class TorchReader(Reader):
     left_out = " Hooks did not run: record the backward pass to see what they change."
 
     def __init__(self) -> None:
+        torch_names.check()
         super().__init__()
         self._names: dict[type, tuple[str, ...]] = {}
         self._walked: list[Any] = []
@@ -94,7 +96,7 @@ class TorchReader(Reader):
             _HeldNodes(roots, self._walked)
 
     def array(self, tensor: Any) -> Any:
-        tensor = tensor.detach().cpu()
+        tensor = tensor.detach().cpu()  # a handle on a gradient itself would keep it from becoming a leaf's `.grad` as it is
         if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
             tensor = tensor.float()
         tensor = tensor.resolve_conj().resolve_neg()
@@ -163,7 +165,7 @@ class TorchReader(Reader):
         return lambda other: memory is not None and self.memory(other) == memory
 
     def lost_base(self, tensor: Any, changes: bool) -> Any:
-        return tensor._base if changes and tensor._is_view() else None
+        return tensor._base if changes else None
 
     def first_version(self, tensor: Any) -> int | None:
         return None

@@ -28,11 +28,9 @@ class Schema:
         self.params = tuple(a.name for a in schema.arguments)
         self.defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
         self.writes = tuple(a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
-        # Batch normalization changes its statistics without saying so, and without counting.
-        self.changes = (
-            *self.writes,
-            *(n for n in ("running_mean", "running_var") if n in self.params and n not in self.writes),
-        )
+        # Batch normalization changes its statistics without saying so, and without counting; its backward does not.
+        hidden = () if full.endswith("_backward") else ("running_mean", "running_var")
+        self.changes = (*self.writes, *(n for n in hidden if n in self.params and n not in self.writes))
         self.view = any(a.alias_info is not None and not a.alias_info.is_write for a in schema.arguments)
         self.in_place = full.endswith("_") and not full.endswith("__") and self.writes[:1] == self.params[:1]
         self.name = full[:-1] if self.in_place else full

@@ -245,7 +245,7 @@ class Events:
         )
         if node is not None and not schema.in_place and self.recording.knows(node):
             return
-        if schema.in_place and operation.enabled and results[0]._is_view():
+        if schema.in_place and operation.enabled and results[0]._base is not None:
             node = None  # what a view's base has as its history is told with the base
         record = (
             schema.record

@@ -39,7 +39,7 @@ class Pass:
     def run(self) -> Any:
         """The call, watched. What it raises is raised."""
         events = self.events
-        with Silence(events):
+        with Silence():
             events.tell(self.roots, last=True)
             events.passes += 1
             if self._can_begin():
@@ -87,12 +87,12 @@ class Pass:
 
     # -- hooks: what they return would replace gradients ---------------------------------------------
     def _before(self, fn: Any, grads: Any) -> None:
-        with Silence(self.events):
+        with Silence():
             if any(g is not None for g in grads):
                 self.recording.before_node(fn, grads)
 
     def _after(self, fn: Any, results: Any, grads: Any) -> None:
-        with Silence(self.events):
+        with Silence():
             recording = self.recording
             self.events.tell(results)  # with create_graph the rule is made of operations, too
             reached = any(g is not None for g in grads)
@@ -108,13 +108,13 @@ class Pass:
         self.arrived[id(fn.variable)] = None if grads[0] is None else grads[0].detach()  # a custom function may give none
 
     def _accumulated(self, leaf: Any) -> None:
-        with Silence(self.events):
+        with Silence():
             grad = self.arrived.pop(id(leaf), leaf.grad)
             if grad is not None:
                 self.recording.accumulate(leaf, grad, leaf.grad)
 
     def _end(self, error: BaseException | None, result: Any = None) -> None:
-        with Silence(self.events):
+        with Silence():
             for handle in self.handles:
                 handle.remove()
             self.events.tell(result, last=True)

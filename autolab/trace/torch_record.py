@@ -39,10 +39,11 @@ class SeenNodes(Seen):
     def __init__(self) -> None:
         super().__init__(True)
         self.key = f"autolab recording {next(_numbers)}"
-        self.reached: dict[str, Any] = {}  # while a trace is made: id -> node
+        self.reached: dict[str, Any] = {}  # while an operation is told, or a trace is made: id -> node
 
     def put(self, item: Any, what: Any) -> None:
         item.metadata[self.key] = what
+        self.reached[what] = item
 
     def get(self, item: Any) -> Any:
         return item.metadata.get(self.key)
@@ -148,6 +149,16 @@ class TorchRecording(Recorder):
             warn(COMPILED, at.frame)
         return at
 
+    def forward(self, *event: Any) -> None:  # type: ignore[override]
+        try:
+            super().forward(*event)
+        finally:
+            self.reader.nodes.reached.clear()
+
+    def backward_begin(self, *args: Any) -> None:
+        super().backward_begin(*args)
+        self.reader.nodes.reached.clear()
+
     def forward_at(self, at: stack.At, *event: Any) -> None:
         """The event `forward` of something that ran where `at` says."""
         self._known_at = at
@@ -181,7 +192,7 @@ class TorchRecording(Recorder):
         return super()._operation(op, record)
 
     def _ended(self, frame: FrameType | None) -> Any:
-        with Silence(self._events):
+        with Silence():
             held = [t for d in self._builder.nodes if (t := d.held()) is not None]
             self.reader.nodes.reach([self.reader.grad_fn(t) for t in held])
             write_out = super()._ended(frame)

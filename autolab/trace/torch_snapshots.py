@@ -62,7 +62,8 @@ class Snapshots:
         self._recent: deque[Snapshot] = deque(maxlen=RECENT)
         self._bytes = 0
         self._last = _NOTHING
-        self._values: dict[int, Any] = {}  # id of a big tensor -> (it, its memory, its version, its value)
+        self._values: dict[int, Any] = {}  # id of a big tensor -> (it, where it begins, its version, its value)
+        self._in_memory: dict[int, set[int]] = {}  # memory -> the ids of those that lie in it
 
     def value(self, tensor: Any) -> Value | None:
         """The value of a tensor, None for one without numbers of its own (sparse, on no device)."""
@@ -73,11 +74,10 @@ class Snapshots:
         if found is None:
             return None
         if found.looked and self._last[3] is found:
-            self._values[id(tensor)] = (
-                weakref.ref(tensor, functools.partial(_gone, self._values, id(tensor))),
-                *self._last[1:3],
-                found.value,
-            )
+            key, inside = id(tensor), self._in_memory.setdefault(tensor.untyped_storage().data_ptr(), set())
+            inside.add(key)
+            gone = functools.partial(_gone, self._values, inside, key)
+            self._values[key] = (weakref.ref(tensor, gone), *self._last[1:3], found.value)
         return found.value
 
     def of(self, tensor: Any) -> Snapshot | None:
@@ -125,14 +125,14 @@ class Snapshots:
     def before_change(self, tensor: Any, counted: bool) -> None:
         """The memory of `tensor` is about to be changed; `counted`: as its version will say."""
         self._last = _NOTHING
-        if not counted:
-            self._values.clear()
-        elif id(tensor) not in self._values and has_numbers(tensor):  # `w.data` has the memory of w, and a version of its own
-            memory = memory_of(tensor)
-            for place, (held, *_) in list(self._values.items()):
-                if (other := held()) is not None and memory_of(other) == memory:
-                    del self._values[place]
-        for key, held in self._of_memory.pop(tensor.untyped_storage().data_ptr(), ()) if has_numbers(tensor) else ():
+        memory = memory_of(tensor) if _lies_in_memory(tensor) else None
+        if memory is None:
+            if not counted:
+                self._values.clear()
+            return
+        for place in self._in_memory.pop(memory, ()):  # `w.data` has the memory of w, and a version of its own
+            self._values.pop(place, None)
+        for key, held in self._of_memory.pop(memory, ()):
             snapshot: Snapshot | None = held()
             if snapshot is not None and self._known.get(key) is snapshot:
                 del self._known[key]
@@ -147,12 +147,14 @@ class Snapshots:
         self._of_memory.clear()
         self._known.clear()
         self._values.clear()
+        self._in_memory.clear()
         self._last = _NOTHING
         self._bytes = 0
 
 
-def _gone(values: dict[int, Any], key: int, _: Any) -> None:
+def _gone(values: dict[int, Any], inside: set[int], key: int, _: Any) -> None:
     values.pop(key, None)
+    inside.discard(key)
 
 
 def has_numbers(tensor: Any) -> bool:

@@ -5,6 +5,7 @@ numbers (`values.WHOLE`) are: of larger ones the trace keeps no copy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,8 @@ class Unseen:
 
     def saved(self, node_id: str, node: Any) -> str:
         """What to say when the rule of a node reads what was changed since it was saved."""
-        known = {item.saved.name: item.saved.value for item in self.builder.saved_of(node_id)}
-        kept = self.builder.reader.saved(node) if any(known.values()) else ()
+        saved = (item.saved for item in self.builder.saved_of(node_id))
+        known = {s.name: s.value for s in saved if s.value is not None and math.prod(s.shape or ()) <= WHOLE}
+        kept = self.builder.reader.saved(node) if known else ()
         tensors = {name: getattr(entry, "tensor", None) for name, entry in kept if name in known}
         return ", ".join(name for name, tensor in tensors.items() if not self.is_like(known[name], tensor))

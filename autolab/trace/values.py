@@ -19,7 +19,7 @@ ALL = 17
 BIG = 1 << 14
 """From this many numbers on, statistics are found piece by piece: a copy in float64 would take most of the time."""
 
-PIECE, ROW = 1 << 16, 1 << 10
+PIECE, ROW = 1 << 17, 1 << 10
 """So many numbers at a time stay in the cache; so many of them BLAS adds in float32 (in several sums, and without waking its threads), and their
 sums are added in float64."""
 
@@ -254,8 +254,8 @@ def _counts(array: np.ndarray, stats: dict[str, Any] | None) -> list[int] | None
     if stats["nan"] or stats["inf"]:
         numbers = numbers[np.isfinite(numbers)]
     low = stats["min"]
-    bins = ((numbers - low) / (stats["max"] - low) * BINS).astype(np.intp)
-    return np.bincount(np.clip(bins, 0, BINS - 1), minlength=BINS).tolist()
+    bins = ((numbers - low) / (stats["max"] - low) * BINS).astype(np.intp)  # towards 0: what is below a rounded least is in the first, too
+    return np.bincount(np.minimum(bins, BINS - 1), minlength=BINS).tolist()
 
 
 def _bounded(text: str, limit: int = 72) -> str:
@@ -302,23 +302,30 @@ def _fields_of_many(
     return found | {"_make": sample}
 
 
+_ONES = np.ones((ROW, 1), np.float32)
+
+
 def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
     """The same as `_stats` of short floats; None where one of them is not finite, or the first guess at their mean was bad."""
     flat = array.ravel(order="K")
-    near = flat[:: flat.size // 1024].mean(dtype=np.float32)  # what differs from it is added, so that no digits cancel
+    some = flat[:: flat.size // 1024].astype(np.float32)
+    near = some.mean()  # what differs from it is added, so that no digits cancel
+    if flat.dtype == np.float32 and near * near <= some.var():  # few do
+        near = np.float32(0)
     low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
-    wide, ones = np.empty(PIECE, np.float32), np.ones((ROW, 1), np.float32)
     for i in range(0, flat.size, PIECE):
-        piece = flat[i : i + PIECE]
-        least, most = float(piece.min()), float(piece.max())
+        rest = flat[i : i + PIECE]
+        least, most = float(rest.min()), float(rest.max())
         low, high = min(low, least), max(high, most)
-        np.subtract(piece, near, wide[: piece.size])
-        rest = wide[: piece.size + -piece.size % ROW]
-        rest[piece.size :] = 0
-        rows = rest.reshape(-1, 1, ROW)
-        total += float((rows @ ones).sum(dtype=np.float64))
         reach, scale = max(most - near, near - least), 1.0
-        if not 1e-12 < reach < 1e12:  # the squares have no place in float32
+        fits = 1e-12 < reach < 1e12  # else the squares have no place in float32
+        if near or not fits or rest.size % ROW:
+            wide = np.zeros(rest.size + -rest.size % ROW, np.float32)
+            np.subtract(rest, near, wide[: rest.size])
+            rest = wide
+        rows = rest.reshape(-1, 1, ROW)
+        total += float((rows @ _ONES).sum(dtype=np.float64))
+        if not fits:
             scale = 2.0 ** -min(126, max(-126, math.frexp(reach)[1]))
             np.multiply(rest, np.float32(scale), rest)
         squares += float((rows @ rest.reshape(-1, ROW, 1)).sum(dtype=np.float64)) / scale**2
@@ -344,9 +351,11 @@ def _stats(array: np.ndarray) -> dict[str, Any] | None:
             found = _stats_of_many(array)
         if found is not None:
             return found
-    wide = array.astype(np.float64, copy=False)
-    nan, inf = int(np.isnan(wide).sum()), int(np.isinf(wide).sum())
-    finite = wide[np.isfinite(wide)] if nan or inf else wide
+    finite, nan, inf = array.astype(np.float64, copy=False), 0, 0
+    if array.dtype.kind == "f" and not (known := np.isfinite(finite)).all():
+        nan = int(np.isnan(finite).sum())
+        inf = int(known.size - known.sum()) - nan
+        finite = finite[known]
     if finite.size == 0:
         return {"min": "nan", "max": "nan", "mean": "nan", "std": "nan", "nan": nan, "inf": inf}
     # From float32 data, float64 statistics carry digits that mean nothing: seven are enough.

@@ -1,0 +1,54 @@
+"""The names of PyTorch's that begin with an underscore, or stand in a module that does, and for which it has no public ones: all that are used are
+listed here, and in docs/pytorch.md with the reason. A PyTorch without one of them gives a clear sentence instead of an AttributeError."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from ..engine.core.errors import fail
+
+USED = {
+    "torch.Tensor": ("_version", "_base"),
+    "torch.autograd.graph.Node": ("_sequence_nr", "_input_metadata"),
+    "torch.ops.aten.mul.Tensor": ("_schema",),
+    "torch.utils._python_dispatch": ("TorchDispatchMode",),
+    "the grad_fn of x * x": ("_saved_self", "_raw_saved_self"),
+}
+"""Where -> the names."""
+
+
+def missing() -> Iterator[str]:
+    """Which of them this PyTorch does not have."""
+    for where, names in USED.items():
+        item = _found(where)
+        yield from (f"{where}.{name}" if "." in where else f"{name} of {where}" for name in names if not hasattr(item, name))
+
+
+def _found(where: str) -> Any:
+    try:
+        if where == "torch.utils._python_dispatch":
+            return importlib.import_module(where)
+        if "." not in where:
+            x = torch.ones((), requires_grad=True)
+            with torch.enable_grad():
+                return (x * x).grad_fn
+        return functools.reduce(getattr, where.split(".")[1:], torch)
+    except (AttributeError, ImportError):
+        return None
+
+
+@functools.cache
+def check() -> None:
+    """Raises ImportError that says what is missing."""
+    if lacking := ", ".join(missing()):
+        raise fail(
+            ImportError,
+            f"PyTorch {torch.__version__} has no {lacking}, which autolab needs to look at its tensors",
+            "These names are not PyTorch's public ones, and it may change them. Install a PyTorch that autolab was tested with, such as 2.13, or a "
+            "newer autolab-kit.",
+        )
