@@ -345,7 +345,11 @@ class Builder:
 
     def set_output(self, node_id: str, nr: int, tensor: Any) -> None:
         """`tensor` is output `nr` of an operation of an existing graph, or of one in a recording."""
-        draft, value = self.draft(node_id), self.value_of(tensor)
+        draft = self.draft(node_id)
+        shown = [draft.value] * (nr == 0) + [output.value for output in draft.outputs[nr : nr + 1]]
+        if self.recording and shown and None not in shown:
+            return  # seen when it was computed; by now it may have been changed in place
+        value = self.value_of(tensor)
         if value is None:
             return
         self._outputs_seen[node_id, nr] = value

@@ -308,10 +308,10 @@ _ONES = np.ones((ROW, 1), np.float32)
 def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
     """The same as `_stats` of short floats; None where one of them is not finite, or the first guess at their mean was bad."""
     flat = array.ravel(order="K")
-    some = flat[:: flat.size // 1024].astype(np.float32)
-    near = some.mean()  # what differs from it is added, so that no digits cancel
-    if flat.dtype == np.float32 and near * near <= some.var():  # few do
-        near = np.float32(0)
+    some = flat[:: flat.size // 1024].astype(np.float64)
+    middle = some.mean()
+    few = flat.dtype == np.float32 and middle * middle <= some.var()
+    near = np.float32(0 if few else middle)  # what differs from it is added, so that not many digits cancel
     low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
     for i in range(0, flat.size, PIECE):
         rest = flat[i : i + PIECE]
