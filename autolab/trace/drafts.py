@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import weakref
 from dataclasses import dataclass, field
@@ -102,6 +103,7 @@ def slot_names(record: Any, count: int) -> list[str] | None:
 _OVERLOAD = re.compile(r"_(scalar|tensor|of_number|number|base|spread|raw)$")
 
 
+@functools.lru_cache(maxsize=1024)
 def operation_name(grad_fn: str) -> str:
     """The operation behind a grad_fn name: "MulBackward0" -> "mul", "NllLossBackward0" -> "nll_loss"."""
     head, found, tail = grad_fn.rpartition("Backward")

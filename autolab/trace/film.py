@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -424,36 +425,12 @@ class Film(Observer):
             of = parts.get((shot.run, shot.receiver or "", shot.nr), 0)
             ruled = edge is not None and edge.tex and not shot.hooked  # else it is not the rule's number alone
             chain = book.chain(edge, shot.upstream, shot.value) if ruled else ""
-            text, tex = words.describe(
-                shot,
-                node,
-                receiver,
-                edge,
-                of,
-                roots.get(shot.run, ""),
-                shot.node in book.rounded,
-                self.rehearsal,
-                chain,
+            rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
+            tell = functools.partial(
+                words.describe, shot, node, receiver, edge, of, root, rounded, self.rehearsal, chain
             )
-            frames.append(
-                Frame(
-                    i,
-                    shot.phase,
-                    shot.event,
-                    shot.run,
-                    shot.node,
-                    shot.edge,
-                    shot.receiver,
-                    shot.state,
-                    shot.value,
-                    shot.total,
-                    text,
-                    tex,
-                    shot.dropped,
-                    shot.name,
-                    shot.nr,
-                )
-            )
+            facts = shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state, shot.value, shot.total
+            frames.append(Frame(i, *facts, dropped=shot.dropped, name=shot.name, nr=shot.nr).told_by(tell))
         return tuple(frames), found
 
 

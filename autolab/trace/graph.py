@@ -5,7 +5,7 @@ Works for autolab tensors and, through the same public attributes, for real torc
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -57,7 +57,7 @@ def trace(
     """
     roots = _roots(root)
     reader = _one_reader(roots)
-    with _uncollected(), _told_when_done(reader, roots):
+    with uncollected(), _told_when_done(reader, roots):
         builder = Builder(reader, values=values, formulas=formulas)
         builder.graph([t.grad_fn for t in roots if t.grad_fn is not None])
         ids = [builder.root(t) for t in roots]
@@ -104,7 +104,7 @@ def _told_when_done(reader: Any, roots: list[Any]):
 
 
 @contextmanager
-def _uncollected():
+def uncollected() -> Iterator[None]:
     """Python's cycle collector waits: a big graph makes a million objects that all stay, and looking through them
     again and again would take half of the time."""
     was_on = gc.isenabled()
@@ -113,6 +113,9 @@ def _uncollected():
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():  # what was made is old now, and need not be looked through at once
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -7,6 +7,7 @@ strings: nodes "n0", "n1" ... in forward order, edges "e0" ..., saved tensors "s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
@@ -230,8 +231,15 @@ class Saved(_Record):
     memory: int | None = None
 
 
+class _Telling(_Record):
+    """Where a frame keeps how its words are found, as long as nobody has asked."""
+
+    __slots__ = ("_tell",)
+    _tell: Callable[[], tuple[str, str]]
+
+
 @dataclass(frozen=True, slots=True)
-class Frame(_Record):
+class Frame(_Telling):
     """One step of what happened.
 
     phase, event : "forward": "compute" (also in place), "error". "backward": "seed", "contribution" (along `edge`),
@@ -273,6 +281,22 @@ class Frame(_Record):
     dropped: tuple[str, ...] = ()
     name: str = ""
     nr: int = 0
+
+    def told_by(self, tell: Callable[[], tuple[str, str]]) -> Frame:
+        """The frame, whose text and formula `tell` gives; it is called when one of them is asked for first, and then forgotten."""
+        object.__delattr__(self, "text")
+        object.__delattr__(self, "tex")
+        object.__setattr__(self, "_tell", tell)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached where an attribute is missing: the words of a frame that nobody has read.
+        if name not in ("text", "tex"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        for field_, words in zip(("text", "tex"), self._tell(), strict=True):
+            object.__setattr__(self, field_, words)
+        object.__delattr__(self, "_tell")
+        return getattr(self, name)
 
 
 @dataclass(frozen=True, slots=True)

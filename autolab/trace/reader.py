@@ -217,6 +217,8 @@ class Reader:
 
     def same(self, a: Any, b: Any) -> bool:
         """Whether two gradients are the same numbers."""
+        if isinstance(a, np.generic) and isinstance(b, np.generic):
+            return bool(a == b or a != a and b != b)
         return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
     def hooked(self, item: Any) -> bool:
@@ -378,7 +380,7 @@ class Reader:
 
     def device(self, item: Any) -> str:
         """Where a plain tensor is; "" for a number."""
-        return self.facts(item).device if is_tensor(item) else ""
+        return device_name(item.device) if is_tensor(item) else ""
 
     def dtype(self, name: str) -> Any:
         from ..engine.core.dtype import BY_NAME

@@ -344,6 +344,8 @@ class Checks:
     def _same(self, shown: Any, result: Any, draft: Draft) -> bool:
         """The same but for rounding, which may differ where memory lies otherwise or other threads add up."""
         a, b = self._array(shown), self._array(result)
+        if a.shape == () == b.shape and a == b:
+            return True
         if a.shape != b.shape or np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
             return a.shape == b.shape
         if a.dtype.kind not in "fc":

@@ -2,15 +2,14 @@
 
 A small tensor and a parameter are kept as another tensor over the same memory, and looked at when the trace is made. Memory changes by
 operations in place only, which a recording sees before they run: then what is kept of it is copied (`before_change`). Memory that NumPy shares
-can change unseen, so it is copied at once. Of a big result the statistics are found at once, in a thread of their own while PyTorch goes on: to
-keep it would take fresh memory for the next one, which costs more."""
+can change unseen, so it is copied at once. Of a big result the statistics are found at once: to keep it would take fresh memory for the next
+one, which costs more. (A thread of its own for that was no quicker on two cores.)"""
 
 from __future__ import annotations
 
 import functools
 import weakref
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -23,9 +22,6 @@ MOST_KEPT = 1 << 28
 
 BIG = 1 << 14
 """From so many numbers on, a result is looked at at once."""
-
-AHEAD = 4
-"""So many of these wait to be looked at; until then their memory is not free for the next ones."""
 
 RECENT = 8
 """So many of these are known again: a result is the next operation's operand, a contribution the next node's gradient."""
@@ -50,13 +46,6 @@ class Snapshot:
         if not self.looked:
             self.value.will_be(self._look())
 
-    def look_in(self, other: ThreadPoolExecutor) -> Future[Any]:
-        """Has another thread look at the numbers, which must not change until it has."""
-        self.looked = True
-        coming = other.submit(seen, self.reader.array(self.tensor), self.facts.dtype)
-        self.value.will_be(lambda: coming.result()())
-        return coming
-
 
 _NOTHING: tuple[Any, int, int | None, Any] = (lambda: None), 0, None, None
 """Instead of (a weak reference to a tensor, its memory, its version, its snapshot)."""
@@ -71,8 +60,6 @@ class Snapshots:
         self._known: weakref.WeakValueDictionary[Any, Snapshot] = weakref.WeakValueDictionary()
         self._of_memory: dict[Any, list[Any]] = {}
         self._recent: deque[Snapshot] = deque(maxlen=RECENT)
-        self._looking: ThreadPoolExecutor | None = None
-        self._coming: deque[tuple[int, Future[Any]]] = deque()  # memory that is being looked at
         self._bytes = 0
         self._last = _NOTHING
         self._values: dict[int, Any] = {}  # id of a big tensor -> (it, where it begins, its version, its value)
@@ -127,20 +114,13 @@ class Snapshots:
             self._known[key] = found
             self._of_memory.setdefault(memory, []).append((key, weakref.ref(found)))
         if tensor.numel() >= BIG and not (tensor.is_leaf and tensor.requires_grad):
-            self._look(found, memory)
+            found.settle()
             self._recent.append(found)
         else:
             self._bytes += facts.bytes
             if self._bytes > MOST_KEPT:
                 self.settle()
         return found, not shared
-
-    def _look(self, snapshot: Snapshot, memory: int) -> None:
-        if self._looking is None:
-            self._looking = ThreadPoolExecutor(1, "autolab-recording")
-        while self._coming and (len(self._coming) >= AHEAD or self._coming[0][1].done()):
-            self._coming.popleft()[1].result()
-        self._coming.append((memory, snapshot.look_in(self._looking)))
 
     def before_change(self, tensor: Any, counted: bool) -> None:
         """The memory of `tensor` is about to be changed; `counted`: as its version will say."""
@@ -150,9 +130,6 @@ class Snapshots:
             if not counted:
                 self._values.clear()
             return
-        for place, coming in self._coming:
-            if place == memory:
-                coming.result()
         for place in self._in_memory.pop(memory, ()):  # `w.data` has the memory of w, and a version of its own
             self._values.pop(place, None)
         for key, held in self._of_memory.pop(memory, ()):
@@ -166,12 +143,6 @@ class Snapshots:
         """Keeps numbers only, and no tensor."""
         for snapshot in list(self._all):
             snapshot.settle()
-        for _, coming in self._coming:
-            coming.result()
-        self._coming.clear()
-        if self._looking is not None:
-            self._looking.shutdown()
-            self._looking = None
         self._recent.clear()
         self._of_memory.clear()
         self._known.clear()

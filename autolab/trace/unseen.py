@@ -31,7 +31,7 @@ class Unseen:
             return True
         try:
             now = self.builder.value_of(tensor)
-            return now is None or known.shape != now.shape or known.data == now.data
+            return now is known or now is None or known.shape != now.shape or known.data == now.data
         except RuntimeError:  # within a transform of torch.func nothing can be read
             return True
 

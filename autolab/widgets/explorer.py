@@ -302,17 +302,20 @@ def explore(
         >>> explorer.step
         2
     """
+    from ..trace.graph import uncollected
+
     layout.begin()
-    trace = as_trace(
-        root_or_recording,
-        params,
-        namespace=namespace,
-        gradient=gradient,
-        backward=backward,
-        values=values,
-        formulas=formulas,
-    )
-    return Explorer(trace, expanded, rankdir, step=step, selected=selected, playing=playing, interval=interval)
+    with uncollected():
+        trace = as_trace(
+            root_or_recording,
+            params,
+            namespace=namespace,
+            gradient=gradient,
+            backward=backward,
+            values=values,
+            formulas=formulas,
+        )
+        return Explorer(trace, expanded, rankdir, step=step, selected=selected, playing=playing, interval=interval)
 
 
 def as_trace(
