@@ -41,6 +41,12 @@ TRANSFORM = (
 )
 
 
+EXPORT = (
+    "torch.export traces a model with tensors that have no numbers: what runs for it is not in the recording, only what ran before and after it. "
+    "With strict=True PyTorch refuses it here, as wherever hooks for all modules are registered: export before the block, or after it"
+)
+
+
 def warn(message: str, frame: FrameType | None) -> None:
     """A warning about the learner's line that `frame` is at."""
     if frame is not None:
@@ -82,7 +88,7 @@ class _Calls(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
-        if Silence.on:
+        if Silence.on or events.exports():
             return func(*args, **kwargs)
         if events.queue or events.custom is not None:
             events.tell(args)
@@ -121,6 +127,8 @@ class _Operations(TorchDispatchMode):
             if args and isinstance(args[0], (bool, int, float, complex)) and func is torch.ops.aten.detach.default:
                 # A node has saved the 3 of `3 * x` as a tensor, which comes here as the number that it was.
                 return torch.tensor(args[0], dtype=torch.float64 if isinstance(args[0], float) else None)
+            return func(*args, **kwargs)
+        if events.exports():
             return func(*args, **kwargs)
         schema = schema_of(func)
         if schema.silent and not schema.writes:
@@ -192,7 +200,7 @@ class Events:
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a module -> (it, the paths of what is in it)
         self.told: Any = None  # the scope of the operation that is being told
         self.modules: list[tuple[Any, Any]] = []  # (module, its scope), of calls that are running
-        self._said_transform = False
+        self._said: set[str] = set()
         self.clearing: Any = None  # the optimizer or module whose zero_grad() is under way
 
     def __enter__(self) -> None:
@@ -264,9 +272,20 @@ class Events:
     @quietly
     def meet_transform(self) -> None:
         """Says, once, that a transform is not recorded."""
-        if not self._said_transform:
-            self._said_transform = True
-            warn(TRANSFORM, stack.at_torch(False).frame)
+        self._warn_once(TRANSFORM)
+
+    def exports(self) -> bool:
+        """Whether what runs is traced by torch.export, or by torch.compile where it does not run as written; says so once."""
+        if not torch.compiler.is_compiling():
+            return False
+        if not torch.compiler.is_dynamo_compiling():  # which would trace this as well
+            self._warn_once(EXPORT)
+        return True
+
+    def _warn_once(self, message: str) -> None:
+        if message not in self._said:
+            self._said.add(message)
+            warn(message, stack.at_torch(False).frame)
 
     @quietly
     def before_change(self, schema: Schema, arguments: dict[str, Any]) -> None:
@@ -353,12 +372,14 @@ class Events:
         return self.told or (self.modules[-1][1] if self.modules else None)
 
     def _module_begins(self, module: Any, args: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
         caller, around = self.modules[-1] if self.modules else (None, None)
         name = "" if caller is None else self._name_in(caller, module)
         self.modules.append((module, (around, name, type(module).__name__, module.training)))
 
     def _module_ends(self, module: Any, args: Any, output: Any) -> None:
-        while self.modules:
+        while self.modules and not torch.compiler.is_compiling():
             if self.modules.pop()[0] is module:
                 return
 

@@ -149,7 +149,7 @@ class TorchRecording(Recorder):
             warn(COMPILED, at.frame)
         return at
 
-    def forward(self, *event: Any) -> None:  # type: ignore[override]
+    def forward(self, *event: Any) -> None:
         try:
             super().forward(*event)
         finally:

@@ -2,11 +2,13 @@
 
 import contextlib
 import gc
+import inspect
 import json
 import re
 import subprocess
 import sys
 import weakref
+from pathlib import Path
 
 import programs
 import pytest
@@ -16,6 +18,7 @@ import autolab
 from autolab.trace import causes
 
 torch = pytest.importorskip("torch")
+torch_names = pytest.importorskip("autolab.trace.torch_names")
 checkpoint = pytest.importorskip("torch.utils.checkpoint").checkpoint
 
 PROGRAMS = {f"{name}": run for name, run in (programs.PROGRAMS | torch_programs.PROGRAMS).items()}
@@ -291,6 +294,52 @@ def test_compiled_code_runs_as_it_is_written_and_says_so():
     with pytest.warns(UserWarning, match="torch.compile"), autolab.record() as recording:
         compiled(x).sum().backward()
     assert [n.op for n in recording.trace().nodes if n.kind == "op"] == ["mul", "tanh", "sum"]
+
+
+EXPORTING = """
+import warnings
+import torch, autolab
+model, x = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()), torch.ones(1, 2)
+with warnings.catch_warnings(record=True) as told, autolab.record() as recording:
+    warnings.simplefilter("always")
+    model(x)
+    exported = torch.export.export(model, (x,))
+    try:
+        torch.export.export(model, (x,), strict=True)
+    except Exception as error:
+        print(type(error).__name__)
+    model(x)
+print([str(w.message)[:12] for w in told].count("torch.export"))
+print([n.op for n in recording.trace().nodes if n.kind == "op"])
+print(torch.equal(exported.module()(x), model(x)))
+"""
+
+
+def test_an_export_in_the_block_is_left_alone():
+    done = subprocess.run([sys.executable, "-c", EXPORTING], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["Unsupported", "1", str(["t", "addmm", "relu"] * 2), "True"]
+
+
+def test_a_pytorch_without_a_name_that_is_needed_gives_a_sentence(monkeypatch):
+    monkeypatch.setitem(torch_names.USED, "torch.Tensor", ("_version", "_gone"))
+    torch_names.check.cache_clear()
+    with pytest.raises(ImportError, match="has no torch.Tensor._gone, which autolab needs") as raised:
+        autolab.explore(torch.ones((), requires_grad=True) * 2)
+    assert "newer autolab-kit" in raised.value.__notes__[0]
+    with pytest.warns(UserWarning, match="PyTorch are not recorded: PyTorch .* has no torch.Tensor._gone"), autolab.record() as recording:
+        torch.ones(2) * 2
+        autolab.ones(2) * 2
+    assert [n.op for n in recording.trace().nodes if n.kind == "op"] == ["mul"]
+
+
+def test_no_other_private_name_of_pytorch_is_used():
+    """What the trace calls by an underscored name of PyTorch's is in `torch_names.USED`, and in docs/pytorch.md."""
+    page = (Path(autolab.__file__).parents[1] / "docs" / "pytorch.md").read_text()
+    told = {name for names in torch_names.USED.values() for name in names}
+    assert all(f"`{name.replace('_self', '_*')}`" in page for name in told)
+    sources = "".join(path.read_text() for path in (Path(autolab.__file__).parent / "trace").glob("torch_*.py"))
+    assert not re.search(r"torch\._\w|torch\.\w+\._|_python_dispatch import (?!TorchDispatchMode\n)", sources.replace(inspect.getsource(torch_names), ""))
 
 
 FUNC = torch.func
