@@ -423,14 +423,14 @@ class Film(Observer):
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts.get((shot.run, shot.receiver or "", shot.nr), 0)
-            ruled = edge is not None and edge.tex and not shot.hooked  # else it is not the rule's number alone
-            chain = book.chain(edge, shot.upstream, shot.value) if ruled else ""
+            ruled = edge is not None and bool(edge.tex) and not shot.hooked  # else it is not the rule's number alone
+            chain = book.chain(edge, shot.upstream, shot.value) if edge is not None and ruled else ""
             rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
             tell = functools.partial(
                 words.describe, shot, node, receiver, edge, of, root, rounded, self.rehearsal, chain
             )
-            facts = shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state, shot.value, shot.total
-            frames.append(Frame(i, *facts, dropped=shot.dropped, name=shot.name, nr=shot.nr).told_by(tell))
+            what = i, shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state
+            frames.append(Frame(*what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr).told_by(tell))
         return tuple(frames), found
 
 

@@ -26,7 +26,8 @@ def missing() -> Iterator[str]:
     """Which of them this PyTorch does not have."""
     for where, names in USED.items():
         item = _found(where)
-        yield from (f"{where}.{name}" if "." in where else f"{name} of {where}" for name in names if not hasattr(item, name))
+        lacking = [name for name in names if not hasattr(item, name)]
+        yield from (f"{where}.{name}" if "." in where else f"{name} of {where}" for name in lacking)
 
 
 def _found(where: str) -> Any:

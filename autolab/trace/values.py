@@ -250,7 +250,8 @@ def _counts(array: np.ndarray, stats: dict[str, Any] | None) -> list[int] | None
     if array.size >= BIG:
         picks = _picks(array.size, COUNTED)
         array = array.reshape(-1)[picks] if array.flags.c_contiguous else array[np.unravel_index(picks, array.shape)]
-    numbers = array.ravel() if array.dtype == np.float32 and 1e-30 < stats["max"] - stats["min"] < 1e30 else array.ravel().astype(np.float64)
+    fits = array.dtype == np.float32 and 1e-30 < stats["max"] - stats["min"] < 1e30
+    numbers = array.ravel() if fits else array.ravel().astype(np.float64)
     if stats["nan"] or stats["inf"]:
         numbers = numbers[np.isfinite(numbers)]
     low = stats["min"]
