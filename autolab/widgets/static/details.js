@@ -64,6 +64,12 @@ export class Details {
     this.offers = new Map(); // by closed box; kept, so that the focus outlives a step
   }
 
+  // On what had it, what is called so now, or all of Details: a button that is pressed here must not end the way of the Tab key.
+  keepFocus(had) {
+    const again = [had, ...this.element.querySelectorAll("button, summary")].find((one) => this.element.contains(one) && one.textContent === had.textContent);
+    (again ?? this.element).focus({ preventScroll: again !== had });
+  }
+
   forgetHeight() {
     this.tallest = 0;
     this.element.style.minHeight = "";
@@ -72,7 +78,7 @@ export class Details {
   update(index, now, selected) {
     const frame = this.trace.frames[index],
       node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0"),
-      focused = this.element.getRootNode().activeElement;
+      had = this.element.getRootNode().activeElement, inside = had && this.element.contains(had);
     this.element.replaceChildren(
       ...[
         frame ? this.step(frame, index, now) : null,
@@ -81,7 +87,7 @@ export class Details {
         node ? this.node(node, now, Boolean(selected), frame) : null,
       ].filter(Boolean),
     );
-    if (focused && this.element.contains(focused)) focused.focus();
+    if (inside) this.keepFocus(had);
     this.fit();
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
     this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
