@@ -117,22 +117,15 @@ def test_first_code_cell_installs_on_colab_and_does_nothing_elsewhere(lesson_num
 def test_numbered_sections_or_a_core_and_extensions(lesson_number):
     found = [number(title) for title in SECTIONS[lesson_number]]
     if not has_extensions(lesson_number):
-        assert found == list(range(1, 11 if lesson_number == "04" else 13))
+        assert found == list(range(1, 13))
         return
     numbers, letters = [n for n in found if isinstance(n, int)], [n for n in found if isinstance(n, str)]
     assert found == [*range(1, len(numbers) + 1), *"ABCDEFGHIJKLMNOP"[: len(letters)]]
 
 
-# Sections of lesson 4 that go without a question, an exercise, a picture.
-WITHOUT = {("04", n): parts for n, parts in {1: "predict reveal picture", 2: "predict reveal code", 3: "", 4: "picture",
-                                             9: "exercise", 10: "predict reveal exercise"}.items()}
-
-
 @every_section
 @pytest.mark.parametrize("part", ["predict", "reveal", "code", "picture", "explain", "exercise", "keep"])
 def test_every_section_has_its_parts(lesson_number, title, part):
-    if part in WITHOUT.get((lesson_number, number(title)), ""):
-        return
     if has_extensions(lesson_number) and part in ("code", "picture", "exercise", "predict", "reveal"):
         found = {tag for c in SECTIONS[lesson_number][title] for tag in tags(c)}
         assert found & {"code", "run"} and found & {"predict", "picture"}, f"{title}: nothing to run, or nothing to answer"
@@ -149,7 +142,7 @@ def test_every_prediction_comes_before_its_code_and_is_revealed_after_it(lesson_
     }
     revealed = {m[1]: i for i, t in enumerate(text) if (m := re.search(r"^(q\d+)\.reveal\(", t, re.MULTILINE))}
     assert asked.keys() == revealed.keys()
-    assert asked or has_extensions(lesson_number) or "predict" in WITHOUT.get((lesson_number, number(title)), "")
+    assert asked or has_extensions(lesson_number)
     for name, place in asked.items():
         between = cells[place + 1:revealed[name]]
         assert any({"code", "run"} & set(tags(c)) for c in between), f"{name}: nothing runs between question and answer"
@@ -166,8 +159,7 @@ def test_all_exercises_and_questions_are_used_once_in_their_section(lesson_numbe
     for title, cells in SECTIONS[lesson_number].items():
         text = "\n".join(source(c) for c in cells if c["cell_type"] == "code")
         checks = re.findall(rf'^check\("{lesson_number}\.(\d+)[ab]?"', text, re.MULTILINE)
-        none = "exercise" in WITHOUT.get((lesson_number, number(title)), "")
-        assert has_extensions(lesson_number) or set(map(int, checks)) == (set() if none else {number(title)})
+        assert has_extensions(lesson_number) or set(map(int, checks)) == {number(title)}
     everything = "\n".join(source(c) for c in read(LESSONS[lesson_number]))
     module = lesson(lesson_number)
     assert sorted(re.findall(r'^check\("([^"]+)"', everything, re.MULTILINE)) == sorted(module.EXERCISES)
@@ -236,7 +228,7 @@ def test_glossary_links_lead_to_sections_of_the_lesson(lesson_number):
     assert len(links) >= 8 and set(links) <= {title.replace(" ", "-") for title in SECTIONS[lesson_number]}
 
 
-SHORTENED = {"01": (3, 12), "02": (7, 12), "03": (11, 12), "04": (10,)}  # the plans leave these out first, where there are no extensions
+SHORTENED = {"01": (3, 12), "02": (7, 12), "03": (11, 12)}  # the plans leave these out first, where there are no extensions
 
 
 @every_lesson
@@ -256,20 +248,3 @@ def test_what_the_plan_leaves_out_can_be_skipped(lesson_number):
             missing = {n.id for n in names if isinstance(n.ctx, ast.Load)} & made.get(left_out, set()) - own - elsewhere
             assert not missing, f"{title} needs {missing} of section {left_out}"
         made[number(title)] = own
-
-
-def test_lesson_4_is_as_long_as_it_says():
-    """Words at 200 a minute, a step of an explorer in 3 seconds, exercises as the plan has them; the code that is shown counts as words."""
-    cells = read(LESSONS["04"])
-    words = [len(source(c).split()) for c in cells if c["cell_type"] == "markdown"]
-    assert len(cells) <= 90 and sum(words) <= 2200
-    plan = (COURSE / "plans" / "04_engine.md").read_text(encoding="utf-8")
-    said = dict(re.findall(r"^\| (\d+) [\w ]+ \| (\d+) \|", plan, re.MULTILINE))
-    exercises = {n: int(m) for n, m in re.findall(r"^\| 04\.(\d) [^|]+ \| (\d+) \|", plan, re.MULTILINE)}
-    for title, found in SECTIONS["04"].items():
-        shown = ["".join(o.get("data", {}).get("text/plain", "")) for c in found for o in c.get("outputs", ())]
-        steps = sum(int(n) for text in shown for n in re.findall(r"(\d+) steps\)", text))
-        text = [source(c) for c in found if c["cell_type"] == "markdown"]
-        text += [text for text in shown if text.startswith(("yours", "engine/core", "Predict"))]
-        counted = sum(len(t.split()) for t in text) / 200 + steps / 20 + exercises.get(str(number(title)), 0)
-        assert abs(counted - int(said[str(number(title))])) <= 0.75, title

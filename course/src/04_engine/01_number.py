@@ -20,10 +20,10 @@ class Value:
 
 check("04.1", Value)
 
-# %% tags=["code"]
+# %% tags=["code", "picture"]
 Value = use("04.1", Value)
 x = Value(3.0)
-print(x.data, x.grad, x.parents)
+autolab.explore(x)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** a graph is objects that know their parents. A Value without parents is a **leaf**.

@@ -18,7 +18,7 @@ check("04.2", add)
 # As `Value.__add__`, Python calls your function for `a + b`. And here is your engine in the explorer. It reads `data`, `parents`, `op` and `local`, nothing else. You have no
 # backward yet, so it multiplies your local derivatives itself, and says so.
 
-# %% tags=["picture"]
+# %% tags=["code", "picture"]
 Value.__add__ = use("04.2", add)
 a, b = Value(2.0), Value(5.0)
 y = a + b

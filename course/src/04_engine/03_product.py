@@ -7,11 +7,11 @@ q1
 
 # %% tags=["code"]
 tiny = 0.1
-slope = ((2.0 + tiny) * 5.0 - 2.0 * 5.0) / tiny
-print("y rises", round(slope, 6), "times as much as a")
+slope = round(((2.0 + tiny) * 5.0 - 2.0 * 5.0) / tiny, 6)
+print("y rises", slope, "times as much as a")
 
 # %% tags=["reveal"]
-q1.reveal(round(slope, 6))
+q1.reveal(slope)
 
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.3: multiplication

@@ -18,7 +18,7 @@ q2.reveal()
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.4: the order
 #
-# Return a list of all Values behind a result, the result included: each once, and each **before** its parents. So nobody sends before having heard
+# Return a list of all Values behind a result, the result included: each once, and each *before* its parents. So nobody sends before having heard
 # from all children. This is a **topological order**. Most graphs have several; any will do.
 
 # %% tags=["exercise"]

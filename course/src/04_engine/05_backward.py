@@ -6,11 +6,11 @@ q3 = predict("04.q3")
 q3
 
 # %% tags=["code"]
-slope = ((2.0 + tiny) * 4 * 3 - 2.0 * 4 * 3) / tiny
-print("c rises", round(slope, 6), "times as much as a")
+slope = round(((2.0 + tiny) * 4 * 3 - 2.0 * 4 * 3) / tiny, 6)
+print("c rises", slope, "times as much as a")
 
 # %% tags=["reveal"]
-q3.reveal(round(slope, 6))
+q3.reveal(slope)
 
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.5: backward

@@ -27,7 +27,7 @@ q4.reveal(x.grad)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.6: where paths meet
 #
-# The last step above says what was lost. Paths add up, so shares are **accumulated**: added to what is there. That brings a duty along. Backward may run twice on one graph. Then *results* begin at
+# The last step above says what was lost. Paths add up, so shares **accumulate**: each is added to what is there. That brings a duty along. Backward may run twice on one graph. Then *results* begin at
 # 0.0 again, and *leaves* keep what they hold, as in PyTorch. Mend your backward.
 
 # %% tags=["exercise"]

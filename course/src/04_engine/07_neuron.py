@@ -22,10 +22,11 @@ q6
 Value.tanh = use("04.7", tanh)
 w, x, bias = Value(2.0), Value(10.0), Value(0.0)
 (w * x + bias).tanh().backward()
-print("w.grad =", round(float(w.grad), 12))
+grad = round(float(w.grad), 12)
+print("w.grad =", grad)
 
 # %% tags=["reveal"]
-q6.reveal(round(float(w.grad), 12))
+q6.reveal(grad)
 
 # %% tags=["picture"]
 w1, w2, bias = Value(0.5), Value(-1.0), Value(0.1)

@@ -10,11 +10,11 @@ q7
 
 # %% tags=["code"]
 steps = np.eye(3)                       # in each row another number of b rises by 1
-raised = [float((np.zeros((4, 3)) + step).sum()) for step in steps]
+raised = np.array([(np.zeros((4, 3)) + step).sum() for step in steps])
 print("the loss rises by", raised)
 
 # %% tags=["reveal"]
-q7.reveal(np.array(raised))
+q7.reveal(raised)
 
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.8: back to its shape

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "explain"]
-# ## 10. The engine beside yours
+# ## A. Where are your functions in autolab's engine
 #
-# autolab's engine has a core of some 2,500 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
+# *Extension, 14 minutes.* autolab's engine has a core of some 2,500 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
 # you see is the code that runs, read from the files at this moment.
 
 # %% tags=["code"]
