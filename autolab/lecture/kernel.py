@@ -47,9 +47,9 @@ class Told(Message):
 
 
 def stops(widget: Any) -> list[int]:
-    """The steps at which a clicker stops, the first of them left out; [] for what has no steps."""
+    """The steps at which a clicker stops, the first of them left out; [] for what has no steps, and for a practice, whose player steps it."""
     trace = getattr(widget, "trace", None)
-    if "step" not in getattr(widget, "keys", ()) or trace is None:
+    if "step" not in getattr(widget, "keys", ()) or trace is None or "practice" in widget.keys:
         return []
     frames: Any = getattr(trace, "frames", None) or getattr(trace, "steps", ())
     every = list(range(1, len(frames)))

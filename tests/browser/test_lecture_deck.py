@@ -26,6 +26,8 @@ NOTEBOOK = [
     new_code_cell("x = torch.tensor(3., requires_grad=True)\nz = x * x\nz.backward()\nprint(x.grad)", id="code"),
     new_code_cell("guess.reveal(x.grad)", id="told", metadata={"tags": ["reveal"]}),
     new_code_cell("torch.explore(x * x)", id="steps"),
+    new_code_cell("shown = torch.explore(x * x + x)\nreply = shown.ask('x', 'grad')\nshown", id="quiz"),
+    new_code_cell("torch.practice(level=3, seed=1, help='hints')", id="game"),
     new_markdown_cell("## 2. The end\n\nThanks.", id="end"),
 ]
 PLAN = "| section | ask aloud |\n|---|---|\n| 1 graph | Who has seen one? |\n"
@@ -91,7 +93,7 @@ def test_the_clicker_walks_through_text_question_answer_and_every_step(page: Pag
         shown.at(step)
         here(page, "steps")
     press(" ")
-    here(page, "end")
+    here(page, "quiz")
     press("PageUp")
     here(page, "steps")
     shown.at(last)
@@ -114,6 +116,48 @@ def test_the_explorers_own_controls_and_the_clicker_agree(page: Page, deck: Path
     shown.at(1)
     page.keyboard.press("End")
     page.keyboard.press("ArrowRight")  # the explorer is at its end
+    here(page, "quiz")
+
+
+def test_questions_and_practice_are_played_on_a_slide(page: Page, deck: Path) -> None:
+    opened(page, deck, "#/quiz")
+    slide, press = page.locator("section.present"), page.keyboard.press
+    question = slide.get_by_role("group", name="Question", exact=True)
+    field = question.get_by_role("textbox")
+    field.click()
+    page.keyboard.type("2*3 t")  # keys of the deck, and of the explorer, are letters here
+    for key in ("Backspace", "Backspace", "ArrowLeft", "ArrowRight", "Enter"):
+        press(key)
+    expect(field).to_have_value("2*3")
+    expect(question.get_by_role("status")).to_contain_text("Not 2*3.")
+    here(page, "quiz")
+    shown, until = Explorer(page), 4
+    press("Escape")
+    for step in range(1, until + 1):
+        press("PageDown")
+        shown.at(step)
+    expect(field).to_be_visible()  # still open
+    press("PageDown")
+    expect(question.get_by_role("status")).to_contain_text("It is 13.")  # x.grad held 6
+    told = int(shown.slider.input_value())
+    assert told > until
+    press("PageDown")
+    shown.at(told + 1)
+    press("PageUp")
+    shown.at(told)
+
+    opened(page, deck, "#/game")
+    game = slide.get_by_role("group", name="Practice", exact=True)
+    game.get_by_role("button", name="set: it replaces what is there").press("Enter")
+    expect(game).to_contain_text("question 2 of 2")
+    game.get_by_role("button", name="average").press("Enter")
+    expect(game.get_by_role("group", name="Your run")).to_be_visible()
+    here(page, "game")
+    press("Enter")  # Back
+    game.get_by_role("button", name="add: to what is there").press(" ")
+    expect(game.get_by_role("group", name="Result")).to_contain_text("1 of 2")
+    here(page, "game")
+    press("PageDown")
     here(page, "end")
 
 
@@ -127,7 +171,7 @@ def test_notes_are_in_a_second_window_and_not_on_the_slides(page: Page, deck: Pa
     expect(notes.get_by_role("main")).to_contain_text("Who has seen one?")
     notes.keyboard.press("PageDown")
     here(page, "code")
-    expect(notes.get_by_text("Slide 3 of 5")).to_be_visible()
+    expect(notes.get_by_text("Slide 3 of 7")).to_be_visible()
     expect(notes.get_by_text(re.compile("^Next: 1. A graph"))).to_be_visible()
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.keyboard.press("t")
@@ -137,7 +181,7 @@ def test_notes_are_in_a_second_window_and_not_on_the_slides(page: Page, deck: Pa
 def test_every_slide_fits_can_be_read_and_is_named(page: Page, deck: Path, browser: Browser) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    for id in ("title", "graph", "code", "steps", "end"):
+    for id in ("title", "graph", "code", "steps", "quiz", "game", "end"):
         opened(page, deck, f"#/{id}")
         over = "s => [s.scrollWidth > s.clientWidth + 1, s.scrollHeight > s.clientHeight + 1]"
         assert page.locator("section.present section.present, section.present:not(.stack)").first.evaluate(over) == [
@@ -155,8 +199,8 @@ def test_every_slide_fits_can_be_read_and_is_named(page: Page, deck: Path, brows
 def test_on_paper_every_slide_is_a_page_with_all_there_is_to_see(page: Page, deck: Path) -> None:
     opened(page, deck, "?print-pdf")
     page.emulate_media(media="print")
-    expect(page.locator(".pdf-page")).to_have_count(5)
+    expect(page.locator(".pdf-page")).to_have_count(7)
     expect(page.get_by_text("tensor(6.)")).to_be_visible()
-    assert page.evaluate("Object.values(autolabModels).map((m) => m.get('step')).filter((s) => s !== undefined)") == [5]
+    assert page.evaluate("Object.values(autolabModels).map((m) => m.get('step')).filter((s) => s !== undefined)")[:2] == [5, 8]
     pdf = page.pdf(prefer_css_page_size=True)
-    assert len(re.findall(rb"/Type /Page\b", pdf)) == 5
+    assert len(re.findall(rb"/Type /Page\b", pdf)) == 7

@@ -17,9 +17,27 @@ function follow(slide = Reveal.getCurrentSlide()) {
     if (!model) continue;
     own = true;
     model.set("playing", false);
-    model.set("step", seen.length ? Number(seen.at(-1).dataset.step) : 0);
+    const wanted = seen.length ? Number(seen.at(-1).dataset.step) : 0, tellsMore = show(model, wanted);
+    model.set("step", Math.min(Math.max(wanted, tellsMore), held(model)));
     own = false;
+    if (tellsMore > wanted && !printed) lead(id);
   }
+}
+
+// The questions of an explorer that are open, and the last step that they let be seen.
+const openIn = (model) => (model.get("asked") ?? "").split(" ").flatMap((id) => (model.get("questions") ?? []).filter((asked) => asked.id === id));
+const held = (model) => Math.min(...openIn(model).map(({ until }) => until), Infinity);
+
+// A press that goes beyond an open question answers it, as "Show me" does. Returns the step that tells the answer.
+function show(model, step) {
+  let told = -1;
+  for (let [now, ...rest] = openIn(model); now && (printed || now.until < step); [now, ...rest] = openIn(model)) {
+    const replies = model.get("replies") ?? {}, before = replies[now.id] ?? { answer: "", tries: 0, given: null };
+    model.set("replies", { ...replies, [now.id]: { ...before, right: false, shown: true, over: true } });
+    model.set("asked", rest.map(({ id }) => id).join(" "));
+    told = now.shows;
+  }
+  return told;
 }
 
 // The other way round: an explorer was stepped by its own buttons, keys or slider.
