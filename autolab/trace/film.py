@@ -430,8 +430,8 @@ class Film(Observer):
                 words.describe, shot, node, receiver, edge, of, root, rounded, self.rehearsal, chain
             )
             what = i, shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state
-            last = {"dropped": shot.dropped, "name": shot.name, "nr": shot.nr}
-            frames.append(Frame(*what, shot.value, shot.total, **last).told_by(tell))
+            frame = Frame(*what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr)
+            frames.append(frame.told_by(tell))
         return tuple(frames), found
 
 
