@@ -60,7 +60,7 @@ def _without_links(text: str) -> str:
 
 def words() -> dict[str, str]:
     """The words of the glossary and what they mean, in Markdown: those of `TERMS` first."""
-    text = (course_source() / "glossary.md").read_text(encoding="utf-8")
+    text = (course_source() / "glossary.md").read_text(encoding="utf-8").partition("|---|")[2]
     known = {match["term"]: match["meaning"] for match in TERM.finditer(text)}
     return {term: known[term] for term in dict.fromkeys([*TERMS, *known]) if term in known}
 
