@@ -127,7 +127,9 @@ def _stepped(made: list[Made]) -> tuple[foreign_pass.Steps, Exception | None, st
         found, error = foreign_pass.watched([m.item for m in made], [m.parents for m in made])
         return found, error, OWN.format(kind) + (BEGUN if found.begun else "")
     operations = [m for m in made if m.parents]
-    if operations and all(m.local is not None for m in operations):
+    if not operations:
+        return foreign_pass.Steps(), None, "A leaf: it was computed from nothing, so there is nothing to step through."
+    if all(m.local is not None for m in operations):
         return foreign_pass.multiplied(made), None, MADE.format(kind)
     return foreign_pass.Steps(), None, NEITHER.format(kind)
 

@@ -128,6 +128,7 @@ def test_without_a_backward_the_local_derivatives_are_multiplied():
     assert totals(trace) == {"y": [1.0, 1.0], "w": [[1.0, -1.0], [1.0, -1.0]], "x": [4.0, 6.0]}
     plain = foreign.trace(y, {"m": w}, backward=False)
     assert plain.passes == () and [n.label for n in plain.nodes] == ["m", "x", "y"]
+    assert foreign.trace(x).meta["why"].startswith("A leaf")
     del y.local
     assert foreign.trace(y).meta["why"].startswith("No backward pass is shown: Plain has neither")
 
