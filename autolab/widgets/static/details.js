@@ -1,5 +1,5 @@
 // The Details: what this step does, and everything known about the node that is looked at.
-import { breakable, fitFormulas, h, nameScrollers } from "./dom.js";
+import { breakable, fitFormulas, h, nameScrollers, renew } from "./dom.js";
 import { againNote, grouped, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { arrivedAt, soFar, edgesInto, madeOf, ownStep, resultsOf, sentAlong, sharersOf, whyMissing } from "./states.js";
 import { mood, rehearsed, stateWord } from "./moods.js";
@@ -64,12 +64,6 @@ export class Details {
     this.offers = new Map(); // by closed box; kept, so that the focus outlives a step
   }
 
-  // On what had it, what is called so now, or all of Details: a button that is pressed here must not end the way of the Tab key.
-  keepFocus(had) {
-    const again = [had, ...this.element.querySelectorAll("button, summary")].find((one) => this.element.contains(one) && one.textContent === had.textContent);
-    (again ?? this.element).focus({ preventScroll: again !== had });
-  }
-
   forgetHeight() {
     this.tallest = 0;
     this.element.style.minHeight = "";
@@ -77,9 +71,9 @@ export class Details {
 
   update(index, now, selected) {
     const frame = this.trace.frames[index],
-      node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0"),
-      had = this.element.getRootNode().activeElement, inside = had && this.element.contains(had);
-    this.element.replaceChildren(
+      node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0");
+    renew(
+      this.element,
       ...[
         frame ? this.step(frame, index, now) : null,
         node ? this.pictures.view(node, index, now.computed.has(node.id)) : null,
@@ -87,7 +81,6 @@ export class Details {
         node ? this.node(node, now, Boolean(selected), frame) : null,
       ].filter(Boolean),
     );
-    if (inside) this.keepFocus(had);
     this.fit();
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
     this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));

@@ -96,3 +96,13 @@ function luminance(color) {
   const [r, g, b] = context.getImageData(0, 0, 1, 1).data;
   return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
 }
+
+// Other children; the focus stays on what had it, or goes to what is called so now, or to all of the element: a button in it that
+// is pressed must not end the way of the Tab key.
+export function renew(element, ...children) {
+  const had = element.getRootNode().activeElement, inside = had && element.contains(had);
+  element.replaceChildren(...children);
+  if (!inside) return;
+  const again = [had, ...element.querySelectorAll("button, summary")].find((one) => element.contains(one) && one.textContent === had.textContent);
+  (again ?? element).focus({ preventScroll: again !== had });
+}
