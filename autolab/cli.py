@@ -56,8 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def open_lab(folder: Path, copy_only: bool = False, options: list[str] | None = None, reset: str = "") -> int:
-    """Copy the course into `folder`, then run JupyterLab there until it is stopped; returns the exit status. It opens on
-    the lesson last worked on, else on the start page. reset: the number of a lesson that begins anew."""
+    """Copy the course into `folder`, then run JupyterLab there until it is stopped; returns the exit status. It opens
+    on the lesson last worked on, else on the start page. reset: the number of a lesson that begins anew."""
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
         return _complain(f"{folder} is a file; name a folder for the course")

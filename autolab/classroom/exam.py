@@ -20,8 +20,8 @@ IMPORTS = "import autolab as torch"
 
 @dataclass(frozen=True)
 class Task:
-    """text: what is asked, in Markdown. skeleton: the cell to fill in. name: what that defines. solution: a right answer to it. exercise:
-    how it is judged."""
+    """text: what is asked, in Markdown. skeleton: the cell to fill in. name: what that defines. solution: a right
+    answer to it. exercise: how it is judged."""
 
     text: str
     skeleton: str

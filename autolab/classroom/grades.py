@@ -33,8 +33,8 @@ class Grade:
 
 
 def grade(folder: Path, limits: Limits, jobs: int = 1, tell: Callable[[str], None] = lambda line: None) -> list[Grade]:
-    """Grades every notebook in a folder and the folders in it. jobs: how many run at the same time. tell: is told of each when it is
-    done. Raises FileNotFoundError where there is none."""
+    """Grades every notebook in a folder and the folders in it. jobs: how many run at the same time. tell: is told of
+    each when it is done. Raises FileNotFoundError where there is none."""
     paths = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     if not paths:
         raise FileNotFoundError(f"there is no *.ipynb in {folder}")
@@ -107,8 +107,8 @@ class _Function(_Value):
 
 
 def replayed(exercise: Exercise, gave: dict[str, Any]) -> tuple[Exercise, Any]:
-    """The exercise and an answer for `judge`, for which what was seen elsewhere counts. References and known mistakes run
-    here, and what they give takes the same way as what came from there."""
+    """The exercise and an answer for `judge`, for which what was seen elsewhere counts. References and known mistakes
+    run here, and what they give takes the same way as what came from there."""
     kind = _Function if gave["callable"] is True else _Value
     stands = kind([decode(one) for one in gave["gave"]], str(gave["text"]))
 

@@ -58,8 +58,8 @@ def write_plans(folder: Path) -> list[Path]:
 
 
 def write_solutions(folder: Path) -> list[Path]:
-    """Writes, for each lesson, its solutions as Python and its notebook with them filled in. Raises ValueError for a folder in which a learner
-    works."""
+    """Writes, for each lesson, its solutions as Python and its notebook with them filled in. Raises ValueError for a
+    folder in which a learner works."""
     written = []
     for number in known():
         name = Path(lessons(course_source())[number])

@@ -26,8 +26,9 @@ HIDDEN = '### BEGIN HIDDEN TESTS\nassert verdict.solved, verdict.why or "not ans
 
 
 def release(number: str, folder: Path, nbgrader: bool = False) -> list[Path]:
-    """Writes a lesson for grading into `folder`; for nbgrader as `source/<lesson>/<lesson>.ipynb`, with `nbgrader_config.py` where there is none.
-    Returns what was written. Raises KeyError for a lesson that there is not."""
+    """Writes a lesson for grading into `folder`; for nbgrader as `source/<lesson>/<lesson>.ipynb`, with
+    `nbgrader_config.py` where there is none. Returns what was written. Raises KeyError for a lesson that there is
+    not."""
     found = notebook(number)
     name = Path(lessons(course_source())[number]).stem
     cells: list[dict[str, Any]] = []
@@ -69,7 +70,8 @@ def _marked(cell: dict[str, Any], match: Any) -> dict[str, Any]:
 
 
 def _graded(cell: dict[str, Any], match: Any) -> list[dict[str, Any]]:
-    """A cell to answer in and a locked one that grades it. What is between the marks nbgrader takes out of the learners' notebook."""
+    """A cell to answer in and a locked one that grades it. What is between the marks nbgrader takes out of the
+    learners' notebook."""
     id, given = match["id"], cell["source"][: match.start()].strip()
     known = "".join(f"\n### BEGIN SOLUTION\n{one.source}\n### END SOLUTION" for one in solutions(id)[:1])
     test = f"verdict = {match[0]}\ndisplay(verdict)\n{HIDDEN}"

@@ -1,7 +1,8 @@
 """The process that runs one submission: `python -m autolab.classroom.runner`, started by `sandbox.py`.
 
-It gets its work as one line of JSON on its standard input, and says on what was its standard output, a line of JSON each: which cell begins, what it
-raised, what the answers gave. What learners print goes nowhere. It judges nothing: it is theirs as soon as their first cell runs.
+It gets its work as one line of JSON on its standard input, and says on what was its standard output, a line of JSON
+each: which cell begins, what it raised, what the answers gave. What learners print goes nowhere. It judges nothing: it
+is theirs as soon as their first cell runs.
 """
 
 from __future__ import annotations

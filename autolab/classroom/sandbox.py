@@ -40,8 +40,8 @@ class Limits:
 
 @dataclass
 class Run:
-    """What came back. gave: exercise -> what the runner said of it. raised: cell -> error. stopped: cell, or exercise -> why the process
-    ended there."""
+    """What came back. gave: exercise -> what the runner said of it. raised: cell -> error. stopped: cell, or exercise
+    -> why the process ended there."""
 
     gave: dict[str, dict[str, Any]] = field(default_factory=dict)
     raised: dict[int, str] = field(default_factory=dict)
@@ -62,7 +62,8 @@ def run(submission: Submission, limits: Limits) -> Run:
 
 
 def _once(submission: Submission, limits: Limits, done: Run, until: float) -> tuple[int | str, str]:
-    """One process, from the first cell on, without what stopped the ones before; where it stopped, and why, "" at the end."""
+    """One process, from the first cell on, without what stopped the ones before; where it stopped, and why, "" at the
+    end."""
     cells = []
     for cell in submission.cells:
         run = cell.number not in done.stopped

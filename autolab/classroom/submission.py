@@ -35,8 +35,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Submission:
-    """A notebook that was handed in. name: what it is called in the table. exercises: those it should answer. cells: its code. look: what
-    somebody should look at. trouble: why it cannot be read, "" where it can. variant: of an exam, else None."""
+    """A notebook that was handed in. name: what it is called in the table. exercises: those it should answer. cells:
+    its code. look: what somebody should look at. trouble: why it cannot be read, "" where it can. variant: of an exam,
+    else None."""
 
     name: str
     exercises: dict[str, Exercise]

@@ -1,6 +1,7 @@
 """What an answer gave, as JSON: from the process that runs what a learner wrote to the one that judges it.
 
-Nothing of what comes back is run: where pickle would build any object, this builds numbers, texts, lists, tensors of numbers and exceptions.
+Nothing of what comes back is run: where pickle would build any object, this builds numbers, texts, lists, tensors of
+numbers and exceptions.
 """
 
 from __future__ import annotations

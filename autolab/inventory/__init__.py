@@ -5,8 +5,9 @@
     autolab.inventory()             # what was gained, idea by idea, when both are handed in
     autolab.inventory.hand_in()     # writes a file for the instructor, with these answers and nothing else
 
-`autolab inventory` on the command line does the same in a terminal, and makes the table of a class. `items.py` has the items, `sitting.py` what was
-answered, `gain.py` what follows from it, `group.py` the class, `asking.py` the widget. docs/teaching.md says how to use it.
+`autolab inventory` on the command line does the same in a terminal, and makes the table of a class. `items.py` has the
+items, `sitting.py` what was answered, `gain.py` what follows from it, `group.py` the class, `asking.py` the widget.
+docs/teaching.md says how to use it.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class _Package(types.ModuleType):
     """`autolab.inventory` is this package, and the function that asks and tells."""
 
     def __call__(self, when: str | None = None) -> Any:
-        """when: "before" or "after" shows the questions of that sitting in a widget; None says what was gained. Raises ValueError for anything
-        else."""
+        """when: "before" or "after" shows the questions of that sitting in a widget; None says what was gained. Raises
+        ValueError for anything else."""
         if when is None:
             return report()
         from .asking import Inventory

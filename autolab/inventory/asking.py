@@ -17,9 +17,11 @@ NOTE = "`torch` is autolab or PyTorch, `np` is NumPy. `runs(f)` is True when f()
 
 
 class Inventory(Displayed):
-    """The questions of one sitting, one after the other. An answer is kept at once; handed in, the sitting stays as it is.
+    """The questions of one sitting, one after the other. An answer is kept at once; handed in, the sitting stays as it
+    is.
 
-    Traits: `answers` (number of an item as text -> choice), `handed_in`, `said` (HTML: how far one has come, once it is handed in).
+    Traits: `answers` (number of an item as text -> choice), `handed_in`, `said` (HTML: how far one has come, once it is
+    handed in).
     """
 
     _esm = assets.loader("inventory")
@@ -70,8 +72,8 @@ class Inventory(Displayed):
 
 
 def in_terminal(sitting: Sitting) -> Sitting:
-    """Asks what is not answered yet in a terminal; returns the sitting as it then is. An empty line, or the end of the input, stops; what
-    was answered is kept."""
+    """Asks what is not answered yet in a terminal; returns the sitting as it then is. An empty line, or the end of the
+    input, stops; what was answered is kept."""
     print(f"{ASK} {NOTE}\nType the number of an answer. An empty line stops; what you answered is kept, and you go on another time.")
     for n, item in enumerate(ITEMS, 1):
         if item.number in sitting.answers or sitting.handed_in:

@@ -12,10 +12,11 @@ from .sitting import SITTINGS, Sitting, sittings
 
 
 def hake(before: float, after: float) -> float | None:
-    """Hake's normalised gain: what was gained, as a part of what could be gained. None where it is undefined, because all was right
-    before.
+    """Hake's normalised gain: what was gained, as a part of what could be gained. None where it is undefined, because
+    all was right before.
 
-    before, after: the part that was right, 0 to 1. Negative where it got worse. Hake (1998) calls 0.7 and more high, less than 0.3 low.
+    before, after: the part that was right, 0 to 1. Negative where it got worse. Hake (1998) calls 0.7 and more high,
+    less than 0.3 low.
 
     >>> from autolab.inventory import hake
     >>> hake(0.25, 0.75), hake(1.0, 1.0)

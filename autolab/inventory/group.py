@@ -39,7 +39,8 @@ class Group:
 
     @property
     def table(self) -> list[dict[str, str]]:
-        """A row for each idea, and one for all of them together. Parts are percentages; a gain that is undefined is an empty text."""
+        """A row for each idea, and one for all of them together. Parts are percentages; a gain that is undefined is an
+        empty text."""
         rows = []
         for item in ITEMS if self.learners else ():
             before, after = (self.part_right(item.number, when) for when in SITTINGS)
@@ -88,8 +89,8 @@ def _row(number: str, idea: str, before: float, after: float, held: str, holding
 
 
 def read_group(folder: str | Path) -> Group:
-    """The class whose files are in a folder and the folders in it: what `hand_in` wrote, or whole stores, `*.jsonl`. One file is one
-    learner; lines that are no events are passed over.
+    """The class whose files are in a folder and the folders in it: what `hand_in` wrote, or whole stores, `*.jsonl`.
+    One file is one learner; lines that are no events are passed over.
 
     Raises FileNotFoundError when there is no such folder, or no such file in it.
     """

@@ -1,7 +1,8 @@
 """The items: twenty ideas, each asked by two programs of the same build with other numbers.
 
-What an item offers is what some engine gives: the key is what the right engine gives, `belief` what the specimen of the misconception gives
-(`autolab.specimens`, by the same number); `others` are slips of the same kind. A test runs them all.
+What an item offers is what some engine gives: the key is what the right engine gives, `belief` what the specimen of the
+misconception gives (`autolab.specimens`, by the same number); `others` are slips of the same kind. A test runs them
+all.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ FORMS = ("A", "B")
 
 @dataclass(frozen=True)
 class Form:
-    """One program, whose last line is asked for, and what is offered. code: the program. key: right. belief: what follows from the
-    misconception. others: two more."""
+    """One program, whose last line is asked for, and what is offered. code: the program. key: right. belief: what
+    follows from the misconception. others: two more."""
 
     code: str
     key: str

@@ -1,7 +1,8 @@
-"""One sitting: which form is asked, what was answered so far, whether it is handed in. All of it is in `autolab.progress`.
+"""One sitting: which form is asked, what was answered so far, whether it is handed in. All of it is in
+`autolab.progress`.
 
-An answer is an event "before.A.05": sitting, form, item; the end of a sitting is "before.A.done". Whether it was right is
-not kept: that follows from what was chosen, and `autolab.progress()` is not to tell it between the two sittings.
+An answer is an event "before.A.05": sitting, form, item; the end of a sitting is "before.A.done". Whether it was right
+is not kept: that follows from what was chosen, and `autolab.progress()` is not to tell it between the two sittings.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ DONE = "done"
 
 @dataclass(frozen=True)
 class Sitting:
-    """What one learner answered in one sitting. when: "before" or "after". letter: the form. answers: number of the item to what was chosen.
-    handed_in: whether the learner ended it."""
+    """What one learner answered in one sitting. when: "before" or "after". letter: the form. answers: number of the
+    item to what was chosen. handed_in: whether the learner ended it."""
 
     when: str
     letter: str
@@ -52,7 +53,8 @@ class Sitting:
         return self.form(item).shuffled(f"{self.letter}{item.number}", progress.learner())
 
     def answer(self, item: Item, choice: str) -> Sitting:
-        """Keeps an answer; the sitting as it is then. Raises ValueError for what is not offered, and after the sitting was handed in."""
+        """Keeps an answer; the sitting as it is then. Raises ValueError for what is not offered, and after the sitting
+        was handed in."""
         offered = self.offered(item)
         if choice not in offered or self.handed_in:
             expected = "handed in already, so it takes no answers" if self.handed_in else f"one of {', '.join(offered)}"
@@ -69,7 +71,8 @@ class Sitting:
 
 
 def sittings(events: Iterable[Event]) -> dict[str, Sitting]:
-    """The sittings that events tell of, by "before" and "after"; a `reset` begins one anew, the latest answer to an item counts."""
+    """The sittings that events tell of, by "before" and "after"; a `reset` begins one anew, the latest answer to an
+    item counts."""
     found: dict[str, Sitting] = {}
     known = {item.number for item in ITEMS}
     for event in events:
@@ -91,7 +94,8 @@ def sittings(events: Iterable[Event]) -> dict[str, Sitting]:
 
 
 def sitting(when: str) -> Sitting:
-    """The learner's sitting, as far as it has come. Half of the learners begin with form A, half with B, and get the other one afterwards.
+    """The learner's sitting, as far as it has come. Half of the learners begin with form A, half with B, and get the
+    other one afterwards.
 
     Raises ValueError when `when` is neither "before" nor "after".
     """
@@ -105,7 +109,8 @@ def sitting(when: str) -> Sitting:
 
 
 def reset(when: str) -> str:
-    """Begins a sitting anew: what was answered in it no longer counts. Raises ValueError when `when` is neither "before" nor "after"."""
+    """Begins a sitting anew: what was answered in it no longer counts. Raises ValueError when `when` is neither
+    "before" nor "after"."""
     sitting(when)
     progress.record("reset", when)
     return f"The inventory {when!r} begins anew."

@@ -1,4 +1,5 @@
-"""Notebooks as lectures: slides in one file that needs neither a kernel nor a network. The command is `autolab lecture`.
+"""Notebooks as lectures: slides in one file that needs neither a kernel nor a network. The command is `autolab
+lecture`.
 
     write("01_graphs.ipynb", "deck.html")     # runs the notebook, then writes its slides
 
@@ -25,17 +26,18 @@ def write(
     """Write the slides of a notebook to one HTML file and return its path.
 
     notebook: an .ipynb file, run from top to bottom in its own folder; nothing in it is changed.
-    notes: a plan in Markdown for the speaker; by default `plans/<name of the notebook>.md` beside it, where there is one.
-    run: False takes the outputs that are stored in the notebook, in which widgets are pictures.
+    notes: a plan in Markdown for the speaker; by default `plans/<name of the notebook>.md` beside it, where there is
+    one. run: False takes the outputs that are stored in the notebook, in which widgets are pictures.
 
-    Raises FileNotFoundError where a file is missing, ValueError where `notebook` is none, and RuntimeError, naming the cell,
-    where one fails that is not tagged "raises-exception".
+    Raises FileNotFoundError where a file is missing, ValueError where `notebook` is none, and RuntimeError, naming the
+    cell, where one fails that is not tagged "raises-exception".
     """
     return _write(Path(notebook), Path(path), None if notes is None else Path(notes), run)[0]
 
 
 def write_all(notebooks: Iterable[str | os.PathLike[str]], folder: str | os.PathLike[str], *, run: bool = True) -> Path:
-    """Write the slides of several notebooks into `folder`, and a page `index.html` that names them; returns its path."""
+    """Write the slides of several notebooks into `folder`, and a page `index.html` that names them; returns its
+    path."""
     from . import deck
 
     folder = Path(folder)

@@ -1,4 +1,5 @@
-"""In the kernel of a notebook of which a lecture is made: what it displays brings along what a page without a kernel needs."""
+"""In the kernel of a notebook of which a lecture is made: what it displays brings along what a page without a kernel
+needs."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class Told(Message):
 
 
 def stops(widget: Any) -> list[int]:
-    """The steps at which a clicker stops, the first of them left out; [] for what has no steps, and for a practice, whose player steps it."""
+    """The steps at which a clicker stops, the first of them left out; [] for what has no steps, and for a practice,
+    whose player steps it."""
     trace = getattr(widget, "trace", None)
     if "step" not in getattr(widget, "keys", ()) or trace is None or "practice" in widget.keys:
         return []

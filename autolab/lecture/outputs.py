@@ -22,7 +22,8 @@ _SMALL = {"Prediction", "Revealed"}  # widgets that stand among the text
 
 @dataclass
 class Output:
-    """HTML, about how many lines it takes, whether it has a slide to itself, and whether it comes with the next press."""
+    """HTML, about how many lines it takes, whether it has a slide to itself, and whether it comes with the next
+    press."""
 
     html: str
     lines: float

@@ -6,9 +6,10 @@ A column of slides begins at a heading of level 1 or 2, or at a cell tagged "sec
 - after a prediction: what answers it is not seen with it;
 - at a widget with steps or panels, which has a slide to itself, its code folded above it.
 
-What a cell printed comes with the next press of a key, so that it can be guessed. Notebook's own slide types (`slideshow` in a
-cell's metadata, as JupyterLab writes them) go before all this: "slide", "subslide", "fragment", "skip", "notes", "-". Cells tagged
-"setup", "progress" or "remove-cell" are left out; "remove-input" and "remove-output" leave out a part; "notes" are notes.
+What a cell printed comes with the next press of a key, so that it can be guessed. Notebook's own slide types
+(`slideshow` in a cell's metadata, as JupyterLab writes them) go before all this: "slide", "subslide", "fragment",
+"skip", "notes", "-". Cells tagged "setup", "progress" or "remove-cell" are left out; "remove-input" and "remove-output"
+leave out a part; "notes" are notes.
 """
 
 from __future__ import annotations

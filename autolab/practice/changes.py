@@ -1,4 +1,5 @@
-"""What changed in place means for the pass: whose saved value it was, what an error leaves behind, and what would have helped."""
+"""What changed in place means for the pass: whose saved value it was, what an error leaves behind, and what would have
+helped."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from ..trace.model import Node
 from ..trace.values import number, short
 
 KINDS = ("who", "what", "how", "then")
-"""Which node runs; what it sends; what becomes of it at the receiver; what is left afterwards. Forward there is "value"."""
+"""Which node runs; what it sends; what becomes of it at the receiver; what is left afterwards. Forward there is
+"value"."""
 
 TOLERANCE = 0.01
 """How far from the answer a number may be, relative to it; from 0 half as far, absolutely."""
@@ -25,8 +26,9 @@ class Ambiguous(Exception):
 
 @dataclass(frozen=True)
 class Wrong:
-    """A typical wrong answer. answer: as it is given. belief: the sentence behind it. says: why it is not so. ends: what it leads to, as (name,
-    what it has then, what it has in the right run); at: the same by node, for the graph. rule: whose descent is shown, "" for none."""
+    """A typical wrong answer. answer: as it is given. belief: the sentence behind it. says: why it is not so. ends:
+    what it leads to, as (name, what it has then, what it has in the right run); at: the same by node, for the graph.
+    rule: whose descent is shown, "" for none."""
 
     answer: Any
     belief: str

@@ -68,8 +68,8 @@ class Ground:
         return tuple(ends), at, rule.key if rule is not None and rule.says and not rule.once else ""
 
     def walks(self) -> dict[str, Any]:
-        """Gradient descent by the right rule and by each that a wrong answer follows, {"rate", "leaf", rule: places}; {} where the
-        graph has not one leaf, is not of single numbers, or the right one arrives nowhere."""
+        """Gradient descent by the right rule and by each that a wrong answer follows, {"rate", "leaf", rule: places};
+        {} where the graph has not one leaf, is not of single numbers, or the right one arrives nowhere."""
         for rate in (0.2, 0.1, 0.05, 0.02, 0.01, 0.005):
             right = self.machine.walk(None, rate)
             if right is None:

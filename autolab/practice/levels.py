@@ -17,8 +17,8 @@ TRIES = 400  # programs drawn until one is fit
 
 @dataclass(frozen=True)
 class Level:
-    """number, title; trains: what it trains. kinds: which decisions are the learner's. draw(random): a program. only: operations whose sends
-    are asked for, () for all. raises: whether it is asked who raises an error."""
+    """number, title; trains: what it trains. kinds: which decisions are the learner's. draw(random): a program. only:
+    operations whose sends are asked for, () for all. raises: whether it is asked who raises an error."""
 
     number: int
     title: str
@@ -41,7 +41,8 @@ class Task:
 
 
 def task(number: int, seed: int, forward: bool = False) -> Task:
-    """A graph of a level. Programs are drawn until one is fit: no two rules answer alike, and no answer is an unmeant 0."""
+    """A graph of a level. Programs are drawn until one is fit: no two rules answer alike, and no answer is an unmeant
+    0."""
     level, dice = LEVELS[number], random.Random(seed * 100 + number)
     for _ in range(TRIES):
         program = level.draw(dice)

@@ -1,8 +1,8 @@
 """A backward pass played again by another rule: what a belief leads to.
 
 A right pass is what the trace holds: who sends what along which edge, in which order. Here the same sends are repeated,
-with the derivatives of the trace's own operations (`trace/replay.py`), and one rule exchanged: what is sent, what becomes of
-it at the receiver, or who runs too early.
+with the derivatives of the trace's own operations (`trace/replay.py`), and one rule exchanged: what is sent, what
+becomes of it at the receiver, or who runs too early.
 """
 
 from __future__ import annotations
@@ -171,8 +171,8 @@ class Rule:
     """One rule exchanged. key: its name. belief: the sentence behind it. says: why it is not so, with places for names.
 
     send(machine, edge, arrived): what goes along an edge, None where this rule says nothing of it.
-    receive(before, new, count): what the receiver has then. clears, keeps: what becomes of `.grad`. once: it holds in the
-    frame where it begins, and not after."""
+    receive(before, new, count): what the receiver has then. clears, keeps: what becomes of `.grad`. once: it holds in
+    the frame where it begins, and not after."""
 
     key: str
     belief: str

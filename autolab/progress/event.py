@@ -20,11 +20,11 @@ LONGEST = 2000  # characters of a text; an answer may be a whole program
 class Event:
     """One answer.
 
-    time: when, in UTC, as "2026-03-01T12:00:00Z". kind: one of `KINDS`. id: what was asked. given: the answer. right: None where
-    there is no right or wrong. belief: the misconception that a wrong answer follows from, "" where none is known. confidence: 1 (a guess)
-    to 4 (certain), or None. because: the learner's own reason. tries: how many answers this was, from 1. help: what help there was, "" for
-    none. seconds: how long it took, or None.
-    choices: the answers offered, in the order in which they were shown, or None. kit: the version of autolab.
+    time: when, in UTC, as "2026-03-01T12:00:00Z". kind: one of `KINDS`. id: what was asked. given: the answer. right:
+    None where there is no right or wrong. belief: the misconception that a wrong answer follows from, "" where none is
+    known. confidence: 1 (a guess) to 4 (certain), or None. because: the learner's own reason. tries: how many answers
+    this was, from 1. help: what help there was, "" for none. seconds: how long it took, or None. choices: the answers
+    offered, in the order in which they were shown, or None. kit: the version of autolab.
     """
 
     time: str
@@ -71,7 +71,8 @@ class Event:
 
 
 def parse(line: str) -> Event | None:
-    """The event of a line; None for what is none: a line that broke off, or of a kind that this version does not know."""
+    """The event of a line; None for what is none: a line that broke off, or of a kind that this version does not
+    know."""
     try:
         data = json.loads(line)
         return Event(**{name: data[name] for name in FIELDS if name in data})

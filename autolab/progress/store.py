@@ -1,7 +1,7 @@
 """The file: where it is, one line appended at a time, read, emptied.
 
-A line is one write under a lock, on the disk before `record` returns. A kernel that is killed in the middle leaves a line without an
-end: it stays, the next event begins a new line, and readers pass over it.
+A line is one write under a lock, on the disk before `record` returns. A kernel that is killed in the middle leaves a
+line without an end: it stays, the next event begins a new line, and readers pass over it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _trouble = ""  # why, as it was said
 def where() -> Path | None:
     """The file that events are kept in; None where they stay in memory: AUTOLAB_PROGRESS=off, or a user without a home.
 
-    The environment variable AUTOLAB_PROGRESS names the file. Without it, it is `progress.jsonl` in the folder that the system has for a
-    user's data: ~/.local/share/autolab (or $XDG_DATA_HOME/autolab), on macOS ~/Library/Application Support/autolab, on Windows
-    %LOCALAPPDATA%\\autolab.
+    The environment variable AUTOLAB_PROGRESS names the file. Without it, it is `progress.jsonl` in the folder that the
+    system has for a user's data: ~/.local/share/autolab (or $XDG_DATA_HOME/autolab), on macOS ~/Library/Application
+    Support/autolab, on Windows %LOCALAPPDATA%\\autolab.
     """
     if named := os.environ.get(VARIABLE, ""):
         return None if named == "off" else Path(os.path.expanduser(named)).absolute()
@@ -57,8 +57,8 @@ def record(
 ) -> Event:  # fmt: skip
     """Keeps one answer of the learner's, and returns it. Arguments: see `Event`.
 
-    Raises ValueError for arguments that no event has; never for the disk. What cannot be written is told once, stays in memory, counts in
-    `events()` and is written with the next event that can be.
+    Raises ValueError for arguments that no event has; never for the disk. What cannot be written is told once, stays in
+    memory, counts in `events()` and is written with the next event that can be.
 
     Example:
 
@@ -121,8 +121,8 @@ def forget() -> str:
 
 
 def learner() -> str:
-    """A random word of this learner's own, kept beside the file: what is shuffled is shuffled the same way tomorrow. "" where nothing is
-    kept."""
+    """A random word of this learner's own, kept beside the file: what is shuffled is shuffled the same way tomorrow. ""
+    where nothing is kept."""
     if (path := where()) is None:
         return ""
     beside = path.with_suffix(".id")
@@ -176,7 +176,8 @@ def _append(path: Path, lines: bytes) -> None:
 
 @contextlib.contextmanager
 def _open(path: Path) -> Iterator[int]:
-    """The file, locked for this process; without the lock where the file system has none or another holds it too long."""
+    """The file, locked for this process; without the lock where the file system has none or another holds it too
+    long."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     file = os.open(path, flags, 0o600)
     try:

@@ -1,8 +1,9 @@
 """Values that the graph did not keep, computed again from those it did: `trace(loss)` without a recording.
 
-Only numbers are worked out: no `.grad`, no version counter, no running statistics and no random stream is touched, and nothing
-is observed. What could come out differently is not computed, and the node says why (`Node.missing`): what was drawn at random,
-what depends on an argument that nothing kept, what was changed in place since, what is on a GPU, what is too much work.
+Only numbers are worked out: no `.grad`, no version counter, no running statistics and no random stream is touched, and
+nothing is observed. What could come out differently is not computed, and the node says why (`Node.missing`): what was
+drawn at random, what depends on an argument that nothing kept, what was changed in place since, what is on a GPU, what
+is too much work.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 MOST = 1 << 22
 """Numbers in one result that is computed again."""
 WORK = 1 << 30
-"""Additions and multiplications in one trace: some tenths of a second. Each number of a result counts as at least 16."""
+"""Additions and multiplications in one trace: some tenths of a second. Each number of a result counts as at least
+16."""
 CHECKED = 1 << 28
 """The same for values that are known, and computed again to see whether they still are what they were."""
 

@@ -14,8 +14,8 @@ LONGEST = 40
 
 
 def to_grad(frame: FrameType | None, count: int) -> list[str]:
-    """Names for the `count` results of the `grad()` that `frame` runs in or under; "" for one that gets none, and for all
-    when it was not the learner's code that called."""
+    """Names for the `count` results of the `grad()` that `frame` runs in or under; "" for one that gets none, and for
+    all when it was not the learner's code that called."""
     while frame is not None and frame.f_code.co_name != "grad":
         frame = frame.f_back
     caller = frame.f_back if frame is not None else None

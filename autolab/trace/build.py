@@ -143,7 +143,8 @@ class Builder:
         return Value.of_literal(item, written(item), kind) if self.values else None
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
-        """Whether a tensor still has the value that its node shows: as the version tells, of a recording's also the numbers."""
+        """Whether a tensor still has the value that its node shows: as the version tells, of a recording's also the
+        numbers."""
         draft, nr = self.draft(node_id), self.output_nr.get(tensor) or 0
         if draft.version is not None and is_tensor(tensor) and draft.version != self.reader.version(tensor):
             return False
@@ -417,7 +418,8 @@ class Builder:
     def ended(
         self, meta: dict[str, Any], updates: Updates | None = None, marks: Iterable[Mark] = ()
     ) -> Callable[[], Trace]:
-        """What writes out the trace, from what tensors and nodes say now; of a recording also from what changed leaves, and where its code was."""
+        """What writes out the trace, from what tensors and nodes say now; of a recording also from what changed leaves,
+        and where its code was."""
         grads = [self._grad_of(draft) for draft in self.nodes]
         states = states_now(self.saved, self.reader) if self.recording else None
         return lambda: self._written(meta, updates, marks, grads, states)

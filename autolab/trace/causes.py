@@ -1,7 +1,8 @@
-"""What an error comes from, as a trace: of the recording it happened in, or of what the error and its traceback still hold.
+"""What an error comes from, as a trace: of the recording it happened in, or of what the error and its traceback still
+hold.
 
-Nothing is kept for this: an error remembers the call that failed and the recording it happened in (`engine/exact/failing.py`, `record.py`), and a
-traceback holds its frames. All of it goes when the error goes."""
+Nothing is kept for this: an error remembers the call that failed and the recording it happened in
+(`engine/exact/failing.py`, `record.py`), and a traceback holds its frames. All of it goes when the error goes."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def of_numbers(trace: Trace) -> Trace:
     return replace(trace, meta=trace.meta | {"explanation": said})
 
 
-# -- without a recording ---------------------------------------------------------------------------------------------------
+# -- without a recording
+# ---------------------------------------------------------------------------------------------------
 def _of_call(error: BaseException, link: BaseException, op: Any, args: Any) -> Trace:
     """link: the error that the call raised; `error` may have been made of it since."""
     if op in failures.PASSES and not isinstance(op, Node):
@@ -77,7 +79,8 @@ _ROOTS = ("self", "0", "tensors", "outputs")
 
 
 def _of_line(error: BaseException) -> Trace | None:
-    """From the innermost line of the traceback in which tensors stand: of an error that no operation of autolab told of."""
+    """From the innermost line of the traceback in which tensors stand: of an error that no operation of autolab told
+    of."""
     trace = error.__traceback__
     entries: list[TracebackType] = []
     while trace is not None:
@@ -218,7 +221,8 @@ def in_words(error: BaseException) -> tuple[str, list[str]]:
     return words.error(error), [why, *sentences(error)]
 
 
-# -- in words --------------------------------------------------------------------------------------------------------------
+# -- in words
+# --------------------------------------------------------------------------------------------------------------
 def _kind(error: BaseException) -> str:
     text = str(error)
     if text == FREED:
@@ -352,9 +356,11 @@ _SAID = {
 }
 
 
-# -- the first number that is not finite -----------------------------------------------------------------------------------
+# -- the first number that is not finite
+# -----------------------------------------------------------------------------------
 def first_bad(trace: Trace) -> Frame | None:
-    """The frame that made the first NaN or inf: of the forward pass, else of a backward pass; None when all known numbers are finite."""
+    """The frame that made the first NaN or inf: of the forward pass, else of a backward pass; None when all known
+    numbers are finite."""
     return next((f for f in trace.frames if is_bad(f.value) or is_bad(f.total)), None)
 
 

@@ -68,8 +68,8 @@ class Cuts:
         return draft.id
 
     def meet(self, tensor: Any, frame: FrameType | None) -> None:
-        """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory, this is its
-        detach()."""
+        """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory,
+        this is its detach()."""
         builder = self.builder
         if frame is None or tensor.requires_grad or builder.find(tensor) is not None or self.origin(tensor) is not None:
             return

@@ -1,7 +1,9 @@
-"""What devices did while code ran, as data that JSON can hold: the counterpart of `model.py` for memory, copies, queues and time.
+"""What devices did while code ran, as data that JSON can hold: the counterpart of `model.py` for memory, copies, queues
+and time.
 
-Times are seconds since the recording began, on the host's clock: simulated time on a simulated GPU, real time on a real one. Bytes are
-bytes. Ids are strings: tensors "t0", copies "c0", kernels "k0", waits "w0", refusals "o0", each in the order in which they came.
+Times are seconds since the recording began, on the host's clock: simulated time on a simulated GPU, real time on a real
+one. Bytes are bytes. Ids are strings: tensors "t0", copies "c0", kernels "k0", waits "w0", refusals "o0", each in the
+order in which they came.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from .model import Source, _Record
 
 @dataclass(slots=True)
 class DeviceInfo(_Record):
-    """name: "cpu", "cuda:0". title: "CPU", "Simulated T4". memory: bytes it has, None for the CPU. before: bytes in use when the recording
-    began. peak, peak_at: most bytes in use at once, and when."""
+    """name: "cpu", "cuda:0". title: "CPU", "Simulated T4". memory: bytes it has, None for the CPU. before: bytes in use
+    when the recording began. peak, peak_at: most bytes in use at once, and when."""
 
     name: str
     title: str
@@ -29,10 +31,11 @@ class DeviceInfo(_Record):
 
 @dataclass(slots=True)
 class Block(_Record):
-    """A tensor's memory: `bytes` of numbers in `taken` bytes of the device (an allocator rounds up). name: the variable, "" for a temporary.
-    born, born_step: None and -1 when it was there before the recording; died, died_step: None while it lives. The step is the one after which it is
-    there (not any more). source, freed: the lines that made and freed it. On the CPU only tensors with a name, and copies, are known. idle: it was
-    there before the recording, and nothing recorded used it."""
+    """A tensor's memory: `bytes` of numbers in `taken` bytes of the device (an allocator rounds up). name: the
+    variable, "" for a temporary. born, born_step: None and -1 when it was there before the recording; died, died_step:
+    None while it lives. The step is the one after which it is there (not any more). source, freed: the lines that made
+    and freed it. On the CPU only tensors with a name, and copies, are known. idle: it was there before the recording,
+    and nothing recorded used it."""
 
     _parts = {"source": Source, "freed": Source}
     _tuples = ("shape",)
@@ -54,8 +57,9 @@ class Block(_Record):
 
 @dataclass(slots=True)
 class Copy(_Record):
-    """A copy between two devices. stream: the queue of the GPU that it is in. pinned: the host's side is page-locked. waited: seconds the host waited
-    for it, None when the host ran on. tensor, made: ids of what is copied and of the copy, "" when not known."""
+    """A copy between two devices. stream: the queue of the GPU that it is in. pinned: the host's side is page-locked.
+    waited: seconds the host waited for it, None when the host ran on. tensor, made: ids of what is copied and of the
+    copy, "" when not known."""
 
     _parts = {"source": Source}
     id: str
@@ -79,9 +83,9 @@ class Copy(_Record):
 class Kernel(_Record):
     """A kernel in a queue: put there at `queued`, at work from `start` to `end`.
 
-    name: the kernel's. op: the operation or node of the graph it works for, "" when not known. ahead: how many kernels and copies were
-    before it in the queue. phase: "forward" or "backward". makes: ids of the tensors it writes first. measured: times were measured between
-    two points in a real GPU's stream, and are those of a whole operation."""
+    name: the kernel's. op: the operation or node of the graph it works for, "" when not known. ahead: how many kernels
+    and copies were before it in the queue. phase: "forward" or "backward". makes: ids of the tensors it writes first.
+    measured: times were measured between two points in a real GPU's stream, and are those of a whole operation."""
 
     _parts = {"source": Source}
     _tuples = ("makes",)
@@ -104,7 +108,8 @@ class Kernel(_Record):
 
 @dataclass(slots=True)
 class Wait(_Record):
-    """The host waits for a device, or for one of its streams. call: the function in which it does ("synchronize", "item")."""
+    """The host waits for a device, or for one of its streams. call: the function in which it does ("synchronize",
+    "item")."""
 
     _parts = {"source": Source}
     id: str
@@ -133,8 +138,8 @@ class Refusal(_Record):
 
 @dataclass(slots=True)
 class Step(_Record):
-    """One step. phase: "copy", "launch", "wait", "allocate", "free" or "out of memory". time: the host's, after it. items: ids of what it is about,
-    the first one first."""
+    """One step. phase: "copy", "launch", "wait", "allocate", "free" or "out of memory". time: the host's, after it.
+    items: ids of what it is about, the first one first."""
 
     _tuples = ("items",)
     index: int
@@ -146,8 +151,9 @@ class Step(_Record):
 
 @dataclass(slots=True)
 class DeviceTrace(_Record):
-    """A recording of devices. memory: for each device the points at which its memory changed, as [time, step, bytes allocated, bytes reserved].
-    end: when the host or a device was done last. left_out: how many events came after the recording was full."""
+    """A recording of devices. memory: for each device the points at which its memory changed, as [time, step, bytes
+    allocated, bytes reserved]. end: when the host or a device was done last. left_out: how many events came after the
+    recording was full."""
 
     _parts = {
         "devices": DeviceInfo,
@@ -195,8 +201,8 @@ class DeviceTrace(_Record):
         return [t for t in self.tensors if t.born_step <= step and (t.died_step is None or step < t.died_step)]
 
     def queue(self, step: int, device: str) -> list[str]:
-        """Ids of the kernels and copies that are in a device's queues after a step, in the order in which they will begin: put there, not
-        done yet."""
+        """Ids of the kernels and copies that are in a device's queues after a step, in the order in which they will
+        begin: put there, not done yet."""
         if not 0 <= step < len(self.steps):
             return []
         now = self.steps[step].time

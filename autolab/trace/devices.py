@@ -1,4 +1,5 @@
-"""`with autolab.record_devices() as recording:` keeps what devices do: memory, copies, queues, waits, on one line of time."""
+"""`with autolab.record_devices() as recording:` keeps what devices do: memory, copies, queues, waits, on one line of
+time."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ MOST_STEPS = 5000
 
 
 def record_devices() -> DeviceRecording:
-    """Records what the devices do inside a `with` block: where tensors are, copies, launched kernels, where the host waits, memory.
+    """Records what the devices do inside a `with` block: where tensors are, copies, launched kernels, where the host
+    waits, memory.
 
         with autolab.record_devices() as recording:
             x = x.to("cuda")
@@ -35,9 +37,10 @@ def record_devices() -> DeviceRecording:
             torch.cuda.synchronize()
         print(recording)                                  # or autolab.widgets.DeviceExplorer(recording)
 
-    On a simulated GPU (`autolab.cuda.simulate()`, or 'sim') times are simulated, the same on every run. On a real GPU, copies and waits are
-    measured by the host's clock and each operation by events in the GPU's stream. An error inside ends the block as usual; what happened
-    before it is kept. After 5,000 steps the recording is full; later ones are counted.
+    On a simulated GPU (`autolab.cuda.simulate()`, or 'sim') times are simulated, the same on every run. On a real GPU,
+    copies and waits are measured by the host's clock and each operation by events in the GPU's stream. An error inside
+    ends the block as usual; what happened before it is kept. After 5,000 steps the recording is full; later ones are
+    counted.
 
     Example:
 
@@ -137,7 +140,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         return "cpu" if device.type == "cpu" else self._meet(device.backend)
 
     def _now(self, name: str) -> float:
-        """The host's time, on the clock of this device ("cpu": of a simulated one, where there is one of 'cuda' on its)."""
+        """The host's time, on the clock of this device ("cpu": of a simulated one, where there is one of 'cuda' on
+        its)."""
         backend = self._backends.get(name)
         if backend is None:
             simulated = [b for b in self._backends.values() if b.simulated]
@@ -156,8 +160,8 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._steps.append(Step(len(self._steps), phase, when, items, ""))
 
     def _begin(self) -> tuple[Any, str] | None:
-        """(the learner's line, the function called in it) for an event, after a look at what is called what; None when the recording is
-        full."""
+        """(the learner's line, the function called in it) for an event, after a look at what is called what; None when
+        the recording is full."""
         if len(self._steps) >= MOST_STEPS:
             self._left_out += 1
             return None

@@ -25,8 +25,8 @@ _PLAIN = (bool, int, float, str)
 class Failures:
     """The failed operations of one trace.
 
-    An error is drawn when it is raised; if the package itself catches it, the learner never sees it, and `settle` takes it back: then the
-    outermost frame that its traceback knows is the package's own."""
+    An error is drawn when it is raised; if the package itself catches it, the learner never sees it, and `settle` takes
+    it back: then the outermost frame that its traceback knows is the package's own."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
@@ -37,8 +37,8 @@ class Failures:
     def add(
         self, op: Any, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]], **fields: Any
     ) -> Draft:
-        """op: a record, a custom function's node, or a name. parents: operand -> (what it is, its node and output number); `fields` are the
-        draft's."""
+        """op: a record, a custom function's node, or a name. parents: operand -> (what it is, its node and output
+        number); `fields` are the draft's."""
         builder = self.builder
         record = None if isinstance(op, str) or hasattr(op, "next_functions") else op
         name = (
@@ -65,7 +65,8 @@ class Failures:
         return draft
 
     def at(self, node_id: str, error: BaseException) -> None:
-        """A backward pass that could not begin at the node. Where nothing of it requires grad, what cut it off is marked."""
+        """A backward pass that could not begin at the node. Where nothing of it requires grad, what cut it off is
+        marked."""
         self._note(node_id, error, {})
         self.builder.film.broke(node_id, words.error(error), "backward")
         for cut in cuts(self.builder, node_id) if not self.builder.draft(node_id).requires_grad else ():
@@ -98,8 +99,8 @@ class Failures:
         )
 
     def meet_changers(self, fn: Any, known: Mapping[str, Any]) -> None:
-        """Without a recording: of a tensor that was changed in place the learner often still has the name, and it leads to the last operation
-        that did. known: what names mean."""
+        """Without a recording: of a tensor that was changed in place the learner often still has the name, and it leads
+        to the last operation that did. known: what names mean."""
         reader = self.builder.reader
         memories = [stale.memory for stale in reader.stale(fn)]
         for _, tensor in names.tensors(known) if memories else ():
@@ -109,8 +110,8 @@ class Failures:
                     self.changed(tensor, changer)
 
     def _changer(self, tensor: Any, fn: Any) -> Any:
-        """The operation that changed what `fn` had saved, where it left its node with the tensor. One under no_grad does not: the node is
-        still that of what made the tensor, before, or says anew what it is a view of."""
+        """The operation that changed what `fn` had saved, where it left its node with the tensor. One under no_grad
+        does not: the node is still that of what made the tensor, before, or says anew what it is a view of."""
         reader = self.builder.reader
         found = reader.grad_fn(tensor)
         if found is None or reader.sequence_nr(found) < reader.sequence_nr(fn):
@@ -123,8 +124,8 @@ class Failures:
         self._changes.append((*self.builder.reader.watch(tensor), node_id))
 
     def shared(self, draft: Draft, tensor: Any, changes: bool) -> None:
-        """The operation got `tensor`, which it may not change if it is a view (`changes`), or one whose base was changed: marks what has to do
-        with its memory."""
+        """The operation got `tensor`, which it may not change if it is a view (`changes`), or one whose base was
+        changed: marks what has to do with its memory."""
         reader = self.builder.reader
         base = reader.lost_base(tensor, changes) if is_tensor(tensor) else None
         other = None if base is None else self.builder.find(base)
@@ -177,7 +178,8 @@ class Failures:
 
 
 def running_node(error: BaseException) -> Any:
-    """The node of the graph whose rule ran when the error was raised: the innermost that a frame of the traceback holds."""
+    """The node of the graph whose rule ran when the error was raised: the innermost that a frame of the traceback
+    holds."""
     found, trace = None, error.__traceback__
     while trace is not None:
         if names.ours(trace.tb_frame):
@@ -286,8 +288,8 @@ def chain(error: BaseException | None) -> list[BaseException]:
 def as_written(
     name: str, args: dict[str, Any], expression: lines.Expression | None
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """(name, tensors, other arguments) of a call, called what the learner's line calls them where that can be read: the package has wrappers
-    that know neither."""
+    """(name, tensors, other arguments) of a call, called what the learner's line calls them where that can be read: the
+    package has wrappers that know neither."""
     tensors, rest = given(args)
     if expression is None:
         return name, tensors, rest

@@ -77,8 +77,8 @@ class Film(Observer):
         """What a custom function computes in its backward is not part of the graph that is shown."""
 
     def broke(self, node_id: str, message: str, phase: str = "forward") -> None:
-        """An error outside a pass that is watched: of the operation of that node, ("") of the learner's own code, or ("backward") of a pass
-        that could not begin or is not known."""
+        """An error outside a pass that is watched: of the operation of that node, ("") of the learner's own code, or
+        ("backward") of a pass that could not begin or is not known."""
         self.shots.append(Shot(phase, "error", node=node_id, note=message))
 
     def leaf_added(self, draft: Draft) -> None:
@@ -264,7 +264,8 @@ class Film(Observer):
         self._shoot("accumulate", receiver, receiver=receiver, state=_state(total), value=value, total=total, note=lost)
 
     def _changed_by(self, item: Any) -> str:
-        """Who has changed the gradient that came to a node or a leaf: a "hook", or a "rule" in the place of the engine's."""
+        """Who has changed the gradient that came to a node or a leaf: a "hook", or a "rule" in the place of the
+        engine's."""
         return "rule" if self.exchanged and not self._reader.hooked(item) else "hook"
 
     def free(self, node: Any) -> None:

@@ -19,8 +19,8 @@ from .model import Edge, Node, Trace
 FEW_NODES = 24
 """A trace of at most this many nodes begins with everything open."""
 FEW_BOXES, ENOUGH_BOXES = 8, 40
-"""A picture of fewer operations and parts than the first number opens all of its parts, or only the largest, so that there
-are at most the second number."""
+"""A picture of fewer operations and parts than the first number opens all of its parts, or only the largest, so that
+there are at most the second number."""
 LONGEST, RUNS = 60, 40
 """More operations than `LONGEST` side by side are put into at most `RUNS` runs."""
 MOST_VARIABLES = 30
@@ -76,8 +76,8 @@ class Box:
 
 @dataclass(slots=True)
 class Link:
-    """A line between two boxes; `id` is that of its first edge. `edges`: the ids of all that run along it. `update`: as of
-    an Edge."""
+    """A line between two boxes; `id` is that of its first edge. `edges`: the ids of all that run along it. `update`: as
+    of an Edge."""
 
     id: str
     start: str
@@ -89,8 +89,9 @@ class Link:
 
 @dataclass(slots=True)
 class Folded:
-    """What is drawn: boxes by key in forward order, further boxes of leaves last; links; and the open parts that have a frame, outer before inner.
-    `order`: keys of boxes of which the second is to stand after the first, though nothing flows between them."""
+    """What is drawn: boxes by key in forward order, further boxes of leaves last; links; and the open parts that have a
+    frame, outer before inner. `order`: keys of boxes of which the second is to stand after the first, though nothing
+    flows between them."""
 
     boxes: dict[str, Box]
     links: list[Link]
@@ -102,9 +103,9 @@ class Folding:
     """`parts` by id, outer before inner; `home`: the innermost part of each operation; `held`: the innermost parts
     that a leaf or constant is drawn in, when it is not drawn outside.
 
-    Drawn from top to bottom, a network has its parameters inside the cards of the operations. `rows`: operation -> what is in
-    its card: parameters, buffers, numbers, and operations on nothing else (`weight.t()`); `within`: the first card that each
-    of these is in. `single`: modules of which only one operation has a card; it stands for them."""
+    Drawn from top to bottom, a network has its parameters inside the cards of the operations. `rows`: operation -> what
+    is in its card: parameters, buffers, numbers, and operations on nothing else (`weight.t()`); `within`: the first
+    card that each of these is in. `single`: modules of which only one operation has a card; it stands for them."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -218,7 +219,8 @@ class Folding:
         return held | self._unused(homes, held)
 
     def _unused(self, homes: Collection[str], held: dict[str, list[str]]) -> dict[str, list[str]]:
-        """Leaves that nobody used after the step that changed them: beside the step, where what they were is in a part."""
+        """Leaves that nobody used after the step that changed them: beside the step, where what they were is in a
+        part."""
         before = {edge.child: edge.parent for edge in self.trace.edges if edge.update}
         found: dict[str, list[str]] = {}
         for node, step in before.items():
@@ -377,8 +379,8 @@ class Folding:
     def fold(self, expanded: Iterable[str], rows: bool = False) -> Folded:
         """What is drawn when the parts `expanded` are open; one inside a closed part does not count.
 
-        rows: as from top to bottom: parameters are rows of cards, and an open module of a single operation is that card,
-        which needs no opening where it has no rows."""
+        rows: as from top to bottom: parameters are rows of cards, and an open module of a single operation is that
+        card, which needs no opening where it has no rows."""
         plain = [part for part, op in self.single.items() if op not in self.rows] if rows else []
         wanted = frozenset(expanded) | frozenset(plain), rows
         if self._folded is None or self._folded[0] != wanted:

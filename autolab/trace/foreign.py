@@ -4,13 +4,15 @@ These attributes are read, of a name in brackets where the first is missing:
 
 - `data` (`value`): a number, or an array.
 - `parents` (`_prev`): the objects that it was computed from, in the operation's order; empty for a leaf.
-- `local`: for each parent the derivative by it: a number, an array of the parent's or the result's shape that the gradient is
-  multiplied by, or a function that makes the parent's gradient of the result's. Not needed where there is `backward`.
+- `local`: for each parent the derivative by it: a number, an array of the parent's or the result's shape that the
+  gradient is multiplied by, or a function that makes the parent's gradient of the result's. Not needed where there is
+  `backward`.
 - `grad`: the gradient, to which the engine's own `backward()` writes.
 - `op` (`_op`), `name` (`label`): how the operation and the object are called; may be missing or empty.
 
-Where the result has `grad` and a method `backward()`, that is run and watched (`foreign_pass.py`), so the steps are those of the engine, right
-or wrong; afterwards each `grad` is what it was. Else the local derivatives are multiplied and added here.
+Where the result has `grad` and a method `backward()`, that is run and watched (`foreign_pass.py`), so the steps are
+those of the engine, right or wrong; afterwards each `grad` is what it was. Else the local derivatives are multiplied
+and added here.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ BEGUN = " Some grad were not 0 before, and the engine did not clear them: it add
 
 
 def is_foreign(item: Any) -> bool:
-    """Whether an object is meant to be explored by these attributes: no tensor, but it has parents, or both a value and a gradient.
+    """Whether an object is meant to be explored by these attributes: no tensor, but it has parents, or both a value and
+    a gradient.
 
     >>> class Value:
     ...     data, parents = 2.0, ()
@@ -82,8 +85,8 @@ def trace(
 ) -> Trace:
     """The trace of the computation that led to `root`, an object of another engine (or a list of one).
 
-    params: names for objects, which win over variable names; namespace: where these are looked up, default: the caller's variables.
-    backward: add the steps of the backward pass.
+    params: names for objects, which win over variable names; namespace: where these are looked up, default: the
+    caller's variables. backward: add the steps of the backward pass.
 
     Raises TypeError where an attribute is missing or is not what it should be, and says of which object.
 
@@ -151,7 +154,8 @@ def _first(item: Any, wanted: tuple[str, ...]) -> Any:
 
 
 def _graph(root: Any) -> list[Made]:
-    """The objects behind `root`, parents before children, each once. Nothing here recurses: graphs of any depth are read."""
+    """The objects behind `root`, parents before children, each once. Nothing here recurses: graphs of any depth are
+    read."""
     order: list[Any] = []
     places: dict[int, int] = {}
     operands: dict[
@@ -180,7 +184,8 @@ def _graph(root: Any) -> list[Made]:
 
 
 def _parents(item: Any) -> list[Any]:
-    """Its operands. Of a set, which has no order and holds each object once, the order in which the closure of `_backward` names them."""
+    """Its operands. Of a set, which has no order and holds each object once, the order in which the closure of
+    `_backward` names them."""
     given = _first(item, PARENTS)
     if given is None:
         raise fail(
@@ -294,7 +299,8 @@ def _tex(m: Made, operands: list[str]) -> str:
 
 
 def _numbers(m: Made, made: list[Made]) -> str:
-    """The operation with numbers, where these are few and the equation holds: a wrong result is shown, and not explained."""
+    """The operation with numbers, where these are few and the equation holds: a wrong result is shown, and not
+    explained."""
     operands = [made[p].data for p in m.parents]
     if m.op not in _INFIX or len(operands) != 2 or any(d.shape != () for d in (m.data, *operands)):
         return ""

@@ -1,8 +1,8 @@
 """The backward pass of another engine, watched: each time its code writes to a `grad`, that is a step.
 
-While it runs, the class's attributes `grad`, `local`, `_backward` answer through a descriptor, which sees who is read and who is written.
-What is written to a parent comes from the child that was read last. Nothing of the engine is known beyond that, so a wrong engine gives its own
-wrong numbers, in its own order.
+While it runs, the class's attributes `grad`, `local`, `_backward` answer through a descriptor, which sees who is read
+and who is written. What is written to a parent comes from the child that was read last. Nothing of the engine is known
+beyond that, so a wrong engine gives its own wrong numbers, in its own order.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class Step:
     """One change of a gradient. Objects are known by their places in the graph.
 
     event: "seed", "contribution", "clear", or "rule": it changed, and nobody assigned it (two share an array).
-    child, slot: whose rule sent it, along which operand. value: what came; total: what `grad` holds after it; upstream: the child's gradient.
-    lost: what it replaced instead of adding to it, None where it added. late: whether the receiver had passed its gradient on before.
+    child, slot: whose rule sent it, along which operand. value: what came; total: what `grad` holds after it; upstream:
+    the child's gradient. lost: what it replaced instead of adding to it, None where it added. late: whether the
+    receiver had passed its gradient on before.
     """
 
     event: str
@@ -46,8 +47,9 @@ class Step:
 
 @dataclass(slots=True)
 class Steps:
-    """What a pass did. before: what `grad` held, where that was not 0; factors: local derivatives of numbers, as they were seen, by (child,
-    slot); begun: whether the pass added to gradients that were there before; at: who was at work last."""
+    """What a pass did. before: what `grad` held, where that was not 0; factors: local derivatives of numbers, as they
+    were seen, by (child, slot); begun: whether the pass added to gradients that were there before; at: who was at work
+    last."""
 
     steps: list[Step] = field(default_factory=list)
     before: dict[int, Value] = field(default_factory=dict)
@@ -57,7 +59,8 @@ class Steps:
 
 
 def multiplied(made: Sequence[Made]) -> Steps:
-    """The pass of an engine that has none yet: its local derivatives, multiplied along each edge and added where paths meet."""
+    """The pass of an engine that has none yet: its local derivatives, multiplied along each edge and added where paths
+    meet."""
     found, grads, last = Steps(), dict[int, Any](), len(made) - 1
     grads[last] = np.ones_like(made[last].data, dtype=float)
     found.steps.append(Step("seed", last, grads[last], grads[last]))
@@ -74,7 +77,8 @@ def multiplied(made: Sequence[Made]) -> Steps:
 
 
 def watched(items: Sequence[Any], parents: Sequence[Sequence[int]]) -> tuple[Steps, Exception | None]:
-    """Runs `backward()` of the last of `items` and notes what it writes; returns what it did, and what it raised. Every `grad` is put back."""
+    """Runs `backward()` of the last of `items` and notes what it writes; returns what it did, and what it raised. Every
+    `grad` is put back."""
     kept = [_copy(item.grad) if hasattr(item, "grad") else _NOTHING for item in items]
     watch, error = _Watch(items, parents, kept), None
     try:
@@ -163,7 +167,8 @@ class _Watch:
             self.found.steps.append(Step("seed" if seed else "clear", place, total if seed else before, total))
 
     def unassigned(self) -> None:
-        """Gradients that are not what was last written: two objects share one array, and one of them was added to in place."""
+        """Gradients that are not what was last written: two objects share one array, and one of them was added to in
+        place."""
         for place, item in enumerate(self.items):
             now = _array(getattr(item, "grad", None))
             if now.shape != self.seen[place].shape or not np.array_equal(now, self.seen[place], equal_nan=True):

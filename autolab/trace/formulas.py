@@ -119,7 +119,8 @@ def alone(tex: str) -> str:
 
 
 def numbers(value: Value | None, digits: int = 3, column: bool = False) -> str | None:
-    """A value of few numbers as LaTeX, None when there are too many or none is known. column: one dimension runs downwards."""
+    """A value of few numbers as LaTeX, None when there are too many or none is known. column: one dimension runs
+    downwards."""
     if value is None or value.data is None or len(value.shape) > 2:
         return None
     if value.shape == ():
@@ -157,8 +158,8 @@ def names_in(template: str) -> set[str]:
 
 
 def fill(template: str, names: Mapping[str, str]) -> str:
-    """The template with every `{name}` that `names` knows replaced, braces kept; an argument that it does not know is its own
-    symbol."""
+    """The template with every `{name}` that `names` knows replaced, braces kept; an argument that it does not know is
+    its own symbol."""
 
     def replace(match: re.Match[str]) -> str:
         if match[1] or match[2] not in names and len(match[2]) == 1:  # the n of a fraction, the T of a transpose
@@ -205,7 +206,8 @@ def gradient_rule(rule: str, names: Mapping[str, str], upstream: str) -> str:
 
 
 def call_text(op: str, operands: list[str], attrs: Mapping[str, Any], spelled: Mapping[str, str]) -> str:
-    """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`. `spelled`: how the learner wrote attributes."""
+    """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`. `spelled`: how the learner wrote
+    attributes."""
     said = {k: spelled.get(k) or _plain_text(v) for k, v in attrs.items()}
     pattern = INFIX.get(op)
     if (

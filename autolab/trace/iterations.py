@@ -1,17 +1,19 @@
-"""The iterations of a training loop, found in what ran: groups "iteration 1", "iteration 2" ... around modules and steps.
+"""The iterations of a training loop, found in what ran: groups "iteration 1", "iteration 2" ... around modules and
+steps.
 
-Every operation, backward pass, step and reset is a mark with a place: the lines of the learner's code that it came from, the whole
-stack of them, so that a function called from two lines is at two places. An iteration holds a backward pass and, after it, an update
-of a leaf (a step, or an operation in place). The next one begins with the first mark after such an update that is at a place which
-this iteration had come by when it last ran backward: the loop has jumped back. So
+Every operation, backward pass, step and reset is a mark with a place: the lines of the learner's code that it came
+from, the whole stack of them, so that a function called from two lines is at two places. An iteration holds a backward
+pass and, after it, an update of a leaf (a step, or an operation in place). The next one begins with the first mark
+after such an update that is at a place which this iteration had come by when it last ran backward: the loop has jumped
+back. So
 
 - what comes after the step and before the loop's end (`zero_grad()`, a print) still belongs to the iteration;
-- several backward passes before one step (gradients that are accumulated, a closure that L-BFGS calls again) are one iteration, and
-  so are the two steps of two networks that are trained in turns;
+- several backward passes before one step (gradients that are accumulated, a closure that L-BFGS calls again) are one
+  iteration, and so are the two steps of two networks that are trained in turns;
 - the same lines written out twice, one below the other, are no loop.
 
-What ran before the loop's first line is in no iteration, and what ran after its last line neither: its places occur in no other
-iteration. Where one loop follows another, the numbers go on."""
+What ran before the loop's first line is in no iteration, and what ran after its last line neither: its places occur in
+no other iteration. Where one loop follows another, the numbers go on."""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from .model import Group
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """kind: "forward", "backward", "update" (a leaf was changed), "other". node, shot: how many of them there were before it."""
+    """kind: "forward", "backward", "update" (a leaf was changed), "other". node, shot: how many of them there were
+    before it."""
 
     kind: str
     place: int
@@ -49,7 +52,8 @@ def found(marks: list[Mark]) -> list[tuple[int, int]]:
     ranges: list[tuple[int, int]] = []
     for i, (a, b) in enumerate(pieces):
         earlier, later = set[int]().union(*places[:i]), set[int]().union(*places[i + 1 :])
-        # Up to `end` it is a round of the loop before it. What follows is the first round of another loop, or single lines.
+        # Up to `end` it is a round of the loop before it. What follows is the first round of another loop, or single
+        # lines.
         end = next((j + 1 for j in reversed(range(a, b)) if marks[j].place in earlier), a)
         begin = next((j for j in range(end, b) if marks[j].place in later), b)
         another = _trains(marks[begin:b])
@@ -76,7 +80,8 @@ class Iteration:
 
 
 def around(groups: tuple[Group, ...], iterations: list[Iteration], members: list[str]) -> tuple[Group, ...]:
-    """`groups` (outer before inner) in groups for the iterations. members: ids of the operations and updates, in order."""
+    """`groups` (outer before inner) in groups for the iterations. members: ids of the operations and updates, in
+    order."""
     if not iterations:
         return numbered(groups)
     home = {n: next((i for i, at in enumerate(iterations) if at.start <= int(n[1:]) < at.end), None) for n in members}

@@ -54,7 +54,8 @@ def _has_names(draft: Draft) -> bool:
 
 
 def _is_tuple(draft: Draft) -> bool:
-    """Whether the learner gets several results (no more are those that only the engine needs, of a batch norm), and has a name for none."""
+    """Whether the learner gets several results (no more are those that only the engine needs, of a batch norm), and has
+    a name for none."""
     record = draft.record
     public = record is None or record.variadic or record.return_type is not None or not record.nondiff
     return len(draft.outputs) > 1 and public and not _has_names(draft)
@@ -244,8 +245,8 @@ class Book:
         of_pass: bool = False,
     ) -> tuple[str, str]:
         """(tex, tex_numbers): the derivative of the child with respect to the parent where it is one factor, else the
-        gradient rule, with the gradient that arrived in numbers only `of_pass`: each pass has another. least: significant
-        digits that its numbers have at the least."""
+        gradient rule, with the gradient that arrived in numbers only `of_pass`: each pass has another. least:
+        significant digits that its numbers have at the least."""
         child = self.nodes[int(edge.child[1:])]
         symbols, has_numbers = self.symbols(child), self.filled(child) is not None
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
@@ -283,8 +284,8 @@ class Book:
         return partial, partial + _is(known) if known is not None else ""
 
     def chain(self, edge: Edge, upstream: Value | None, value: Value | None) -> str:
-        r"""What an edge passes on in one pass, `\bar{z} \cdot \frac{\partial z}{\partial x} = 2 \cdot 3 = 6`: the rule in symbols
-        and in numbers, and what comes of it. upstream: the gradient that had arrived at the child."""
+        r"""What an edge passes on in one pass, `\bar{z} \cdot \frac{\partial z}{\partial x} = 2 \cdot 3 = 6`: the rule
+        in symbols and in numbers, and what comes of it. upstream: the gradient that had arrived at the child."""
         child = self.nodes[int(edge.child[1:])]
         y, x = (
             formulas.symbol(self.label(edge.child)),

@@ -1,7 +1,7 @@
 """The expression of the learner's code that an error came from: which call it is, and which tensors stand in it.
 
-CPython knows the columns of every instruction (PEP 657), so that of `y = f(a) + b * c` the product can be told from the sum. Nothing is
-called or computed again: operands are names, attributes that lie in an object, and numbers."""
+CPython knows the columns of every instruction (PEP 657), so that of `y = f(a) + b * c` the product can be told from the
+sum. Nothing is called or computed again: operands are names, attributes that lie in an object, and numbers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _SIGNS = {
 
 @dataclass
 class Expression:
-    """name: what was called ("matmul" for `a @ b`), "" when it is no call. operands: the tensors in it, by argument or place. method: whether it
-    was called as something's method, not as a function of a module. unnamed: whether something in it has no name, so that it is not at hand."""
+    """name: what was called ("matmul" for `a @ b`), "" when it is no call. operands: the tensors in it, by argument or
+    place. method: whether it was called as something's method, not as a function of a module. unnamed: whether
+    something in it has no name, so that it is not at hand."""
 
     name: str
     operands: dict[str, Any] = field(default_factory=dict)

@@ -1,4 +1,5 @@
-"""Typical wrong answers to questions about a trace, each with the sentence that says what is wrong about it, never what is right."""
+"""Typical wrong answers to questions about a trace, each with the sentence that says what is wrong about it, never what
+is right."""
 
 from __future__ import annotations
 

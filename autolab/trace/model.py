@@ -14,9 +14,9 @@ from typing import Any, Literal, get_args
 from .values import Value
 
 GradState = Literal["none", "never", "zero", "contribution", "accumulated", "returned", "freed"]
-"""Of a node at a frame. "none": no gradient came yet. "never": none comes in this backward pass (`Pass.never` says why).
-"zero", "accumulated": all of it is in, or in its `.grad`. "contribution": some of it is in. "returned": the call handed it
-back (`grad()`). "freed": it was passed on, and is gone."""
+"""Of a node at a frame. "none": no gradient came yet. "never": none comes in this backward pass (`Pass.never` says
+why). "zero", "accumulated": all of it is in, or in its `.grad`. "contribution": some of it is in. "returned": the call
+handed it back (`grad()`). "freed": it was passed on, and is gone."""
 GRAD_STATES: tuple[str, ...] = get_args(GradState)
 
 
@@ -80,31 +80,35 @@ class Output(_Record):
 class Node(_Record):
     """One tensor of the computation and, for kind "op", the operation that made it.
 
-    kind         : "leaf" (requires grad, no grad_fn), "data" (does not require grad, not computed here), "op", "update" (what
-                   an optimizer's step did to one leaf: it is no tensor, its value is what the leaf is afterwards).
-    update       : of kind "update": {"call": "opt.step()", "optimizer": its type, "name": the leaf's, "settings": those of its
-                   parameter group, "lines": [{"text", "tex": with symbols, "numbers", "tex_numbers": this time's, "" unless the
-                   leaf is one number}], [] where the arithmetic is not told, "change": "from 2 to 0.8", or how far}. Of a leaf
-                   that an operation changed in place the same: "call" is "in place", "optimizer" the operation. Else None.
+    kind         : "leaf" (requires grad, no grad_fn), "data" (does not require grad, not computed here), "op", "update"
+                   (what an optimizer's step did to one leaf: it is no tensor, its value is what the leaf is
+                   afterwards).
+    update       : of kind "update": {"call": "opt.step()", "optimizer": its type, "name": the leaf's, "settings": those
+                   of its parameter group, "lines": [{"text", "tex": with symbols, "numbers", "tex_numbers": this
+                   time's, "" unless the leaf is one number}], [] where the arithmetic is not told, "change": "from 2 to
+                   0.8", or how far}. Of a leaf that an operation changed in place the same: "call" is "in place",
+                   "optimizer" the operation. Else None.
     op           : the operation's name ("mul"; in place "mul_"), "" for leaf and data.
     grad_fn      : PyTorch's node name ("MulBackward0"), "" where there is none.
     name         : the variable's name in the learner's code, "" when it has none. `label` is the name or "v3".
     shape        : None when unknown.
     value        : None when unknown: not kept, or too big to keep. Never made up.
     grad         : `.grad` when the trace was made; `grad_before`: `.grad` before the first frame.
-    cut          : "detach", "data", "no_grad" or "inference_mode" where gradients stop at this node although an input requires grad.
+    cut          : "detach", "data", "no_grad" or "inference_mode" where gradients stop at this node although an input
+                   requires grad.
     version      : the tensor's version counter after the operation, None when unknown.
     outputs      : every result, when there are more than one; the node's own shape and value are output 0's.
     call         : the operation in the learner's words: "x * y", "sum(v2, dim=1)"; "" for leaf and data.
-    module       : path of the module whose forward made it ("layer1.0.conv1"; see Group), "" for none; of a leaf or data
-                   the module it belongs to.
+    module       : path of the module whose forward made it ("layer1.0.conv1"; see Group), "" for none; of a leaf or
+                   data the module it belongs to.
     attrs        : arguments that are no tensors, by name: {"dim": 1, "keepdim": False}.
     tex          : the forward formula with symbols, tex_numbers with numbers ("" when they are many or unknown).
     error        : what the operation raised, in one line; then it has no result. `meta["failures"]` says more.
     mark         : what an error has to do with the node: "changed here", "saved here" ...; "" mostly.
     missing      : why `value` is None, in words, "" when it is known.
     again        : whether `value` was not kept, and was computed again from operands that were (see `again.py`).
-    time         : seconds that the operation took, as a profile timed it that was running when the recording began; else None.
+    time         : seconds that the operation took, as a profile timed it that was running when the recording began;
+                   else None.
     layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
     """
 
@@ -183,8 +187,8 @@ class Edge(_Record):
 
     differentiable : gradients flow back along it.
     tex            : local derivative of child with respect to parent (or the gradient rule, where the derivative is not
-                     one factor), tex_numbers with the numbers that are the same in every pass; "" when not differentiable
-                     or unknown.
+                     one factor), tex_numbers with the numbers that are the same in every pass; "" when not
+                     differentiable or unknown.
     alias          : parent is a leaf or data used often: a picture draws another box of the same name instead of a
                      line.
     update         : the parent is a leaf, and the child what it was changed to: the same tensor later, or (of kind
@@ -210,8 +214,8 @@ class Saved(_Record):
     source_node : the node whose result it is, None when not in the trace; source_nr says which of its results.
     state       : when the trace was made: "alive", "freed", or "modified" (changed in place since it was saved).
     missing     : why `value` is None, in words.
-    memory      : the same number for saved tensors that lie in the same memory; 0 for that of leaves and data, which live anyway;
-                  None where it is not known.
+    memory      : the same number for saved tensors that lie in the same memory; 0 for that of leaves and data, which
+                  live anyway; None where it is not known.
     """
 
     _parts = {"value": Value}
@@ -244,17 +248,18 @@ class Frame(_Telling):
 
     phase, event : "forward": "compute" (also in place), "error". "backward": "seed", "contribution" (along `edge`),
                    "accumulate" (into a leaf's `.grad`), "free" (the saved values of `node`), "hook" (a hook changed
-                   a gradient), "rule" (so did a rule that stands in the place of the engine's own: a specimen), "return"
-                   (`grad()` hands the gradient of `receiver` back; `value` is what it hands back, None included), "error".
-                   "update", between passes: "update" (a leaf was changed, by an optimizer's step, in place, or unseen:
-                   `node` is the step or the changed leaf, `receiver` the changed leaf, `total` the `.grad` it still has),
-                   "clear" (a leaf's `.grad` was reset or replaced, not by backward).
+                   a gradient), "rule" (so did a rule that stands in the place of the engine's own: a specimen),
+                   "return" (`grad()` hands the gradient of `receiver` back; `value` is what it hands back, None
+                   included), "error". "update", between passes: "update" (a leaf was changed, by an optimizer's step,
+                   in place, or unseen: `node` is the step or the changed leaf, `receiver` the changed leaf, `total` the
+                   `.grad` it still has), "clear" (a leaf's `.grad` was reset or replaced, not by backward).
     nr           : which result of `receiver` the gradient is that of, where it has several.
-    run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them; of an update the last one before it.
+    run          : 0 in the forward pass; in the backward passes 1, 2, ... counts them; of an update the last one before
+                   it.
     node         : where it happens: the node computed, seeded, freed; for a contribution the child whose rule was
                    applied.
-    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "rule", "update", "clear", "free",
-                   "return"), or None.
+    receiver     : the node whose gradient changes ("seed", "contribution", "accumulate", "hook", "rule", "update",
+                   "clear", "free", "return"), or None.
     state        : gradient state of `receiver` after this frame, "" without receiver.
     value        : what was computed, seeded, contributed, or arrived at the leaf.
     total        : the gradient at `receiver` after this frame (for "accumulate": what `.grad` holds now).
@@ -283,7 +288,8 @@ class Frame(_Telling):
     nr: int = 0
 
     def told_by(self, tell: Callable[[], tuple[str, str]]) -> Frame:
-        """The frame, whose text and formula `tell` gives; it is called when one of them is asked for first, and then forgotten."""
+        """The frame, whose text and formula `tell` gives; it is called when one of them is asked for first, and then
+        forgotten."""
         object.__delattr__(self, "text")
         object.__delattr__(self, "tex")
         object.__setattr__(self, "_tell", tell)
@@ -324,8 +330,8 @@ class Pass(_Record):
 class Group(_Record):
     """What one call of a module made; or an iteration of a training loop, or one call of an optimizer's step().
 
-    kind   : "module"; "iteration" (see `iterations.py`): path "iteration 2", type "loss ≈ 0.812" (where its last backward began);
-             "step": path "opt.step()", type "SGD", nodes its updates.
+    kind   : "module"; "iteration" (see `iterations.py`): path "iteration 2", type "loss ≈ 0.812" (where its last
+             backward began); "step": path "opt.step()", type "SGD", nodes its updates.
     path   : the module's path from the root module called ("layer1.0.conv1"); for the root itself its type's name.
     nodes  : its operations, those of the modules inside it included.
     parent : id of the group around it, None for a root. An outer group comes before its inner ones.
@@ -356,18 +362,18 @@ class Group(_Record):
 class Trace(_Record):
     """See the module's docstring.
 
-    meta: "library" ("autolab", "torch", or "foreign": see `foreign.py`), "source" ("graph" or "recording"), "roots" (node ids of the results),
-    "backward" ("recorded", "dry" (replayed without touching `.grad`), or "" when there are no backward frames),
-    "why" (one sentence for the learner when something is not shown, else ""),
-    "error" (None or {"type", "message", "notes", "node", "source"}: what ended the recording, with the id of the node where
-    it happened and the learner's line, where they are known), "failures" (node id to {"type", "message", "notes",
-    "inside", "operands", "places"}: the operations that failed, and nodes where a backward pass did; "inside" is the line
-    within a custom function, "operands" are {"name", "node", "nr", "shape", "dtype", "device"}, "places" {"words", "node",
-    "line"}: what else has to do with it), "explanation" (what `autolab.explain` found: {"title", "text", "more", "step",
-    "node"}), "changed" (node id to what became since of a value that is shown as it was, or why one that is shown as it is may
-    have been another, where there are any: see `since.py`),
-    "devices" (those other than the CPU, where there are any: name to {"title", "simulated"}),
-    "frozen" (ids of the parameters that do not require grad, where there are any).
+    meta: "library" ("autolab", "torch", or "foreign": see `foreign.py`), "source" ("graph" or "recording"), "roots"
+    (node ids of the results), "backward" ("recorded", "dry" (replayed without touching `.grad`), or "" when there are
+    no backward frames), "why" (one sentence for the learner when something is not shown, else ""), "error" (None or
+    {"type", "message", "notes", "node", "source"}: what ended the recording, with the id of the node where it happened
+    and the learner's line, where they are known), "failures" (node id to {"type", "message", "notes", "inside",
+    "operands", "places"}: the operations that failed, and nodes where a backward pass did; "inside" is the line within
+    a custom function, "operands" are {"name", "node", "nr", "shape", "dtype", "device"}, "places" {"words", "node",
+    "line"}: what else has to do with it), "explanation" (what `autolab.explain` found: {"title", "text", "more",
+    "step", "node"}), "changed" (node id to what became since of a value that is shown as it was, or why one that is
+    shown as it is may have been another, where there are any: see `since.py`), "devices" (those other than the CPU,
+    where there are any: name to {"title", "simulated"}), "frozen" (ids of the parameters that do not require grad,
+    where there are any).
     """
 
     _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group, "passes": Pass}
@@ -440,7 +446,8 @@ class Trace(_Record):
                 states[node_id] = "never"
 
     def why_never(self, node_id: str, frame_index: int) -> str:
-        """Why no gradient comes to a node in the pass that a frame belongs to; "" where one comes, or no pass has begun."""
+        """Why no gradient comes to a node in the pass that a frame belongs to; "" where one comes, or no pass has
+        begun."""
         run = max((f.run for f in self.frames[: frame_index + 1]), default=0)
         if self.states(frame_index)[node_id] != "never":
             return ""

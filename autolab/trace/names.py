@@ -42,7 +42,8 @@ def caller(frame: FrameType | None = None) -> FrameType | None:
 
 
 def ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of the package, code it generated included (`engine/generated.py` names it as if it had files there)."""
+    """Whether a frame runs code of the package, code it generated included (`engine/generated.py` names it as if it had
+    files there)."""
     return inside(frame.f_code.co_filename)
 
 
@@ -60,12 +61,14 @@ def local_names(frame: FrameType) -> dict[str, Any]:
 
 
 def library(frame: FrameType) -> bool:
-    """Whether a frame runs code of an installed library or of Python itself: neither the package's nor the learner's."""
+    """Whether a frame runs code of an installed library or of Python itself: neither the package's nor the
+    learner's."""
     return frame.f_code.co_filename.startswith(_LIBRARIES)
 
 
 def source(frame: FrameType | None, line: int | None = None) -> Source | None:
-    """The line that `frame` is at, or `line` of its file. Notebook cells have a made-up file name, whose text linecache knows all the same."""
+    """The line that `frame` is at, or `line` of its file. Notebook cells have a made-up file name, whose text linecache
+    knows all the same."""
     if frame is None:
         return None
     filename = frame.f_code.co_filename
@@ -146,8 +149,8 @@ def _short(filename: str) -> str:
 
 
 def namespace(frame: FrameType | None) -> dict[str, Any]:
-    """What names mean at `frame`: its locals before its globals, the notebook's variables, and last those of the functions
-    that called it."""
+    """What names mean at `frame`: its locals before its globals, the notebook's variables, and last those of the
+    functions that called it."""
     names: dict[str, Any] = {}
     if frame is not None:
         # Locals first: the order decides which of two names a tensor gets.

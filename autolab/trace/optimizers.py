@@ -1,7 +1,7 @@
 r"""The arithmetic of one optimizer's step for one parameter, line by line, as `autolab.optim` computes it.
 
-Each rule below writes a method's lines once; `terms` makes of them text, LaTeX and, for a parameter of one number, this step's
-numbers. Sources: the classes of `autolab.optim`, which name theirs."""
+Each rule below writes a method's lines once; `terms` makes of them text, LaTeX and, for a parameter of one number, this
+step's numbers. Sources: the classes of `autolab.optim`, which name theirs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from .terms import Line, Term, constant, function, named
 
 @dataclass(slots=True)
 class Facts:
-    """What was true of one parameter around a step. The numbers are None, and the states empty, for more than one number.
+    """What was true of one parameter around a step. The numbers are None, and the states empty, for more than one
+    number.
 
-    name: the parameter's; settings: those of its parameter group; before, state_before: as the step began; grad: `.grad` then;
-    kept: the entries that its state had then, whatever their size."""
+    name: the parameter's; settings: those of its parameter group; before, state_before: as the step began; grad:
+    `.grad` then; kept: the entries that its state had then, whatever their size."""
 
     name: str
     settings: dict[str, Any]
@@ -225,7 +226,8 @@ SETTINGS = (
     "momentum_decay", "lambd",
     "amsgrad", "centered", "maximize",
 )  # fmt: skip
-"""What a step's sentence and Details say of a parameter group, in this order; others change no number of the formulas."""
+"""What a step's sentence and Details say of a parameter group, in this order; others change no number of the
+formulas."""
 
 
 _STEPS = frozenset(["step", "_update"])  # which of the two states an optimizer's rule depends on what it inherits
@@ -236,7 +238,8 @@ _OURS = ("autolab.optim.", "torch.optim.")  # both compute the same
 
 
 def lines(cls: type, facts: Facts) -> list[Line]:
-    """The lines of a step of an optimizer of that class, [] for one whose arithmetic is not written here: LBFGS, and a learner's own."""
+    """The lines of a step of an optimizer of that class, [] for one whose arithmetic is not written here: LBFGS, and a
+    learner's own."""
     kind = next((c for c in cls.__mro__ if not _STEPS.isdisjoint(vars(c))), cls)
     rule = _RULES.get(kind.__name__)
     changed = any(not c.__module__.startswith(_OURS) for c in cls.__mro__ if not _PARTS.isdisjoint(vars(c)))

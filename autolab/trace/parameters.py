@@ -1,4 +1,5 @@
-"""What parameters and buffers are called in a recording: the path by which the module has them whose forward is running."""
+"""What parameters and buffers are called in a recording: the path by which the module has them whose forward is
+running."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from .film import Shot
 
 MOST_LOOKED_AT = 2_000_000
-"""Nodes that are looked at, in all passes together, for what cuts a node off; from then on it is only said that it is."""
+"""Nodes that are looked at, in all passes together, for what cuts a node off; from then on it is only said that it
+is."""
 
 CUT = "cut"
 FROZEN = "it is frozen"
@@ -202,8 +203,8 @@ class _Account:
         return self.nodes[_number(node_id)]
 
     def _cutters(self, plan: Plan) -> dict[str, str]:
-        """node -> the node at which its way to the roots is cut, "" where it is not, for all that the roots were computed from. A
-        node without gradient on the way is CUT itself: what requires grad before it is cut there."""
+        """node -> the node at which its way to the roots is cut, "" where it is not, for all that the roots were
+        computed from. A node without gradient on the way is CUT itself: what requires grad before it is cut there."""
         found = dict.fromkeys(plan.roots, "")
         for number in range(plan.known - 1, -1, -1):
             child = f"n{number}"

@@ -1,6 +1,8 @@
-"""The paths of a graph from one node to another, with the product of local derivatives along each. Their sum is the gradient.
+"""The paths of a graph from one node to another, with the product of local derivatives along each. Their sum is the
+gradient.
 
-Paths are counted, and summed, node by node: a graph of fifty diamonds has 2**50 of them. `static/paths.js` does the same on a page."""
+Paths are counted, and summed, node by node: a graph of fifty diamonds has 2**50 of them. `static/paths.js` does the
+same on a page."""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ ENTRIES = 256
 
 @dataclass(frozen=True)
 class Path:
-    """One path. nodes: their names, from the leaf to the result. edges: ids. factors: the local derivative along each edge, None where it is
-    not known. product: of shape (numbers in the result, numbers in the leaf); None where a factor is not known."""
+    """One path. nodes: their names, from the leaf to the result. edges: ids. factors: the local derivative along each
+    edge, None where it is not known. product: of shape (numbers in the result, numbers in the leaf); None where a
+    factor is not known."""
 
     nodes: tuple[str, ...]
     edges: tuple[str, ...]
@@ -39,10 +42,11 @@ class Path:
 class Paths:
     """All paths between two nodes.
 
-    count   : how many there are. paths: all of them where there are at most 50, else the largest; of tensors none, where there are more.
-    gradient: the sum of their products, of shape (numbers in the result, numbers in the leaf); None where a local derivative is not known.
-    by_path, in_reverse: how many multiplications of numbers it takes to multiply along each path, and to go back once (whole Jacobians; the
-    rules of operations on tensors take fewer).
+    count   : how many there are. paths: all of them where there are at most 50, else the largest; of tensors none,
+              where there are more.
+    gradient: the sum of their products, of shape (numbers in the result, numbers in the leaf); None where a local
+    derivative is not known. by_path, in_reverse: how many multiplications of numbers it takes to multiply along each
+    path, and to go back once (whole Jacobians; the rules of operations on tensors take fewer).
     """
 
     count: int
@@ -67,7 +71,8 @@ def _shown(product: np.ndarray | None) -> str:
 
 
 def local_derivatives(trace: Trace) -> dict[str, np.ndarray]:
-    """Edge id -> the derivative of its child by its parent, as a matrix (numbers in the child, numbers in the parent); only what is known."""
+    """Edge id -> the derivative of its child by its parent, as a matrix (numbers in the child, numbers in the parent);
+    only what is known."""
     again, found = Again(trace), {}
     for edge in trace.edges:
         if edge.differentiable and not edge.update and _sizes(trace, edge) is not None:
@@ -142,7 +147,8 @@ def paths(trace: Trace, leaf: str, result: str, derivatives: dict[str, np.ndarra
 
 
 def between(trace: Trace, leaf: str, result: str) -> list[Edge]:
-    """The edges on all paths along which a gradient can flow from `result` to `leaf`. Raises ValueError where there are none."""
+    """The edges on all paths along which a gradient can flow from `result` to `leaf`. Raises ValueError where there are
+    none."""
     reached, leads = {leaf}, {result}
     edges = [edge for edge in trace.edges if edge.differentiable and not edge.update]
     edges.sort(key=lambda edge: int(edge.child[1:]))  # parents come before children

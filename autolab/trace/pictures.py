@@ -1,8 +1,8 @@
 """Pictures of convolution, pooling and normalisation nodes: small copies of what went in, came out and came back.
 
-A trace keeps few numbers of a tensor; a feature map has thousands. For these nodes alone, small copies are made while the
-trace is: the first channels of the first image, squares of numbers averaged to one where a map is wide. `Node.layer`
-holds them as plain JSON:
+A trace keeps few numbers of a tensor; a feature map has thousands. For these nodes alone, small copies are made while
+the trace is: the first channels of the first image, squares of numbers averaged to one where a map is wide.
+`Node.layer` holds them as plain JSON:
 
     kind    "convolution", "max pooling", "average pooling", "batch norm", "layer norm" or "group norm"
     names   what x, w, b, y of the card are called in this trace

@@ -1,7 +1,8 @@
-"""Questions about a trace: what is asked, from which step on it would be seen, the answer, and what typical wrong answers come from.
+"""Questions about a trace: what is asked, from which step on it would be seen, the answer, and what typical wrong
+answers come from.
 
-The wrong answers are computed from the trace as well. One that cannot be told from the right answer, or from another wrong one, is left out:
-nothing would be known of who gives it."""
+The wrong answers are computed from the trace as well. One that cannot be told from the right answer, or from another
+wrong one, is left out: nothing would be known of who gives it."""
 
 from __future__ import annotations
 
@@ -58,16 +59,17 @@ class Question:
 
 
 def question(trace: Trace, wanted: str, kind: str, step: int = 0) -> Question:
-    """The question of a kind about the node that is called `wanted` (a name, or a node's name as shown), the first that is open after
-    frame `step`, else the first of all.
+    """The question of a kind about the node that is called `wanted` (a name, or a node's name as shown), the first that
+    is open after frame `step`, else the first of all.
 
-    Raises ValueError for a kind that there is not, where no node is called so, and where there is nothing to ask: a value that was
-    given, a gradient that does not come, numbers that are too many.
+    Raises ValueError for a kind that there is not, where no node is called so, and where there is nothing to ask: a
+    value that was given, a gradient that does not come, numbers that are too many.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> asked = question(torch.trace.trace(x * x), "x", "grad")
     >>> asked.answer, asked.wrong[0]
-    (6.0, (3.0, 'That is what one of the 2 uses of `x` sends. Each use sends a contribution of its own, and they are added.'))
+    (6.0, (3.0, 'That is what one of the 2 uses of `x` sends. Each use sends a contribution of its own, and they are
+    added.'))
     """
     if kind not in _KINDS:
         raise fail(

@@ -44,7 +44,8 @@ class SavedEntry(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """A saved tensor that was changed in place: its name, the tensor where the node holds one, its memory, the versions saved and now."""
+    """A saved tensor that was changed in place: its name, the tensor where the node holds one, its memory, the versions
+    saved and now."""
 
     name: str
     tensor: Any
@@ -153,7 +154,8 @@ class Reader:
         return tensor.grad if self.grad_fn(tensor) is None or tensor.retains_grad else None
 
     def grad_fn(self, tensor: Any) -> Any:
-        """`.grad_fn`; the old one of a view that an operation in place left without a history, where reading it is an error."""
+        """`.grad_fn`; the old one of a view that an operation in place left without a history, where reading it is an
+        error."""
         view = tensor._view
         return tensor._node if view is not None and view.is_lost(tensor) else tensor.grad_fn
 
@@ -181,7 +183,8 @@ class Reader:
         return shares
 
     def lost_base(self, tensor: Any, changes: bool) -> Any:
-        """What a view is a view of, where that is why it may not be changed (`changes`), or where a change of it cut the view off; else None."""
+        """What a view is a view of, where that is why it may not be changed (`changes`), or where a change of it cut
+        the view off; else None."""
         view = tensor._view if isinstance(tensor, Tensor) else None
         return view.base if view is not None and (changes or view.is_lost(tensor)) else None
 

@@ -19,8 +19,8 @@ def record() -> Recording:
     every error. `print(recording)` tells all. An error inside ends the block as usual; what happened before it is kept.
     The code may be autolab's or, where `torch` has been imported before the block, PyTorch's.
 
-    What is changed through NumPy is noticed where a tensor is used again, or where a rule reads what it saved; of more than 64
-    numbers it is not.
+    What is changed through NumPy is noticed where a tensor is used again, or where a rule reads what it saved; of more
+    than 64 numbers it is not.
 
     Example:
 
@@ -58,7 +58,8 @@ class Recording(Recorder):
         super().__exit__(kind, error, traceback)
 
     def _is_of_torch(self, error: BaseException) -> bool:
-        """Whose recording an error belongs to: of the library that told of it, whose tensors stand in its line, or which ran."""
+        """Whose recording an error belongs to: of the library that told of it, whose tensors stand in its line, or
+        which ran."""
         assert self._torch is not None
         for link in failures.chain(error):
             if (seen := link.__dict__.get("_autolab_seen")) is not None:
@@ -87,7 +88,8 @@ class Recording(Recorder):
     def trace(self, library: str = "") -> Trace:
         """The recording as data; inside the block, of what happened so far.
 
-        library: "autolab" or "torch", needed where operations of both ran. Raises RuntimeError before the block, and where it is not said."""
+        library: "autolab" or "torch", needed where operations of both ran. Raises RuntimeError before the block, and
+        where it is not said."""
         if library not in ("", "autolab", "torch"):
             raise ValueError(f"library must be 'autolab' or 'torch', not {library!r}")
         if self._torch is None or library == "autolab":

@@ -93,7 +93,8 @@ class Recorder(Recorded[Trace]):
         self._updates, self._marks, self._parameters = Updates(self._builder), [], Parameters(self._builder)
 
     def _ended_by(self, error: BaseException) -> None:
-        """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's own code."""
+        """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's
+        own code."""
         found = next(
             (own for link in failures.chain(error) if (own := link.__dict__.get("_autolab_seen")) and own[0] is self),
             None,
@@ -111,7 +112,8 @@ class Recorder(Recorded[Trace]):
         error._autolab_seen = self, self._error["node"]  # type: ignore[attr-defined]
 
     def _at_the_line(self, error: BaseException) -> str:
-        """The node for an error that no operation told of: Python refused a call, or the learner's own code raised it. "" for the latter."""
+        """The node for an error that no operation told of: Python refused a call, or the learner's own code raised it.
+        "" for the latter."""
         frame = failures.learners(error.__traceback__)
         expression = None if frame is None else lines.at(frame)
         if frame is None or expression is None or not expression.operands:
@@ -261,7 +263,8 @@ class Recorder(Recorded[Trace]):
             self._rebased(draft, outputs[0]._base)
 
     def _join(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool) -> None:
-        """Draws the edges from an operation's operands; a gradient goes back along those that its node has an edge for."""
+        """Draws the edges from an operation's operands; a gradient goes back along those that its node has an edge
+        for."""
         for slot, (parent, nr) in enumerate(parents.values()):
             ahead = () if node is None else node.next_functions
             goes_back = slot < len(ahead) and ahead[slot][0] is not None
@@ -290,7 +293,8 @@ class Recorder(Recorded[Trace]):
         return leaf if leaf is not None and leaf.shape == target.shape and leaf.dtype == target.dtype else None
 
     def _changed_elsewhere(self, draft: Draft, target: Any, place: int) -> None:
-        """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's `.grad`."""
+        """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's
+        `.grad`."""
         leaf = self._updates.owner(target)
         if leaf is not None:
             self._mark("update", place)

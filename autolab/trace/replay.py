@@ -1,4 +1,5 @@
-"""Operations of a trace run again, from the numbers that the trace keeps, and differentiated by the engine's own rules."""
+"""Operations of a trace run again, from the numbers that the trace keeps, and differentiated by the engine's own
+rules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 r"""Templates of formulas as they hold for one call: the record states the usual form, element by element.
 
-`value` and `gradient` fit it to the arguments that were given (a reduction of a loss, factors of 1), and a gradient to the shapes:
-what was broadcast is summed, `\sum_{0} \bar y`; what was reduced is spread, `\bar y \cdot \mathbf{1}_{2 \times 3}`."""
+`value` and `gradient` fit it to the arguments that were given (a reduction of a loss, factors of 1), and a gradient to
+the shapes: what was broadcast is summed, `\sum_{0} \bar y`; what was reduced is spread, `\bar y \cdot \mathbf{1}_{2
+\times 3}`."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def gradient(
     parent: Shape | None,
     shapes: Mapping[str, Shape | None],
 ) -> str:
-    """The rule for the gradient of an argument of shape `parent`; `shapes`: of all operands. "" when there is none that holds."""
+    """The rule for the gradient of an argument of shape `parent`; `shapes`: of all operands. "" when there is none that
+    holds."""
     base = argument.partition("[")[0]
     rule = record.vjp_latex.get(argument) or record.vjp_latex.get(base, "") if record is not None else ""
     if not rule or not _usual(record.name, attrs, shapes) or not _usual_rule(record.name, attrs):

@@ -84,7 +84,8 @@ def states_now(saved: list[SavedDraft], reader: Reader) -> States:
 
 
 def with_states(saved: list[SavedDraft], states: States | None) -> tuple[Saved, ...]:
-    """The saved tensors; what a node that is gone had saved was freed with it. Without `states` they are what they were when they were met."""
+    """The saved tensors; what a node that is gone had saved was freed with it. Without `states` they are what they were
+    when they were met."""
     if states is None:
         return tuple(item.saved for item in saved)
     # A list of tensors that was freed comes back as one entry under the list's name.

@@ -1,8 +1,8 @@
 """Which module made which node: the calls of modules that autolab's nodes remember, as nested groups.
 
-A scope is what `Node.scope` holds: (the call around it or None, path in the module around it, type name, whether the module was in
-training mode); every call of a module has its own. A real PyTorch graph has no scopes. Where its leaves bear the names of a module's parameters,
-`from_names` makes scopes of those: never finer than what the names show.
+A scope is what `Node.scope` holds: (the call around it or None, path in the module around it, type name, whether the
+module was in training mode); every call of a module has its own. A real PyTorch graph has no scopes. Where its leaves
+bear the names of a module's parameters, `from_names` makes scopes of those: never finer than what the names show.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def _common(a: list[str], b: list[str]) -> list[str]:
 
 
 def module_types(namespace: Mapping[str, Any], nodes: Iterable[Draft]) -> dict[str, str]:
-    """Type name by path ("" for the root) of the module among the variables that calls the parameters what the nodes do;
-    empty when there is none."""
+    """Type name by path ("" for the root) of the module among the variables that calls the parameters what the nodes
+    do; empty when there is none."""
     named = {draft.name: draft.tensor() for draft in nodes if draft.kind == "leaf" and draft.tensor is not None}
     best: tuple[int, Any] = 0, None
     for item in list(namespace.values()):

@@ -1,13 +1,14 @@
-"""What was changed since it was computed: an existing graph shows the numbers that are in memory now, and nothing notes a change
-under `no_grad`, through `.data` or through NumPy.
+"""What was changed since it was computed: an existing graph shows the numbers that are in memory now, and nothing notes
+a change under `no_grad`, through `.data` or through NumPy.
 
-An operation whose result and operands are known is run again. Where it comes to something else, its equation would be false, and
-version counters and neighbours say what was changed. A result that is known to be what changed gets the number of then; of what
-is in doubt no number is shown, and the node says why (`Node.missing`). `meta["changed"]` says what became of a number of then, and
-of a number of now that it may have been another.
+An operation whose result and operands are known is run again. Where it comes to something else, its equation would be
+false, and version counters and neighbours say what was changed. A result that is known to be what changed gets the
+number of then; of what is in doubt no number is shown, and the node says why (`Node.missing`). `meta["changed"]` says
+what became of a number of then, and of a number of now that it may have been another.
 
-A leaf knows the version it had when it was used first; of data, and of PyTorch's leaves, only how often they were changed in place:
-where nothing that can be run again depends on them, they cannot be told from those that were filled in place before.
+A leaf knows the version it had when it was used first; of data, and of PyTorch's leaves, only how often they were
+changed in place: where nothing that can be run again depends on them, they cannot be told from those that were filled
+in place before.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ class Checks:
         )
 
     def suspects(self, draft: Draft) -> list[Draft]:
-        """Leaves and data that `draft` was computed from, also by way of what was computed again, and that may have been changed."""
+        """Leaves and data that `draft` was computed from, also by way of what was computed again, and that may have
+        been changed."""
         found = []
         for other in self._behind(draft):
             if other.kind != "op" and other.version and other.id not in self.kept and not self._is_right(other.id):
@@ -130,7 +132,8 @@ class Checks:
         return [nr for nr in range(max(1, len(draft.outputs))) if (draft.id, nr) in self.builder.raw]
 
     def compare(self, draft: Draft, known: dict[str, Any], run: Callable[[dict[str, Any]], list[Any]]) -> None:
-        """Of a node with known results: what it comes to from the operands `known`, as they are shown. Raises what `run` raises."""
+        """Of a node with known results: what it comes to from the operands `known`, as they are shown. Raises what
+        `run` raises."""
         results, (nr, *others) = run(known), self.known(draft)
         shown = self.builder.raw[draft.id, nr]
         fresh, suspects = self.is_fresh(draft), self.suspects(draft)
@@ -175,7 +178,8 @@ class Checks:
         return {name: self.builder.reader.plain(self.found[draft.operands[name]]) for name in used}
 
     def finish(self) -> None:
-        """Settles what only all nodes together tell. Where something was changed, nothing is believed that nobody vouches for."""
+        """Settles what only all nodes together tell. Where something was changed, nothing is believed that nobody
+        vouches for."""
         for draft, now in reversed(self.disputes):
             self._settle(draft, now)
         for draft in self.blamed:  # where it may be that, too: what was made, and what was used, can be two numbers
@@ -287,7 +291,8 @@ class Checks:
             self.forget(draft, why)
 
     def forget(self, draft: Draft, why: str) -> None:
-        """No number is shown, and the node says why; nor what was computed again from it, or lies in the same memory."""
+        """No number is shown, and the node says why; nor what was computed again from it, or lies in the same
+        memory."""
         todo = [(draft, why)]
         while todo:
             draft, why = todo.pop()

@@ -14,8 +14,8 @@ _OPTIM_FOLDER = "autolab/optim/"
 
 
 class At(NamedTuple):
-    """Where an operation comes from: the learner's frame; modules whose forward is running; whether this happens inside a custom
-    function's forward; the class of the optimizer whose own arithmetic it is, or None."""
+    """Where an operation comes from: the learner's frame; modules whose forward is running; whether this happens inside
+    a custom function's forward; the class of the optimizer whose own arithmetic it is, or None."""
 
     frame: FrameType | None
     modules: list[Any]
@@ -26,7 +26,8 @@ class At(NamedTuple):
 
 
 def at(custom: bool) -> At:
-    """Where the event comes from that the caller has just received; `custom`: it is that of a custom function itself."""
+    """Where the event comes from that the caller has just received; `custom`: it is that of a custom function
+    itself."""
     frame: FrameType | None = sys._getframe(2)
     learner, modules, applies, optimizer = None, [], 0, None
     while frame is not None:
@@ -44,7 +45,8 @@ def at(custom: bool) -> At:
 
 
 def at_torch(custom: bool, frame: FrameType | None = None) -> At:
-    """The same for PyTorch's operations, or from `frame` outwards. A library's line counts only where no line of the learner's is around it."""
+    """The same for PyTorch's operations, or from `frame` outwards. A library's line counts only where no line of the
+    learner's is around it."""
     frame = frame or sys._getframe(2)
     learner, library, modules, applies, optimizer, compiled = None, None, [], 0, None, False
     while frame is not None:

@@ -1,7 +1,7 @@
 r"""Arithmetic that knows how it is written: with symbols and with this moment's numbers, in plain text and in LaTeX.
 
-`w - lr * g` of three Terms is a Term. Its numbers are shown with six digits; `Line.signs` says "≈" where digits were left out,
-or where what is shown, worked out by hand, is not the result."""
+`w - lr * g` of three Terms is a Term. Its numbers are shown with six digits; `Line.signs` says "≈" where digits were
+left out, or where what is shown, worked out by hand, is not the result."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def digits(number: float) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """text, tex: with symbols; numbers, tex_numbers: with numbers. exact: its value, worked out from all digits; None where
-    values are not known or are many. full: whether all digits of the numbers are shown."""
+    """text, tex: with symbols; numbers, tex_numbers: with numbers. exact: its value, worked out from all digits; None
+    where values are not known or are many. full: whether all digits of the numbers are shown."""
 
     text: str
     tex: str
@@ -127,7 +127,8 @@ class Line:
     result: float | None  # what the program really got, where that is known
 
     def signs(self, result: float) -> tuple[str, str]:
-        """What stands before the numbers, and before the result; a result that is all of the numbers has the first alone."""
+        """What stands before the numbers, and before the result; a result that is all of the numbers has the first
+        alone."""
         shown = digits(result)
         relation = truth.relation(
             self.term.tex_numbers, formulas.scientific(shown), self.term.full and _is_full(shown, result)
@@ -135,7 +136,8 @@ class Line:
         return "=" if self.term.full else "≈", "=" if relation == truth.EQUAL else "≈"
 
     def to_json(self) -> dict[str, str]:
-        """text, tex: with symbols; numbers, tex_numbers: this time's ("" where they are many); sign: "=" or "≈", between them."""
+        """text, tex: with symbols; numbers, tex_numbers: this time's ("" where they are many); sign: "=" or "≈",
+        between them."""
         term = self.term
         found = {
             "text": f"{self.name} = {term.text}",

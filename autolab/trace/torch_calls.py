@@ -1,4 +1,5 @@
-"""PyTorch's operations as a recording names them: by autolab's record of the same operation where there is one, else by their schema."""
+"""PyTorch's operations as a recording names them: by autolab's record of the same operation where there is one, else by
+their schema."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ SILENT = frozenset(
 
 
 class Schema:
-    """What an overload of PyTorch's says of its arguments; `name` is that of the operation, without `_` for one in place."""
+    """What an overload of PyTorch's says of its arguments; `name` is that of the operation, without `_` for one in
+    place."""
 
     def __init__(self, func: Any) -> None:
         schema = func._schema

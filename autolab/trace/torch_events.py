@@ -1,5 +1,5 @@
-"""PyTorch's running code as the events of `engine.core.observe.Observer`, by what PyTorch offers for it: a mode that sees the calls, one that sees
-the operations under them, and hooks of nodes, modules and optimizers.
+"""PyTorch's running code as the events of `engine.core.observe.Observer`, by what PyTorch offers for it: a mode that
+sees the calls, one that sees the operations under them, and hooks of nodes, modules and optimizers.
 
 An operation is told when the next one begins, or the call it is part of ends: only then its result has its history."""
 
@@ -228,7 +228,8 @@ class Events:
     # -- operations --------------------------------------------------------------------------------
     @quietly
     def tell(self, seen: Any, last: bool = False) -> None:
-        """Tells the operations whose results have their history by now; `seen`: where tensors may be that have it. With `last` the call is over."""
+        """Tells the operations whose results have their history by now; `seen`: where tensors may be that have it. With
+        `last` the call is over."""
         around = tensors_in(seen)
         if self.custom is not None and not self.custom.runs():
             custom, self.custom = self.custom, None
@@ -275,7 +276,8 @@ class Events:
         self._warn_once(TRANSFORM)
 
     def exports(self) -> bool:
-        """Whether what runs is traced by torch.export, or by torch.compile where it does not run as written; says so once."""
+        """Whether what runs is traced by torch.export, or by torch.compile where it does not run as written; says so
+        once."""
         if not torch.compiler.is_compiling():
             return False
         if not torch.compiler.is_dynamo_compiling():  # which would trace this as well

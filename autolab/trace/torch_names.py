@@ -1,5 +1,6 @@
-"""The names of PyTorch's that begin with an underscore, or stand in a module that does, and for which it has no public ones: all that are used are
-listed here, and in docs/pytorch.md with the reason. A PyTorch without one of them gives a clear sentence instead of an AttributeError."""
+"""The names of PyTorch's that begin with an underscore, or stand in a module that does, and for which it has no public
+ones: all that are used are listed here, and in docs/pytorch.md with the reason. A PyTorch without one of them gives a
+clear sentence instead of an AttributeError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One backward pass of PyTorch, told by hooks on the nodes it runs: PyTorch computes it, and nothing is computed again."""
+"""One backward pass of PyTorch, told by hooks on the nodes it runs: PyTorch computes it, and nothing is computed
+again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Recording PyTorch's own tensors: what `record()` uses once `torch` has been imported.
 
-`torch_events` tells what happens as autolab's engine tells it of itself, so a trace of either library comes out of the same code; here is what
-differs: how a node is known again, how values are kept, and how an operation is called."""
+`torch_events` tells what happens as autolab's engine tells it of itself, so a trace of either library comes out of the
+same code; here is what differs: how a node is known again, how values are kept, and how an operation is called."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ COMPILED = (
 
 
 class SeenNodes(Seen):
-    """Which node of the graph is which of the trace, written on the nodes: Python's objects for PyTorch's nodes come and go, and one that is
-    held would hold the graph."""
+    """Which node of the graph is which of the trace, written on the nodes: Python's objects for PyTorch's nodes come
+    and go, and one that is held would hold the graph."""
 
     def __init__(self) -> None:
         super().__init__(True)

@@ -1,9 +1,10 @@
 """What PyTorch's tensors held at one moment, without copying them.
 
-A small tensor and a parameter are kept as another tensor over the same memory, and looked at when the trace is made. Memory changes by
-operations in place only, which a recording sees before they run: then what is kept of it is copied (`before_change`). Memory that NumPy shares
-can change unseen, so it is copied at once. Of a big result the statistics are found at once: to keep it would take fresh memory for the next
-one, which costs more. (A thread of its own for that was no quicker on two cores.)"""
+A small tensor and a parameter are kept as another tensor over the same memory, and looked at when the trace is made.
+Memory changes by operations in place only, which a recording sees before they run: then what is kept of it is copied
+(`before_change`). Memory that NumPy shares can change unseen, so it is copied at once. Of a big result the statistics
+are found at once: to keep it would take fresh memory for the next one, which costs more. (A thread of its own for that
+was no quicker on two cores.)"""
 
 from __future__ import annotations
 
@@ -24,11 +25,13 @@ BIG = 1 << 14
 """From so many numbers on, a result is looked at at once."""
 
 RECENT = 8
-"""So many of these are known again: a result is the next operation's operand, a contribution the next node's gradient."""
+"""So many of these are known again: a result is the next operation's operand, a contribution the next node's
+gradient."""
 
 
 class Snapshot:
-    """One tensor at one moment. It lives as long as its numbers were not looked at, or as it is part of a sum that is under way."""
+    """One tensor at one moment. It lives as long as its numbers were not looked at, or as it is part of a sum that is
+    under way."""
 
     __slots__ = ("__weakref__", "facts", "is_part", "looked", "reader", "tensor", "value")
 
@@ -158,7 +161,8 @@ def _gone(values: dict[int, Any], inside: set[int], key: int, _: Any) -> None:
 
 
 def has_numbers(tensor: Any) -> bool:
-    """Whether a tensor lies in memory that can be read: no sparse one, none of the device "meta", none in the making by a transform."""
+    """Whether a tensor lies in memory that can be read: no sparse one, none of the device "meta", none in the making by
+    a transform."""
     return _lies_in_memory(tensor) and memory_of(tensor) is not None
 
 
@@ -176,7 +180,8 @@ def _lies_in_memory(tensor: Any) -> bool:
 
 
 def memory_of(tensor: Any) -> int | None:
-    """Where a tensor's memory begins; None for one that has none of its own, as those that a transform of `torch.func` makes."""
+    """Where a tensor's memory begins; None for one that has none of its own, as those that a transform of `torch.func`
+    makes."""
     try:
         tensor.data_ptr()
         return int(tensor.untyped_storage().data_ptr())

@@ -50,8 +50,8 @@ def number(item: float) -> Any:
 
 
 def about(left: str, right: str, dtype: str) -> str:
-    """Between sides that arithmetic in `dtype` makes equal, and no other: an overflow, a sum that was absorbed. "" where it does not, as
-    what ran was not the formula step by step: then there is no equation of numbers."""
+    """Between sides that arithmetic in `dtype` makes equal, and no other: an overflow, a sum that was absorbed. ""
+    where it does not, as what ran was not the formula step by step: then there is no equation of numbers."""
     kind = getattr(np, dtype, None)
     if kind is not None and np.dtype(kind).kind == "f":
         a, b = evaluate(left, kind), evaluate(right, kind)
@@ -76,7 +76,8 @@ def relation(left: str, right: str, same: bool) -> str:
 
 
 def _alike(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether two shapes are the same; a sum along the second of two dimensions is a row where it has one dimension left."""
+    """Whether two shapes are the same; a sum along the second of two dimensions is a row where it has one dimension
+    left."""
     return a == b or math.prod(a) == math.prod(b) and 1 in a and 1 in b
 
 

@@ -1,7 +1,8 @@
-"""What is changed while a recording runs in a way that no event and no version tells: through NumPy, or the `.data` of a result.
+"""What is changed while a recording runs in a way that no event and no version tells: through NumPy, or the `.data` of
+a result.
 
-Numbers are compared with those of the trace where a tensor is used again, and where a node reads what it saved. Only tensors of few
-numbers (`values.WHOLE`) are: of larger ones the trace keeps no copy."""
+Numbers are compared with those of the trace where a tensor is used again, and where a node reads what it saved. Only
+tensors of few numbers (`values.WHOLE`) are: of larger ones the trace keeps no copy."""
 
 from __future__ import annotations
 

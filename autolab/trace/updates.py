@@ -1,6 +1,6 @@
-"""What changes a leaf or its gradient between two passes: an optimizer's step, `zero_grad()`, operations in place, `.data` and
-`.grad` assigned. None of these is part of a graph: the changed tensor is a leaf of its own in the trace, joined to what it was by
-edges with `update`, along which no gradient flows."""
+"""What changes a leaf or its gradient between two passes: an optimizer's step, `zero_grad()`, operations in place,
+`.data` and `.grad` assigned. None of these is part of a graph: the changed tensor is a leaf of its own in the trace,
+joined to what it was by edges with `update`, along which no gradient flows."""
 
 from __future__ import annotations
 

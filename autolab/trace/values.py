@@ -20,8 +20,8 @@ BIG = 1 << 14
 """From this many numbers on, statistics are found piece by piece: a copy in float64 would take most of the time."""
 
 PIECE, ROW = 1 << 17, 1 << 10
-"""So many numbers at a time stay in the cache; so many of them BLAS adds in float32 (in several sums, and without waking its threads), and their
-sums are added in float64."""
+"""So many numbers at a time stay in the cache; so many of them BLAS adds in float32 (in several sums, and without
+waking its threads), and their sums are added in float64."""
 
 GOLDEN = (5**0.5 - 1) / 2
 """The fractions of its multiples spread most evenly over 0 to 1."""
@@ -127,8 +127,8 @@ class Value(_Later):
             None for a scalar, for an empty tensor, and for bool.
     sample: when `data` is None: 64 numbers of the flattened tensor, one out of each 64th of it; else None.
     text  : one short line, three significant digits; of a number of the learner's own code, all of them.
-    counts: when `data` is None: how many finite numbers are in each of 16 equal bins between stats' min and max, of all or, from 16,384
-            numbers on, of 4,096 spread evenly; None where there is nothing to divide.
+    counts: when `data` is None: how many finite numbers are in each of 16 equal bins between stats' min and max, of all
+            or, from 16,384 numbers on, of 4,096 spread evenly; None where there is nothing to divide.
     """
 
     shape: tuple[int, ...]
@@ -147,8 +147,8 @@ class Value(_Later):
 
     @classmethod
     def later(cls, make: Callable[[], dict[str, Any]]) -> Value:
-        """The value with the fields that `make()` gives; it is called when something is asked for first, and then forgotten. Where it gives
-        another `_make` instead of some fields, these are found when they are asked for."""
+        """The value with the fields that `make()` gives; it is called when something is asked for first, and then
+        forgotten. Where it gives another `_make` instead of some fields, these are found when they are asked for."""
         value: Value = object.__new__(cls)
         value.will_be(make)
         return value
@@ -265,7 +265,8 @@ def _bounded(text: str, limit: int = 72) -> str:
 
 
 def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
-    """Looks at an array, which may change after that, and gives a function for `Value.later` that puts what was seen into words."""
+    """Looks at an array, which may change after that, and gives a function for `Value.later` that puts what was seen
+    into words."""
     if not isinstance(array, np.generic):
         array = np.asarray(array)
     shape, dtype = array.shape, dtype or type_name(array.dtype)
@@ -307,7 +308,8 @@ _ONES = np.ones((ROW, 1), np.float32)
 
 
 def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
-    """The same as `_stats` of short floats; None where one of them is not finite, or the first guess at their mean was bad."""
+    """The same as `_stats` of short floats; None where one of them is not finite, or the first guess at their mean was
+    bad."""
     flat = array.ravel(order="K")
     some = flat[:: flat.size // 1024].astype(np.float64)
     middle = some.mean()

@@ -102,7 +102,8 @@ class _Run:
 
 
 def rerun(trace: Trace, edits: dict[str, Any]) -> dict[str, np.ndarray]:
-    """What becomes of the nodes that change. edits: node id -> an array of its shape, or of an optimizer's update {"lr": rate}.
+    """What becomes of the nodes that change. edits: node id -> an array of its shape, or of an optimizer's update
+    {"lr": rate}.
 
     Raises Unknown where something on the way cannot be run again.
 
@@ -150,7 +151,8 @@ class WhatIf:
     changes  : name -> (before, after), numbers or arrays, of all that changed, the number itself first.
     result   : the name of the last result that changed; "" where nothing did.
     moved    : by how much the number was moved; None for a learning rate.
-    predicted: what the gradient says that the result changes by: gradient times `moved`. None where no gradient leads there.
+    predicted: what the gradient says that the result changes by: gradient times `moved`. None where no gradient leads
+    there.
     happened : what it changes by. None where the result is more than one number, or did not change.
     """
 
@@ -176,10 +178,11 @@ class WhatIf:
 def changed(trace: Trace, node: str, value: Any, at: tuple[int, ...], derivatives: dict[str, Any]) -> WhatIf:
     """A run with another number for a leaf or a constant, or as learning rate.
 
-    node: its id; "lr" for the learning rate of every step. value: a number, or an array of the node's shape; at: the one number that is meant.
-    derivatives: edge id -> local derivative, of `paths.local_derivatives`.
+    node: its id; "lr" for the learning rate of every step. value: a number, or an array of the node's shape; at: the
+    one number that is meant. derivatives: edge id -> local derivative, of `paths.local_derivatives`.
 
-    Raises ValueError for what is no number that was given, for a shape that is not the node's, and where something on the way cannot be run again.
+    Raises ValueError for what is no number that was given, for a shape that is not the node's, and where something on
+    the way cannot be run again.
     """
     edits, moved = _edits(trace, node, value, at)
     try:

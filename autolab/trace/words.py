@@ -52,8 +52,8 @@ def describe(
     chain: str = "",
 ) -> tuple[str, str]:
     """(text, tex) of a frame. `of`: how many contributions the receiver gets in this run; `roots`: what the run starts
-    from; `rounded`: the formula of the node was filled in with rounded numbers; `rehearsed`: it did not happen, but would;
-    `chain`: what an edge passes on, as a formula."""
+    from; `rounded`: the formula of the node was filled in with rounded numbers; `rehearsed`: it did not happen, but
+    would; `chain`: what an edge passes on, as a formula."""
     if shot.event == "compute" and node is not None:
         text, tex = compute(node, rounded)
         return (f"{text}; {shot.note}", node.tex) if shot.note else (text, tex)
@@ -86,7 +86,8 @@ def compute(node: Node, rounded: bool = False) -> tuple[str, str]:
 
 
 def results(node: Node) -> str:
-    """What an operation made: its value, or those of all results, or of those that have a name where some have, if they are known."""
+    """What an operation made: its value, or those of all results, or of those that have a name where some have, if they
+    are known."""
     values = [o.value for o in node.results] or [node.value]
     known = [value for value in values if value is not None]
     if len(known) < len(values) or len(values) > MOST:

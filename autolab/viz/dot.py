@@ -123,14 +123,16 @@ def make_dot(
 ) -> Picture:
     """A picture of the graph behind a result, for autolab and for torch tensors.
 
-    var            : a tensor, or a tuple or list of tensors; or what `record()` gave, or its trace: then all that ran is drawn.
+    var            : a tensor, or a tuple or list of tensors; or what `record()` gave, or its trace: then all that ran
+                     is drawn.
     params         : names for tensors: `dict(model.named_parameters())`. Other tensors get their variable's name.
     show_attrs     : list the arguments each operation keeps (`alpha`, `dim` ...).
     show_saved     : draw what each operation saved for its backward: one tab per saved tensor, with version and state.
     max_attr_chars : longer attributes are cut.
 
     Every operand is an edge of its own (`x * x` has two), and depth is not limited. Raises TypeError for anything but
-    tensors and recordings, ValueError for max_attr_chars below 1, and for params with a recording. Source: torchviz.make_dot.
+    tensors and recordings, ValueError for max_attr_chars below 1, and for params with a recording. Source:
+    torchviz.make_dot.
 
     Example:
 

@@ -82,7 +82,8 @@ def form(widget: Any) -> dict[str, Any]:
 def parts(forms: Sequence[dict[str, Any]]) -> tuple[str, list[str], str]:
     """What makes a page of `form`s: CSS, one element for each, and the scripts that go below them.
 
-    Each kind of widget brings its script once. A form whose "state" is None is another view of the model of an earlier one."""
+    Each kind of widget brings its script once. A form whose "state" is None is another view of the model of an earlier
+    one."""
     names: dict[str, str] = {}
     places, drawing = [], ""
     for form in forms:

@@ -1,8 +1,9 @@
 """Who lays a graph out: the system's `dot`, else `pygraphviz`, else viz.js in the reader's browser.
 
 DOT source goes in, a picture comes out. Both native routes run in a process of their own: Graphviz writes to stderr as
-it pleases and overflows its stack on a chain of 300,000 nodes, and neither may reach the learner's kernel. `dot` is started for
-each picture (15 ms); for pygraphviz one process is kept, for Python takes longer to start. 2,000 nodes take about 0.6 s.
+it pleases and overflows its stack on a chain of 300,000 nodes, and neither may reach the learner's kernel. `dot` is
+started for each picture (15 ms); for pygraphviz one process is kept, for Python takes longer to start. 2,000 nodes take
+about 0.6 s.
 
 The variable AUTOLAB_LAYOUT (`dot`, `pygraphviz` or `browser`) forces one route.
 """

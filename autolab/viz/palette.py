@@ -131,7 +131,8 @@ def css() -> str:
 
 
 def page_css() -> str:
-    """The colours as CSS variables of a whole page: dark where the reader's system prefers it, or its attribute `theme` says so."""
+    """The colours as CSS variables of a whole page: dark where the reader's system prefers it, or its attribute `theme`
+    says so."""
     light, dark = " ".join(_variables(0)), f"color-scheme: dark; {' '.join(_variables(1))}"
     by_system = f"@media (prefers-color-scheme: dark) {{ :root:not([theme=light]) {{ {dark} }} }}"
     return f":root {{ color-scheme: light; {light} }}\n{by_system}\n:root[theme=dark] {{ {dark} }}\n"

@@ -49,7 +49,8 @@ def whole(value: Any, where: str, least: int = 1) -> int:
 
 
 def chosen(indices: Any, count: int, where: str, most: int) -> list[int]:
-    """The positions to draw: `indices` as given, counted from 0 (or from -1 backwards), or the first `most` of `count`."""
+    """The positions to draw: `indices` as given, counted from 0 (or from -1 backwards), or the first `most` of
+    `count`."""
     if indices is None:
         return list(range(min(count, most)))
     picked = np.atleast_1d(numbers(indices, where))

@@ -1,7 +1,9 @@
-"""Run as a program: lays out with pygraphviz what comes in, one graph after the other, until nothing comes; see `layout.py`.
+"""Run as a program: lays out with pygraphviz what comes in, one graph after the other, until nothing comes; see
+`layout.py`.
 
-First it says why pygraphviz cannot be loaded, or nothing. A request is the lengths of a format and of DOT source, then both; an answer whether
-that was drawn, a length, and the picture or what Graphviz said about it. Wheels of pygraphviz need glib and X11 libraries that bare servers lack.
+First it says why pygraphviz cannot be loaded, or nothing. A request is the lengths of a format and of DOT source, then
+both; an answer whether that was drawn, a length, and the picture or what Graphviz said about it. Wheels of pygraphviz
+need glib and X11 libraries that bare servers lack.
 """
 
 import os

@@ -66,8 +66,8 @@ class Asking(Displayed):
 
     questions: what was asked, as `trace.questions.Question` has it, each with an `id`.
     replies  : id -> {"answer", "right", "tries", "shown", "over"}, as the page writes them.
-    asked    : the ids of the questions that are open, in the order in which they are put; hidden is what comes after the first
-               frame that would tell one of their answers.
+    asked    : the ids of the questions that are open, in the order in which they are put; hidden is what comes after
+               the first frame that would tell one of their answers.
     """
 
     questions = t.List(t.Dict()).tag(sync=True)
@@ -93,18 +93,20 @@ class Asking(Displayed):
         """Ask the learner, and hide what follows until the answer is right or "Show me" was pressed.
 
         node   : a tensor that has a name in your code, a name, or a node's name as it is shown.
-        kind   : "value" or "shape" of a result; "grad": its gradient after a backward pass; "state": what has become of its gradient then;
-                 "next": which operation runs after it.
+        kind   : "value" or "shape" of a result; "grad": its gradient after a backward pass; "state": what has become of
+                 its gradient then; "next": which operation runs after it.
         text   : the question in your own words, `code` between backquotes; "" for the explorer's.
         because: answer -> one sentence on what is wrong about it, beside those that the explorer knows.
-        step   : asks about what comes after this step, counted from 0; None: after the one shown. Where nothing does, from the beginning.
+        step   : asks about what comes after this step, counted from 0; None: after the one shown. Where nothing does,
+                 from the beginning.
         id     : with a name, the answers are kept in `autolab.progress`.
 
-        Numbers are right within 0.5 %; products, fractions and powers are taken (`2*3*4`). Several questions come in the order of the steps that
-        would tell them. Returns an Answer, which tells what the learner did.
+        Numbers are right within 0.5 %; products, fractions and powers are taken (`2*3*4`). Several questions come in
+        the order of the steps that would tell them. Returns an Answer, which tells what the learner did.
 
-        Raises ValueError where there is nothing to ask: no such node, a value that was given, no gradient, more than 16 numbers, or a graph of
-        4,000 nodes or more, whose numbers stay in the kernel. TypeError for a `node` that is neither tensor nor text.
+        Raises ValueError where there is nothing to ask: no such node, a value that was given, no gradient, more than 16
+        numbers, or a graph of 4,000 nodes or more, whose numbers stay in the kernel. TypeError for a `node` that is
+        neither tensor nor text.
 
         Example:
 

@@ -20,8 +20,8 @@ _STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 @functools.cache
 def module(name: str) -> str:
     """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css`
-    after the colours as CSS variables, `PALETTE` the colours that it uses of those that are the same in both themes, `PATTERNS` and `STATES`
-    how gradient states look and what they are called.
+    after the colours as CSS variables, `PALETTE` the colours that it uses of those that are the same in both themes,
+    `PATTERNS` and `STATES` how gradient states look and what they are called.
 
     Imports are plain `import { a, b } from "./file.js";`; names are shared, so each must be used once across the files.
     Comments and indentation are left out: a notebook stores this text with every widget.
@@ -46,8 +46,9 @@ def module(name: str) -> str:
 
 @functools.cache
 def loader(name: str) -> str:
-    """What anywidget gets as the script of a widget: it makes `module(name)`, which the widget has in `_script`, a module once for each page.
-    A browser keeps all modules for as long as the page is there: a cell run fifty times would leave fifty."""
+    """What anywidget gets as the script of a widget: it makes `module(name)`, which the widget has in `_script`, a
+    module once for each page. A browser keeps all modules for as long as the page is there: a cell run fifty times
+    would leave fifty."""
     return _LOADER % f"{name} {hashlib.sha1(module(name).encode()).hexdigest()[:12]}"
 
 

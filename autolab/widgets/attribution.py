@@ -1,4 +1,5 @@
-"""Which numbers a result depends on most, by its gradient: drawn on the image, the table or the words they came from."""
+"""Which numbers a result depends on most, by its gradient: drawn on the image, the table or the words they came
+from."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Blame:
-    """What `blame` found. `scores` and `gradients`: arrays of the shapes of the inputs, by name; `top`: the numbers with the
-    largest scores, signs aside; `share`: the part of all scores (absolute values) that each tensor has."""
+    """What `blame` found. `scores` and `gradients`: arrays of the shapes of the inputs, by name; `top`: the numbers
+    with the largest scores, signs aside; `share`: the part of all scores (absolute values) that each tensor has."""
 
     method: str
     values: dict[str, np.ndarray]
@@ -143,7 +144,8 @@ class Blame:
 
 
 def _grey(values: np.ndarray, shape: tuple[int, ...], side: int, name: str) -> str:
-    """The image itself, to be seen beside its scores: white its largest number. "" where it has not the shape of the picture."""
+    """The image itself, to be seen beside its scores: white its largest number. "" where it has not the shape of the
+    picture."""
     image = np.squeeze(values)
     image = image.mean(0) if image.ndim == 3 else image
     low, high = float(image.min()), float(image.max())
@@ -172,13 +174,14 @@ def blame(
     """Which numbers a result depends on most.
 
     loss: a tensor of one number, of autolab or PyTorch, whose graph is still there (backward has not freed it).
-    inputs: the tensors to blame, of any shape, in the graph and with requires_grad=True: one, a list, or a dict with their names,
-            such as `{"image": x, **dict(model.named_parameters())}`.
+    inputs: the tensors to blame, of any shape, in the graph and with requires_grad=True: one, a list, or a dict with
+            their names, such as `{"image": x, **dict(model.named_parameters())}`.
     method: "gradient * input", or "gradient".
     top: how many numbers `.top` has. labels: name -> a word for each row of that tensor, to be coloured in its place.
 
     `.grad` and the graph are left as they are. An input that the result does not depend on has scores of 0.
-    Raises TypeError for what is no tensor or wants no gradient, ValueError for a result of more than one number and other options.
+    Raises TypeError for what is no tensor or wants no gradient, ValueError for a result of more than one number and
+    other options.
 
     Example:
 

@@ -75,7 +75,8 @@ class Card:
         name: str | None = None,
         rehearsed: bool = False,
     ):
-        """`end`: the state of its gradient in the end; `name`: what it was called where it was returned, None where it never was."""
+        """`end`: the state of its gradient in the end; `name`: what it was called where it was returned, None where it
+        never was."""
         self.look = look = device_look(node, devices or {})
         self.node, self.saved, self.grad = node, saved, grads[-1] if grads else None
         self.state = end
@@ -162,7 +163,8 @@ class Card:
     def _gradient(self, y: float) -> str:
         w, h, grad, state = self.width, self.strip, self.grad, self.state
         fill = GRADIENT_FILLS.get(state, PAPER)
-        # Patterns have ids, of which two pictures on a page must not have the same: here a border of its own stands for them.
+        # Patterns have ids, of which two pictures on a page must not have the same: here a border of its own stands for
+        # them.
         border, dashes = GRADIENT_BORDERS.get(state, (None, None))
         drawn = grad is None or (grad.shape and self.thumb[0])
         number = "" if drawn or grad is None else grad.text if grad.shape == () else heat.brief(grad)
@@ -200,10 +202,11 @@ def gradients(trace: Trace) -> dict[str, list[Value | None]]:
 
 
 class PartCard:
-    """What is drawn for a closed part: name, type, how much is in it, the shape of its result, how far its gradients are.
+    """What is drawn for a closed part: name, type, how much is in it, the shape of its result, how far its gradients
+    are.
 
-    As `Card`: `draw()` gives SVG, `width` and `height` its size. said: the longest words for its gradients, where it is to be
-    small: in two lines, as among cards with rows; lines that leave it say the shape."""
+    As `Card`: `draw()` gives SVG, `width` and `height` its size. said: the longest words for its gradients, where it is
+    to be small: in two lines, as among cards with rows; lines that leave it say the shape."""
 
     def __init__(
         self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = "", said: list[str] | None = None

@@ -282,7 +282,8 @@ CELL, SMALL, GAP, TOP = 44, 22, 44, 26
 
 
 def still(data: dict[str, Any], step: int) -> str:
-    """One SVG picture of a step: first channel that the filter reads, its kernel there, all of the output of that filter, window framed."""
+    """One SVG picture of a step: first channel that the filter reads, its kernel there, all of the output of that
+    filter, window framed."""
     frame = data["frames"][step]
     o, r, c = frame["cell"]
     _, rows, columns = data["output_shape"]

@@ -18,9 +18,11 @@ MOST_EDGES = 1000
 class Deriving(Asking):
     """The part of an Explorer that knows local derivatives.
 
-    local: edge id -> the derivative of its child by its parent as a matrix, numbers in the child by numbers in the parent; {} until something asks.
+    local: edge id -> the derivative of its child by its parent as a matrix, numbers in the child by numbers in the
+    parent; {} until something asks.
     ends : ids of the two nodes of which the paths are shown; [] for none.
-    tried: the number that `what_if` changed, as a page shows it: {"node", "at", "value"}, node "lr" for the learning rate.
+    tried: the number that `what_if` changed, as a page shows it: {"node", "at", "value"}, node "lr" for the learning
+    rate.
     """
 
     local = t.Dict().tag(sync=True)
@@ -28,13 +30,14 @@ class Deriving(Asking):
     tried = t.Dict().tag(sync=True)
 
     def paths(self, leaf: Any, result: Any = None) -> Paths:
-        """Show the paths from `leaf` to `result`, each with its product of local derivatives; they add up to the gradient.
+        """Show the paths from `leaf` to `result`, each with its product of local derivatives; they add up to the
+        gradient.
 
         leaf, result: tensors that have names in your code, or names of nodes; result None is what was explored.
 
-        Returns the Paths: how many there are, the products, their sum, and how many multiplications it takes path by path and in
-        reverse mode. Raises ValueError where no gradient flows between the two, or no node is called so, TypeError for what is no
-        node's name.
+        Returns the Paths: how many there are, the products, their sum, and how many multiplications it takes path by
+        path and in reverse mode. Raises ValueError where no gradient flows between the two, or no node is called so,
+        TypeError for what is no node's name.
 
         Example:
 
@@ -51,13 +54,15 @@ class Deriving(Asking):
     def what_if(self, node: Any, value: Any, at: int | tuple[int, ...] = ()) -> what_if.WhatIf:
         """Change a number and run the graph again, and show it: before and after, and whether the gradient had said so.
 
-        node: a leaf or a constant, as a tensor that has a name in your code or the name of a node; "lr" for the learning rate of every
-        `optimizer.step()`. value: a number, or an array of the node's shape. at: where in a tensor the number is; () for all of it.
+        node: a leaf or a constant, as a tensor that has a name in your code or the name of a node; "lr" for the
+        learning rate of every `optimizer.step()`. value: a number, or an array of the node's shape. at: where in a
+        tensor the number is; () for all of it.
 
-        Nothing of yours is changed, and steps, formulas and Details stay those of the recording. A page shows the change of one number.
+        Nothing of yours is changed, and steps, formulas and Details stay those of the recording. A page shows the
+        change of one number.
 
-        Raises ValueError for what was not given but computed, for another shape, and where something on the way cannot be run again (it says what);
-        TypeError for what is no node's name.
+        Raises ValueError for what was not given but computed, for another shape, and where something on the way cannot
+        be run again (it says what); TypeError for what is no node's name.
 
         Example:
 

@@ -1,4 +1,5 @@
-"""The ways of optimizers over a loss, and the loss on a plane through the start: what `landscape.py` shows, as plain data."""
+"""The ways of optimizers over a loss, and the loss on a plane through the start: what `landscape.py` shows, as plain
+data."""
 
 from __future__ import annotations
 
@@ -25,14 +26,16 @@ KNOWN: dict[str, Make] = {
     "AdamW": lambda p, lr: optim.AdamW(p, lr=lr),
     "LBFGS": lambda p, lr: optim.LBFGS(p, lr=1, max_iter=1, line_search_fn="strong_wolfe"),
 }
-"""What a name stands for: parameters and rate -> optimizer. LBFGS finds its step by a line search, whatever the rate is."""
+"""What a name stands for: parameters and rate -> optimizer. LBFGS finds its step by a line search, whatever the rate
+is."""
 
 MOMENTA = ("momentum_buffer", "exp_avg")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One optimizer's way: a point in all numbers, loss, gradient and momentum (None where it has none) for each step."""
+    """One optimizer's way: a point in all numbers, loss, gradient and momentum (None where it has none) for each
+    step."""
 
     name: str
     points: list[np.ndarray] = field(default_factory=list)

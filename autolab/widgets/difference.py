@@ -23,8 +23,8 @@ Pair = tuple[int, int]
 
 
 class Difference(NamedTuple):
-    """One: `what` happened otherwise, in words; `left` and `right`: the steps in either trace (from 0), None where it is in one
-    only."""
+    """One: `what` happened otherwise, in words; `left` and `right`: the steps in either trace (from 0), None where it
+    is in one only."""
 
     what: str
     left: int | None
@@ -32,7 +32,8 @@ class Difference(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A difference, as explorers show it: the boxes and the edge in either trace, and what the other has, as short as a label."""
+    """A difference, as explorers show it: the boxes and the edge in either trace, and what the other has, as short as a
+    label."""
 
     told: Difference
     nodes: tuple[tuple[str, ...], tuple[str, ...]]
@@ -41,7 +42,8 @@ class _Found(NamedTuple):
 
 
 class Comparison:
-    """What `compare` found. `differences`, in the order in which they happened; `first` of them, or None; the two `traces` and their `names`.
+    """What `compare` found. `differences`, in the order in which they happened; `first` of them, or None; the two
+    `traces` and their `names`.
 
     Displayed, it is a table. `show()` displays both explorers below it, in which what differs is lit."""
 
@@ -67,7 +69,8 @@ class Comparison:
         left, right = self._keys()
         told: set[int] = set()
         found = difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-        # When something is freed means nothing: one library does it before a leaf has its gradient, the other afterwards.
+        # When something is freed means nothing: one library does it before a leaf has its gradient, the other
+        # afterwards.
         apart = [(i, j, k, m) for kind, i, j, k, m in found if kind != "equal"]
         mine = {key for i, j, _, _ in apart for key in left[i:j]}
         moved = {key for _, _, k, m in apart for key in right[k:m] if key in mine and key[1] == "free"}
@@ -151,8 +154,8 @@ class Comparison:
         return f"{where}{one} in {self.names[0]}, {two} in {self.names[1]}", (one + end, two + end)
 
     def explorers(self) -> tuple[Explorer, Explorer]:
-        """Both traces, at their first difference; one takes the other along to the step that is matched with its own. In each of them what
-        differs is lit, with what the other has there."""
+        """Both traces, at their first difference; one takes the other along to the step that is matched with its own.
+        In each of them what differs is lit, with what the other has there."""
         first = self.first
         steps = (self._near(0, first), self._near(1, first)) if first else (0, 0)
         pair = Explorer(self.traces[0], step=steps[0]), Explorer(self.traces[1], step=steps[1])
@@ -167,7 +170,8 @@ class Comparison:
         return pair
 
     def _near(self, side: int, told: Difference) -> int:
-        """The step of one trace at which a difference shows: its own, or where that is in the other only the one matched before it."""
+        """The step of one trace at which a difference shows: its own, or where that is in the other only the one
+        matched before it."""
         own, other = (told.left, told.right) if side == 0 else (told.right, told.left)
         if own is not None:
             return own
@@ -196,7 +200,8 @@ class Comparison:
             display(part)
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab comparison") -> Path:
-        """Write both explorers to one HTML file without need of kernel or network, where they go together too; returns the path."""
+        """Write both explorers to one HTML file without need of kernel or network, where they go together too; returns
+        the path."""
         return html.write(path, self.explorers(), title=title)
 
     def __repr__(self) -> str:
@@ -223,11 +228,12 @@ class Comparison:
 
 
 def compare(a: Any, b: Any, names: Sequence[str] = ("a", "b")) -> Comparison:
-    """What two computations did otherwise: two steps of a training, two rates, with and without `retain_graph`, autolab and PyTorch.
+    """What two computations did otherwise: two steps of a training, two rates, with and without `retain_graph`, autolab
+    and PyTorch.
 
     a, b: whatever `explore` takes: recordings, results, traces. names: what to call them.
-    Steps are matched by what they are and where in the graph they happen, not by names; numbers differ when they are apart by
-    more than one part in 100,000. Values that a trace does not keep are not compared.
+    Steps are matched by what they are and where in the graph they happen, not by names; numbers differ when they are
+    apart by more than one part in 100,000. Values that a trace does not keep are not compared.
 
     Raises TypeError for what cannot be explored, ValueError for names that are not two.
 
@@ -263,8 +269,8 @@ def _kinds(trace: Trace, with_operands: bool) -> list[Any]:
 
 
 def _together(*levels: Sequence[list[Any]], own: Pair = (0, 0), length: Pair | None = None) -> Iterator[Pair]:
-    """Places in two lists that go together: those that are equal by the first level, and among what stands between them those
-    that are equal by the next."""
+    """Places in two lists that go together: those that are equal by the first level, and among what stands between them
+    those that are equal by the next."""
     (left, right), (i, k) = levels[0], own
     n, m = length or (len(left), len(right))
     for kind, a, b, c, d in difflib.SequenceMatcher(

@@ -21,11 +21,12 @@ SIDE = 32
 class DrawDigit(Displayed):
     """A pad to draw a digit on.
 
-    image: what is on it at first: 32x32 numbers from 0, paper, to 1, ink, as a tensor or an array (32, 32) or (1, 32, 32); None: nothing.
-    label: which digit it is meant to be, 0 to 9; the learner may choose another.
+    image: what is on it at first: 32x32 numbers from 0, paper, to 1, ink, as a tensor or an array (32, 32) or (1, 32,
+    32); None: nothing. label: which digit it is meant to be, 0 to 9; the learner may choose another.
 
-    Draw with mouse, pen or finger. By keyboard: arrow keys move the pen, the space bar puts it down and lifts it. `image` is what is on the
-    pad now, `label` what it is meant to be. Traits: `pixels` (two hexadecimal digits each, row by row), `label`.
+    Draw with mouse, pen or finger. By keyboard: arrow keys move the pen, the space bar puts it down and lifts it.
+    `image` is what is on the pad now, `label` what it is meant to be. Traits: `pixels` (two hexadecimal digits each,
+    row by row), `label`.
 
     Raises ValueError for other shapes, numbers and labels.
 

@@ -73,7 +73,8 @@ class Displayed(anywidget.AnyWidget):
 
 
 def _running_cell() -> str | None:
-    """The id of the cell that runs, where there is a notebook and it says so; from now on is heard of cells that begin."""
+    """The id of the cell that runs, where there is a notebook and it says so; from now on is heard of cells that
+    begin."""
     shell = get_ipython()
     if not hasattr(shell, "get_parent"):
         return None

@@ -1,4 +1,5 @@
-"""viz.js, and the script that draws with it, for notebooks: kept once, so that explorers open and close their parts when the kernel is gone.
+"""viz.js, and the script that draws with it, for notebooks: kept once, so that explorers open and close their parts
+when the kernel is gone.
 
 Every widget of a notebook is saved with its state. viz.js in each explorer's would be 1.1 MB a widget, so it has a
 widget of its own, which the explorers name: 0.6 MB a notebook, whatever the number of explorers, and nothing where no

@@ -33,17 +33,17 @@ class Explorer(Deriving):
     selected : id of the node that Details describes, "" for the one the step is about; a name may be assigned.
     playing  : True while it steps on by itself.
     interval : milliseconds between two steps of playing, at least 50.
-    expanded : ids of the parts that are open: modules ("g3") and, where there are no modules, runs of operations ("r0");
-               a module's path may be assigned ("layer1.0"). A part inside a closed one does not show.
-    rankdir  : "TB", the default for what modules made: data flows from top to bottom, parameters stand in the cards of their
-               operations, calls of a recurrent module side by side; or "LR": from left to right, all of them boxes of their own
-               (then from top to bottom where the page is narrow).
+    expanded : ids of the parts that are open: modules ("g3") and, where there are no modules, runs of operations
+               ("r0"); a module's path may be assigned ("layer1.0"). A part inside a closed one does not show.
+    rankdir  : "TB", the default for what modules made: data flows from top to bottom, parameters stand in the cards of
+               their operations, calls of a recurrent module side by side; or "LR": from left to right, all of them
+               boxes of their own (then from top to bottom where the page is narrow).
     dimmed   : ids of nodes that are marked as frozen: backward would not come to them (FreezePanel sets it).
 
     These are set from either side. Everything else is worked out once in the kernel, so stepping, playing and
-    looking at nodes needs no kernel. Parts are opened and closed by the kernel, or by the browser where there is none: on an
-    exported page, in a notebook opened without running it, or while the kernel is busy. Of a trace of 8,000 nodes or more,
-    the numbers stay in the kernel, which sends those of the step shown. `trace` is the Trace shown.
+    looking at nodes needs no kernel. Parts are opened and closed by the kernel, or by the browser where there is none:
+    on an exported page, in a notebook opened without running it, or while the kernel is busy. Of a trace of 8,000 nodes
+    or more, the numbers stay in the kernel, which sends those of the step shown. `trace` is the Trace shown.
 
     Raises ValueError when even the folded picture has more than 2,000 boxes: thousands of results that lead nowhere.
     """
@@ -285,13 +285,15 @@ def explore(
     values: bool = True,
     formulas: bool | None = None,
 ) -> Explorer:
-    """Step through a computation: an Explorer for a result tensor, a recording, a Trace, or a result of your own engine.
+    """Step through a computation: an Explorer for a result tensor, a recording, a Trace, or a result of your own
+    engine.
 
-    root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace; an object of any
-    class that says its value, its parents and its local derivatives, as micrograd's `Value` does (docs/own_engine.md).
-    step, selected, playing, interval, expanded, rankdir: how it begins (see Explorer).
-    params, namespace, gradient, backward, values, formulas: for tensors only, those of `autolab.trace.trace`, such as `params={"w": w}` for
-    names and `gradient=` for results of more than one number. formulas None: unless the graph has 8,000 operations or more.
+    root_or_recording: a tensor of autolab or of real PyTorch, or a list of them; what `autolab.record()` gave; a Trace;
+    an object of any class that says its value, its parents and its local derivatives, as micrograd's `Value` does
+    (docs/own_engine.md). step, selected, playing, interval, expanded, rankdir: how it begins (see Explorer). params,
+    namespace, gradient, backward, values, formulas: for tensors only, those of `autolab.trace.trace`, such as
+    `params={"w": w}` for names and `gradient=` for results of more than one number. formulas None: unless the graph has
+    8,000 operations or more.
 
     Raises TypeError for anything else.
 

@@ -146,8 +146,9 @@ def _evaluating(layers: list[Any]) -> Iterator[None]:
 
 
 def look(image: Any, layers: list[Any], channel: int) -> dict[str, Any]:
-    """Maps, reaches and gradients, JSON-ready. `maps[0]` is the image; a map has `size` (channels, rows, columns), one channel as
-    `numbers` or `bytes` (see `trace/panels.py`), and how its `rows` and `columns` reach into the map before."""
+    """Maps, reaches and gradients, JSON-ready. `maps[0]` is the image; a map has `size` (channels, rows, columns), one
+    channel as `numbers` or `bytes` (see `trace/panels.py`), and how its `rows` and `columns` reach into the map
+    before."""
     real = any(c.__module__.partition(".")[0] == "torch" for layer in layers for c in type(layer).__mro__)
     torch = importlib.import_module("torch" if real else "autolab")
     array = np.array(image.detach().cpu().tolist() if hasattr(image, "detach") else image, dtype=np.float64)

@@ -139,7 +139,8 @@ class FreezePanel(Displayed):
         self.trainable = {"Head only": [self.head], "All": [""], "None": []}[name]
 
     def from_layer(self, path: str) -> None:
-        """Train this module and all that are registered after it; freeze those before. Raises TraitError for no such path."""
+        """Train this module and all that are registered after it; freeze those before. Raises TraitError for no such
+        path."""
         first = next(i for i, layer in enumerate(self._layers) if layer.path == self._known(path))
         inside = [layer.path for layer in self._layers[first:] if layer.own]
         self.trainable = {layer.path: layer.path in inside for layer in self._layers if layer.own}
@@ -272,7 +273,8 @@ class FreezePanel(Displayed):
     def to_html(self, path: str | os.PathLike[str], title: str = "What is frozen") -> Path:
         """Write the panel, as it stands now, to one HTML file without need of kernel or network; returns the path.
 
-        Its switches show there what freezing would do. `viz.html.page([panel, panel.explorer])` shows the graph beside them."""
+        Its switches show there what freezing would do. `viz.html.page([panel, panel.explorer])` shows the graph beside
+        them."""
         return html.write(path, [self], title=title)
 
     def export_state(self) -> dict[str, Any]:
@@ -312,7 +314,8 @@ def _closest(settings: Mapping[str, Any], path: str) -> Any:
 
 
 def subtree(trainable: Mapping[str, Any], path: str) -> bool | str | None:
-    """The state of a module with all in it: True, False, "mixed", or None without parameters; `stateOf` in freeze.js."""
+    """The state of a module with all in it: True, False, "mixed", or None without parameters; `stateOf` in
+    freeze.js."""
     states = {value for other, value in trainable.items() if below(path, other)}
     return None if not states else states.pop() if len(states) == 1 else MIXED
 

@@ -15,8 +15,8 @@ Point = tuple[float, float]
 
 
 def geometry(svg: str) -> dict[str, Any]:
-    """Sizes and places by id: `width`, `height`, centres of `nodes` and `pills`, `edges` as SVG path data, `heads`, `labels`, and
-    `frames` as [x, y, width, height].
+    """Sizes and places by id: `width`, `height`, centres of `nodes` and `pills`, `edges` as SVG path data, `heads`,
+    `labels`, and `frames` as [x, y, width, height].
 
     Of a label, its left end and the middle of its height.
 

@@ -42,7 +42,8 @@ def thumb_size(shape: tuple[int, ...] | None, value: Value | None) -> tuple[int,
 
 
 def cells(value: Value, size: tuple[int, int]) -> str:
-    """The thumbnail as SVG squares from (0, 0), on paper that is a little larger: a vermillion square is also seen on vermillion."""
+    """The thumbnail as SVG squares from (0, 0), on paper that is a little larger: a vermillion square is also seen on
+    vermillion."""
     table = rows(value)
     if table is None:
         return ""

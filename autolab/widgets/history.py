@@ -237,7 +237,8 @@ def read_examples(source: Any, classes: Sequence[str] | None = None) -> tuple[li
 
 
 def read_confusion(matrix: Any) -> list[list[int]]:
-    """Counts (classes, classes), or (targets, predictions), as lists. Raises TypeError or ValueError for anything else."""
+    """Counts (classes, classes), or (targets, predictions), as lists. Raises TypeError or ValueError for anything
+    else."""
     if isinstance(matrix, tuple):
         matrix = pictures.confusion_matrix(*matrix)
     counts = numbers(matrix, "confusion")

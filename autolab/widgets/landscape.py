@@ -28,21 +28,23 @@ class LossLandscape(Displayed):
     """Contours of a loss over two directions, and optimizers that race down from one start.
 
     loss_function: called without arguments, as an optimizer's closure; returns a tensor of one number.
-    parameters: leaves of autolab that want a gradient, as a list, as a dict with their names, or `model.named_parameters()`;
-                two numbers or more in all. Where there are just two, the picture is the whole loss over them; else `directions`.
-    optimizers: names ("SGD", "momentum", "Nesterov", "Adagrad", "RMSprop", "Adam", "AdamW", "LBFGS"), or name -> function
-                of parameters and rate that makes one. A step of LBFGS is one line search, whatever the rate is.
+    parameters: leaves of autolab that want a gradient, as a list, as a dict with their names, or
+                `model.named_parameters()`; two numbers or more in all. Where there are just two, the picture is the
+                whole loss over them; else `directions`.
+    optimizers: names ("SGD", "momentum", "Nesterov", "Adagrad", "RMSprop", "Adam", "AdamW", "LBFGS"), or name ->
+                function of parameters and rate that makes one. A step of LBFGS is one line search, whatever the rate
+                is.
     start: coordinates in the picture; by default where the parameters stand. lr: the rate of all. steps: of each.
-    directions: of a loss of more than two numbers. "gradient": along the gradient at the start, and one at random; "path": the
-                two in which the paths moved most (their principal components).
+    directions: of a loss of more than two numbers. "gradient": along the gradient at the start, and one at random;
+                "path": the two in which the paths moved most (their principal components).
     resolution: the loss is computed at resolution * resolution places.
 
-    Traits, set from either side: `step` (from 0, the start), `selected` (whose arrows are drawn), `start`, `lr`, `playing`, `interval`
-    (milliseconds). Setting `start` or `lr` needs the kernel: all is computed anew. The parameters, their `.grad` and the random
-    stream are left as they were. `runs` has what was computed.
+    Traits, set from either side: `step` (from 0, the start), `selected` (whose arrows are drawn), `start`, `lr`,
+    `playing`, `interval` (milliseconds). Setting `start` or `lr` needs the kernel: all is computed anew. The
+    parameters, their `.grad` and the random stream are left as they were. `runs` has what was computed.
 
-    Raises TypeError for parameters that are no leaves and for functions that do not give one number, ValueError for unknown
-    optimizers and numbers out of range.
+    Raises TypeError for parameters that are no leaves and for functions that do not give one number, ValueError for
+    unknown optimizers and numbers out of range.
 
     Example:
 
@@ -161,7 +163,8 @@ class LossLandscape(Displayed):
         return np.asarray(start, dtype=np.float64) if self._plane is None else self._plane.point(start)
 
     def _window(self, runs: list[descents.Run]) -> tuple[np.ndarray, np.ndarray]:
-        """What is looked at: all that the paths come by, but for where one climbs to four times the loss at the start."""
+        """What is looked at: all that the paths come by, but for where one climbs to four times the loss at the
+        start."""
         assert self._plane is not None
         high = max(4 * abs(runs[0].losses[0]), 1e-12)
         seen = [
@@ -192,8 +195,8 @@ class LossLandscape(Displayed):
         }
 
     def explorer(self, optimizer: str | None = None, steps: int = 3) -> Any:
-        """An Explorer of the first steps of one optimizer; stepped to another round, it takes the landscape along, and the other
-        way round. optimizer: by default the first."""
+        """An Explorer of the first steps of one optimizer; stepped to another round, it takes the landscape along, and
+        the other way round. optimizer: by default the first."""
         from ..trace import record
         from .explorer import explore
 
@@ -241,7 +244,8 @@ class LossLandscape(Displayed):
         return self.get_state() | {"live": False}
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab landscape") -> Path:
-        """Write the landscape, as it stands now, to one HTML file without need of kernel or network; returns the path."""
+        """Write the landscape, as it stands now, to one HTML file without need of kernel or network; returns the
+        path."""
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:

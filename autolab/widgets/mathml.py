@@ -1,4 +1,5 @@
-"""Formulas as MathML, which a page shows as it is: one for each form, in which numbers and names are filled in there (`static/mathml.js`)."""
+"""Formulas as MathML, which a page shows as it is: one for each form, in which numbers and names are filled in there
+(`static/mathml.js`)."""
 
 from __future__ import annotations
 
@@ -38,15 +39,16 @@ def form_of(tex: str) -> str:
 
 @functools.lru_cache(maxsize=20_000)
 def _mathml(form: str) -> str:
-    """MathML of a form, one element for each piece of a chain: no browser breaks a line within one. `<mtext>name0</mtext>` stands for what
-    is at its first hole."""
+    """MathML of a form, one element for each piece of a chain: no browser breaks a line within one.
+    `<mtext>name0</mtext>` stands for what is at its first hole."""
     numbers = iter(range(form.count(HOLE)))
     pieces = [_piece(line) for line in _lines(re.sub(HOLE, lambda _: rf"\text{{name{next(numbers)}}}", form))]
     return " ".join(pieces) if all(pieces) else ""
 
 
 def _lines(tex: str) -> list[str]:
-    """A chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`; of numbers alone: `2 \\cdot 3`, `= 6`."""
+    """A chain of equations in pieces that may stand below each other: `y = a b`, `= 2 \\cdot 3`, `= 6`; of numbers
+    alone: `2 \\cdot 3`, `= 6`."""
     sides = truth.split(tex)
     together = (
         1

@@ -18,7 +18,8 @@ def frame(tone: str = "neutral") -> str:
 
 @dataclass(frozen=True, repr=False)
 class Message:
-    """`head`, then `rows` of (mark, text), then `paragraphs`, then `code`: pieces of program, each with a line above it.
+    """`head`, then `rows` of (mark, text), then `paragraphs`, then `code`: pieces of program, each with a line above
+    it.
 
     `tone` ("neutral", "agrees", "differs") colours the edge of the HTML form; the head says the same in words.
     """

@@ -1,4 +1,5 @@
-"""A trace as a widget's script gets it: columns instead of records, in which nothing is said twice. `static/unpack.js` reads it."""
+"""A trace as a widget's script gets it: columns instead of records, in which nothing is said twice. `static/unpack.js`
+reads it."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ _KEPT = {  # of a big trace; for the rest a script gets what a record has by def
 
 
 def pack(trace: Trace, numbers: bool = True) -> dict[str, Any]:
-    """`trace.to_json()` in columns, every value once, in a table `values`, and its place there wherever it is used. Without `numbers` no
-    values, formulas and sentences: what stepping through a folded picture and searching need."""
+    """`trace.to_json()` in columns, every value once, in a table `values`, and its place there wherever it is used.
+    Without `numbers` no values, formulas and sentences: what stepping through a folded picture and searching need."""
     values = _Values()
     parts = {
         name: _records(kind, getattr(trace, name), values, numbers)
@@ -99,10 +100,10 @@ class _Values:
 
 
 def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
-    """Columns of the same length, each as short as it gets: {"all": item} where all are equal; {"count": 0} of 0, 1, 2 ...; {"forms", "at",
-    "fill"} of words that differ in their numbers (see `_words`); {"table": a column of the different items, "at": the place of each}; or
-    {"each": items}. Columns of few different items often change together: they share one `at`, the places in `rows`, and "at" is the
-    column's number there."""
+    """Columns of the same length, each as short as it gets: {"all": item} where all are equal; {"count": 0} of 0, 1, 2
+    ...; {"forms", "at", "fill"} of words that differ in their numbers (see `_words`); {"table": a column of the
+    different items, "at": the place of each}; or {"each": items}. Columns of few different items often change together:
+    they share one `at`, the places in `rows`, and "at" is the column's number there."""
     length = len(next(iter(columns.values()), ()))
     packed = {name: _column(items) for name, items in columns.items()}
     few = [column for column in packed.values() if "table" in column and max(column["at"]) < FEW]
@@ -137,8 +138,8 @@ def _column(items: list[Any]) -> dict[str, Any]:
 
 
 def _words(texts: Sequence[str | None]) -> dict[str, Any]:
-    """Texts without their numbers, which follow in `fill`, one line for all: "v3 = v2 * x" has the form "v# = v# * x" and the numbers "3 2". No
-    `at` where there is one form, no `fill` where the numbers only count: "n0", "n1" ..."""
+    """Texts without their numbers, which follow in `fill`, one line for all: "v3 = v2 * x" has the form "v# = v# * x"
+    and the numbers "3 2". No `at` where there is one form, no `fill` where the numbers only count: "n0", "n1" ..."""
     whole = "\n".join(NONE if text is None else text for text in texts)  # at once: ten times as fast as one by one
     if HOLE in whole or whole.count("\n") != len(texts) - 1 or whole.count(NONE) != sum(text is None for text in texts):
         return {"each": list(texts)}

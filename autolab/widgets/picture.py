@@ -1,9 +1,9 @@
 """The drawing of a trace for the explorer: a card for every node and closed part, lines between them, frames around
 open parts. `static/draw.js` mirrors `Picture` for pages without a kernel.
 
-Graphviz only places boxes here: every card has a fixed size worked out in cards.py, so the layout does not depend on which
-fonts a machine has, and one skeleton serves the still picture, the widget and the exported page. The widget's script
-changes words, numbers and classes inside the skeleton; it draws no card of its own.
+Graphviz only places boxes here: every card has a fixed size worked out in cards.py, so the layout does not depend on
+which fonts a machine has, and one skeleton serves the still picture, the widget and the exported page. The widget's
+script changes words, numbers and classes inside the skeleton; it draws no card of its own.
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ class Picture:
         )
 
     def _backbone(self) -> set[tuple[str, str]]:
-        """The longest way through the picture, box by box: it is drawn straight, and what skips a part of it beside it."""
+        """The longest way through the picture, box by box: it is drawn straight, and what skips a part of it beside
+        it."""
         made = {
             key: box.of in self.folding.parts or self.trace.node(box.of).ran for key, box in self.folded.boxes.items()
         }
@@ -228,7 +229,8 @@ class Picture:
         return found
 
     def _again(self, link: Link) -> tuple[str, str] | None:
-        """The two calls of one module that a line leads from and to, as the state of a recurrent one: they stand side by side."""
+        """The two calls of one module that a line leads from and to, as the state of a recurrent one: they stand side
+        by side."""
         parts = self.folding.parts
         starts, ends = (
             {_call(parts[p])[0]: p for p in self._in(self.folded.boxes[key].of) if p in parts}
@@ -407,7 +409,8 @@ class Picture:
 
 
 def across(x: float, y: float, end: float, down: float, turn: float) -> str:
-    """The path of a line from the right side of a box to the left side of one in the next column: it goes up or down at `turn`."""
+    """The path of a line from the right side of a box to the left side of one in the next column: it goes up or down at
+    `turn`."""
     way, round_ = (1 if down > y else -1), 8
     if abs(down - y) < 2 * round_ or turn < x + round_:
         middle = (x + end) / 2

@@ -21,17 +21,19 @@ class Prediction(Displayed):
 
     question: one sentence; `code` between backquotes is shown as code.
     choices: the answers offered, as text; without choices the learner types (`kind`: "number" or "text"). With
-        `kind="words"` it asks for an explanation in the learner's own words, and shows those of `key` beside it, neither right nor wrong.
+        `kind="words"` it asks for an explanation in the learner's own words, and shows those of `key` beside it,
+        neither right nor wrong.
     because: answer -> one sentence on what this wrong answer gets wrong, said only after the reveal.
     id: with a name, the answer is kept in `autolab.progress` when it is compared.
-    key: what the answer is compared with: a text, or a function of what `reveal` is given. None: what it is given itself.
+    key: what the answer is compared with: a text, or a function of what `reveal` is given. None: what it is given
+    itself.
 
         guess = Prediction("What is `x.grad`?", choices=["6", "12"], because={"6": "backward() adds."})
         guess                      # shows it; the learner picks
         guess.reveal(x.grad)       # says whether it came true, as soon as there is an answer
 
-    Traits: `answer` (text, "" until there is one), `confidence` (1, a guess, to 4, certain; 0 until it is said), `reason` (the learner's own words),
-    `actual` (text, "" until it is shown).
+    Traits: `answer` (text, "" until there is one), `confidence` (1, a guess, to 4, certain; 0 until it is said),
+    `reason` (the learner's own words), `actual` (text, "" until it is shown).
     """
 
     _esm = assets.loader("predict")
@@ -84,7 +86,8 @@ class Prediction(Displayed):
     def reveal(self, *outcome: Any) -> Verdict:
         """The verdict, to be shown: it waits for an answer, or for "show me".
 
-        outcome: what happened: a tensor, a number, True or False, an exception, or text; with a `key`, what that is computed from.
+        outcome: what happened: a tensor, a number, True or False, an exception, or text; with a `key`, what that is
+        computed from.
         """
         self._outcome = self._key(*outcome) if callable(self._key) else outcome[0] if self._key is None else self._key
         self._verdict = self._verdict or Verdict(self)
@@ -142,7 +145,8 @@ class Prediction(Displayed):
         return Message("Your prediction did not come true", rows, (why,) if why else (), "differs")
 
     def export_state(self) -> dict[str, Any]:
-        """The state that a page without kernel needs: unanswered, and what to say to each answer, where the outcome is known."""
+        """The state that a page without kernel needs: unanswered, and what to say to each answer, where the outcome is
+        known."""
         state = self.get_state() | {"live": False, "answer": "", "actual": "", "confidence": 0, "reason": ""}
         if self.kind == "words":
             return state | {"verdicts": {"": f"In our words: {self._key}"}}

@@ -18,8 +18,8 @@ SIDE, GAP = 6, 6  # beside a row; between what is at its left and at its right
 
 @dataclass
 class Row:
-    """A gradient in a card: that of the operation's result, or of a parameter. said: the longest words that will stand at its
-    right; grads: those it is known to have had, whose numbers stand in the row of the result."""
+    """A gradient in a card: that of the operation's result, or of a parameter. said: the longest words that will stand
+    at its right; grads: those it is known to have had, whose numbers stand in the row of the result."""
 
     of: str
     name: str

@@ -17,8 +17,8 @@ def promote_types(a, b) -> dtype:
 
 
 def positions(found):
-    """What NumPy found (positions, counts) as int64, as torch has it: on a platform of 32 bits, such as a browser's, NumPy
-    counts in int32. CuPy counts in int64 everywhere."""
+    """What NumPy found (positions, counts) as int64, as torch has it: on a platform of 32 bits, such as a browser's,
+    NumPy counts in int32. CuPy counts in int64 everywhere."""
     return found if found.dtype == np.int64 else found.astype(np.int64)
 
 

@@ -1,7 +1,8 @@
-r"""Formula cards of convolution, pooling and normalisation: what one node computes, in words and in TeX, with its sizes.
+r"""Formula cards of convolution, pooling and normalisation: what one node computes, in words and in TeX, with its
+sizes.
 
-In every card x is the input, w the weight (\gamma in a normalisation), b the bias (\beta), y the result, and \bar{y} the
-gradient that arrives at y. Indices count from 0: n images, c channels in, o channels out, then positions.
+In every card x is the input, w the weight (\gamma in a normalisation), b the bias (\beta), y the result, and \bar{y}
+the gradient that arrives at y. Indices count from 0: n images, c channels in, o channels out, then positions.
 
 Sources: Dumoulin and Visin, "A guide to convolution arithmetic for deep learning" (2016); Ioffe and Szegedy, "Batch
 Normalization" (2015); https://docs.pytorch.org/docs/2.13/nn.html for the sizes of results.
