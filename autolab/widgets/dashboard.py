@@ -36,12 +36,15 @@ class TrainingDashboard(Displayed):
                 record brings validation numbers. It runs between two steps: put the network into eval mode in it, and
                 back. Twelve images, spread evenly, are shown; all count in the confusion matrix.
     classes   : names of the classes.
+    pace      : the most records a second, so that one can watch; 0, the default, is as many as there can be. The viewer changes it too.
 
     It is driven by one of
 
         await dashboard.run()      # this cell ends when the training does
         dashboard.start()          # in the background: the cell ends at once
-        dashboard.run_blocking()   # without an event loop, as in a script
+        dashboard.run_blocking()   # without an event loop, as in a script, and at full speed
+
+    or by its button "Start",
 
     and pauses between two records: by its button, `pause()`, or the kernel's interrupt; `resume()`, the button or
     running again goes on. While a cell awaits `run()` the buttons answer in kernels with subshells (ipykernel 7 and
@@ -49,7 +52,7 @@ class TrainingDashboard(Displayed):
     interrupt the kernel.
 
     Traits: `state` ("idle", "running", "paused", "finished", "stopped", "failed", read only); `learning_rates`, one for
-    each parameter group, set from either side. `history.records` has every record. An error in the training is shown,
+    each parameter group, and `pace`, set from either side. `history.records` has every record. An error in the training is shown,
     and raised by `run()` and `run_blocking()`; `start()` prints it.
 
     Raises TypeError for a training that cannot be iterated over.
@@ -59,6 +62,7 @@ class TrainingDashboard(Displayed):
     _script = t.Unicode(assets.module("dashboard")).tag(sync=True)
     state = t.Enum(STATES, "idle").tag(sync=True)
     learning_rates = t.List(t.Float()).tag(sync=True)
+    pace = t.Float(0.0).tag(sync=True)
     data = t.Dict().tag(sync=True)
     pictures = t.Dict().tag(sync=True)
     error = t.Unicode("").tag(sync=True)
@@ -73,6 +77,7 @@ class TrainingDashboard(Displayed):
         *,
         predict: Callable[[], Any] | None = None,
         classes: Sequence[str] | None = None,
+        pace: float = 0,
     ):
         if not hasattr(training, "__iter__"):
             hint = ": call it, training(...)" if callable(training) else ""
@@ -85,7 +90,7 @@ class TrainingDashboard(Displayed):
         self.history = History()
         self._run = Run(training, self._take, self._changed)
         self._sent, self._reader = -math.inf, threading.get_ident()
-        super().__init__(learning_rates=self._rates(), data=self.history.to_json())
+        super().__init__(learning_rates=self._rates(), data=self.history.to_json(), pace=pace)
         self._reader = None
         self.on_msg(self._on_message)
 
@@ -156,6 +161,13 @@ class TrainingDashboard(Displayed):
                 which = f" of group {i}" if len(now) > 1 else ""
                 self.history.mark(f"learning rate{which} {old:.3g} → {new:.3g}")
         return rates
+
+    @t.validate("pace")
+    def _set_pace(self, proposal: Any) -> float:
+        if not (math.isfinite(proposal["value"]) and proposal["value"] >= 0):
+            raise t.TraitError(f"pace: records a second, a number of at least 0 (0: as fast as it can), got {proposal['value']}")
+        self._run.pace = float(proposal["value"])
+        return self._run.pace
 
     @t.observe("learning_rates")
     def _rates_changed(self, _: Any) -> None:

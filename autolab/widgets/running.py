@@ -33,6 +33,7 @@ class Run:
         self._source, self._records = records, None
         self._take, self._changed = take, changed
         self.state, self.error = "idle", None
+        self.pace, self._taken = 0.0, 0.0  # the most records a second on the event loop (0: no limit); when the last one came
         self._wanted, self._driving = "pause", False
         self._loop = _loop_here()
         self._task: asyncio.Task[None] | None = None
@@ -113,11 +114,17 @@ class Run:
         try:
             while self._slice():
                 await asyncio.sleep(NAP if self.state == "paused" else BREATH)
+                while self._wanted == "run" and (left := self._due() - time.monotonic()) > 0:
+                    await asyncio.sleep(min(NAP, left))
         except asyncio.CancelledError:
             self._become("paused")
             raise
         finally:
             self._driving = False
+
+    def _due(self) -> float:
+        """When the next record may be taken, so that one can watch."""
+        return self._taken + 1 / self.pace if self.pace else 0.0
 
     def _slice(self) -> bool:
         """Train for 50 ms, or do what else is wanted; whether there is more to come."""
@@ -140,7 +147,7 @@ class Run:
                     self._wanted = "pause"
                     self._become("paused")
                     raise KeyboardInterrupt
-                if self._wanted != "run" or time.monotonic() >= end:
+                if self._wanted != "run" or self.pace or time.monotonic() >= end:
                     break
         if command == "step" and self._wanted == "step":
             self._wanted = "pause"
@@ -153,6 +160,7 @@ class Run:
             if self._records is None:
                 self._records = iter(self._source)
             record = next(self._records)
+            self._taken = time.monotonic()
         except StopIteration:
             self._become("finished")
             return False

@@ -154,6 +154,20 @@ def test_the_rate_is_changed_in_mid_run(lab: Notebook, dashboard: Dashboard) -> 
     lab.in_kernel("optimizer.param_groups[0]['lr'], dashboard.state", (0.01, "running"))
 
 
+def test_the_pace_is_chosen_before_and_while_it_runs(lab: Notebook, dashboard: Dashboard) -> None:
+    pace = dashboard.root.get_by_role("combobox", name="Pace")
+    expect(pace).to_have_value("0")
+    pace.select_option("3 a second")
+    lab.in_kernel("dashboard.pace", 3.0)
+    dashboard.button("Start").click()
+    expect(dashboard.badge).to_have_text("running")
+    pace.focus()
+    pace.press("End")
+    lab.in_kernel("dashboard.pace", 0.0)
+    lab.in_kernel("len(dashboard.history.records) > 20", True)
+    dashboard.button("Stop").click()
+
+
 def test_a_rate_that_no_kernel_takes_is_told(lab: Notebook, dashboard: Dashboard) -> None:
     """As in a notebook opened without running it; here the answer is lost on the way."""
     lab.execute("dashboard.on_msg(dashboard._on_message, remove=True)")

@@ -108,6 +108,29 @@ def test_in_the_background():
     asyncio.run(scene())
 
 
+def test_a_pace_can_be_watched_and_changed_in_mid_run():
+    dashboard = TrainingDashboard(records(40, epochs=2), pace=20)
+
+    async def watch():
+        start = time.monotonic()
+        running = asyncio.ensure_future(dashboard.run())
+        while len(dashboard.history.records) < 4:
+            await asyncio.sleep(0.005)
+        assert time.monotonic() - start >= 3 / 20, "there are 50 ms between two"
+        dashboard.pace = 0.001
+        dashboard.pause()
+        while dashboard.state != "paused":
+            await asyncio.sleep(0.005)
+        dashboard.pace = 0
+        dashboard.resume()
+        await running
+
+    asyncio.run(watch())
+    assert dashboard.state == "finished" and len(dashboard.history.records) == 40
+    with pytest.raises(traitlets.TraitError, match="pace: records a second"):
+        dashboard.pace = -1
+
+
 def test_a_rate_set_in_mid_run_is_in_the_optimizer_and_in_the_weights():
     generator, optimizer, w = descent(autolab, rate=0.25)
     dashboard = TrainingDashboard(generator, optimizer)

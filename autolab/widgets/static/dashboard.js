@@ -12,6 +12,8 @@ const PATIENCE = 4000, // ms until an answer of the kernel is missed
 const CURVES = { train: "train", val: "validation" };
 // What the button does next; when the training is over it does nothing, and says why.
 const RUN_WORDS = { idle: "Start", running: "Pause", paused: "Resume", finished: "Finished", stopped: "Stopped", failed: "Failed" };
+// Records a second that one may choose; 0 is no limit.
+const PACES = [[1, "1 a second"], [3, "3 a second"], [10, "10 a second"], [0, "as fast as it can"]];
 const OVER = ["finished", "stopped", "failed"];
 
 class Dashboard {
@@ -67,15 +69,33 @@ class Dashboard {
     this.main.classList.add("al-playbutton");
     this.stepper = button("Step", () => "step");
     this.stopper = button("Stop", () => "stop");
+    this.pace = h("select", { "aria-label": "Pace", onchange: () => this.setPace(Number(this.pace.value)) });
     this.ratesBox = h("div", { class: "al-rates", role: "group", "aria-label": "Learning rate" });
     this.buildRates();
+    this.showPace();
     return h(
       "div",
       { class: "al-bar" },
       this.live ? h("div", { class: "al-buttons", role: "toolbar", "aria-label": "Training" }, this.main, this.stepper, this.stopper) : null,
+      this.live ? h("label", { class: "al-rate" }, h("span", { class: "al-name", text: "Pace", "aria-hidden": "true" }), this.pace) : null,
       h("div", { class: "al-state3" }, this.badge, this.where),
       this.live ? this.ratesBox : null,
     );
+  }
+
+  setPace(pace) {
+    this.model.set("pace", pace);
+    this.model.save_changes();
+    this.speak(`Pace: ${this.pace.selectedOptions[0].text}`);
+    this.send("pace"); // the state has it; an answer says that it arrived
+  }
+
+  // A pace that was set in Python may be none of those to choose from: then it is one more.
+  showPace() {
+    const pace = this.model.get("pace"),
+      paces = PACES.some(([value]) => value === pace) ? PACES : [[pace, `${short(pace)} a second`], ...PACES];
+    this.pace.replaceChildren(...paces.map(([value, text]) => h("option", { value: String(value), text })));
+    this.pace.value = String(pace);
   }
 
   // Layers that are unfrozen in mid-run may join the optimizer as a new group.
@@ -148,6 +168,7 @@ class Dashboard {
     const on = {
       "change:data": () => this.soon(),
       "change:state": () => this.turned(),
+      "change:pace": () => this.showPace(),
       "change:learning_rates": () => this.soon(),
       "change:pictures": () => this.paint(),
       "change:error": () => this.showError(),
@@ -214,6 +235,7 @@ class Dashboard {
     this.main.textContent = RUN_WORDS[state];
     for (const button of [this.main, this.stepper, this.stopper]) button.setAttribute("aria-disabled", String(off));
     for (const control of this.ratesBox.querySelectorAll("input, button")) control.disabled = unheard;
+    this.pace.disabled = off;
     this.badge.textContent = state;
     this.badge.dataset.state = state;
     this.where.textContent = this.stateWords().slice(state.length + 2);
