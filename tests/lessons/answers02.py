@@ -259,6 +259,58 @@ def weighted_first_only(models, sizes):
         parameters[0].grad = sum(n * p.grad.to(parameters[0].device) for n, p in zip(sizes, parameters)) / sum(sizes)
 
 
+
+def parameters_of(optimizer):
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def scaled_in_place(optimizer, scale):
+    if any(not torch.isfinite(p.grad).all() for p in parameters_of(optimizer)):
+        return scale * 0.5
+    for p in parameters_of(optimizer):
+        p.grad /= scale
+    optimizer.step()
+    return scale
+
+
+def scaled_by_the_solution(optimizer, scale):
+    finite = torch.stack([p.grad.isfinite().all() for p in parameters_of(optimizer)]).all()
+    if not finite:
+        return scale / 2
+    for p in parameters_of(optimizer):
+        p.grad = p.grad / scale
+    optimizer.step()
+    return scale
+
+
+def scaled_not_halved(optimizer, scale):
+    if all(torch.isfinite(p.grad).all() for p in parameters_of(optimizer)):
+        return scaled_in_place(optimizer, scale)
+    return scale
+
+
+def scaled_with_zeros(optimizer, scale):
+    finite = all(torch.isfinite(p.grad).all() for p in parameters_of(optimizer))
+    for p in parameters_of(optimizer):
+        p.grad = torch.nan_to_num(p.grad, nan=0.0, posinf=0.0, neginf=0.0) / scale
+    optimizer.step()
+    return scale if finite else scale / 2
+
+
+def scaled_not_divided(optimizer, scale):
+    if any(not torch.isfinite(p.grad).all() for p in parameters_of(optimizer)):
+        return scale / 2
+    optimizer.step()
+    return scale
+
+
+def scaled_but_stepped(optimizer, scale):
+    finite = all(torch.isfinite(p.grad).all() for p in parameters_of(optimizer))
+    for p in parameters_of(optimizer):
+        p.grad = p.grad / scale
+    optimizer.step()
+    return scale if finite else scale / 2
+
 RIGHT = {
     "02.1": [kernel_time, lambda b, n: max(b / 224e9, n / 5.67e12, 0.0000025)],
     "02.2": [answer_kept, answer_in_one_line],
@@ -273,6 +325,7 @@ RIGHT = {
     "02.11a": [largest_by_steps],
     "02.11b": [mean_loss, mean_loss_inference],
     "02.12": [weighted_in_place, lambda m, s: weighted(m, s, [n / sum(s) for n in s])],
+    "02.13": [scaled_in_place, scaled_by_the_solution],
 }
 
 WRONG = {
@@ -361,6 +414,12 @@ WRONG = {
         (lambda m, s: weighted(m, s, [1 / n for n in s]), "a large part has to count more"),
         (weighted_first_only, "Only the first replica gets the mean"),
         (lambda m, s: None, "Look at gradients of weight"),
+    ],
+    "02.13": [
+        (scaled_but_stepped, "the step was taken all the same"),
+        (scaled_not_divided, "still those of the scaled loss"),
+        (scaled_not_halved, "return half of it"),
+        (scaled_with_zeros, "skip the whole step"),
     ],
 }
 

@@ -277,6 +277,43 @@ def add_only(layer, optimizer, lr):
         optimizer.add_param_group({"params": new, "lr": lr})
 
 
+
+def places_of_each(labels, per_class):
+    return [i for k in sorted(set(labels.tolist())) for i in [j for j, found in enumerate(labels.tolist()) if found == k][:per_class]]
+
+
+def rehearsal(new, old, per_class):
+    places = places_of_each(old[1], per_class)
+    return torch.cat([new[0], old[0][places]]), torch.cat([new[1], old[1][places]])
+
+
+def rehearsal_old_first(new, old, per_class):
+    mask = torch.zeros(len(old[1]), dtype=torch.bool)
+    mask[places_of_each(old[1], per_class)] = True
+    return torch.cat([old[0][mask], new[0]]), torch.cat([old[1][mask], new[1]])
+
+
+def rehearsal_of_first(new, old, per_class):
+    return torch.cat([new[0], old[0][:per_class]]), torch.cat([new[1], old[1][:per_class]])
+
+
+def rehearsal_of_as_many(new, old, per_class):
+    count = per_class * len(set(old[1].tolist()))
+    return torch.cat([new[0], old[0][:count]]), torch.cat([new[1], old[1][:count]])
+
+
+def rehearsal_alone(new, old, per_class):
+    images, labels = rehearsal(new, old, per_class)
+    return images[len(new[0]):], labels[len(new[1]):]
+
+
+def residual(x, branch, shortcut=None):
+    return (branch(x) + (shortcut or (lambda t: t))(x)).clamp(min=0)
+
+
+def residual_with_relu(x, branch, shortcut=None):
+    return torch.nn.ReLU()((x if shortcut is None else shortcut(x)) + branch(x))
+
 RIGHT = {
     "03.1": [directions, directions_by_index],
     "03.2": [new_head, new_head_by_weight],
@@ -291,6 +328,8 @@ RIGHT = {
     "03.10": [stop, stop_with_the_kit],
     "03.11": [load_body, load_and_look],
     "03.12": [prepare, prepare_with_adam],
+    "03.13": [rehearsal, rehearsal_old_first],
+    "03.14": [residual, residual_with_relu],
 }
 
 WRONG = {
@@ -387,6 +426,18 @@ WRONG = {
         (prepare_all, "All parameters are in the optimizer"),
         (prepare_in_training_mode, "their statistics move with every batch"),
         (lambda *a: prepare(*a) and None, "End with `return optimizer`"),
+    ],
+    "03.13": [
+        (rehearsal_of_first, "Of each class so many are wanted"),
+        (rehearsal_of_as_many, "the right number, but they are the first of all"),
+        (rehearsal_alone, "The new ones are missing"),
+        (lambda new, old, n: (torch.cat([new[0], old[0]]), torch.cat([new[1], old[1]])), "all of old"),
+    ],
+    "03.14": [
+        (lambda x, f, s=None: torch.relu(f(x)), "the branch alone"),
+        (lambda x, f, s=None: f(x) + (x if s is None else s(x)), "Its ReLU is missing"),
+        (lambda x, f, s=None: torch.relu(f(x)) + (x if s is None else s(x)), "after the sum"),
+        (lambda x, f, s=None: torch.relu(f(x) + (x if s is None else s(x)).detach()), "no gradient comes back"),
     ],
 }
 

@@ -136,3 +136,14 @@ def average_weighted(models, sizes):
         mean = sum(n * p.grad.to("cpu") for n, p in zip(sizes, same)) / sum(sizes)
         for p in same:
             p.grad = mean.to(p.device)
+
+
+# %% 02.13
+def scaled_step(optimizer, scale):
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if not all(p.grad.isfinite().all() for p in parameters):
+        return scale / 2
+    for p in parameters:
+        p.grad = p.grad / scale
+    optimizer.step()
+    return scale

@@ -14,27 +14,26 @@ def best_way(mean: dict[str, Any]) -> str:
 
 QUESTIONS = {
     "03.q1": Question(
-        "The network knows the digits 0 to 4, and is shown a 7. What does it answer?",
+        "The network knows the digits 0 to 4, and is shown 5 to 9. What does it answer?",
         ("that it is none of them", "one of 0 to 4, mostly with confidence", "one of 0 to 4, each with about 20 %"),
-        {"that it is none of them": "There is no such answer: the last layer has five outputs, one for each class.",
+        {"that it is none of them": "There is no such answer: every output stands for a digit, and their probabilities add up to 1.",
          "one of 0 to 4, each with about 20 %": "Softmax says only that one output is larger than the others, and it "
                                                 "mostly is, by far."},
         key="one of 0 to 4, mostly with confidence"),
     "03.q2": Question(
-        "You draw the features of digits it has never seen, 5 to 9, in a plane. How do the digits lie?",
-        ("all mixed up", "in clumps that overlap", "in five islands far apart"),
-        {"all mixed up": "That is how it looks with random weights. The pretrained filters measure strokes and bends, and "
-                         "those are in the new digits too.",
-         "in five islands far apart": "That is how the digits would lie that it was trained on. Nobody asked it to part "
-                                      "these."},
-        key="in clumps that overlap"),
-    "03.q3": Question(
-        "A new head for five classes, drawn at random. About how large is the cross-entropy loss before any training?",
-        ("near 0", "about 1.6", "about 5", "above 20"),
+        "A new head for ten classes, drawn at random. About how large is the cross-entropy loss before any training?",
+        ("near 0", "about 2.3", "about 10", "above 20"),
         {"near 0": "That would be a network that is sure, and right.",
-         "about 5": "The loss is the logarithm of one over the probability of the right class, not the number of classes.",
+         "about 10": "The loss is the logarithm of one over the probability of the right class, not the number of classes.",
          "above 20": "The new weights are small, so no class gets a probability near zero."},
-        key="about 1.6"),
+        key="about 2.3"),
+    "03.q3": Question(
+        "The optimizer is built with `model.parameters()`, then `model.fc` is replaced. Which layers move in training?",
+        ("all", "all but the new head", "only the new head", "none"),
+        {"all": "The new head has other parameters than the old one. The optimizer was never given them.",
+         "only the new head": "It is the other way round: the optimizer has all but the new head.",
+         "none": "The body is still the one the optimizer was given."},
+        key=either(lambda moved: "fc" not in moved and "conv1" in moved, "all but the new head", "none")),
     "03.q4": Question(
         "You freeze `layer2` only, in the middle. After `backward()`, which layers have a gradient?",
         ("only those after layer2", "only those before layer2", "all but layer2", "none"),
@@ -44,26 +43,12 @@ QUESTIONS = {
          "none": "The loss depends on many weights that want a gradient."},
         key=either(lambda got: "layer2" not in got and "conv1" in got, "all but layer2", "none")),
     "03.q5": Question(
-        "Forward pass and loss have 34 operations together. All is frozen but the head. How many of them does backward visit?",
-        because={"34": "Only operations that lead back to a trained weight are recorded.",
-                 "1": "The product of the head is one. The loss itself is made of operations too, and the weight is "
-                      "transposed first.",
-                 "0": "The head is trained, so something has to be visited."},
-        kind="number"),
+        "All is frozen but the head. Which operations does backward visit, of all that the loss was computed by?",
+        ("all of them", "those of the head and the loss", "none"),
+        {"all of them": "Only operations that lead back to a trained weight are recorded, and that is the last product.",
+         "none": "The head is trained, so something has to be visited."},
+        key=either(lambda part: 0 < part < 0.3, "those of the head and the loss", "all of them")),
     "03.q6": Question(
-        "Everything is frozen, `backward()` raises an error. You write `loss.requires_grad = True` before it. What does the "
-        "loss do in the next five steps?",
-        ("it falls", "it stays the same", "an error"),
-        {"it falls": "No weight gets a gradient: nothing leads from the loss to any of them.",
-         "an error": "The error is gone. That is the trouble: the cause is still there."},
-        key=either(lambda losses: len(set(losses)) == 1, "it stays the same", "it falls")),
-    "03.q7": Question(
-        "50 images, 60 epochs of training the head on stored features. How many images run through the frozen body?",
-        because={"3000": "That is without stored features: 50 images in each of 60 epochs.",
-                 "0": "Once they have to: the features come from somewhere.",
-                 "60": "That is the number of epochs. Images are counted."},
-        kind="number"),
-    "03.q8": Question(
         "All parameters are frozen. Thirty batches of new digits run forward in training mode, under no_grad(). Does the "
         "network now answer differently to the old digits?",
         ("yes", "no", "yes, while it stays in training mode"),
@@ -71,15 +56,47 @@ QUESTIONS = {
          "yes, while it stays in training mode":
              "It is the other way round. In training mode each batch is measured by itself; the averages that moved are what `eval()` uses."},
         key=either(lambda losses: losses[-1] > 2 * losses[0], "yes", "no")),
+    "03.q7": Question(
+        "Twenty epochs on fifty images of 5 to 9. Of the digits 0 to 4, of which it read nearly all, how many does it still read?",
+        ("nearly all", "about half", "next to none"),
+        {"nearly all": "Nothing in those batches said that a 3 is still a 3, and every step pushed its output down.",
+         "about half": "Less: the outputs of 0 to 4 were pushed down for every image, whatever it shows."},
+        key=either(lambda percent: percent < 20, "next to none", "about half")),
+    "03.q8": Question(
+        "The same training, with ten images of each old digit among the batches. How many of the digits 0 to 4 does it read then?",
+        ("next to none", "about a quarter", "most of them"),
+        {"next to none": "Fifty images are few to learn from. To hold what is known already they are enough.",
+         "about a quarter": "More: the old images need not teach anything anew. They object when a step would destroy it."},
+        key=either(lambda percent: percent > 60, "most of them", "about a quarter")),
     "03.q9": Question(
-        "Training mode with `momentum = 0` in every batch normalisation. Does an image get the same answer in two different "
-        "batches?",
-        ("yes", "no", "yes, if the batches are equally large"),
-        {"yes": "The averages stay, but in training mode they are not used: the layer normalises by the batch at hand.",
-         "yes, if the batches are equally large":
-             "Size is not what counts: each batch has a mean and a spread of its own."},
-        key=either(lambda same: same, "yes", "no")),
+        "Eight versions of your digit are trained. Of fifty others, turned and shifted differently, how many does it read?",
+        ("next to none", "about half", "nearly all"),
+        {"next to none": "It would have to learn the eight by heart for that. It has ten images of the same digit beside them, and features that "
+                         "do not care about a pixel more or less.",
+         "about half": "It may be so with a hand that is very different from the others. Look at your eight versions: what do they share?"},
+        key=lambda percent: "nearly all" if percent > 75 else "about half" if percent > 25 else "next to none"),
     "03.q10": Question(
+        "You draw the features of digits it has never seen, 5 to 9, in a plane. How do the digits lie?",
+        ("all mixed up", "in clumps that overlap", "in five islands far apart"),
+        {"all mixed up": "That is how it looks with random weights. The pretrained filters measure strokes and bends, and "
+                         "those are in the new digits too.",
+         "in five islands far apart": "That is how the digits would lie that it was trained on. Nobody asked it to part "
+                                      "these."},
+        key="in clumps that overlap"),
+    "03.q11": Question(
+        "Everything is frozen, `backward()` raises an error. You write `loss.requires_grad = True` before it. What does the "
+        "loss do in the next five steps?",
+        ("it falls", "it stays the same", "an error"),
+        {"it falls": "No weight gets a gradient: nothing leads from the loss to any of them.",
+         "an error": "The error is gone. That is the trouble: the cause is still there."},
+        key=either(lambda losses: len(set(losses)) == 1, "it stays the same", "it falls")),
+    "03.q12": Question(
+        "50 images, 60 epochs of training the head on stored features. How many images run through the frozen body?",
+        because={"3000": "That is without stored features: 50 images in each of 60 epochs.",
+                 "0": "Once they have to: the features come from somewhere.",
+                 "60": "That is the number of epochs. Images are counted."},
+        kind="number"),
+    "03.q13": Question(
         "A weight is frozen, its `.grad` is zero (not None), and the optimizer goes on. When does the weight still move?",
         ("never", "with momentum", "with momentum and with weight decay", "always"),
         {"never": "The optimizer does not look at requires_grad. It steps whatever has a .grad, and zero is one.",
@@ -87,28 +104,35 @@ QUESTIONS = {
          "always": "Plain SGD subtracts the rate times zero."},
         key=lambda paths: " and ".join(
             f"with {name.split(',')[0]}" for name, path in paths.items() if path[3] != path[-1])),
-    "03.q11": Question(
-        "The optimizer is built with `model.parameters()`, then `model.fc` is replaced. Which layers move in training?",
-        ("all", "all but the new head", "only the new head", "none"),
-        {"all": "The new head has other parameters than the old one. The optimizer was never given them.",
-         "only the new head": "It is the other way round: the optimizer has all but the new head.",
-         "none": "The body is still the one the optimizer was given."},
-        key=either(lambda moved: "fc" not in moved and "conv1" in moved, "all but the new head", "none")),
-    "03.q12": Question(
+    "03.q14": Question(
+        "Training mode with `momentum = 0` in every batch normalisation. Does an image get the same answer in two different "
+        "batches?",
+        ("yes", "no", "yes, if the batches are equally large"),
+        {"yes": "The averages stay, but in training mode they are not used: the layer normalises by the batch at hand.",
+         "yes, if the batches are equally large":
+             "Size is not what counts: each batch has a mean and a spread of its own."},
+        key=either(lambda same: same, "yes", "no")),
+    "03.q15": Question(
+        "The optimizer was built for the head alone. Then `layer3` is unfrozen. Which layers move in the next steps?",
+        ("the head and layer3", "the head only", "all"),
+        {"the head and layer3": "It has gradients, but the optimizer was never given its parameters. It steps what it knows.",
+         "all": "The others are frozen, and the optimizer has never heard of them."},
+        key=either(lambda moved: moved == "fc", "the head only", "the head and layer3")),
+    "03.q16": Question(
         "A 3x3 convolution from 64 to 64 channels has 36,864 numbers. How many does an adapter of rank 8 train?",
         because={"4608": "That is A, with its 8 channels of 64 · 3 · 3 numbers. B has 64 · 8 more.",
                  "512": "That is B alone. A is a 3x3 convolution from 64 to 8 channels.",
                  "1024": "A is as wide as the convolution: 64 · 3 · 3 numbers for each of its 8 rows.",
                  "36864": "These stay frozen."},
         kind="number"),
-    "03.q13": Question(
+    "03.q17": Question(
         "Ten images of each new digit. Which will be best on the test images?",
         ("training from scratch", "training the head alone", "training all layers"),
         {"training from scratch": "Fifty images are too few to learn strokes and digits.",
          "training the head alone": "It often is, when the body knows much more than the task needs. This body knows five "
                                     "digits: it has to change."},
         key=best_way),
-    "03.q14": Question(
+    "03.q18": Question(
         "And the head alone, compared with training from scratch?",
         ("worse", "better, by less than full fine-tuning", "better, by as much as full fine-tuning"),
         {"worse": "The features of a body that knows other digits are better than what fifty images teach.",
@@ -116,19 +140,19 @@ QUESTIONS = {
         key=either(
             lambda mean: mean["from scratch"] < mean["head only"] < mean["full"],
             "better, by less than full fine-tuning", "worse")),
-    "03.q15": Question(
+    "03.q19": Question(
         "The head is trained for 400 epochs. The training loss falls to the end. What does the validation loss do?",
         ("it falls to the end", "it falls, then rises", "it rises from the start"),
         {"it falls to the end": "The head goes on learning, but what it learns is peculiar to the fifty images.",
          "it rises from the start": "At first it learns what all images of a digit share."},
         key=either(lambda best: 0 < best < 100, "it falls, then rises", "it falls to the end")),
-    "03.q16": Question(
+    "03.q20": Question(
         "A file with a head for 5 classes, a network with 10, `load_state_dict(state, strict=False)`. What happens?",
         ("all but the head is loaded", "everything is loaded", "an error"),
         {"all but the head is loaded": "strict=False forgives missing and unknown names. The name of the head is known, its "
                                        "size is wrong.",
          "everything is loaded": "A weight with five rows cannot be put into one with ten."}),
-    "03.q17": Question(
+    "03.q21": Question(
         "You load the weights of a checkpoint and go on with a fresh optimizer that has momentum. Are the next steps those "
         "of the training that was not interrupted?",
         ("yes", "no, other steps", "only the first step differs"),
@@ -136,7 +160,19 @@ QUESTIONS = {
          "only the first step differs":
              "Each step starts where the last one ended, and the momentum goes on missing for a while: what differs once goes on to differ."},
         key=either(lambda same: same, "yes", "no, other steps")),
-    "03.q18": Question(
+    "03.q22": Question(
+        "A convolution with a bias, batch normalisation behind it, in training mode. Which gradient does the bias get?",
+        ("one like that of the weight", "zero, up to rounding", "None"),
+        {"one like that of the weight": "The bias shifts a whole channel, and the normalisation subtracts the mean of the channel.",
+         "None": "Something does arrive: numbers that cancel. None would mean that nothing came at all."},
+        key=either(lambda part: part < 1e-2, "zero, up to rounding", "one like that of the weight")),
+    "03.q23": Question(
+        "Twenty layers with tanh. Each gets a shortcut: its input is added to its result. What becomes of the gradient of the first layer?",
+        ("about the same", "smaller, it is shared", "much larger"),
+        {"about the same": "Without shortcuts it is a product of twenty factors, most below 1. The shortcut adds 1 to each.",
+         "smaller, it is shared": "A sum does not share: it hands the whole gradient to each of its operands."},
+        key=either(lambda ratio: ratio > 10, "much larger", "about the same")),
+    "03.q24": Question(
         "ResNet-18 has 512 features and gets a new head for five classes. How many numbers are trained?",
         because={"2560": "The weight has 512 · 5 numbers. The bias has five more.",
                  "512": "There are 512 for each of the five classes, and the bias."},

@@ -1,18 +1,18 @@
 # %% [markdown]
-# # Lesson 2: GPUs
+# # Lesson 2: GPUs, or how to be fast
 #
-# A GPU can make training forty times faster. It can also make it slower, and it brings errors of its own. In this lesson you
-# find out when and why: where a tensor is, what a copy costs, what your clock really measures, and where the memory goes.
+# In [lesson 1](01_graphs.ipynb) your own gradient moved all 78,010 numbers of a network a little, for one digit. There are 1,437
+# digits waiting, and one pass over them is only the beginning. So now it has to be fast.
 #
-# You need lesson 1: leaves, graphs, `backward()`, the training loop. **You need no GPU.** Where there is none, this notebook simulates one.
-# New words are explained when they come up, and collected in the [glossary](glossary.md). Plan 75 to 90 minutes.
+# People buy a GPU for that. With the same network and the same digits it can be three times as fast as the CPU, or seven times
+# *slower*. In this lesson you find out what decides, and which mistakes only a GPU can teach you.
 #
-# Each section works as in lesson 1: a question first, then code, a picture, the explanation, an exercise with a checker, one line to take along.
-# `hint("02.1")` gives you hints. You may run the whole notebook at once: questions stay open
-# until you answer them, and nothing stops at an empty exercise.
+# **You need no GPU.** Where there is none, this notebook simulates one. The core takes about 45 minutes. After it come extensions of
+# 10 to 20 minutes; each answers one question, and you may skip any. `hint("02.2")` gives hints for an exercise. New words are
+# collected in the [glossary](glossary.md).
 
 # %% tags=["setup"]
-# Only Google Colab needs this cell: it installs the kit there. Everywhere else it does nothing.
+# Only Google Colab needs this cell: it installs the kit. Elsewhere it does nothing.
 import sys
 
 if "google.colab" in sys.modules:
@@ -20,16 +20,17 @@ if "google.colab" in sys.modules:
     subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "autolab-kit"])
 
 # %% tags=["setup"]
-import math
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 import autolab
 import autolab as torch
-from autolab.lessons import check, hint, predict, progress, short_messages
+from autolab.lessons import (
+    check, hand, hint, plots, predict, progress, short_messages
+)
+from autolab.widgets import DeviceExplorer
 
-short_messages()
+short_messages()        # errors show your lines, not the inside of the kit
 nn, F = torch.nn, torch.nn.functional
 
 # %% [markdown]
@@ -37,25 +38,22 @@ nn, F = torch.nn, torch.nn.functional
 
 # %% tags=["setup"]
 if not torch.cuda.is_available():
-    autolab.cuda.simulate(devices=2, memory="256MiB", profile="T4")
+    autolab.cuda.simulate(devices=2, memory="96MiB", profile="T4")
 
 device = torch.device("cuda")
-clock = autolab.cuda.perf_counter          # seconds; with a real GPU it is time.perf_counter
-print("This notebook runs on:", torch.cuda.get_device_name(), "- simulated:", autolab.cuda.is_simulated())
+clock = autolab.cuda.perf_counter    # with a real GPU it is time.perf_counter
+simulated = autolab.cuda.is_simulated()
+print("This notebook runs on:", torch.cuda.get_device_name(), "- simulated:", simulated)
+
+def seconds(work):
+    """How long work() takes. Section 4 explains the two synchronize() lines."""
+    torch.cuda.synchronize()
+    start = clock()
+    work()
+    torch.cuda.synchronize()
+    return clock() - start
 
 # %% [markdown]
-# **What is simulated, and what is not.** When it says `Simulated T4`, there is no GPU, and every number about *time* comes from a model. The
-# numbers in your tensors are real: NumPy computes them. The memory is counted as on a GPU, the errors are PyTorch's. It has 256 MiB, so that you can fill it.
-#
-# The model is short. Its speeds are those of NVIDIA's data sheet of the T4, and a kernel (a program that runs on the GPU) reaches 70 % of them. What the model
-# leaves out: caches, other programs, heat. It says which of two ways is faster and roughly why, not what you will measure on Monday. The CPU's times are modelled as well: a desktop
-# computer with four cores.
-#
-# | | CPU (modelled) | T4 (modelled) |
-# |---|---|---|
-# | operations on numbers | 150 billion a second | 8,100 billion a second |
-# | bytes to and from its own memory | 20 billion a second | 320 billion a second |
-# | to start one operation | 2 µs (microseconds) | 5 µs of the CPU's time, and at least 2.5 µs on the GPU |
-# | bytes between CPU and GPU | | 6 billion a second, or 12 billion from pinned memory (section 8); 10 µs to begin with |
-#
-# So the stored times are the same on every computer. With a real GPU you see your own.
+# **What is simulated.** When it says `Simulated T4`, every number about *time* comes from a model of NVIDIA's T4 and of a desktop CPU.
+# The numbers in your tensors are real, memory is counted as on a GPU (96 MiB here, so that you can fill it), and the errors
+# are PyTorch's. The model leaves out caches, heat and other programs. Trust it for which of two ways is faster, not for the last digit.

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 4. NumPy stays on the host
+# ## B. Why does NumPy refuse my tensor, and what moves with a module?
 #
-# NumPy and matplotlib read the host's memory only. PyTorch does not copy for you. This error is on purpose:
+# *Extension, 10 minutes.* NumPy and matplotlib read the host's memory only. PyTorch does not copy for you. This error is on purpose:
 
 # %% tags=["code", "raises-exception"]
 t = torch.ones(3, device=device)
@@ -16,8 +16,8 @@ t.numpy()
 # ```
 
 # %% tags=["predict"]
-q7 = predict("02.q7")
-q7
+q14 = predict("02.q14")
+q14
 
 # %% tags=["code"]
 here, there = torch.ones(3), torch.ones(3, device=device)
@@ -31,12 +31,12 @@ a = a + 1                # a new array, under the same name
 print(here)
 
 # %% tags=["reveal"]
-q7.reveal(here, there)
+q14.reveal(here, there)
 
 # %% tags=["picture"]
 with autolab.record_devices() as to_numpy:
     b = there.cpu().numpy()
-autolab.widgets.DeviceExplorer(to_numpy)
+DeviceExplorer(to_numpy)
 
 # %% [markdown] tags=["explain"]
 # **Why.** `here.cpu()` is `here` itself, because it is there already. `numpy()` copies nothing either: the array and the tensor look at the *same memory*. So `a += 1`, which writes
@@ -57,7 +57,12 @@ autolab.widgets.DeviceExplorer(to_numpy)
 x = torch.randn(4, 2, device=device)
 loss = (x * torch.ones(2, device=device, requires_grad=True)).mean()
 curve = [loss.detach(), loss.detach()]
-for attempt in (lambda: loss.detach().numpy(), lambda: np.array(curve[0]), lambda: plt.plot(x[:, 0])):
+attempts = [
+    lambda: loss.detach().numpy(),
+    lambda: np.array(curve[0]),
+    lambda: plt.plot(x[:, 0]),
+]
+for attempt in attempts:
     try:
         attempt()
     except TypeError as error:

@@ -1,53 +1,46 @@
 # %% [markdown] tags=["section"]
-# ## 1. Why a GPU
+# ## A. When is a GPU fast, and when slow?
 #
-# A CPU has a few fast cores. A GPU has thousands of slow ones, and much faster memory beside them. It is made for doing the same
+# *Extension, 10 minutes.* A CPU has a few fast cores. A GPU has thousands of slow ones, and much faster memory beside them. It is made for doing the same
 # thing to very many numbers.
 #
 # Multiply two matrices of 1,500 rows and columns. That is $2 \cdot 1500^3 \approx 6.75$ billion operations.
 
 # %% tags=["predict"]
-q1 = predict("02.q1")
-q1
+q11 = predict("02.q11")
+q11
 
 # %% tags=["code"]
-def seconds(work):
-    """How long work() takes. Section 6 explains the two synchronize() lines."""
-    torch.cuda.synchronize()
-    start = clock()
-    work()
-    torch.cuda.synchronize()
-    return clock() - start
-
 ratios = {}
 for where in ("cpu", "cuda"):
-    a, b = torch.ones(1500, 1500, device=where), torch.ones(1500, 1500, device=where)
-    for name, work in {"a @ b": lambda: a @ b, "a + b": lambda: a + b}.items():
+    a = torch.ones(1500, 1500, device=where)
+    b = torch.ones(1500, 1500, device=where)
+    works = {"a @ b": lambda: a @ b, "a + b": lambda: a + b}
+    for name, work in works.items():
         t = seconds(work)
         ratios.setdefault(name, []).append(t)
         print(f"{name} on {where:4}: {1000 * t:7.3f} ms")
-for name, (on_cpu, on_gpu) in ratios.items():
+for name in ("a + b", "a @ b"):
+    on_cpu, on_gpu = ratios[name]
     print(f"{name}: the GPU is {on_cpu / on_gpu:.0f} times faster")
 
 # %% tags=["reveal"]
-q1.reveal(*ratios["a @ b"])
+q11.reveal(on_cpu, on_gpu)
 
 # %% [markdown]
 # The two operations gain differently. In the picture each device is a line: what it can compute a second, depending on how many operations the work has
 # for each byte it moves. On the slope the memory is the limit, on the flat part the arithmetic is. Look where `a + b` and `a @ b` stand.
 
 # %% tags=["picture"]
-intensity = np.logspace(-2, 3, 200)                   # operations for each byte
-devices = {"CPU (model)": (150e9, 20e9), "T4 (model)": (0.7 * 8.1e12, 0.7 * 320e9)}
-for (name, (peak, bandwidth)), style, colour in zip(devices.items(), ("-", "--"), ("#0072B2", "#D55E00")):
-    plt.loglog(intensity, np.minimum(peak, intensity * bandwidth) / 1e9, style, color=colour, label=name)
-for name, operations in {"a + b": 1500**2, "a @ b": 2 * 1500**3}.items():
-    x = operations / (3 * 4 * 1500**2)                # two matrices are read, one is written; 4 bytes a number
-    plt.axvline(x, color="grey", linestyle=":")
-    plt.text(x * 1.1, 0.3, name)
-plt.xlabel("operations for each byte moved")
-plt.ylabel("billion operations a second")
-plt.legend()
+work = np.logspace(-2, 3, 200)                        # operations for each byte
+limits = {
+    "CPU (model)": np.minimum(150e9, work * 20e9) / 1e9,
+    "T4 (model)": np.minimum(0.7 * 8.1e12, work * 0.7 * 320e9) / 1e9,
+}
+bytes_moved = 3 * 4 * 1500**2                         # two matrices read, one written
+plots.curves(work, limits, log="xy", xlabel="operations for each byte moved",
+             ylabel="billion operations a second",
+             mark={"a + b": 1500**2 / bytes_moved, "a @ b": 2 * 1500**3 / bytes_moved})
 plt.show()
 
 # %% [markdown] tags=["explain"]
@@ -56,8 +49,9 @@ plt.show()
 # For `a + b` that is $3 \cdot 4 \cdot 1500^2 = 27$ million bytes and only 2.25 million operations: memory decides, and the GPU's memory is about 11 times faster. For `a @ b`
 # it is the same bytes and 3,000 times the operations: arithmetic decides, and there the GPU is 38 times faster.
 #
-# You may read that once model and data are on the GPU, everything is "automatically parallelized". One half is true: *each* operation is spread over
-# the GPU's cores. But operations still run one after another, and none gets faster by being there if it is too small. Section 7 shows that.
+# So "a GPU is forty times faster" is true of one large product, and of nothing else in this lesson. You may also read that on a GPU
+# everything is "automatically parallelized". One half is true: *each* operation is spread over the cores. But operations
+# still run one after another, and none gets faster by being there if it is too small.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.1: how long will a kernel take

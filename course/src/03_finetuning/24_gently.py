@@ -1,16 +1,18 @@
 # %% [markdown] tags=["section"]
-# ## 8. Changing the body gently
+# ## C. How to change the body gently, and which way is best?
 #
-# Training the head alone leaves the body as it is. Training everything at full speed may destroy what it knows, before the new head has learned anything. In between there are three ways.
+# *Extension, 15 minutes.* Training the head alone leaves the body as it is. Training everything at full speed may destroy what it knows, before the new head has learned anything. In between there are three ways.
 #
 # **Discriminative rates**: the nearer to the input, the smaller the steps, because edges are edges in every task. An optimizer takes a rate for each **parameter group**:
 
 # %% tags=["code"]
 torch.manual_seed(0)
 model = with_new_head()
-stages = [[model.conv1, model.bn1], [model.layer1], [model.layer2], [model.layer3], [model.fc]]
+stages = [[model.conv1, model.bn1], [model.layer1], [model.layer2],
+          [model.layer3], [model.fc]]
 groups = [
-    {"params": [p for layer in stage for p in layer.parameters()], "lr": 0.2 * 0.5 ** (4 - depth)}
+    {"params": [p for layer in stage for p in layer.parameters()],
+     "lr": 0.2 * 0.5 ** (4 - depth)}
     for depth, stage in enumerate(stages)
 ]
 optimizer = torch.optim.SGD(groups, lr=0.2, momentum=0.9)
@@ -18,24 +20,26 @@ for group in optimizer.param_groups:
     print(f"{sum(p.numel() for p in group['params']):6} numbers, lr {group['lr']:.4f}")
 
 same = finetune.parameter_groups(model, lr=0.2, decay=0.5)              # the short form
-print("finetune.parameter_groups says the same:", [g["lr"] for g in same] == [g["lr"] for g in groups])
+agree = [g["lr"] for g in same] == [g["lr"] for g in groups]
+print("finetune.parameter_groups says the same:", agree)
 
 # %% [markdown]
 # **Gradual unfreezing**: first the head alone, then one layer more every few epochs, from the head down. You know what it needs: exercise 03.7 is one step of it.
 #
-# **Adapters**, known as **LoRA**: leave the weight $W$ frozen, and add to it the product of two thin matrices that are trained: $W + \frac{\alpha}{r} B A$. With rank $r$, $A$ has $r$ rows
+# Adapters, known as LoRA: leave the weight $W$ frozen, and add to it the product of two thin matrices that are trained: $W + \frac{\alpha}{r} B A$. With rank $r$, $A$ has $r$ rows
 # and $B$ has $r$ columns. For a convolution, $A$ is a convolution to $r$ channels and $B$ a 1x1 convolution to the channels wanted.
 
 # %% tags=["predict"]
-q12 = predict("03.q12")
-q12
+q16 = predict("03.q16")
+q16
 
 # %% tags=["code"]
 class Adapter(nn.Module):
     def __init__(self, base, r, alpha):
         super().__init__()
         self.base = base.requires_grad_(False)
-        self.A = nn.Parameter(torch.randn(r, base.in_features) / base.in_features ** 0.5)
+        inputs = base.in_features
+        self.A = nn.Parameter(torch.randn(r, inputs) / inputs ** 0.5)
         self.B = nn.Parameter(torch.zeros(base.out_features, r))
         self.scale = alpha / r
 
@@ -51,13 +55,14 @@ model = with_new_head()
 convolution = model.layer3[0].conv2
 finetune.add_lora(model, "layer3.0.conv2", r=8)
 adapted = model.layer3[0].conv2
-print("weight:", tuple(convolution.weight.shape), convolution.weight.numel(), "numbers, frozen")
+weight = convolution.weight
+print("weight:", tuple(weight.shape), weight.numel(), "numbers, frozen")
 print("A:", tuple(adapted.lora_A.shape), " B:", tuple(adapted.lora_B.shape))
 trained = adapted.lora_A.numel() + adapted.lora_B.numel()
 print("trained:", trained)
 
 # %% tags=["reveal"]
-q12.reveal(trained)
+q16.reveal(trained)
 
 # %% [markdown]
 # The graph of the small adapter. The weight of the base is data here. In the backward half, look at what arrives at `A`: zeros, at the first step. `B` gets a gradient at once, and once `B` has moved `A` does too.

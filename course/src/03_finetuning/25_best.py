@@ -1,15 +1,15 @@
-# %% [markdown] tags=["section"]
-# ## 9. Six ways, compared
+# %% [markdown]
+# ### Which way is best
 #
 # Now all of them, on the same images: ten of each new digit, 60 epochs. Against them: the same network from scratch, with random weights. The rates were chosen on validation images, for other seeds than these.
 
 # %% tags=["predict"]
-q13 = predict("03.q13")
-q13
+q17 = predict("03.q17")
+q17
 
 # %% tags=["predict"]
-q14 = predict("03.q14")
-q14
+q18 = predict("03.q18")
+q18
 
 # %% tags=["code"]
 def scratch():
@@ -28,7 +28,7 @@ def full():
 def gradual():
     model = with_new_head().requires_grad_(False)
     model.fc.requires_grad_(True)
-    later = {7: ["layer3"], 14: ["layer2"], 21: ["layer1"], 28: ["conv1", "bn1"]}       # epoch: layers to unfreeze
+    later = {7: ["layer3"], 14: ["layer2"], 21: ["layer1"], 28: ["conv1", "bn1"]}
     return model, model.parameters(), 0.05, later
 
 def discriminative():
@@ -47,11 +47,11 @@ def adapters():
 # %% tags=["code"]
 def accuracy(model, data):
     images, labels = data.tensors
-    with finetune.evaluating(model), torch.no_grad():                 # eval mode, and back to the modes before
+    with finetune.evaluating(model), torch.no_grad():    # eval, and back
         return 100 * (model(images).argmax(1) == labels).float().mean().item()
 
 def run(method, seed, epochs=60):
-    task = finetune.unseen_digits(per_class=10, seed=seed)            # other images for each seed
+    task = finetune.unseen_digits(per_class=10, seed=seed)    # other images
     torch.manual_seed(seed)
     model, parameters, lr, later = method()
     optimizer = torch.optim.SGD(parameters, lr=lr, momentum=0.9, weight_decay=5e-4)
@@ -75,41 +75,36 @@ def run(method, seed, epochs=60):
 # This cell takes the longest: six methods, three seeds. A **seed** decides which images you have, how the head starts, and in which order the images come.
 
 # %% tags=["code"]
-methods = {"from scratch": scratch, "head only": head_only, "full": full, "gradual": gradual,
-           "discriminative": discriminative, "LoRA": adapters}
-runs = {name: [run(method, seed) for seed in (0, 1, 2)] for name, method in methods.items()}
+methods = {"from scratch": scratch, "head only": head_only, "full": full,
+           "gradual": gradual, "discriminative": discriminative, "LoRA": adapters}
+runs = {name: [run(way, seed) for seed in (0, 1, 2)] for name, way in methods.items()}
 
-tests = {name: torch.tensor([test for curve, test in found]) for name, found in runs.items()}
-mean = {name: values.mean().item() for name, values in tests.items()}
+tests = {name: [test for curve, test in found] for name, found in runs.items()}
+mean = {name: sum(values) / len(values) for name, values in tests.items()}
 for name in ("full", "discriminative", "gradual", "LoRA"):
-    print(f"{name:14} better than from scratch by 5 points or more: {mean[name] >= mean['from scratch'] + 5}")
+    better = mean[name] >= mean["from scratch"] + 5
+    print(f"{name:14} better than from scratch by 5 points or more: {better}")
 print("head only better than from scratch:", mean["head only"] > mean["from scratch"])
-print("full better than head only by 5 points or more:", mean["full"] >= mean["head only"] + 5)
+better = mean["full"] >= mean["head only"] + 5
+print("full better than head only by 5 points or more:", better)
 
 # %% tags=["reveal"]
-q13.reveal(mean)
+q17.reveal(mean)
 
 # %% tags=["reveal"]
-q14.reveal(mean)
+q18.reveal(mean)
 
 # %% [markdown]
-# The curves show the mean over the seeds, and the band from the worst to the best seed. The bars show the test accuracy with the standard deviation, and a dot for each seed.
+# A bar is the mean of the seeds, the line on it their standard deviation, and each dot is one seed.
 
 # %% tags=["picture"]
-figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
-styles = [("#000000", ":"), ("#56B4E9", "-."), ("#D55E00", "-"), ("#E69F00", "--"), ("#009E73", "-"), ("#CC79A7", "--")]
-for (name, found), (colour, style) in zip(runs.items(), styles):
-    curves = torch.tensor([curve for curve, test in found])
-    epochs = range(6, 61, 6)
-    left.plot(epochs, curves.mean(0), color=colour, linestyle=style, label=name)
-    left.fill_between(epochs, curves.min(0).values, curves.max(0).values, color=colour, alpha=0.12)
-    right.bar(name, mean[name], yerr=tests[name].std().item(), color=colour, alpha=0.5, capsize=4)
-    right.plot([name] * len(found), tests[name], "o", color=colour, markersize=5)
-    right.text(name, 3, f"{mean[name]:.0f}", ha="center", size=13)
-left.set(xlabel="epoch", ylabel="validation accuracy, %", ylim=(0, 100), title="mean, and worst to best of three seeds")
-left.legend(loc="lower right")
-right.set(ylabel="test accuracy, %", ylim=(0, 100), title="mean and standard deviation over the seeds")
-right.tick_params(axis="x", rotation=20)
+plots.seeds(tests, ylabel="test accuracy, %", title="three seeds")
+plt.show()
+
+# %% tags=["picture"]
+middle = {name: torch.tensor([curve for curve, test in found]).mean(0)
+          for name, found in runs.items()}
+plots.curves(range(6, 61, 6), middle, xlabel="epoch", ylabel="validation accuracy, %")
 plt.show()
 
 # %% [markdown] tags=["explain"]
@@ -126,7 +121,7 @@ plt.show()
 # | discriminative | 76.6 ± 2.3 | 77,685 |
 # | LoRA | 74.2 ± 0.8 | 16,269 |
 #
-# Head only gains 8 points. In your picture it may look like more: three seeds are few, and training from scratch varies most. In section 1 you saw why it cannot gain more: the features of the new digits overlap, and the head draws straight borders. The body knows five digits, which is little. A body that was trained on a million photographs, as in section 12, often needs nothing but a new
+# Head only gains 8 points. In your picture it may look like more: three seeds are few, and training from scratch varies most. It cannot gain much more: the features of the new digits overlap, and the head draws straight borders. The body knows five digits, which is little. A body that was trained on a million photographs, often needs nothing but a new
 # head.
 #
 # Look at the spread as well. Between full fine-tuning and discriminative rates lies 1 point, and each varies by 2 or 3 from seed to seed. **From these runs nobody can say which of the two is better.** One run

@@ -1,38 +1,7 @@
-# %% [markdown] tags=["section"]
-# ## 5. Two devices in one operation
+# %% [markdown]
+# ### What moves with a module
 #
-# `x` is on the GPU. Which of these lines is an error?
-#
-# ```
-# x * 2.0
-# x * torch.tensor(2.0)
-# x * torch.tensor([2.0])
-# ```
-
-# %% tags=["predict"]
-q8 = predict("02.q8")
-q8
-
-# %% tags=["code"]
-x = torch.tensor([1.0, 2.0, 3.0], device=device)
-factors = {"x * 2.0": 2.0, "x * torch.tensor(2.0)": torch.tensor(2.0), "x * torch.tensor([2.0])": torch.tensor([2.0])}
-wrong = []
-for text, factor in factors.items():
-    try:
-        print(f"{text:24}", x * factor)
-    except RuntimeError as error:
-        wrong.append(text)
-        print(f"{text:24} RuntimeError: {error}")
-
-# %% tags=["reveal"]
-q8.reveal(wrong)
-
-# %% [markdown] tags=["explain"]
-# **Why.** A kernel on the GPU reads the GPU's memory. PyTorch could fetch the other operand by itself. It does not, because a copy costs more than most operations, and you would
-# never see why your program is slow. So it refuses. One exception: a tensor *without dimensions* on the CPU counts as a plain number, and a number travels with the launch.
-# `torch.tensor([2.0])` has one dimension, so it is not one.
-#
-# The same error comes from a module and its input. How to read it: `mat1` is the input of the layer, and the layer's weights are elsewhere. This error is on purpose:
+# A layer and its input are in two places. Read the error: `mat1` is the input, and the layer's weights are elsewhere. It is on purpose:
 
 # %% tags=["code", "raises-exception"]
 layer = nn.Linear(3, 1).to(device)
@@ -42,8 +11,8 @@ layer(torch.ones(2, 3))
 # And sometimes the module itself is in two places:
 
 # %% tags=["predict"]
-q9 = predict("02.q9")
-q9
+q15 = predict("02.q15")
+q15
 
 # %% tags=["code"]
 class Centred(nn.Module):
@@ -56,10 +25,11 @@ class Centred(nn.Module):
         return self.linear(x - self.mean)
 
 net = Centred(torch.tensor([1.0, 2.0])).to(device)
-print("weight:", net.linear.weight.device, " bias:", net.linear.bias.device, " mean:", net.mean.device)
+print("weight:", net.linear.weight.device, " mean:", net.mean.device)
+moved = net.mean.device.type == "cuda"
 
 # %% tags=["reveal"]
-q9.reveal(net.mean.device.type == "cuda")
+q15.reveal(moved)
 
 # %% tags=["picture"]
 net.mean = net.mean.to(device)
@@ -89,5 +59,5 @@ class Noisy(nn.Module):
 check("02.5", Noisy)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** all operands in one place; what belongs to a module is a parameter or a buffer.
+# **Take along:** what belongs to a module is a parameter or a buffer.
 # PyTorch on [`register_buffer`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer).

@@ -1,37 +1,31 @@
-# %% [markdown] tags=["section"]
-# ## 7. When small work is slower
+# %% [markdown]
+# ### Small work
 #
-# Now matrices of 16 rows and columns, instead of 1,500.
+# First single products of two matrices, from small to large. Who is faster with 16 rows?
 
 # %% tags=["predict"]
-q11 = predict("02.q11")
-q11
+q12 = predict("02.q12")
+q12
 
 # %% tags=["code"]
-sizes = [8, 16, 32, 64, 128, 256, 512, 1024, 2048]
+sizes = [8, 16, 32, 64, 128, 256, 512, 1024]
 taken = {"cpu": [], "cuda": []}
 for n in sizes:
     for where in taken:
         a = torch.ones(n, n, device=where)
-        taken[where].append(seconds(lambda: a @ a))
+        taken[where].append(1e6 * seconds(lambda: a @ a))
 for n, on_cpu, on_gpu in zip(sizes, *taken.values()):
-    print(f"{n:5} rows: CPU {1e6 * on_cpu:10.1f} µs, GPU {1e6 * on_gpu:8.1f} µs")
-crossing = next(n for n, on_cpu, on_gpu in zip(sizes, *taken.values()) if on_gpu < on_cpu)
+    print(f"{n:5} rows: CPU {on_cpu:10.1f} µs, GPU {on_gpu:8.1f} µs")
+crossing = next(n for n, a, b in zip(sizes, *taken.values()) if b < a)
 print("the GPU is faster from", crossing, "rows on")
+cpu_16, gpu_16 = taken["cpu"][1], taken["cuda"][1]
 
 # %% tags=["reveal"]
-q11.reveal(taken["cpu"][1], taken["cuda"][1])
+q12.reveal(cpu_16, gpu_16)
 
 # %% tags=["picture"]
-for (where, times), style, colour in zip(taken.items(), ("o-", "s--"), ("#0072B2", "#D55E00")):
-    plt.loglog(sizes, [1e6 * t for t in times], style, color=colour, label=where)
-plt.axvline(crossing, color="grey", linestyle=":")
-plt.text(crossing, 1e6 * min(taken["cpu"]), " faster on the GPU", va="bottom")
-plt.xticks(sizes, sizes)
-plt.minorticks_off()
-plt.xlabel("rows of the matrices")
-plt.ylabel("µs for one product")
-plt.legend()
+plots.curves(sizes, taken, log="xy", xlabel="rows of the matrices",
+             ylabel="µs for one product", mark={"faster on the GPU": crossing})
 plt.show()
 
 # %% [markdown] tags=["explain"]
@@ -47,11 +41,12 @@ plt.show()
 # ```
 
 # %% tags=["predict"]
-q12 = predict("02.q12")
-q12
+q13 = predict("02.q13")
+q13
 
 # %% tags=["code"]
-x, factors = torch.ones(1000, 100, device=device), torch.arange(1000.0, device=device)
+x = torch.ones(1000, 100, device=device)
+factors = torch.arange(1000.0, device=device)
 out = torch.empty_like(x)
 
 def row_by_row():
@@ -62,11 +57,13 @@ def at_once():
     return x * factors[:, None]
 
 loop, single = seconds(row_by_row), seconds(at_once)
-print(f"row by row: {1000 * loop:.3f} ms, at once: {1000 * single:.4f} ms, {loop / single:.0f} times")
+print(f"row by row: {1000 * loop:.3f} ms, at once: {1000 * single:.4f} ms,",
+      f"{loop / single:.0f} times")
 print("the same numbers:", torch.equal(out, at_once()))
+times = loop / single
 
 # %% tags=["reveal"]
-q12.reveal(loop / single)
+q13.reveal(times)
 
 # %% [markdown] tags=["explain"]
 # **Why.** The loop launches a product and a copy for each row: 2,000 launches. Each carries 100 numbers, and 400 bytes would take a nanosecond. The single

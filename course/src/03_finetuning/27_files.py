@@ -1,10 +1,11 @@
-# %% [markdown] tags=["section"]
-# ## 11. Saving and loading
+# %% [markdown]
+# ### What is in a file of weights
 #
 # What you save is a **state dict**: the tensors of a network by name, parameters and buffers. The file is PyTorch's. `torch.load` of PyTorch reads what you write here, and you read what PyTorch wrote.
 
 # %% tags=["code"]
 folder = Path(tempfile.mkdtemp())
+model = with_new_head()
 torch.save(model.state_dict(), folder / "digits.pth")
 state = torch.load(folder / "digits.pth")
 print(len(state), "entries, the first of them:")
@@ -20,8 +21,8 @@ with torch.no_grad():
 # Now load the same file into a network for ten classes. Everything fits but the head. There is an argument `strict=False`, which sounds as if it would help.
 
 # %% tags=["predict"]
-q16 = predict("03.q16")
-q16
+q20 = predict("03.q20")
+q20
 
 # %% tags=["code"]
 ten = resnet_digits(num_classes=10)
@@ -33,7 +34,7 @@ except RuntimeError as error:
     print(error)
 
 # %% tags=["reveal"]
-q16.reveal(outcome)
+q20.reveal(outcome)
 
 # %% [markdown] tags=["explain"]
 # **Why.** `strict` is about *names*: entries that are missing, and entries that nobody knows. A wrong size is an error either way. Each line of the message says three things: which entry, which size is in the file ("from
@@ -42,14 +43,15 @@ q16.reveal(outcome)
 # %% tags=["code"]
 attempts = {
     "another head": state,
-    "saved from a wrapped model": {f"module.{name}": value for name, value in state.items()},
+    "saved from a wrapped model": {f"module.{name}": t for name, t in state.items()},
     "a whole checkpoint": {"model": state, "epoch": 7},
 }
+known = ("Missing key", "Unexpected key", "size mismatch")
 for name, given in attempts.items():
     try:
         ten.load_state_dict(given)
     except RuntimeError as error:
-        kinds = [k for k in ("Missing key", "Unexpected key", "size mismatch") if k in str(error)]
+        kinds = [k for k in known if k in str(error)]
         print(f"{name:27}", ", ".join(kinds))
 
 # %% [markdown] tags=["explain"]
@@ -67,11 +69,11 @@ torch.load(folder / "from_gpu.pth")
 print(torch.load(folder / "from_gpu.pth", map_location="cpu"))
 
 # %% [markdown]
-# **To go on later**, save the optimizer too. Momentum is part of where a training stands. Without it the first steps are others.
+# To go on later, save the optimizer too. Momentum is part of where a training stands. Without it the first steps are others.
 
 # %% tags=["predict"]
-q17 = predict("03.q17")
-q17
+q21 = predict("03.q21")
+q21
 
 # %% tags=["code"]
 def three_steps(model, optimizer):
@@ -84,7 +86,8 @@ def three_steps(model, optimizer):
 model = with_new_head().eval()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 three_steps(model, optimizer)
-torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, folder / "run.pth")
+saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+torch.save(saved, folder / "run.pth")
 straight_on = three_steps(model, optimizer)
 
 for with_optimizer in (True, False):
@@ -94,16 +97,18 @@ for with_optimizer in (True, False):
     if with_optimizer:
         optimizer.load_state_dict(saved["optimizer"])
     same = torch.equal(three_steps(model, optimizer), straight_on)
-    print("with" if with_optimizer else "without", "the optimizer's state: the same bits:", same)
+    word = "with" if with_optimizer else "without"
+    print(word, "the optimizer's state: the same bits:", same)
 
 # %% tags=["reveal"]
-q17.reveal(same)
+q21.reveal(same)
 
 # %% [markdown]
 # The graph of one of these steps is the same as ever. A loaded weight is a leaf like any other.
 
 # %% tags=["picture"]
-autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB", params=dict(model.named_parameters()))
+autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB",
+                 params=dict(model.named_parameters()))
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.11: load all but the head

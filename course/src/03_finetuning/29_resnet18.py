@@ -1,5 +1,5 @@
-# %% [markdown] tags=["section"]
-# ## 12. The real thing: ResNet-18
+# %% [markdown]
+# ### The network that everybody uses
 #
 # The same steps with the network that half of all tutorials use. Its weights come from 1.3 million photographs, and are a file of 45 MB on the internet. This cell uses them if they are on your computer already, and otherwise goes on with **random
 # weights**, and says which. With random weights every step works. The answers mean nothing.
@@ -7,8 +7,8 @@
 # To get the file once, run `torch.vision.models.resnet18(weights="DEFAULT")` in a cell of your own. It is then kept for all notebooks, and for PyTorch too.
 
 # %% tags=["predict"]
-q18 = predict("03.q18")
-q18
+q24 = predict("03.q24")
+q24
 
 # %% tags=["code"]
 from autolab.vision.models import ResNet18_Weights, resnet18
@@ -17,18 +17,20 @@ weights = ResNet18_Weights.DEFAULT
 file = Path(torch.hub.get_dir()) / "checkpoints" / weights.url.split("/")[-1]
 torch.manual_seed(0)
 big = resnet18(weights=weights if file.exists() else None)
-print("ResNet-18 with", "ImageNet weights" if file.exists() else "RANDOM weights: the file is not on this computer")
+kind = "ImageNet" if file.exists() else "RANDOM (no file on this computer)"
+print("ResNet-18, weights:", kind)
 
-big.requires_grad_(False)                                # 1. freeze
-big.fc = nn.Linear(big.fc.in_features, 5)                # 2. replace the head
-optimizer = torch.optim.SGD(big.fc.parameters(), lr=0.001, momentum=0.9)    # 3. build the optimizer
-big.eval()                                               # 4. set the mode
+big.requires_grad_(False)                              # 1. freeze
+big.fc = nn.Linear(big.fc.in_features, 5)              # 2. replace the head
+optimizer = torch.optim.SGD(                           # 3. build the optimizer
+    big.fc.parameters(), lr=0.001, momentum=0.9)
+big.eval()                                             # 4. set the mode
 
 trained = sum(p.numel() for p in big.parameters() if p.requires_grad)
 print(f"trained: {trained:,} of {sum(p.numel() for p in big.parameters()):,} numbers")
 
 # %% tags=["reveal"]
-q18.reveal(trained)
+q24.reveal(trained)
 
 # %% [markdown]
 # The network wants colour images of 224 by 224 pixels, with the mean and the spread of ImageNet. `weights.transforms()` makes them. A grey image becomes a colour image by repeating its one channel.
@@ -56,7 +58,8 @@ FreezePanel(big, optimizer, forward=lambda: F.cross_entropy(big(photos[:1]), few
 
 # %% tags=["picture"]
 optimizer.zero_grad()
-autolab.explore(F.cross_entropy(big(photos), few_y), params=dict(big.fc.named_parameters()))
+loss = F.cross_entropy(big(photos), few_y)
+autolab.explore(loss, params=dict(big.fc.named_parameters()))
 
 # %% [markdown] tags=["explain"]
 # **Why.** In numbers: $512 \cdot 5 + 5 = 2565$ trained numbers of more than eleven million. Gradients and momentum are kept for those only. The panel says how many megabytes that saves.
@@ -80,11 +83,3 @@ check("03.12", prepare)
 # %% [markdown] tags=["keep"]
 # **Take along:** freeze, replace, optimizer, mode. In this order.
 # PyTorch's [tutorial on transfer learning](https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html), torchvision on [its weights](https://docs.pytorch.org/vision/stable/models.html).
-
-# %% [markdown]
-# ## What you have done
-#
-# You have prepared, frozen, trained, compared, saved and loaded a network, and you know a dozen ways in which it goes wrong without an error. `progress` counts what you solved.
-
-# %% tags=["progress"]
-progress("03")

@@ -1,17 +1,11 @@
-# %% [markdown] tags=["section"]
-# ## 7. An optimizer that was built too early
+# %% [markdown]
+# ### A layer that joins late
 #
-# An optimizer trains the parameters it was given, these objects and no others. Here it is built before the head is replaced:
-#
-# ```
-# model = resnet_digits(weights="DEFAULT").eval()
-# optimizer = torch.optim.SGD(model.parameters(), lr=0.05)     # line 2
-# model.fc = nn.Linear(64, 5)                                  # line 3
-# ```
+# You trained the head alone. Now `layer3` may learn too, so you unfreeze it. The optimizer was given what required a gradient at the time:
 
 # %% tags=["predict"]
-q11 = predict("03.q11")
-q11
+q15 = predict("03.q15")
+q15
 
 # %% tags=["code"]
 def layers_that_move(model, optimizer):
@@ -20,34 +14,10 @@ def layers_that_move(model, optimizer):
         optimizer.zero_grad()
         F.cross_entropy(model(few_x), few_y).backward()
         optimizer.step()
-    moved = {name.split(".")[0] for name, p in model.named_parameters() if not torch.equal(p, before[name])}
+    after = model.named_parameters()
+    moved = {n.split(".")[0] for n, p in after if not torch.equal(p, before[n])}
     return " ".join(sorted(moved)) or "none"
 
-torch.manual_seed(0)
-model = resnet_digits(weights="DEFAULT").eval()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-model.fc = nn.Linear(64, 5)
-loss_before = F.cross_entropy(model(few_x), few_y)
-moved = layers_that_move(model, optimizer)
-print("move:", moved, " the loss fell:", (F.cross_entropy(model(few_x), few_y) < loss_before).item())
-print("the new head has a gradient:", model.fc.weight.grad is not None)
-
-# %% tags=["reveal"]
-q11.reveal(moved)
-
-# %% [markdown]
-# No error, no warning, and the loss falls. It says nothing about who is trained: the body learns to live with a random head. Give the panel the optimizer, and it says what is wrong.
-
-# %% tags=["picture"]
-FreezePanel(model, optimizer)
-
-# %% [markdown] tags=["explain"]
-# **Why.** `model.parameters()` was read once, on line 2. The optimizer keeps the old head alive, and has never heard of the new one. Gradients arrive at the new head all the same. They pile up unused,
-# for `optimizer.zero_grad()` does not know it either.
-#
-# The same happens with layers that are unfrozen later, when the optimizer was given only what required a gradient at the time:
-
-# %% tags=["code"]
 torch.manual_seed(0)
 model = resnet_digits(weights="DEFAULT").eval().requires_grad_(False)
 model.fc = nn.Linear(64, 5)
@@ -55,12 +25,25 @@ optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], 
 print("head only:                  ", layers_that_move(model, optimizer))
 
 model.layer3.requires_grad_(True)
-print("layer3 unfrozen:            ", layers_that_move(model, optimizer))
+moved = layers_that_move(model, optimizer)
+print("layer3 unfrozen:            ", moved)
 
 optimizer.add_param_group({"params": list(model.layer3.parameters()), "lr": 0.01})
 print("and given to the optimizer: ", layers_that_move(model, optimizer))
 
+# %% tags=["reveal"]
+q15.reveal(moved)
+
+# %% [markdown]
+# No error and no warning. The panel looks at both, the network and its optimizer. Here a fresh optimizer knows the head only:
+
+# %% tags=["picture"]
+FreezePanel(model, torch.optim.SGD(model.fc.parameters(), lr=0.05))
+
 # %% [markdown] tags=["explain"]
+# **Why.** An optimizer trains the parameters it was given, these objects and no others. Gradients arrive at `layer3` all the same, and pile up
+# unused: `optimizer.zero_grad()` does not know them either.
+#
 # **Three ways that work.** Build the optimizer last, when the layers are in place. Or give it all parameters, frozen ones too: it passes over those without a gradient. Or add a group with `add_param_group` when
 # you unfreeze. A parameter that is in a group already is refused. This error is on purpose:
 

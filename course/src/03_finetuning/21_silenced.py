@@ -1,5 +1,5 @@
-# %% [markdown] tags=["section"]
-# ## 4. Training the head, and a silenced error
+# %% [markdown]
+# ### A head that does not learn
 #
 # Here is a mistake that is easily made: replace the head first, and freeze everything afterwards. Then the new head is frozen too. This error is on purpose:
 
@@ -14,8 +14,8 @@ loss.backward()
 # The message says that the loss does not require a gradient. On the internet you find an answer: then let it require one, `loss.requires_grad = True`.
 
 # %% tags=["predict"]
-q6 = predict("03.q6")
-q6
+q11 = predict("03.q11")
+q11
 
 # %% tags=["code"]
 optimizer = torch.optim.SGD(model.parameters(), lr=0.4)
@@ -27,11 +27,12 @@ for epoch in range(5):
     loss.backward()
     optimizer.step()
     losses.append(loss.item())
-print("does any parameter have a gradient?", any(p.grad is not None for p in model.parameters()))
+given = any(p.grad is not None for p in model.parameters())
+print("does any parameter have a gradient?", given)
 print("did the loss change?", len(set(losses)) > 1)
 
 # %% tags=["reveal"]
-q6.reveal(losses)
+q11.reveal(losses)
 
 # %% [markdown] tags=["explain"]
 # **Why.** `loss.requires_grad = True` makes the loss a leaf of its own. No node leads from it to any weight, so `backward()` fills `loss.grad` and nothing else. The message was right,
@@ -41,8 +42,8 @@ q6.reveal(losses)
 # once, and train the head on them.
 
 # %% tags=["predict"]
-q7 = predict("03.q7")
-q7
+q12 = predict("03.q12")
+q12
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -70,7 +71,7 @@ print("images through the body:", through_the_body)
 hook.remove()
 
 # %% tags=["reveal"]
-q7.reveal(through_the_body)
+q12.reveal(through_the_body)
 
 # %% tags=["picture"]
 axes = autolab.viz.plot_losses({"training loss of the head": losses})

@@ -1,17 +1,18 @@
 # %% [markdown] tags=["section"]
-# ## 10. Overfitting, and when to stop
+# ## D. When to stop, and what to keep?
 #
-# Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
+# *Extension, 16 minutes.* Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
 
 # %% tags=["predict"]
-q15 = predict("03.q15")
-q15
+q19 = predict("03.q19")
+q19
 
 # %% tags=["code"]
 torch.manual_seed(0)
 model = with_new_head().eval().requires_grad_(False)
 train_x, train_y = features_of(model, x), y
-val_x, val_y = features_of(model, task.validation.tensors[0]), task.validation.tensors[1]
+val_x, val_y = task.validation.tensors
+val_x = features_of(model, val_x)
 
 head = model.fc.requires_grad_(True)
 optimizer = torch.optim.SGD(head.parameters(), lr=0.1, momentum=0.9)
@@ -31,16 +32,15 @@ best = losses["validation"].index(min(losses["validation"]))
 print("lowest validation loss in epoch", best)
 for epoch in (best, 399):
     print(f"epoch {epoch:3}: training loss {losses['training'][epoch]:.1f}, "
-          f"validation loss {losses['validation'][epoch]:.1f}, {right[epoch]} of {len(val_y)} right")
+          f"validation loss {losses['validation'][epoch]:.1f},",
+          f"{right[epoch]} of {len(val_y)} right")
 
 # %% tags=["reveal"]
-q15.reveal(best)
+q19.reveal(best)
 
 # %% tags=["picture"]
-axes = autolab.viz.plot_losses(losses)
-axes.set_xlabel("epoch")
-axes.axvline(best, color="#009E73", linestyle="-.")
-axes.text(best + 5, 1.45, "early stopping keeps these weights")
+plots.curves(range(400), losses, xlabel="epoch", ylabel="loss",
+             mark={"early stopping keeps these weights": best})
 plt.show()
 
 # %% [markdown] tags=["explain"]
@@ -49,14 +49,14 @@ plt.show()
 #
 # **Early stopping**: keep the weights of the best validation loss so far, and stop when it has not got better for some epochs in a row. That number of epochs is the **patience**. `finetune.EarlyStopping` does it.
 #
-# Now a real training, watched live: all layers, with early stopping. The **dashboard** shows both losses, both accuracies, the rate, the gradient norm of each layer, some images with answers, and who is taken for whom. Run the next
-# two cells. While it runs, press pause, change the learning rate, and go on.
-# (Should it say that no button gets through: write `dashboard.start()` for `await dashboard.run()`, and run the rest of the cells when the training has finished.)
+# Now a real training: all layers, with early stopping. Press *Start* in the dashboard, pause, change the learning rate, and go on. The cell below it
+# waits until the training is over, and starts it if you did not.
 
 # %% tags=["code"]
 torch.manual_seed(0)
 model = with_new_head()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9,
+                            weight_decay=5e-4)
 schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 30)
 stopping = finetune.EarlyStopping(patience=10)
 batches = torch.utils.data.DataLoader(task.train, batch_size=25, shuffle=True)
@@ -67,8 +67,10 @@ def answers():
         return val_images, val_y, model(val_images)
 
 val_images = task.validation.tensors[0]
-training = finetune.training(model, optimizer, (batches, validation), 30, scheduler=schedule, stopping=stopping)
-dashboard = TrainingDashboard(training, optimizer, predict=answers, classes=["5", "6", "7", "8", "9"])
+training = finetune.training(model, optimizer, (batches, validation), 30,
+                             scheduler=schedule, stopping=stopping)
+dashboard = TrainingDashboard(training, optimizer, predict=answers,
+                              classes=list("56789"), pace=3)
 
 # %% tags=["picture"]
 dashboard
@@ -77,25 +79,23 @@ dashboard
 await dashboard.run()
 stopping.restore(model)                     # the weights of the best epoch
 print("state:", dashboard.state)
-print("the best is better than the first:", stopping.best < dashboard.history.records[0]["val_loss"])
+first = dashboard.history.records[0]["val_loss"]
+print("the best is better than the first:", stopping.best < first)
 
 # %% [markdown]
-# `dashboard.history.records` has all that it showed. For a page without a kernel, here it is as plots. The curves of a whole network on a hundred images go up and down. A small patience stops at the first bump, a large one
+# `dashboard.history.records` has all that it showed. The curves of a whole network on a hundred images go up and down. A small patience stops at the first bump, a large one
 # trains longer for nothing. Try 3 and 20.
 
 # %% tags=["picture"]
 records = dashboard.history.records
-figure, (left, right_ax) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-for name, colour, style, words in (("train", "#0072B2", "-", "training"), ("val", "#D55E00", "--", "validation")):
-    left.plot([r[f"{name}_loss"] for r in records], color=colour, linestyle=style, label=words)
-    right_ax.plot([100 * r[f"{name}_accuracy"] for r in records], color=colour, linestyle=style, label=words)
-left.set(xlabel="epoch", ylabel="loss", title="all layers: loss")
-right_ax.set(xlabel="epoch", ylabel="accuracy, %", title="all layers: accuracy")
-left.legend()
+plots.curves(range(len(records)), {"training": [r["train_loss"] for r in records],
+                                   "validation": [r["val_loss"] for r in records]},
+             xlabel="epoch", ylabel="loss", title="all layers")
 plt.show()
 
 # %% tags=["picture"]
-autolab.viz.plot_confusion(answers()[1:], classes=["5", "6", "7", "8", "9"], title="validation images, after fine-tuning")
+autolab.viz.plot_confusion(answers()[1:], classes=list("56789"),
+                           title="validation images, after fine-tuning")
 plt.show()
 
 # %% [markdown] tags=["exercise"]

@@ -1,0 +1,117 @@
+"""The plots of the lessons, each in one call: what is drawn stands in the cell, how it is drawn stands here.
+
+Every function returns the matplotlib Axes it drew into (the last one where there are several).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..viz import palette
+
+
+def _array(values: Any) -> np.ndarray:
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+
+
+def _axes(**size: Any) -> Any:
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained", **size)[1]
+
+
+def curves(
+    x: Any, runs: Mapping[str, Any], *, xlabel: str, ylabel: str, log: str = "", title: str = "",
+    mark: Mapping[str, float] | None = None,
+) -> Any:
+    """Lines over the same places. x: the places, or words for them; up to 12 become ticks. runs: label -> one number for each place. log: "x", "y" or
+    "xy" for logarithmic axes. mark: words -> a place where a dotted line stands.
+
+    Example:
+
+        >>> from autolab.lessons import plots
+        >>> axes = plots.curves([1, 2, 4], {"CPU": [1, 2, 4], "GPU": [2, 2, 2]}, xlabel="batch", ylabel="µs", log="xy")
+        >>> [line.get_label() for line in axes.lines]
+        ['CPU', 'GPU']
+    """
+    axes, places = _axes(), _array(x)
+    if places.dtype.kind == "U":
+        words, places = [str(p) for p in places], np.arange(len(places))
+    else:
+        words = [f"{p:g}" for p in places] if len(places) <= 12 else []
+    for i, (label, values) in enumerate(runs.items()):
+        colour, style = palette.LINES[i % len(palette.LINES)]
+        axes.plot(places, _array(values), color=colour, linestyle=style, marker="o" if words else None, label=label)
+    for axis in log:
+        getattr(axes, f"set_{axis}scale")("log")
+    if words:
+        axes.set_xticks(places, words)
+        axes.minorticks_off()
+    for word, place in (mark or {}).items():
+        axes.axvline(place, color=palette.DATA, linestyle=":")
+        axes.text(place, 0.98, f" {word}", transform=axes.get_xaxis_transform(), va="top")
+    axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
+    axes.legend()
+    return axes
+
+
+def images(pictures: Any, words: Sequence[str] = (), *, columns: int = 10, title: str = "") -> Any:
+    """Grey images (n, 1, H, W) from 0, paper, to 1, ink, in rows; `words` stand above each."""
+    import matplotlib.pyplot as plt
+
+    array = _array(pictures)[:, 0]
+    rows = -(-len(array) // columns)
+    size = 0.85 * columns, (1.15 if words else 0.9) * rows + 0.4 * bool(title)
+    figure, places = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    for i, axes in enumerate(places.flat):
+        axes.axis("off")
+        if i < len(array):
+            axes.imshow(array[i], cmap="gray_r", vmin=0, vmax=1)
+            axes.set_title(words[i] if i < len(words) else "", fontsize=10)
+    figure.suptitle(title)
+    return places.flat[-1]
+
+
+def chances(probabilities: Mapping[str, Any], *, title: str = "") -> Any:
+    """What a network gives each digit from 0 to 9, as bars side by side. probabilities: label -> ten numbers from 0 to 1."""
+    axes, width = _axes(figsize=(8, 3)), 0.8 / len(probabilities)
+    for i, (label, values) in enumerate(probabilities.items()):
+        colour, _ = palette.LINES[i % len(palette.LINES)]
+        hatch = "" if i == 0 else "//"
+        look = {"color": colour, "hatch": hatch, "edgecolor": palette.PAPER}
+        axes.bar(np.arange(10) + i * width, _array(values), width, label=label, **look)
+    axes.set_xticks(np.arange(10) + 0.4 - width / 2, [str(d) for d in range(10)])
+    axes.set(xlabel="digit", ylabel="probability", ylim=(0, 1), title=title)
+    if len(probabilities) > 1:
+        axes.legend()
+    return axes
+
+
+def plane(points: Mapping[str, Any], labels: Any, names: Sequence[str]) -> Any:
+    """Points in planes, side by side, each drawn as the name of its class. points: title -> (n, 2). labels: the class of each, from 0."""
+    import matplotlib.pyplot as plt
+
+    classes = _array(labels)
+    _, places = plt.subplots(1, len(points), figsize=(5.5 * len(points), 5), squeeze=False, layout="constrained")
+    for axes, (title, values) in zip(places.flat, points.items()):
+        for k, name in enumerate(names):
+            x, y = _array(values)[classes == k].T
+            axes.scatter(x, y, marker=f"${name}$", color=palette.LINES[k % len(palette.LINES)][0], s=60, label=name)
+        axes.set(title=title, xlabel="strongest direction", ylabel="second direction")
+    return places.flat[-1]
+
+
+def seeds(found: Mapping[str, Sequence[float]], *, ylabel: str, title: str = "") -> Any:
+    """Bars of means with their standard deviation, and a dot for each seed. found: label -> a number for each seed."""
+    axes = _axes(figsize=(8, 4))
+    for i, (label, values) in enumerate(found.items()):
+        colour, _ = palette.LINES[i % len(palette.LINES)]
+        spread = np.std(values, ddof=1) if len(values) > 1 else None
+        axes.bar(label, np.mean(values), yerr=spread, color=colour, alpha=0.5, capsize=4)
+        axes.plot([label] * len(values), values, "o", color=colour, markersize=5)
+    axes.set(ylabel=ylabel, title=title)
+    axes.tick_params(axis="x", rotation=20)
+    return axes
