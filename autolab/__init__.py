@@ -83,6 +83,7 @@ _LAZY = {
     "hub": "autolab.hub",
     "backends": "autolab.backends", "profiler": "autolab.profiler", "specimens": "autolab.specimens",
     "practice": "autolab.practice", "progress": "autolab.progress", "inventory": "autolab.inventory",
+    "room": "autolab.room",
 }
 globals().update(
     {name: f for name, f in _functions.NAMESPACES[""].items() if name not in _LAZY}

@@ -21,7 +21,7 @@ LAYERS = [
     {"trace"},
     {"viz"},
     {"widgets", "progress"},
-    {"lessons", "practice", "specimens", "lecture", "inventory", "classroom"},
+    {"lessons", "practice", "specimens", "lecture", "inventory", "classroom", "room"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ENTRANCES = {"__init__", "__main__", "cli", "_version"}  # the namespace and the command see everything
@@ -140,7 +140,7 @@ def test_test_files_have_names_of_their_own():
 
 LISTED = (
     [f"engine/{room}" for room in "core fast inplace methods exact devices devices/simulated autograd kernels".split()]
-    + "profiler trace trace/cards viz widgets finetune serialization lessons practice progress specimens lecture".split()
+    + "profiler trace trace/cards viz widgets finetune serialization lessons practice progress specimens lecture room".split()
 )
 """Rooms of which docs/rooms.md names every file; of the others one line says what a file in them is."""
 

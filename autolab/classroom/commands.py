@@ -29,6 +29,7 @@ def add(commands: Any) -> None:
     written = Path("cheatsheet.html")
     sheet.add_argument("-o", "--output", type=Path, default=written, help="the page to write (%(default)s)")
     sheet.set_defaults(run=cheatsheet)
+    _add_room(commands)
 
 
 def _add_grading(commands: Any) -> None:
@@ -49,6 +50,22 @@ def _add_grading(commands: Any) -> None:
     parser.add_argument("--memory", type=float, default=4, help="GiB for each process (%(default)g); not held on macOS and Windows")
     parser.add_argument("--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)")
     parser.set_defaults(run=grade)
+
+
+def _add_room(commands: Any) -> None:
+    parser = commands.add_parser("room", help="for whoever teaches: a page of what the class answers, as it answers")
+    serving = parser.add_subparsers(dest="room", required=True, metavar="command").add_parser(
+        "serve",
+        help="open the room on this machine",
+        epilog="Students join with autolab.room(address, code); no names are kept. docs/room.md has the rest.",
+    )
+    serving.add_argument("--port", type=int, default=8765, help="of this machine (%(default)d)")
+    kept = "where answers are kept; one that is there is continued (%(default)s)"
+    serving.add_argument("--file", type=Path, default=Path("room.jsonl"), help=kept)
+    serving.add_argument("--code", type=str.upper, default="", help="what students join with; without it a new one")
+    serving.add_argument("--interface", default="", metavar="ADDRESS", help="listen there alone, such as 127.0.0.1")
+    serving.add_argument("--name", action="append", default=[], help="this machine's name in the network, for students")
+    serving.set_defaults(run=room)
 
 
 def inventory(chosen: argparse.Namespace) -> int:
@@ -129,6 +146,17 @@ def cheatsheet(chosen: argparse.Namespace) -> int:
 
     chosen.output.write_text(page(), encoding="utf-8")
     print(f"wrote {chosen.output}; open it in a browser and print it: one side of A4")
+    return 0
+
+
+def room(chosen: argparse.Namespace) -> int:
+    """`autolab room serve`."""
+    try:
+        from ..room import server
+    except ImportError as error:
+        install = f"{sys.executable} -m pip install tornado"
+        raise RuntimeError(f"{error.name} is not installed. JupyterLab brings it along; alone it comes with\n    {install}") from None
+    server.serve(chosen.file, chosen.port, chosen.code, chosen.interface, tuple(chosen.name))
     return 0
 
 

@@ -8,7 +8,7 @@
 Whatever asks a learner something tells it by one function, `record(kind, id, given=…, right=…, belief=…, confidence=…,
 because=…, tries=…, help=…, seconds=…, choices=…)`. A disk that is full or may not be written never raises: the event
 stays in memory and is written with the next one that can be. The file's schema is in docs/progress.md. Nothing is sent
-anywhere.
+anywhere, except by who joins a room (`autolab.room`).
 """
 
 from __future__ import annotations

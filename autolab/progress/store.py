@@ -13,7 +13,7 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from .event import KINDS, Event, parse
 
 VARIABLE = "AUTOLAB_PROGRESS"
 PATIENCE = 2.0  # seconds to wait for another notebook's line; then it is written without the lock
+
+WATCHERS: list[Callable[[Event], None]] = []
+"""Who is told of each event that `record` keeps; what they raise is passed over. A room that was joined is one."""
 
 _ours = threading.RLock()
 _waiting: dict[Path | None, list[Event]] = {}  # what could not be written yet, by the file that it is for
@@ -80,6 +83,9 @@ def record(
             else:
                 waiting.clear()
                 _set_trouble("")
+    for watcher in tuple(WATCHERS):
+        with contextlib.suppress(Exception):
+            watcher(event)
     return event
 
 

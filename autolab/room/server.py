@@ -1,0 +1,251 @@
+"""The web server of a room: one page, what it shows, and what students send. It is Tornado's, on which JupyterLab runs.
+
+Refused are other hosts' names (a page elsewhere that calls itself this machine), other pages' scripts, wrong codes and
+their guessing, more than `RATE` messages a second from one student, and anything above `LARGEST` bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import json
+import re
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tornado import httpserver, netutil, web
+
+from ..viz import palette
+from .tally import Tally
+
+STATIC = Path(__file__).parent / "static"
+LARGEST = 8192  # bytes; both sittings of the inventory are 2,000
+RATE, BURST = 1.0, 30.0  # messages of one student: in the long run a second, and at once
+GUESSES, MINUTE = 20, 60.0  # wrong codes from one address, and for how many seconds it then waits
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+class Limits:
+    """Who may send now: students by their rate, addresses by their wrong codes. clock: seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left: dict[str, tuple[float, float]] = {}  # student -> messages left, when
+        self._wrong: dict[str, tuple[int, float]] = {}  # address -> wrong codes, when the first
+
+    def may_send(self, who: str) -> bool:
+        """Whether one more message of a student is taken."""
+        now = self._clock()
+        left, since = self._left.get(who, (BURST, now))
+        left = min(BURST, left + (now - since) * RATE)
+        self._left[who] = max(0.0, left - 1), now
+        return left >= 1
+
+    def may_guess(self, address: str) -> bool:
+        """Whether an address may try a code: not after too many wrong ones."""
+        count, since = self._wrong.get(address, (0, 0.0))
+        return count < GUESSES or self._clock() - since > MINUTE
+
+    def guessed_wrong(self, address: str) -> None:
+        """Notes a wrong code."""
+        now = self._clock()
+        if len(self._wrong) > 10_000:
+            self._wrong.clear()
+        count, since = self._wrong.get(address, (0, now))
+        self._wrong[address] = (1, now) if now - since > MINUTE else (count + 1, since)
+
+
+class _Handler(web.RequestHandler):
+    def initialize(self, tally: Tally, limits: Limits, names: frozenset[str], address: str) -> None:
+        self.tally, self.limits, self.names, self.address = tally, limits, names, address
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        for name, value in HEADERS.items():
+            self.set_header(name, value)
+
+    def prepare(self) -> None:
+        asked = self.request
+        if not _ours(asked.host_name, self.names):
+            raise web.HTTPError(403, reason="the room is asked for by the address that its page shows")
+        origin = asked.headers.get("Origin")
+        if origin is not None and origin != f"{asked.protocol}://{asked.host}":
+            raise web.HTTPError(403, reason="another page may not talk to the room")
+        if asked.method == "POST" and asked.headers.get("Content-Type", "").partition(";")[0] != "application/json":
+            raise web.HTTPError(415, reason="a message is JSON")
+
+    def write_error(self, status_code: int, **_: Any) -> None:
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(self._reason)
+
+    def message(self) -> dict[str, Any]:
+        """What was sent, a JSON object."""
+        try:
+            said = json.loads(self.request.body)
+        except (ValueError, RecursionError):
+            said = None
+        if not isinstance(said, dict):
+            raise web.HTTPError(400, reason="a message is a JSON object")
+        return said
+
+    @property
+    def with_key(self) -> bool:
+        """Whether this is the instructor's page."""
+        return hmac.compare_digest(self.request.headers.get("X-Room-Key", "").encode(), self.tally.key.encode())
+
+    def take(self, what: Callable[[], None]) -> None:
+        """Does what was asked for; says what was wrong about it."""
+        try:
+            what()
+        except ValueError as error:
+            raise web.HTTPError(400, reason=_reason(error)) from None
+        except OverflowError as error:
+            raise web.HTTPError(409, reason=_reason(error)) from None
+        except OSError as error:  # a full disk: the student's machine tries again
+            raise web.HTTPError(503, reason=f"the answer could not be kept: {_reason(error)}") from None
+        self.finish("ok")
+
+
+class _File(_Handler):
+    def get(self, name: str = "") -> None:
+        kind = {"js": "text/javascript", "css": "text/css"}.get(name.rpartition(".")[2], "text/html")
+        self.set_header("Content-Type", f"{kind}; charset=utf-8")
+        before = palette.page_css() if name.endswith(".css") else ""
+        self.finish(before + (STATIC / (name or "room.html")).read_text(encoding="utf-8"))
+
+
+class _State(_Handler):
+    def get(self) -> None:
+        own = {"code": self.tally.code, "address": self.address} if self.with_key else {}
+        self.finish(self.tally.state | own)
+
+
+class _Message(_Handler):
+    def post(self, kind: str) -> None:
+        said, address = self.message(), str(self.request.remote_ip)
+        who: Any = said.get("who")
+        code = said.get("code")
+        known = isinstance(who, str) and who in self.tally.students
+        if not known and not self.limits.may_guess(address):
+            raise web.HTTPError(429, reason="too many wrong codes; wait a minute")
+        if not isinstance(code, str) or not hmac.compare_digest(
+            code.encode("utf-8", "replace"), self.tally.code.encode()
+        ):
+            self.limits.guessed_wrong(address)
+            raise web.HTTPError(403, reason="this is not the room's code")
+        if known and not self.limits.may_send(str(who)):
+            raise web.HTTPError(429, reason="too many messages; the next one is taken in a second")
+        tally = self.tally
+        if kind == "join":
+            self.take(lambda: tally.join(who))
+        else:
+            self.take(lambda: (tally.answer if kind == "answer" else tally.inventory)(who, said))
+
+
+class _Release(_Handler):
+    def post(self) -> None:
+        if not self.with_key:
+            raise web.HTTPError(403, reason="only the instructor's page does this")
+        said = self.message()
+        id, shown = said.get("id", ""), said.get("shown", "")
+        self.take(lambda: self.tally.release(id, shown))
+
+
+def application(
+    tally: Tally, address: str = "", names: tuple[str, ...] = (), limits: Limits | None = None
+) -> web.Application:
+    """The pages of a room. address: what its page tells students. names: further names of this machine, beside
+    `localhost`, its own name and addresses of digits."""
+    own = socket.gethostname().lower()
+    known = frozenset({"localhost", own, f"{own}.local", *(name.lower() for name in names)})
+    given = dict(tally=tally, limits=limits or Limits(), names=known, address=address)
+    pages: list[Any] = [
+        ("/", _File, given), (r"/(room\.js|room\.css)", _File, given), ("/state", _State, given),
+        ("/(join|answer|inventory)", _Message, given), ("/release", _Release, given), (".*", _Nothing, given),
+    ]  # fmt: skip
+    return web.Application(pages, log_function=lambda _: None)  # a log would tell who answered when
+
+
+class _Nothing(_Handler):
+    def prepare(self) -> None:
+        if self.request.path == "/favicon.ico":  # browsers ask for it by themselves
+            self.set_status(204)
+            self.finish()
+        else:
+            raise web.HTTPError(404, reason="there is nothing here")
+
+
+def server(
+    tally: Tally, address: str = "", names: tuple[str, ...] = (), limits: Limits | None = None
+) -> httpserver.HTTPServer:
+    """The server of a room, which takes no more than `LARGEST` bytes and waits for nobody's slow message."""
+    return httpserver.HTTPServer(
+        application(tally, address, names, limits), max_body_size=LARGEST, max_header_size=LARGEST,
+        body_timeout=10.0, idle_connection_timeout=30.0,
+    )  # fmt: skip
+
+
+def serve(file: Path, port: int = 8765, code: str = "", interface: str = "", names: tuple[str, ...] = ()) -> None:
+    """Runs a room until it is stopped, and says how to join. interface: the address to listen at, "" for all.
+
+    Raises OSError when the port is taken or the file cannot be written, ValueError for a wrong code.
+    """
+    try:
+        sockets = netutil.bind_sockets(port, interface or None, backlog=1024)  # a whole class at once
+    except OSError as error:
+        raise OSError(
+            f"port {port} cannot be had ({error.strerror or error}); choose another one with --port"
+        ) from None
+    tally = Tally(file, code)
+    port = sockets[0].getsockname()[1]
+    address = f"http://{names[0] if names else interface or local_address()}:{port}"
+    print(
+        f'The room is open. Students type in a notebook:\n    autolab.room("{address}", "{tally.code}")\n'
+        f"Your page, to show to the class:\n    http://127.0.0.1:{port}/#{tally.key}\n"
+        f"Answers are kept in {file}, without names; the same command goes on with them. Ctrl-C closes the room.",
+        flush=True,
+    )
+
+    async def run() -> None:
+        server(tally, address, names).add_sockets(sockets)
+        await asyncio.Event().wait()
+
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        print(f"\nThe room is closed. Answers are in {file}.")
+    finally:
+        tally.close()
+
+
+def local_address() -> str:
+    """This machine's address in its network, as far as it can be told; nothing is sent for that."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("10.255.255.255", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"
+
+
+def _ours(name: str, names: frozenset[str]) -> bool:
+    """Whether a host's name is this machine's; any address of digits is, for no page can be made to have that name."""
+    try:
+        return bool(ipaddress.ip_address(name.strip("[]")))
+    except ValueError:
+        return name.lower() in names
+
+
+def _reason(error: Exception) -> str:
+    """One line that a status may have: no other signs than Latin-1's."""
+    return re.sub(r"[^\x20-\x7e]", "?", str(error))

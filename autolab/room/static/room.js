@@ -1,0 +1,132 @@
+// The page of a room: asks for its state every second, and changes what is new. The instructor's has a key after the #.
+const key = location.hash.slice(1), headers = key ? { "X-Room-Key": key } : {};
+const place = (id) => document.getElementById(id);
+const cards = new Map();  // id of a question -> its section and parts
+let before = "", answered = true;
+
+function make(tag, parent, text = "", attributes = {}) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  parent?.append(made);
+  return made;
+}
+
+const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+// Text with `code` between backquotes.
+function words(parent, text) {
+  parent.replaceChildren();
+  text.split("`").forEach((part, i) => part && parent.append(i % 2 ? make("code", null, part) : part));
+}
+
+function card(id, name) {
+  const section = make("section", null, "", { "aria-labelledby": `h-${id}` });
+  const head = make("h2", section, "", { id: `h-${id}` });
+  const one = { section, head, answers: make("p", section, "", { class: "answers" }) };
+  if (key) {
+    one.button = make("button", section, "", { type: "button", "aria-expanded": "false" });
+    one.button.addEventListener("click", () => release(id, name, one.button.getAttribute("aria-expanded") !== "true"));
+  }
+  one.table = make("div", section, "", { class: "wide" });
+  cards.set(id, one);
+  return one;
+}
+
+function release(id, name, shown) {
+  const body = JSON.stringify({ id, shown });
+  fetch("release", { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body })
+    .then(async (reply) => {
+      place("said").textContent = reply.ok ? `${name}: ${shown ? "shown" : "hidden"}.` : `Not done: ${await reply.text()}.`;
+      await look();
+    })
+    .catch(() => { place("said").textContent = "Not done: the room does not answer."; });
+}
+
+function press(one, name, shown) {
+  if (!one.button) return;
+  one.button.textContent = shown ? "Hide" : "Show";
+  one.button.setAttribute("aria-label", `${shown ? "Hide" : "Show"} ${name}`);
+  one.button.setAttribute("aria-expanded", String(shown));
+}
+
+function table(one, caption, heads) {
+  const made = make("table", null);
+  make("caption", made, caption);
+  const row = make("tr", make("thead", made));
+  heads.forEach(([text, kind]) => make("th", row, text, { scope: "col", class: kind }));
+  one.table.replaceChildren(made);
+  return make("tbody", made);
+}
+
+function question(asked) {
+  const name = `answers to ${asked.id}`, one = cards.get(asked.id) ?? card(asked.id, name);
+  const ofAll = (n) => (asked.answers ? Math.round((100 * n) / asked.answers) : 0);
+  words(one.head, asked.ask ? `${asked.id}  ${asked.ask}` : asked.id);
+  one.answers.textContent = count(asked.answers, "answer") + (asked.released ? "" : ", hidden");
+  press(one, name, asked.released);
+  if (!asked.released) one.table.replaceChildren();
+  else {
+    const heads = [["answer", "answer"], ["students", "count"], ["part of all", ""]];
+    const body = table(one, "The first answer of each student counts.", heads);
+    for (const bar of asked.bars) {
+      const row = make("tr", body, "", bar.right ? { class: "right" } : {});
+      words(make("th", row, "", { scope: "row", class: "answer" }), bar.text + (bar.right ? " ✓ right" : ""));
+      make("td", row, String(bar.count), { class: "count" });
+      const of = `${ofAll(bar.count)} percent of all gave the answer ${bar.text}`;
+      make("progress", make("td", row), "", { max: asked.answers || 1, value: bar.count, "aria-label": of });
+    }
+  }
+  return one.section;
+}
+
+function inventory(gain) {
+  const name = "what the class gained", one = cards.get("inventory") ?? card("inventory", name);
+  one.head.textContent = "The inventory";
+  one.answers.textContent = `${count(gain.students, "student")} handed in both sittings${gain.released ? "" : ", hidden"}`;
+  press(one, name, gain.released);
+  if (!gain.released) one.table.replaceChildren();
+  else {
+    const heads = ["before", "after", "gain"];
+    const caption = "Percent right; gain: (after - before) / (100 - before), Hake's normalised gain.";
+    const body = table(one, caption, [["idea", "answer"], ...heads.map((text) => [text, "number"])]);
+    for (const line of gain.rows) {
+      const row = make("tr", body);
+      make("th", row, line.idea, { scope: "row", class: "answer" });
+      heads.forEach((head) => make("td", row, line[head] || "-", { class: "number" }));
+    }
+  }
+  return one.section;
+}
+
+function show(state) {
+  if (state.code) words(place("join"), `In a notebook: \`autolab.room("${state.address}", "${state.code}")\``);
+  place("students").textContent = state.students ? `${count(state.students, "student")} joined.` : "Nobody is here yet.";
+  const sections = state.questions.map(question);
+  if (state.inventory.students) sections.push(inventory(state.inventory));
+  place("none").hidden = sections.length > 0;
+  // Only what is new is put in: a button that is focused stays where it is.
+  sections.forEach((section, i) => {
+    const next = sections.slice(i + 1).find((other) => other.isConnected) ?? null;
+    if (!section.isConnected) place("questions").insertBefore(section, next);
+  });
+}
+
+async function look() {
+  try {
+    const text = await (await fetch("state", { headers })).text();
+    if (text !== before) show(JSON.parse(text));
+    if (!answered) place("said").textContent = "The room answers again.";
+    before = text;
+    answered = true;
+  } catch {
+    if (answered) place("said").textContent = "The room does not answer; what is here was there before.";
+    answered = false;
+  }
+}
+
+async function watch() {
+  await look();
+  setTimeout(watch, key ? 1000 : 3000);
+}
+watch();

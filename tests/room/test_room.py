@@ -1,0 +1,288 @@
+"""A room: what students' notebooks send, what is counted and kept, what is refused; and the page."""
+
+import asyncio
+import http.client
+import json
+import socket
+import time
+
+import pytest
+
+pytest.importorskip("tornado")
+from room_running import Running, answer
+from tornado import httpclient
+
+import autolab
+from autolab import inventory, progress
+from autolab.progress import store
+from autolab.room import server as serving
+from autolab.room.tally import STUDENTS, Tally
+
+YOU = "f" * 16
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path, monkeypatch):
+    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "mine" / "progress.jsonl"))
+    yield
+    autolab.room.leave()
+
+
+@pytest.fixture
+def room(tmp_path):
+    running = Running(Tally(tmp_path / "room.jsonl", "4KD2"))
+    yield running
+    running.stop()
+
+
+def until(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not (found := what()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
+
+
+# -- a notebook --------------------------------------------------------------------------------------------------------
+def test_a_notebook_sends_what_was_answered_and_nothing_else(room):
+    progress.record("ask", "my.0", given="before it joined")
+    joined = autolab.room(room.address, "4kd2")
+    progress.record(
+        "prediction", "my.1", given="6", right=False, because="my name is Ada", choices=("6", "12"), confidence=2
+    )
+    progress.record("exercise", "01.1", given="a program")
+    progress.record("ask", "my.2", given=[1.0, 2.0], right=True)
+    assert until(lambda: joined.sent == 2 and not joined.waiting), joined
+    assert {q.id: list(q.given.values()) for q in room.tally.questions.values()} == {
+        "my.1": ["6"],
+        "my.2": ["[1.0, 2.0]"],
+    }
+    kept = room.tally.path.read_text()
+    assert "Ada" not in kept and "program" not in kept and progress.learner() not in kept
+    assert "sent     2" in repr(joined) and "In the room" in joined._repr_html_()
+    assert "In no room" in repr(autolab.room.leave())
+    progress.record("ask", "my.3", given="7")
+    assert store.WATCHERS == [] and "my.3" not in room.tally.questions
+
+
+def test_joining_again_counts_nobody_twice(room):
+    for given in ("6", "8"):
+        joined = autolab.room(room.address, "4KD2")
+        progress.record("ask", "my.1", given=given, right=False)
+        assert until(lambda one=joined: one.sent == 1)
+    assert len(room.tally.students) == 1 and list(room.tally.questions["my.1"].given.values()) == ["6"]
+
+
+def test_a_room_that_is_not_there_disturbs_nothing(tmp_path, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    joined = autolab.room(f"127.0.0.1:{port}", "4KD2")
+    event = progress.record("ask", "my.1", given="6", right=False)
+    assert event.given == "6" and joined.waiting == 1 and "not reached" in repr(joined)
+    assert capsys.readouterr() == ("", "")
+    assert autolab.room() is joined
+
+
+def test_what_a_watcher_raises_is_passed_over(monkeypatch):
+    monkeypatch.setattr(store, "WATCHERS", [lambda event: 1 / 0])
+    assert progress.record("ask", "my.1", given="6").given == "6"
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "said"),
+    [
+        ("ftp://here", "4KD2", "address should be"),
+        ("http://here:99999", "4KD2", "address should be"),
+        ("http://here/page", "4KD2", "address should be"),
+        ("http://here:1", "4K", "code should be"),
+        ("http://here:1", 4, "code should be"),
+    ],
+)
+def test_what_is_no_address_or_code(address, code, said):
+    with pytest.raises(ValueError, match=said) as caught:
+        autolab.room(address, code)
+    assert caught.value.__notes__
+
+
+def test_a_wrong_code_is_told(room):
+    with pytest.raises(ValueError, match="this is not the room's code"):
+        autolab.room(room.address, "AAAA")
+    assert store.WATCHERS == [] and not room.tally.students
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+def test_answers_are_hidden_until_released(room):
+    for who, given in (("0" * 16, "6"), (YOU, "6.0"), ("a" * 16, "12")):
+        assert room.says("answer", who, **answer(given=given, right=given == "12"))[0] == 200
+    assert room.says("answer", **answer(given="12", right=True))[0] == 200  # a second answer does not count
+    (hidden,) = room.state()["questions"]
+    assert hidden == {"id": "my.1", "ask": "", "answers": 3, "released": False, "bars": []}
+    assert room.ask("/release", {"id": "my.1", "shown": True})[0] == 403
+    assert room.release("my.1")[0] == 200 and room.release("not there")[0] == 400
+    bars = [{"text": "6", "count": 2, "right": False}, {"text": "12", "count": 1, "right": True}]
+    assert room.state()["questions"][0]["bars"] == bars
+    assert "code" not in room.state()
+    assert json.loads(room.ask("/state", headers={"X-Room-Key": room.tally.key})[1])["code"] == "4KD2"
+    room.release("my.1", False)
+    assert room.state()["questions"][0]["bars"] == []
+
+
+def test_the_courses_questions_are_told_in_full(room):
+    from autolab.lessons import book
+
+    id, asked = next((i, q) for i, q in book.lesson("01").QUESTIONS.items() if q.choices)
+    room.says("answer", **answer(id, asked.choices[1], choices=reversed(asked.choices)))
+    room.release(id)
+    (shown,) = room.state()["questions"]
+    assert shown["ask"] == asked.ask and [bar["text"] for bar in shown["bars"]] == list(asked.choices)
+
+
+def test_it_survives_a_restart_and_a_line_that_broke_off(room, tmp_path):
+    room.says("answer", **answer())
+    room.says("answer", YOU, **answer(given="12", right=True))
+    room.release("my.1")
+    copy = tmp_path / "copy.jsonl"
+    copy.write_text(room.tally.path.read_text() + '{"what": "answer", "wh')
+    again = Tally(copy)
+    assert again.state == room.tally.state and (again.code, again.key) == (room.tally.code, room.tally.key)
+    again.answer("a" * 16, answer(given="13"))
+    again.close()
+    third = Tally(copy)
+    assert third.state["questions"][0]["answers"] == 3
+    third.close()
+    with pytest.raises(ValueError, match="a room with the code 4KD2"):
+        Tally(copy, "AAAA")
+    with pytest.raises(ValueError, match="--code should be"):
+        Tally(tmp_path / "new.jsonl", "ä")
+
+
+def test_the_inventorys_gains(room):
+    for when, choose in (("before", lambda form: form.belief), ("after", lambda form: form.key)):
+        sitting = inventory.sitting(when)
+        for item in inventory.ITEMS:
+            sitting = sitting.answer(item, choose(sitting.form(item)))
+        if when == "after":
+            joined = autolab.room(room.address, "4KD2")
+            with pytest.raises(RuntimeError, match="'after' is not handed in"):
+                autolab.room.hand_in()
+        sitting.end()
+    autolab.room.hand_in()
+    assert until(lambda: joined.sent == 1), joined
+    assert room.state()["inventory"] == {"students": 1, "released": False, "rows": []}
+    room.release("inventory")
+    assert room.state()["inventory"]["rows"][-1]["gain"] == "1.00"
+    again = Tally(room.tally.path)
+    assert again.state == room.tally.state
+    again.close()
+    assert room.says("inventory", before={"letter": "A", "answers": {"1": "no choice"}}, after={})[0] == 400
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+def test_foreign_requests_are_refused(room):
+    assert room.ask("/state", headers={"Host": "evil.example"})[0] == 403  # a name elsewhere that leads here
+    assert room.ask("/state", headers={"Host": "localhost:1"})[0] == 200
+    said = {"code": "4KD2", "who": "0" * 16, **answer()}
+    assert room.ask("/answer", said, {"Origin": "http://evil.example"})[0] == 403
+    assert room.ask("/answer", said, {"Origin": "null"})[0] == 403
+    assert room.ask("/answer", said, {"Content-Type": "text/plain"})[0] == 415  # what a form of another page could send
+    assert room.ask("/answer", said, {"Origin": room.address})[0] == 200
+    assert room.ask("/etc/passwd")[0] == room.ask("/../room.jsonl")[0] == 404
+    line = http.client.HTTPConnection("127.0.0.1", room.port, timeout=30)
+    line.request("GET", "/")
+    reply = line.getresponse()
+    assert "default-src 'none'" in reply.headers["Content-Security-Policy"] and reply.headers["Server"] is None
+    line.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"id": "<b>"}, {"id": "a" * 61}, {"id": 4}, {"given": 6}, {"given": "6" * 201}, {"given": "\ud800"}, {"right": 1},
+        {"choices": None}, {"choices": ["a"] * 13}, {"choices": [1]}, {"who": "Ada"}, {"who": 7}, {"who": None},
+    ],
+)  # fmt: skip
+def test_what_is_no_answer(room, said):
+    status, why = room.ask("/answer", {"code": "4KD2", "who": "0" * 16, **answer(), **said})
+    assert status == 400 and why and room.state()["questions"] == []
+
+
+def test_what_is_no_message(room):
+    assert (
+        room.ask("/answer", body=b"{")[0]
+        == room.ask("/answer", [1])[0]
+        == room.ask("/answer", body=b"[" * 7000)[0]
+        == 400
+    )
+    assert room.says("answer", **answer(given="6" * serving.LARGEST))[0] in (400, 413)
+    assert room.says("answer")[0] == 400 and room.state()["questions"] == []
+
+
+def test_floods_are_refused(tmp_path):
+    now = [0.0]
+    running = Running(Tally(tmp_path / "room.jsonl", "4KD2"), limits=serving.Limits(lambda: now[0]))
+    try:
+        running.says("join")
+        taken = [running.says("answer", **answer(f"my.{n}"))[0] for n in range(40)]
+        assert taken == [200] * 30 + [429] * 10
+        assert running.says("join", YOU)[0] == 200  # nobody else is held up
+        now[0] += 1.5
+        assert [running.says("answer", **answer("later"))[0] for _ in range(2)] == [200, 429]
+        guesses = [running.ask("/join", {"code": f"AA{n:02}", "who": "b" * 16})[0] for n in range(22)]
+        assert guesses == [403] * 20 + [429] * 2
+        assert running.says("join", "b" * 16)[0] == 429 and running.says("join", YOU)[0] == 200  # who is in stays in
+        now[0] += 61
+        assert running.says("join", "b" * 16)[0] == 200
+    finally:
+        running.stop()
+
+
+def test_a_room_is_full_some_day(tmp_path):
+    tally = Tally(tmp_path / "room.jsonl")
+    tally.students = {f"{n:016x}" for n in range(STUDENTS)}
+    with pytest.raises(OverflowError, match="the room is full"):
+        tally.join("f" * 16)
+    tally.close()
+
+
+def test_300_students_answer_at_once(room):
+    """Each joins and answers on connections of its own, as notebooks do; ten seconds are theirs."""
+    head = {"Content-Type": "application/json"}
+
+    async def student(client, n):
+        said = {"code": "4KD2", "who": f"{n:016x}"}
+        for kind, more in (("join", {}), ("answer", answer(given=str(n % 4)))):
+            body = json.dumps(said | more)
+            await client.fetch(
+                f"{room.address}/{kind}",
+                method="POST",
+                headers=head,
+                body=body,
+                request_timeout=100,
+                connect_timeout=100,
+            )
+
+    async def everybody():
+        client = httpclient.AsyncHTTPClient(force_instance=True, max_clients=300)
+        await asyncio.gather(*(student(client, n) for n in range(300)))
+        client.close()
+
+    asyncio.run(everybody())
+    room.release("my.1")
+    assert [bar["count"] for bar in room.state()["questions"][0]["bars"]] == [75] * 4
+    assert len(room.tally.path.read_text().splitlines()) == 1 + 300 + 300 + 1
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+def test_a_taken_port_gets_a_sentence(tmp_path, capsys):
+    from autolab import cli
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert (
+            cli.main(["room", "serve", "--interface", "127.0.0.1", "--port", str(port), "--file", str(tmp_path / "r")])
+            == 1
+        )
+    assert f"port {port} cannot be had" in capsys.readouterr().err and not (tmp_path / "r").exists()
+
+
+def test_the_address_is_one():
+    assert socket.inet_aton(serving.local_address())
