@@ -68,4 +68,4 @@ def test_the_kit_hides_no_arguments(room):
         for parameter in inspect.signature(f).parameters.values()
         if parameter.kind is parameter.VAR_KEYWORD and not name.startswith("Module.")
     }
-    assert hidden <= {"Explorer.__init__"}
+    assert hidden <= {"Explorer.__init__", "Practice.ask"}  # the latter refuses whatever comes

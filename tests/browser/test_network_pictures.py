@@ -97,6 +97,19 @@ def test_resnet_18_opens_with_its_layers_closed(offline: Network, exported: Path
         assert offline.check(check) == [], check
 
 
+def test_the_last_of_two_quick_clicks_counts(offline: Network) -> None:
+    both = """(first, [second]) => { first.click(); second.click(); }"""
+    expand, collapse = offline.button("Expand all"), offline.button("Collapse all")
+    expand.evaluate(both, [collapse.element_handle()])
+    expect(offline.root.locator(".al-pane")).to_have_attribute("aria-busy", "false")
+    offline.is_closed("layer2")
+    collapse.evaluate(both, [expand.element_handle()])
+    offline.is_open("layer2")
+    expect(offline.root.locator(".al-pane")).to_have_attribute("aria-busy", "false")
+    expand.evaluate(both, [collapse.element_handle()])
+    offline.is_closed("layer2")
+
+
 def test_a_part_opens_and_closes_in_place_without_a_kernel(offline: Network) -> None:
     offline.part("layer2").click()
     offline.is_open("layer2")

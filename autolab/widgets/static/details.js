@@ -72,15 +72,12 @@ export class Details {
   update(index, now, selected) {
     const frame = this.trace.frames[index],
       node = this.nodeById.get(selected || (frame ? frame.node : this.trace.meta.roots?.[0]) || "n0");
-    renew(
-      this.element,
-      ...[
-        frame ? this.step(frame, index, now) : null,
-        node ? this.pictures.view(node, index, now.computed.has(node.id)) : null,
-        node ? this.offer(node) : null,
-        node ? this.node(node, now, Boolean(selected), frame) : null,
-      ].filter(Boolean),
-    );
+    renew(this.element, () => [
+      frame ? this.step(frame, index, now) : null,
+      node ? this.pictures.view(node, index, now.computed.has(node.id)) : null,
+      node ? this.offer(node) : null,
+      node ? this.node(node, now, Boolean(selected), frame) : null,
+    ]);
     this.fit();
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
     this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));

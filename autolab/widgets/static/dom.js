@@ -98,10 +98,10 @@ function luminance(color) {
 }
 
 // Other children; the focus stays on what had it, or goes to what is called so now, or to all of the element: a button in it that
-// is pressed must not end the way of the Tab key.
-export function renew(element, ...children) {
+// is pressed must not end the way of the Tab key. `make` makes the children: what it takes out of the element loses the focus.
+export function renew(element, make) {
   const had = element.getRootNode().activeElement, inside = had && element.contains(had);
-  element.replaceChildren(...children);
+  element.replaceChildren(...make().filter(Boolean));
   if (!inside) return;
   const again = [had, ...element.querySelectorAll("button, summary")].find((one) => element.contains(one) && one.textContent === had.textContent);
   (again ?? element).focus({ preventScroll: again !== had });

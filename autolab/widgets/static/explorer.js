@@ -218,7 +218,7 @@ export class View {
 
   // From top to bottom, or from left to right.
   turn() {
-    const open = [...this.graph.open];
+    const open = (this.wanted = [...this.goal]);
     this.model.set("rankdir", this.model.get("rankdir") === "TB" ? "LR" : "TB");
     this.waiting(true);
     if (this.alone) this.drawHere(open);
@@ -226,15 +226,15 @@ export class View {
   }
 
   toggle(part) {
-    const open = new Set(this.graph.open);
+    const open = new Set(this.goal);
     if (!open.delete(part)) open.add(part);
     this.open([...open], part);
   }
 
   // Opens the parts that hide a node or part, then focuses it.
   show(id) {
-    const open = new Set([...this.graph.open, ...this.folding.opening(id)]);
-    if (open.size > this.graph.open.size) this.open([...open], id);
+    const open = new Set([...this.goal, ...this.folding.opening(id)]);
+    if (open.size > this.goal.length) this.open([...open], id);
     else this.focus(id);
   }
 
@@ -244,12 +244,18 @@ export class View {
     if (element) this.graph.reveal([element]);
   }
 
+  // The open parts: those that will be, where the picture of them is still being made.
+  get goal() {
+    return this.wanted ?? [...this.graph.open];
+  }
+
   // Draws the graph with these parts open, and no others; then `focus` (a part or node) gets the focus. The kernel does
   // it; on an exported page, and where the kernel is gone or busy, the browser.
   open(parts, focus = "") {
     const order = new Map(this.folding.parts.map(({ id }, place) => [id, place]));
     const wanted = parts.sort((a, b) => order.get(a) - order.get(b));
-    if (wanted.join() === [...this.graph.open].join()) return;
+    if (wanted.join() === this.goal.join()) return;
+    this.wanted = wanted;
     this.next = { focus, at: focus && this.graph.elementOf(focus).getBoundingClientRect() };
     this.waiting(true);
     if (this.alone) this.drawHere(wanted);
@@ -274,8 +280,9 @@ export class View {
     const folding = this.foldingOf(this.model.get("rankdir"));
     const draw = async () => {
       this.drawing = true;
-      await drawHere(this.model, folding, wanted, engine).catch((error) => this.giveUp(error.message, true));
+      await drawHere(this.model, folding, wanted, engine, () => !this.wanted || this.wanted === wanted).catch((error) => this.giveUp(error.message, true));
       this.drawing = false;
+      if (this.wanted === wanted) this.waiting(false); // the picture was the one that is there
     };
     setTimeout(draw, 20); // first a paint: laying out keeps the browser busy
   }
@@ -293,6 +300,7 @@ export class View {
 
   waiting(now) {
     clearTimeout(this.patience);
+    if (!now) this.wanted = null;
     this.pane.setAttribute("aria-busy", String(now));
   }
 

@@ -65,13 +65,14 @@ export async function layOut(model) {
   model.send({ kind: "layouts", svgs: await pictures(model, dots), for: model.get("expanded"), rankdir: model.get("rankdir") });
 }
 
-// No kernel: the picture is made here.
-export async function drawHere(model, folding, expanded, engine = null) {
+// No kernel: the picture is made here, and shown if it is still wanted then: the learner may have asked for another since.
+export async function drawHere(model, folding, expanded, engine = null, wanted = () => true) {
   const { Cards, Drawing } = (await loadOnce(model, engine)).drawing;
   folding.cards ??= new Cards(folding.trace, folding);
   const drawing = new Drawing(folding, folding.fold(new Set(expanded)), folding.cards);
   const rankdir = model.get("rankdir"), dots = (rankdir === "TB" ? ["TB"] : ["LR", "TB"]).map((way) => [way, drawing.dot(way)]);
   const svgs = await pictures(model, Object.fromEntries(dots), engine);
+  if (!wanted()) return;
   const layouts = Object.fromEntries(Object.entries(svgs).map(([way, svg]) => [way, drawing.places(svg)]));
   model.set("layouts", layouts);
   model.set("expanded", expanded);
