@@ -66,6 +66,9 @@ def _add_room(commands: Any) -> None:
     serving.add_argument("--interface", default="", metavar="ADDRESS", help="listen there alone, such as 127.0.0.1")
     serving.add_argument("--name", action="append", default=[], help="this machine's name in the network, for students")
     serving.set_defaults(run=room)
+    house = commands.add_parser("wheelhouse", help="for whoever teaches: a folder to install from, in a room without internet")
+    house.add_argument("folder", type=Path, help="where packages and a README are put, such as one on a USB stick")
+    house.set_defaults(run=wheelhouse)
 
 
 def inventory(chosen: argparse.Namespace) -> int:
@@ -160,12 +163,21 @@ def room(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def wheelhouse(chosen: argparse.Namespace) -> int:
+    """`autolab wheelhouse`."""
+    from .wheelhouse import collect
+
+    print(collect(chosen.folder, lambda line: print(line, flush=True)))
+    return 0
+
+
 def run(chosen: argparse.Namespace) -> int:
-    """Runs a command of the classroom; what it cannot do is a sentence, and status 1."""
+    """Runs a command of the classroom; what it cannot do is a sentence, with its note, and status 1."""
     try:
         return int(chosen.run(chosen))
     except (KeyError, ValueError, OSError, RuntimeError) as error:
-        print(f"autolab: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        said = error.args[0] if isinstance(error, KeyError) else error
+        print("\n".join([f"autolab: {said}", *getattr(error, "__notes__", [])]), file=sys.stderr)
         return 1
 
 
