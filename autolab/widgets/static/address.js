@@ -6,6 +6,7 @@ import { lastStep } from "./player.js";
 const SETTLED = 300; // ms without a step until the address follows: browsers refuse hundreds of changes
 
 const numbers = new WeakMap(); // of the models: a view may be made anew
+const initials = new WeakMap(); // of the models: as the page began
 let onThePage = 0;
 
 export class Address {
@@ -18,9 +19,12 @@ export class Address {
   // When the graph is there.
   begin() {
     if (this.initial) return this.write();
-    this.initial = this.state();
+    const { model } = this.view, anew = initials.has(model);
+    if (!anew) initials.set(model, this.state());
+    this.initial = initials.get(model);
     addEventListener("hashchange", this.heard);
-    queueMicrotask(this.heard);
+    if (anew) this.write(); // the address is older than what the learner has done since
+    else queueMicrotask(this.heard);
   }
 
   key(name) {
