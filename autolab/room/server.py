@@ -19,6 +19,7 @@ from typing import Any
 
 from tornado import httpserver, netutil, web
 
+from ..engine.core.errors import fail
 from ..viz import palette
 from .tally import Tally
 
@@ -198,20 +199,26 @@ def server(
 def serve(file: Path, port: int = 8765, code: str = "", interface: str = "", names: tuple[str, ...] = ()) -> None:
     """Runs a room until it is stopped, and says how to join. interface: the address to listen at, "" for all.
 
-    Raises OSError when the port is taken or the file cannot be written, ValueError for a wrong code.
+    Raises OSError when the port is taken or the file cannot be written, ValueError for a wrong code or port.
     """
+    if not 0 <= port < 65536:
+        raise ValueError(f"--port should be a number from 0 (any that is free) to 65535, but is {port}")
     try:
         sockets = netutil.bind_sockets(port, interface or None, backlog=1024)  # a whole class at once
     except OSError as error:
-        raise OSError(
-            f"port {port} cannot be had ({error.strerror or error}); choose another one with --port"
-        ) from None
-    tally = Tally(file, code)
+        other = "another --interface, or none" if interface else "another --port"
+        said = f"{f'{interface}, ' * bool(interface)}port {port} cannot be had: {error.strerror or error}"
+        raise fail(OSError, said, f"Choose {other}; perhaps a room is open already.") from None
+    try:
+        tally = Tally(file, code)
+    except OSError as error:
+        note = "Name a file in a folder that you may write to."
+        raise fail(OSError, f"--file {file} cannot be used: {error.strerror}", note) from None
     port = sockets[0].getsockname()[1]
     address = f"http://{names[0] if names else interface or local_address()}:{port}"
     print(
         f'The room is open. Students type in a notebook:\n    autolab.room("{address}", "{tally.code}")\n'
-        f"Your page, to show to the class:\n    http://127.0.0.1:{port}/#{tally.key}\n"
+        f"Your page, to show to the class:\n    http://{interface or '127.0.0.1'}:{port}/#{tally.key}\n"
         f"Answers are kept in {file}, without names; the same command goes on with them. Ctrl-C closes the room.",
         flush=True,
     )

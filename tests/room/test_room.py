@@ -284,5 +284,21 @@ def test_a_taken_port_gets_a_sentence(tmp_path, capsys):
     assert f"port {port} cannot be had" in capsys.readouterr().err and not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--port", "99999"], "--port should be a number"),
+        (["--port", "0", "--file", "."], "--file . cannot be used"),
+        (["--port", "0", "--code", "a"], "--code should be 4 to 12"),
+    ],
+)
+def test_options_that_are_none(options, said, tmp_path, monkeypatch, capsys):
+    from autolab import cli
+
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["room", "serve", "--interface", "127.0.0.1", *options]) == 1
+    assert said in capsys.readouterr().err and list(tmp_path.iterdir()) == []
+
+
 def test_the_address_is_one():
     assert socket.inet_aton(serving.local_address())

@@ -1,5 +1,10 @@
 // The page of a room: asks for its state every second, and changes what is new. The instructor's has a key after the #.
-const key = location.hash.slice(1), headers = key ? { "X-Room-Key": key } : {};
+// It is taken out of the address, which the class sees, and kept for when the page is loaded again.
+if (location.hash) {
+  sessionStorage.setItem("room", location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+}
+const key = sessionStorage.getItem("room") ?? "", headers = key ? { "X-Room-Key": key } : {};
 const place = (id) => document.getElementById(id);
 const cards = new Map();  // id of a question -> its section and parts
 let before = "", answered = true;
