@@ -142,7 +142,8 @@ MAY_IGNORE = {
     "declared.py __init__",  # for type checkers
     "linear.py __init__",  # Identity, as PyTorch's
     "function.py __new__",  # `__init__` looks at them
-    "lazy.py _lazy_load_hook", "dot.py _repr_mimebundle_", "kernel.py _repr_mimebundle_", "server.py write_error",  # what somebody else's protocol hands over
+    "lazy.py _lazy_load_hook", "dot.py _repr_mimebundle_", "kernel.py _repr_mimebundle_",  # what somebody else's protocol hands over
+    "server.py write_error",  # the same
     "module.py asnumpy", "film.py forward", "speed.py launch", "speed.py transfer", "lazy.py initialize_parameters",
 }  # fmt: skip
 
