@@ -1,5 +1,6 @@
 // The Details: what this step does, and everything known about the node that is looked at.
-import { breakable, fitFormulas, h, nameScrollers, renew } from "./dom.js";
+import { breakable, h, nameScrollers } from "./dom.js";
+import { fitFormulas, renew } from "./fitting.js";
 import { againNote, grouped, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { arrivedAt, soFar, edgesInto, madeOf, ownStep, resultsOf, sentAlong, sharersOf, whyMissing } from "./states.js";
 import { mood, rehearsed, stateWord } from "./moods.js";
