@@ -34,7 +34,6 @@ from .reader import UNKNOWN, Reader, SavedEntry, is_parameter, is_tensor, saved_
 from .unseen import Unseen
 from .values import Value, type_name, written
 
-
 if TYPE_CHECKING:
     from .iterations import Mark
     from .updates import Updates
@@ -359,9 +358,7 @@ class Builder:
         if nr == 0 and draft.value is None:
             draft.value, draft.shape, draft.dtype, draft.missing = value, value.shape, value.dtype, ""
         if nr < len(draft.outputs) and draft.outputs[nr].value is None:
-            outputs = list(draft.outputs)
-            outputs[nr] = replace(outputs[nr], value=value, shape=value.shape, dtype=value.dtype)
-            draft.outputs = tuple(outputs)
+            draft.change_output(nr, value=value, shape=value.shape, dtype=value.dtype)
 
     # -- names -------------------------------------------------------------------------------------
     def name(self, name: str, tensor: Any) -> None:
@@ -381,9 +378,7 @@ class Builder:
         if nr == 0 and not draft.name:
             draft.name = name
         elif 0 < nr < len(draft.outputs) and not draft.outputs[nr].label:
-            outputs = list(draft.outputs)
-            outputs[nr] = replace(outputs[nr], label=name)
-            draft.outputs = tuple(outputs)
+            draft.change_output(nr, label=name)
 
     def _output_of(self, tensor: Any) -> int:
         """Which result of its node a tensor without grad_fn is, such as the indices of `max`."""

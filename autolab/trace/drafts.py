@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,10 @@ class Draft:
     def held(self) -> Any:
         """The tensor, None where it is gone or was never met."""
         return None if self.tensor is None else self.tensor()
+
+    def change_output(self, nr: int, **fields: Any) -> None:
+        """Exchanges fields of output `nr`."""
+        self.outputs = tuple(replace(o, **fields) if i == nr else o for i, o in enumerate(self.outputs))
 
 
 @dataclass(slots=True)

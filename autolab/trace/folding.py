@@ -199,7 +199,7 @@ class Folding:
 
     def _sort_leaves(self) -> dict[str, list[str]]:
         owned = {(held, group.id) for group in self.trace.groups for held in group.holds}
-        group_of = self._innermost_groups()
+        group_of = {node: group.id for group in self.trace.groups for node in group.nodes}  # the innermost come last
         homes: dict[str, dict[str | None, None]] = {}
         inside: set[str] = set()
         for edge in self.trace.edges:
@@ -291,9 +291,6 @@ class Folding:
             elif node.kind == "op":
                 last = node.id
         return found
-
-    def _innermost_groups(self) -> dict[str, str]:
-        return {node: group.id for group in self.trace.groups for node in group.nodes}
 
     def _count(self) -> None:
         seen: set[tuple[str, str]] = set()

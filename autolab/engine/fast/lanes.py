@@ -311,22 +311,16 @@ def make_unary(op):
 
 
 def _binary(op, takes_tensors):
-    with_tensor = (
-        _filled(_WITH_TENSOR, result=_result(op, ["True", "True"], "fix")) if takes_tensors else "return slow(a0, a1)"
-    )
-    return _filled(
-        _BINARY,
-        with_tensor=with_tensor,
-        with_number=_filled(_WITH_NUMBER, result=_result(op, ["True", "False"], "None")),
-    )
+    of_tensors = _filled(_WITH_TENSOR, result=_result(op, ["True", "True"], "fix"))
+    of_number = _filled(_WITH_NUMBER, result=_result(op, ["True", "False"], "None"))
+    return _filled(_BINARY, with_tensor=of_tensors if takes_tensors else "return slow(a0, a1)", with_number=of_number)
 
 
 def _result(op, is_tensor, fix):
     """What follows the kernel in the fast lane."""
     call = _Call(op, is_tensor)
-    return (
-        call.tensor("bool_" if op.dtype == "bool" else "a0.dtype") + "\n" + call.node(fix, "t._node = n\nt._req = True")
-    )
+    tensor = call.tensor("bool_" if op.dtype == "bool" else "a0.dtype")
+    return tensor + "\n" + call.node(fix, "t._node = n\nt._req = True")
 
 
 _BROADCAST: dict = {}
@@ -483,13 +477,7 @@ def _outputs(op):
     lines = ["n._extra = {'shapes': tuple([(o._array.shape, o.dtype) for o in outs])}"]
     for k, name in enumerate(op.outputs):
         if name not in op.nondiff:
-            lines += [
-                f"o = outs[{k}]",
-                "if o.dtype.is_inexact:",
-                "    o._node = n",
-                f"    o._nr = {k}",
-                "    o._req = True",
-            ]
+            lines += [f"o = outs[{k}]", "if o.dtype.is_inexact:", f"    o._node, o._nr, o._req = n, {k}, True"]
     return "\n".join(lines)
 
 

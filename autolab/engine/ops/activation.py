@@ -19,13 +19,10 @@ from .functions import composite, internal, register
 from ..exact.special import erf
 from .shape import row_major
 
-SELU_ALPHA, SELU_SCALE = (
-    1.6732632423543772,
-    1.0507009873554805,
-)  # Klambauer et al., "Self-Normalizing Neural Networks" (2017)
+# Klambauer et al., "Self-Normalizing Neural Networks" (2017)
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 _GELU_SLOPE, _GELU_CUBE = math.sqrt(2 / math.pi), 0.044715  # Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016)
 _FEW = 512
-
 
 def floating(torch_name, kernel):
     """`kernel` for floating-point arrays only; float16 is computed in float32, as PyTorch does.
