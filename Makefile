@@ -109,7 +109,7 @@ $(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python $(DIST)/bin/python $(
 	@sh tools/venv.sh $(@:/bin/python=) $(PYTHON)
 
 $(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install -q -e ".[lab]"
+	$(PIP) install -q -e ".[lab,graphviz]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
@@ -121,7 +121,7 @@ $(VENV)/.torch: | $(VENV)/.dev
 	@touch $@
 
 $(OLDEST)/.installed: pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
-	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -q -c tests/oldest.txt -e . pytest pytest-xdist hypothesis nbval ipykernel
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -q -c tests/oldest.txt -e ".[graphviz]" pytest pytest-xdist hypothesis nbval ipykernel
 	@touch $@
 
 $(LITE)/.installed: pyproject.toml tools/lite.txt | $(LITE)/bin/python
@@ -133,5 +133,5 @@ $(DIST)/.installed: | $(DIST)/bin/python
 	@touch $@
 
 $(SITE)/.installed: pyproject.toml tools/site/site.txt | $(SITE)/bin/python
-	$(SITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/site/site.txt -e .
+	$(SITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/site/site.txt -e ".[graphviz]"
 	@touch $@

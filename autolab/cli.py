@@ -124,7 +124,8 @@ def doctor() -> int:
     from .viz import layout
 
     chosen = ", as OPENBLAS_CORETYPE says" if "OPENBLAS_CORETYPE" in os.environ else ""
-    drawing = {"dot": "system Graphviz (dot)", "pygraphviz": "pygraphviz", "browser": "in the browser only (viz.js)"}
+    in_browser = f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.INSTALL}"
+    drawing = {"dot": "system Graphviz (dot)", "pygraphviz": "pygraphviz", "browser": in_browser}
     lines = {
         "autolab": __version__,
         "Python": f"{platform.python_version()} ({sys.executable})",

@@ -11,6 +11,7 @@ from autolab import cli
 from autolab.lessons import folder as folders
 from autolab._version import __version__
 from autolab.engine.kernels import blas
+from autolab.viz import layout
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -105,7 +106,7 @@ def test_the_doctor_says_what_is_found(monkeypatch, capsys):
     assert cli.main(["doctor"]) == 0
     found = {line[:14].strip(): line[14:] for line in capsys.readouterr().out.splitlines()}
     assert found["autolab"] == __version__
-    assert found["graph layout"] == "in the browser only (viz.js)"
+    assert found["graph layout"] == f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.INSTALL}"
     assert found["GPU (cupy)"].startswith("not installed")
     assert found["Python"].endswith(f"({sys.executable})")
     assert Path(found["course"]).is_dir()

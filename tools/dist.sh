@@ -14,6 +14,10 @@ for file in dist/*.whl dist/*.tar.gz; do
         for command in autolab autolab-kit; do bin/$command doctor >/dev/null; done
         bin/autolab lab "a folder" --copy-only
         test "$(bin/python -c 'import autolab as t; x = t.tensor(3.0, requires_grad=True); (x * x).backward(); print(x.grad)')" = "tensor(6.)"
+        # without any Graphviz: the browser draws, and a picture says what to type
+        PATH='' bin/python -c 'import autolab as t; x = t.tensor(3.0, requires_grad=True); t.explore(x * x).to_html("a.html"); \
+            print(t.viz.make_dot(x * x)._repr_mimebundle_()["text/plain"])' | grep -q 'pip install "autolab-kit\[graphviz\]"'
+        grep -q 'id="autolab-viz"' a.html
         # beside PyPI's project of the same name: what is said, and what is said once that was uninstalled
         mkdir lib/beside && cp -r lib/python3*/site-packages/autolab_kit.py lib/beside/
         if PYTHONPATH=lib/beside bin/python -S -m autolab_kit doctor 2>said; then echo "a missing kit was not noticed" >&2; exit 1; fi

@@ -13,7 +13,7 @@ drawn_by() { "$python" -c 'from autolab.viz import layout; print(layout.which())
 apt_install graphviz || true
 [ "$(drawn_by)" = browser ] || exit 0
 {
-    echo "No Graphviz on this machine: graphs are drawn in the browser, and stay out of saved notebooks and files."
+    echo "No Graphviz on this machine: explorers are drawn in the browser, pictures of make_dot and draw are missing."
     echo "To have them there too: sudo apt install graphviz"
 } >&2
 [ -z "$needed" ] || { echo "The tests need it." >&2; exit 1; }

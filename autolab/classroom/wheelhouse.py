@@ -35,7 +35,7 @@ def collect(folder: Path, say: Callable[[str], None] = print) -> str:
         raise fail(OSError, f"folder {folder} cannot be made: {error.strerror}", note) from None
     say(f"collecting what {KIT} and JupyterLab need, some 100 MB, into {folder} …")
     kit = _kit(folder)
-    _pip("download", "--only-binary=:all:", "--find-links", str(folder), "--dest", str(folder), f"{kit}[lab]")
+    _pip("download", "--only-binary=:all:", "--find-links", str(folder), "--dest", str(folder), f"{kit}[lab,graphviz]")
     said = folder / "README.txt"  # of a run before, on another machine, too
     before = said.read_text(encoding="utf-8").splitlines() if said.exists() else []
     made = dict.fromkeys([*(line for line in before if line.startswith(MADE)), MADE + _made_for()])
@@ -130,7 +130,7 @@ autolab-env\\Scripts\\activate):
 
 1. From this folder, on a USB stick or copied. In the folder:
 
-    python -m pip install --no-index --find-links . "autolab-kit[lab]"
+    python -m pip install --no-index --find-links . "autolab-kit[lab,graphviz]"
 
 2. From the instructor's laptop. There, in this folder:
 
@@ -138,7 +138,7 @@ autolab-env\\Scripts\\activate):
 
    and each learner, with the laptop's address in the place of 192.168.1.5:
 
-    python -m pip install --no-index --trusted-host 192.168.1.5 --find-links http://192.168.1.5:8000/ "autolab-kit[lab]"
+    python -m pip install --no-index --trusted-host 192.168.1.5 --find-links http://192.168.1.5:8000/ "autolab-kit[lab,graphviz]"
 
 Then, in the environment and in a folder to work in:
 

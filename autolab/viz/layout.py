@@ -25,6 +25,8 @@ import threading
 from pathlib import Path
 
 ENGINES = ("dot", "pygraphviz", "browser")
+INSTALL = 'pip install "autolab-kit[graphviz]"'
+
 
 class LayoutUnavailable(RuntimeError):
     """Nothing on this machine can lay a graph out; a widget draws in the browser instead."""
@@ -70,7 +72,8 @@ def render(dot_source: str, format: str = "svg") -> bytes:
             raise LayoutUnavailable(_advice(f"pygraphviz cannot be loaded ({problem})"))
         return _pygraphviz.draw(dot_source, format)
     else:
-        raise LayoutUnavailable(_advice(_pygraphviz_problem() or "AUTOLAB_LAYOUT=browser is set"))
+        absent = f"no `dot` program on the PATH, and pygraphviz cannot be loaded ({_pygraphviz_problem()})"
+        raise LayoutUnavailable(_advice("AUTOLAB_LAYOUT=browser is set" if os.environ.get("AUTOLAB_LAYOUT") else absent))
     done = subprocess.run(command, input=dot_source.encode(), capture_output=True)
     # `dot` may exit with 1 after a mere warning: what counts is a picture.
     if done.stdout and (format != "svg" or done.stdout.rstrip().endswith(b"</svg>")):
@@ -184,7 +187,7 @@ _pygraphviz = _Process()
 def _pygraphviz_problem() -> str:
     """Why pygraphviz cannot draw here, or "". Where it is not installed no process is started to find out."""
     if importlib.util.find_spec("pygraphviz") is None:
-        return "No module named 'pygraphviz'"
+        return "it is not installed"
     try:
         return _pygraphviz.problem()
     except OSError as error:  # no processes, as in a browser
@@ -201,9 +204,9 @@ def begin() -> None:
 
 def _advice(reason: str) -> str:
     return (
-        f"no graph layout on this machine: {reason}. Install Graphviz (Debian and Ubuntu: `sudo apt install graphviz`; "
-        "macOS: `brew install graphviz`; Windows: `winget install graphviz`). Without it, the explorer is drawn in the "
-        "browser."
+        f"no graph layout on this machine: {reason}. Install Graphviz: `{INSTALL}`, or Debian and Ubuntu "
+        "`sudo apt install graphviz`, macOS `brew install graphviz`, Windows `winget install graphviz`. Without it, the "
+        "explorer is drawn in the browser."
     )
 
 

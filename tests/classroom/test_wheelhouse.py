@@ -40,7 +40,7 @@ def test_it_collects_and_says_how_to_use_it(pip, tmp_path, capsys):
     assert (
         (build, download) == ("wheel", "download")
         and "--only-binary=:all:" in options
-        and options[-1].endswith(".whl[lab]")
+        and options[-1].endswith(".whl[lab,graphviz]")
     )
     assert "has 2 packages" in (said := capsys.readouterr().out) and ": 4 MB (the largest: numpy 3, tornado 1)" in said
     readme = folder / "README.txt"
