@@ -98,12 +98,13 @@ def make_lecture(notebook: Path | None, output: Path | None, notes: Path | None 
     try:
         if notebook is None:
             written = lecture.write_all(
-                sorted(folders.course_source().glob("*.ipynb")), output or Path("lectures"), run=run
+                sorted(folders.course_source().glob("*.ipynb")), output or Path("lectures"), run=run, tell=_tell_cell
             )
         else:
             plan = folders.course_source() / "plans" / f"{notebook.stem}.md"  # of a learner's copy of a lesson
             notes = notes or (plan if plan.exists() else None)
-            written = lecture.write(notebook, output or Path(f"{notebook.stem}.html"), notes=notes, run=run)
+            output = output or Path(f"{notebook.stem}.html")
+            written = lecture.write(notebook, output, notes=notes, run=run, tell=_tell_cell)
     except ImportError as error:
         install = f"{sys.executable} -m pip install jupyterlab"
         return _complain(f"{error.name} is not installed. Install what runs notebooks with\n    {install}")
@@ -111,6 +112,14 @@ def make_lecture(notebook: Path | None, output: Path | None, notes: Path | None 
         return _complain(str(error))
     print(f"wrote {written}; open it in a browser")
     return 0
+
+
+def _tell_cell(notebook: str, cell: int, cells: int) -> None:
+    """A line that counts, in a terminal; elsewhere one for each notebook."""
+    if sys.stderr.isatty():
+        print(f"\r{notebook}: cell {cell} of {cells}", end="\n" if cell == cells else "", file=sys.stderr, flush=True)
+    elif cell == 1:
+        print(f"{notebook}: {cells} cells to run", file=sys.stderr, flush=True)
 
 
 def _complain(message: str) -> int:

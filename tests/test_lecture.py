@@ -155,9 +155,11 @@ def test_a_cell_that_fails_is_named(tmp_path):
         new_notebook(cells=[code("1 / 0", tags=["raises-exception"]), code("ok = 1"), code("wrong")]),
         tmp_path / "own.ipynb",
     )
+    told = []
     with pytest.raises(RuntimeError, match=r"cell 3 of own.ipynb failed: NameError: name 'wrong' is not defined"):
-        lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html")
+        lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", tell=lambda *run: told.append(run))
     assert not (tmp_path / "deck.html").exists()
+    assert told == [("own.ipynb", cell, 3) for cell in range(4)]
 
 
 def test_all_lessons_and_a_page_that_names_them(tmp_path):

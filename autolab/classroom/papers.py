@@ -25,8 +25,9 @@ def plans_in_short() -> str:
     for number, path in plans().items():
         text = path.read_text(encoding="utf-8")
         title = text.splitlines()[0].lstrip("# ").partition(":")[0]
-        times = [s for s in re.split(r"(?<=[.;:])\s+", " ".join(text.split())) if re.search(r"\d+ minutes", s)]
-        lines.append(f"{number}  {title}. {times[0] if times else ''}".rstrip(" ;:") + ".")
+        prose = " ".join(line for line in text.splitlines() if not line.startswith("|"))
+        times = [s for s in re.split(r"(?<=[.;:])\s+", prose) if re.search(r"\d+ minutes", s)]
+        lines.append(f"{number}  {title}. {times[0] if times else ''}".rstrip(" .;:") + ".")
     return "\n".join(lines)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
+from .running import Tell
+
 __all__ = ["write", "write_all"]
 
 
@@ -22,22 +24,30 @@ def write(
     *,
     notes: str | os.PathLike[str] | None = None,
     run: bool = True,
+    tell: Tell | None = None,
 ) -> Path:
     """Write the slides of a notebook to one HTML file and return its path.
 
     notebook: an .ipynb file, run from top to bottom in its own folder; nothing in it is changed.
     notes: a plan in Markdown for the speaker; by default `plans/<name of the notebook>.md` beside it, where there is
-    one. run: False takes the outputs that are stored in the notebook, in which widgets are pictures.
+    one. run: False takes the outputs that are stored in the notebook, in which widgets are pictures. tell: called before
+    each cell that runs, with the notebook's name, the cell's number and how many there are.
 
     Raises FileNotFoundError where a file is missing, ValueError where `notebook` is none, and RuntimeError, naming the
     cell, where one fails that is not tagged "raises-exception".
     """
-    return _write(Path(notebook), Path(path), None if notes is None else Path(notes), run)[0]
+    return _write(Path(notebook), Path(path), None if notes is None else Path(notes), run, tell)[0]
 
 
-def write_all(notebooks: Iterable[str | os.PathLike[str]], folder: str | os.PathLike[str], *, run: bool = True) -> Path:
-    """Write the slides of several notebooks into `folder`, and a page `index.html` that names them; returns its
-    path."""
+def write_all(
+    notebooks: Iterable[str | os.PathLike[str]],
+    folder: str | os.PathLike[str],
+    *,
+    run: bool = True,
+    tell: Tell | None = None,
+) -> Path:
+    """Write the slides of several notebooks into `folder`, and a page `index.html` that names them; returns its path.
+    run, tell: as of `write`."""
     from . import deck
 
     folder = Path(folder)
@@ -45,7 +55,7 @@ def write_all(notebooks: Iterable[str | os.PathLike[str]], folder: str | os.Path
     rows = []
     for notebook in map(Path, notebooks):
         name = f"{notebook.stem}.html"
-        title, sections = _write(notebook, folder / name, None, run)[1:]
+        title, sections = _write(notebook, folder / name, None, run, tell)[1:]
         items = "".join(f'<li><a href="{name}#/{id}">{escape(words)}</a></li>' for id, words in sections)
         rows.append(f'<section><h2><a href="{name}">{escape(title)}</a></h2><ol>{items}</ol></section>')
     index = folder / "index.html"
@@ -53,10 +63,12 @@ def write_all(notebooks: Iterable[str | os.PathLike[str]], folder: str | os.Path
     return index
 
 
-def _write(notebook: Path, path: Path, plan: Path | None, run: bool) -> tuple[Path, str, list[tuple[str, str]]]:
+def _write(
+    notebook: Path, path: Path, plan: Path | None, run: bool, tell: Tell | None
+) -> tuple[Path, str, list[tuple[str, str]]]:
     from . import deck, notes, running, slides
 
-    cells = running.cells(notebook, run)
+    cells = running.cells(notebook, run, tell)
     if plan is None and (beside := notebook.parent / "plans" / f"{notebook.stem}.md").exists():
         plan = beside
     plan_notes = notes.Plan(plan.read_text(encoding="utf-8")) if plan else None

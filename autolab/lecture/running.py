@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 BEGIN = "from autolab.lecture import kernel as _kernel\n_kernel.begin()\ndel _kernel"
 
 
-def cells(path: Path, run: bool) -> list[Any]:
+Tell = Callable[[str, int, int], None]
+"""Is told which cell of which notebook runs, and how many there are."""
+
+
+def cells(path: Path, run: bool, tell: Tell | None) -> list[Any]:
     """The cells of a notebook file; raises as `write` does."""
     import nbformat
 
@@ -20,11 +25,11 @@ def cells(path: Path, run: bool) -> list[Any]:
     except Exception as error:  # nbformat raises many kinds for what is no notebook
         raise ValueError(f"{path} is not a Jupyter notebook ({type(error).__name__})") from None
     if run:
-        _run(notebook, path)
+        _run(notebook, path, tell)
     return list(notebook.cells)
 
 
-def _run(notebook: Any, path: Path) -> None:
+def _run(notebook: Any, path: Path, tell: Tell | None) -> None:
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
@@ -34,6 +39,9 @@ def _run(notebook: Any, path: Path) -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}
     folder = {"metadata": {"path": str(path.parent.resolve())}}
     client = NotebookClient(notebook, timeout=None, kernel_name="python3", store_widget_state=False, resources=folder)
+    client.extra_arguments = ["--IPKernelApp.log_level=ERROR"]  # it warns that what it is told could be overheard
+    if tell is not None:
+        client.on_cell_start = lambda cell, cell_index: tell(path.name, cell_index, len(notebook.cells) - 1)
     try:
         client.execute(env=env)
     except CellExecutionError as error:
