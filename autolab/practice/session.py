@@ -285,7 +285,7 @@ def _of_level(number: int, help: str | None, mode: str, seed: int | None) -> tup
         "program": drawn.program,
         "seed": chosen,
     }
-    return drawn, facts | {"yours": row}
+    return drawn, facts
 
 
 def _plain(trace: Trace) -> Trace:

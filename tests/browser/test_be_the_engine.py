@@ -11,6 +11,7 @@ from typing import Any
 from lab import Explorer, Notebook, Server, offline, script_says
 from playwright.sync_api import Browser, Locator, Page, expect
 from test_ask import READ
+from test_learners import Learner
 
 import autolab as torch
 from autolab.practice.decision import alike
@@ -55,7 +56,7 @@ def test_a_graph_is_played_by_keyboard_on_a_page_without_a_kernel(browser: Brows
         panel, said = parts(shown)
         play_right(shown, game, "-24")
         expect(panel).to_contain_text("On this page answers are not kept.")
-        for name, text in [("who runs", "3 of 3"), ("what is sent", "4 of 4"), ("how it arrives", "4 of 4")]:
+        for name, text in [("which node", "3 of 3"), ("what is sent", "4 of 4"), ("how it arrives", "4 of 4")]:
             expect(panel.get_by_role("row", name=name)).to_contain_text(text)
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
@@ -151,3 +152,10 @@ def test_the_kernel_keeps_what_was_played(server: Server, open_notebook: Callabl
     panel.get_by_role("button", name="Another graph").click()
     expect(panel).to_contain_text("question 1 of 2 · help: full")
     notebook.in_kernel("game.seed != 1 and not game.replies", True)
+
+    notebook.execute("for _ in '12': torch.progress.record('practice', '3', right=True)\ngame.another(seed=1)")
+    Learner(notebook.root, torch.practice(level=3, seed=1)).play(lambda one: [])
+    expect(panel).to_contain_text("Three in a row were right at the first try: this level is yours.")
+    panel.get_by_role("button", name="Level 1").press("Enter")
+    expect(panel).to_contain_text("Level 1: a chain")
+    notebook.in_kernel("repr(game)", "Practice(level 1, a chain: what: 0 of 3 right at the first try, 3 open)")

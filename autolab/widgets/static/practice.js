@@ -7,7 +7,7 @@ import { labelAbove } from "./marks.js";
 import { startClock } from "./player.js";
 import { entry } from "./entry.js";
 
-const WORDS = { who: "who runs", what: "what is sent", how: "how it arrives", then: "what is left", value: "values" };
+const WORDS = { who: "which node", what: "what is sent", how: "how it arrives", then: "what is left", value: "values" };
 const PAUSE = 450; // ms between two steps that nobody is asked about
 
 // `code` between backquotes.
@@ -188,17 +188,27 @@ class Practice {
     const replies = this.replies(), kinds = [...new Set(this.all.map(({ decision }) => decision))];
     const count = (kind) => this.all.filter(({ id, decision }) => decision === kind && replies[id]?.right && replies[id].tries === 1 && !replies[id].shown).length;
     const rows = kinds.map((kind) => [WORDS[kind], `${count(kind)} of ${this.all.filter(({ decision }) => decision === kind).length}`]);
-    const { level, yours, next } = this.facts, live = this.model.get("live") !== false;
-    const row = level && live && yours !== undefined ? (yours >= 3 ? "Three in a row were right at the first try: this level is yours." : `${yours} of 3 graphs in a row were right at the first try.`) : "";
-    const again = h("button", { type: "button", text: "This graph again", onclick: () => this.again() });
-    const draw = (text, level) => h("button", { type: "button", text, onclick: () => this.model.send({ kind: "another", level }) });
-    const another = level && live ? [draw("Another graph"), next && next !== level ? draw(`Level ${next}`, next) : null] : null;
+    const live = this.model.get("live") !== false, again = h("button", { type: "button", text: "This graph again", onclick: () => this.again() });
+    this.row = h("p", { hidden: true });
+    this.more = h("span", { class: "al-buttons" });
     this.done = h("div", { tabindex: "-1", role: "group", "aria-label": "Result" },
       h("table", { class: "al-finals" }, h("caption", { text: "Right at the first try" }), h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row", text: name }), h("td", { text }))))),
-      row ? h("p", { text: row }) : null,
+      this.row,
       live ? null : h("p", { class: "al-note", text: "On this page answers are not kept." }),
-      h("div", { class: "al-buttons" }, another, again));
+      h("div", { class: "al-buttons" }, this.more, again));
+    this.told();
     this.place.replaceChildren(this.done);
+  }
+
+  // What the kernel knows of the level when the graph is done: how often it was right, and which is next.
+  told() {
+    const { level, yours, next } = this.model.get("practice"), live = this.model.get("live") !== false;
+    if (!this.done || !level || !live) return;
+    const draw = (text, level) => h("button", { type: "button", text, onclick: () => this.model.send({ kind: "another", level }) });
+    if (!this.more.hasChildNodes()) this.more.append(draw("Another graph"));
+    if (next && next !== level && this.more.children.length < 2) this.more.append(draw(`Level ${next}`, next));
+    this.row.hidden = yours === undefined;
+    this.row.textContent = yours >= 3 ? "Three in a row were right at the first try: this level is yours." : `${yours} of 3 graphs in a row were right at the first try.`;
   }
 
   again() {
@@ -264,6 +274,16 @@ function descent(walks, rule) {
 class PracticeView extends View {
   panel(model) {
     return new Practice(model);
+  }
+
+  listen() {
+    super.listen();
+    const { leave } = this, told = () => this.ask.told();
+    this.model.on("change:practice", told);
+    this.leave = () => {
+      this.model.off("change:practice", told);
+      leave();
+    };
   }
 
   drawGraph() {
