@@ -47,7 +47,7 @@ test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(PYTEST) -n 2 --dist loadfile $(TESTS)
 
 test-notebooks: $(VENV)/.dev
-	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg course
+	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with autolab/classroom/nbval_sanitize.cfg course
 
 test-browser: $(VENV)/.dev
 	$(if $(AUTOLAB_NO_BROWSER),,AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(RUN))" && export AUTOLAB_CHROMIUM &&) \

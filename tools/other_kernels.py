@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from blas_kernels import environment, processors  # noqa: E402 (needs the path set above)
 
 UNIT = ["tests", "-n", "2", "--dist", "loadfile"]
-NOTEBOOKS = ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"]
+NOTEBOOKS = ["--nbval", "--nbval-sanitize-with", "autolab/classroom/nbval_sanitize.cfg"]
 
 
 def main() -> int:

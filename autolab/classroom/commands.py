@@ -29,6 +29,10 @@ def add(commands: Any) -> None:
     written = Path("cheatsheet.html")
     sheet.add_argument("-o", "--output", type=Path, default=written, help="the page to write (%(default)s)")
     sheet.set_defaults(run=cheatsheet)
+    checked = commands.add_parser("check-course", help="for whoever teaches: do notebooks still give what is stored in them?")
+    checked.add_argument("folder", nargs="?", type=Path, help="your own copies; without it: the course as it was shipped")
+    checked.add_argument("--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)")
+    checked.set_defaults(run=check_course)
     _add_room(commands)
 
 
@@ -150,6 +154,13 @@ def cheatsheet(chosen: argparse.Namespace) -> int:
     chosen.output.write_text(page(), encoding="utf-8")
     print(f"wrote {chosen.output}; open it in a browser and print it: one side of A4")
     return 0
+
+
+def check_course(chosen: argparse.Namespace) -> int:
+    """`autolab check-course`."""
+    from .course_check import check
+
+    return 0 if check(chosen.folder, chosen.jobs, lambda line: print(line, flush=True)) else 1
 
 
 def room(chosen: argparse.Namespace) -> int:
