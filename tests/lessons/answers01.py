@@ -1,7 +1,9 @@
 """Answers to lesson 1 as learners give them: right ones, written in more than one way, and wrong ones with the words
-that the checker has to find for them. Also the place where an instructor looks up a solution."""
+that the checker has to find for them."""
 
 import math
+
+from lessons import given
 
 import autolab as torch
 from autolab.lessons.lesson01 import EXERCISES
@@ -30,26 +32,10 @@ def weight_then_flag(values):
     return w
 
 
-def weight_as_parameter(values):
-    return torch.nn.Parameter(torch.tensor(values) * 0.1)
-
-
 def weight_retained(values):
     w = torch.tensor(values, requires_grad=True) * 0.1
     w.retain_grad()
     return w
-
-
-def names_recursive(result):
-    seen = {}
-
-    def visit(node):
-        if node is not None and node not in seen:
-            seen[node] = node.name()
-            for parent, _ in node.next_functions:
-                visit(parent)
-    visit(result.grad_fn)
-    return list(seen.values())
 
 
 def names_by_level(result):
@@ -89,10 +75,6 @@ def slope_by_engine(a, *weights):
     return a.grad
 
 
-def hook_by_where(grad):
-    return torch.where(grad > 1, torch.ones_like(grad), torch.where(grad < -1, -torch.ones_like(grad), grad))
-
-
 def hook_that_prints(grad):
     grad.clamp(-1, 1)
 
@@ -110,16 +92,6 @@ def descend(start, lr, steps, where="end"):
             w -= lr * w.grad
         if where == "end":
             w.grad.zero_()
-    return w
-
-
-def descend_with_optimizer(start, lr, steps):
-    w = torch.tensor(start, requires_grad=True)
-    optimizer = torch.optim.SGD([w], lr=lr)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        ((w - 3) ** 2).backward()
-        optimizer.step()
     return w
 
 
@@ -143,12 +115,6 @@ def descend_rebinding(start, lr, steps):
 
 
 # 01.8 to 01.11
-
-def teacher_under_no_grad(student, teacher):
-    with torch.no_grad():
-        target = teacher.clone()
-    return ((student - target) ** 2).mean()
-
 
 def all_under_no_grad(student, teacher):
     with torch.no_grad():
@@ -189,12 +155,6 @@ def jacobian_rows(f, x, clear=True, retain=True, ones=False):
 def jacobian_total(f, x):
     f(x).sum().backward()
     return x.grad
-
-
-def softplus_out_of_place(x):
-    y = x.exp()
-    y = y + 1
-    return y.log()
 
 
 def softplus_clone(x):
@@ -252,14 +212,6 @@ def mend(network, image, label, lr, steps, clear=True, sign=-1, inside=True):
     return network
 
 
-def mend_optimizer(network, image, label, lr, steps):
-    optimizer = torch.optim.SGD(network.parameters(), lr=lr)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(network(image), label).backward()
-        optimizer.step()
-
-
 def mend_rebinding(network, image, label, lr, steps):
     for _ in range(steps):
         torch.nn.functional.cross_entropy(network(image), label).backward()
@@ -303,26 +255,23 @@ def w_by_math(x1, x2):
     return math.log(x1 * x2) * torch.sin(x2)
 
 
-TWICE = {"x + 2": False, "x * x": True, "-x": False, "x.exp()": True, "x.sum()": False, "x.relu()": True}
+(TWICE,), (LEARNS,) = given("01.10"), given("01.15")
+*_, names_recursive = given("01.6")
 
-RIGHT = {
-    "01.1": [lambda x1, x2: torch.log(x1 * x2) * torch.sin(x2),
-             lambda x1, x2: x2.sin() * (x2 * x1).log()],
-    "01.2": [weight_then_flag, weight_as_parameter],
-    "01.6": [names_recursive, names_by_level],
-    "01.3": [lambda a, w1, w2, w3, w4: -(w1 * w3 + w2 * w4), slope_by_engine],
-    "01.7": [lambda grad: grad.clamp(-1, 1), lambda grad: torch.clamp(grad, min=-1, max=1), hook_by_where],
-    "01.4": [descend, lambda *a: descend(*a, where="start"), descend_with_optimizer],
-    "01.8": [lambda student, teacher: ((student - teacher.detach()) ** 2).mean(), teacher_under_no_grad],
-    "01.9": [jacobian_rows, jacobian_by_grad, jacobian_new_graph],
-    "01.10": [TWICE],
-    "01.11": [softplus_out_of_place, softplus_clone, lambda x: torch.log(1 + torch.exp(x))],
-    "01.12a": [["Product", "MeanSquare"], ("MeanSquare", "Product")],
-    "01.12b": [_custom(lambda g, x: g * (x > 0)),
-               _custom(lambda g, y: torch.where(y > 0, g, torch.zeros_like(g)), saves_output=True)],
+OTHER_WAYS = {
+    "01.1": [lambda x1, x2: x2.sin() * (x2 * x1).log()],
+    "01.2": [weight_then_flag],
+    "01.6": [names_by_level],
+    "01.3": [slope_by_engine],
+    "01.7": [lambda grad: torch.clamp(grad, min=-1, max=1)],
+    "01.4": [descend],
+    "01.9": [jacobian_by_grad, jacobian_new_graph],
+    "01.11": [softplus_clone],
+    "01.12a": [("MeanSquare", "Product")],
+    "01.12b": [_custom(lambda g, y: torch.where(y > 0, g, torch.zeros_like(g)), saves_output=True)],
     "01.13": [parabola, parabola_by_engine],
-    "01.5": [mend, mend_optimizer],
-    "01.14": [lambda X: X - X.mean(1, keepdim=True), lambda X: (X.T - X.mean(1)).T],
+    "01.5": [mend],
+    "01.14": [lambda X: (X.T - X.mean(1)).T],
 }
 
 WRONG = {
@@ -412,6 +361,14 @@ WRONG = {
         (TWICE | {"x.relu()": False}, "x.relu(): relu needs to know where its result was above zero"),
         ({"x + 2": False}, "KeyError: 'x * x'"),
     ],
+    "01.15": [
+        (LEARNS | {"w.detach() * w": False}, "detach() cuts one use"),
+        (LEARNS | {"model.eval()(w)": False}, "It stops no recording"),
+        (LEARNS | {"frozen * (w * 3)": False}, "It is a factor on the path"),
+        (LEARNS | {"(w * 3).detach().requires_grad_()": True}, "The path to w was cut before"),
+        (LEARNS | {"torch.tensor(w.item()) * v": True}, "the new tensor is data"),
+        (LEARNS | {"sum([w * 2, w * 3])": False}, "they hold their graphs"),
+    ],
     "01.11": [
         (softplus_no_grad, "they stop the recording, not the counting of changes"),
         (softplus_data, "The error is gone and the gradient is wrong, which is worse"),
@@ -466,11 +423,13 @@ WRONG = {
     ],
 }
 
-RIGHT, WRONG = ({id: answers[id] for id in EXERCISES} for answers in (RIGHT, WRONG))
+RIGHT = {id: given(id) + OTHER_WAYS.get(id, []) for id in EXERCISES}
+WRONG = {id: WRONG[id] for id in EXERCISES}
 
 # What the notebook gives where that is not a function that returns `...`.
 SKELETONS = {
-    "01.10": dict.fromkeys(RIGHT["01.10"][0], ...),
+    "01.10": dict.fromkeys(TWICE, ...),
+    "01.15": dict.fromkeys(LEARNS, ...),
     "01.12a": ...,
     "01.12b": ...,
     "01.13": lambda x, y, a, b, c: (-2 * (y - a - b * x).mean(), -2 * (x * (y - a - b * x)).mean(), ...),

@@ -9,8 +9,8 @@ from autolab.lessons.book import exercise
 from autolab.lessons.exercise import judge
 
 pytestmark = pytest.mark.trained  # those of lesson 3 train networks
-WRITTEN_ONE_WAY = {"01.10", "02.5", "02.6", "02.10", "02.11a"}  # of the others two or more right answers are tried
-ALL_PUBLIC = {"01.10", "01.12a", "03.3"}  # the answer is a table or a list, and every row of it is shown
+WRITTEN_ONE_WAY = {"01.10", "01.15", "02.5", "02.6", "02.10", "02.11a"}  # of the others two or more right answers are tried
+ALL_PUBLIC = {"01.10", "01.15", "01.12a", "03.3"}  # the answer is a table or a list, and every row of it is shown
 
 
 @each_lesson
@@ -21,7 +21,7 @@ def test_answers_are_there_for_every_exercise(lesson):
 
 
 def test_no_exercise_and_no_question_is_lost():
-    assert [(len(lesson.exercises), len(lesson.questions)) for lesson in LESSONS] == [(15, 31), (14, 25), (14, 24), (8, 8)]
+    assert [(len(lesson.exercises), len(lesson.questions)) for lesson in LESSONS] == [(16, 34), (14, 25), (14, 24), (8, 8)]
 @each("right")
 def test_right_answer_is_accepted(id, case):
     verdict = judge(exercise(id), case)

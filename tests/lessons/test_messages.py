@@ -38,7 +38,7 @@ def test_solved_says_what_was_tried_and_what_was_not():
     text = repr(check("01.3", RIGHT["01.3"][0]))
     assert "(Sum over the paths): solved" in text
     assert "Tried: 1 public and 2 further inputs, all agree. Not tried: weights that are tensors" in text
-    assert "1 of 15 exercises solved." in text
+    assert "1 of 16 exercises solved." in text
 
 
 def test_hints_come_one_at_a_time():
@@ -63,10 +63,10 @@ def test_progress_counts_and_solved_stays_solved():
     check("01.3", None)
     check("01.9", WRONG["01.9"][0][0])
     lines = repr(progress("01")).splitlines()
-    assert lines[0] == "Lesson 01: 1 of 15 exercises solved"
+    assert lines[0] == "Lesson 01: 1 of 16 exercises solved"
     words = {"01.3": "solved", "01.9": "tried"}
-    assert [line.split()[0] for line in lines[1:16]] == [words.get(id, "open") for id in EXERCISES]
-    assert lines[16] == "Predictions: 0 of 31 made, 0 of them came true."
+    assert [line.split()[0] for line in lines[1:17]] == [words.get(id, "open") for id in EXERCISES]
+    assert lines[17] == "Predictions: 0 of 34 made, 0 of them came true."
 
 
 def test_unknown_names_are_told_with_the_known_ones():

@@ -220,7 +220,7 @@ def test_what_it_says(path):
 
 
 def test_lessons_keep_answers_beyond_the_kernel(path):
-    guess = predict("01.q7")
+    guess = predict("01.q6")
     guess.answer = "12"
     for _ in range(2):  # a cell that runs again is no second answer
         guess.reveal(12.0)
@@ -229,13 +229,13 @@ def test_lessons_keep_answers_beyond_the_kernel(path):
     hint("01.5")
     kept = [(e.kind, e.id, e.right, e.tries, e.help) for e in progress.events()]
     assert kept == [
-        ("prediction", "01.q7", True, 1, ""), ("exercise", "01.5", False, 1, ""), ("hint", "01.5", None, 1, "hint 1"),
+        ("prediction", "01.q6", True, 1, ""), ("exercise", "01.5", False, 1, ""), ("hint", "01.5", None, 1, "hint 1"),
         ("hint", "01.5", None, 1, "hint 2"),
     ]  # fmt: skip
     check("01.5", ...)
     assert len(progress.events()) == 4
     session.__init__()
-    assert "tried  01.5" in repr(of_lesson("01")) and "1 of 31 made, 1 of them came true" in repr(of_lesson("01"))
+    assert "tried  01.5" in repr(of_lesson("01")) and "1 of 34 made, 1 of them came true" in repr(of_lesson("01"))
     progress.record("exercise", "01.5", right=True, tries=2)
     assert "solved  01.5" in repr(of_lesson("01")) and ": 1 of " in repr(of_lesson("01"))
 

@@ -162,6 +162,33 @@ twice = Exercise(
 )
 
 
+# 01.15 which of them still learn --------------------------------------------------------------------------------------
+
+LEARNS = {
+    "w.detach() * w": (True, "detach() cuts one use. The other factor is still w."),
+    "torch.tensor(w.item()) * v": (False, "item() takes the number out: the new tensor is data. v learns, w does not."),
+    "model.eval()(w)": (True, "eval() changes how some layers compute. It stops no recording."),
+    "frozen * (w * 3)": (True, "frozen gets no gradient itself. It is a factor on the path to w, which goes on."),
+    "(w * 3).detach().requires_grad_()": (False, "The flag makes a new leaf. The path to w was cut before."),
+    "sum([w * 2, w * 3])": (True, "A list holds the results, and they hold their graphs. The sum is one more node."),
+}
+
+learning = Exercise(
+    id="01.15",
+    title="Which of them still learn",
+    tell=False,
+    observe=lambda answer, code: {"result": answer[code]},
+    reference={code: learns for code, (learns, _) in LEARNS.items()},
+    cases=tuple(Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in LEARNS.items()),
+    hints=(
+        "Draw each of them: is there a way along the arrows from y to w?",
+        "A way ends where history is left out: at detach(), and at a plain number. It does not end at a frozen factor.",
+        "What was cut is not joined again by a flag. And which of the six never cuts anything?",
+    ),
+    leaves_out="the many other ways to lose a gradient",
+)
+
+
 # 01.11 an in-place change that breaks backward ------------------------------------------------------------------------
 
 def value_and_gradient(answer, x):
@@ -213,4 +240,4 @@ in_place = Exercise(
     leaves_out="very large x, where exp overflows",
 )
 
-EXERCISES = (one_sided, rows, twice, in_place)
+EXERCISES = (one_sided, rows, twice, learning, in_place)

@@ -15,41 +15,41 @@ QUESTIONS = {
          "6,085,560,100 times": "That is 78,010 times 78,010. Only one number is turned at a time, twice."},
         key="156,020 times"),
     "01.q2": Question(
-        "The loss is (w - 1)², and w = 3. Its slope there is 4. Which step makes the loss smaller: to 2.6, or to 3.4?",
-        ("to 2.6: against the slope", "to 3.4: along the slope", "either: a slope has no direction"),
-        {"to 3.4: along the slope": "A slope of 4 says: a little more w, and the loss grows, four times as much. So go the other way.",
-         "either: a slope has no direction": "Its sign is the direction: a positive slope rises to the right."},
-        key="to 2.6: against the slope"),
-    "01.q3": Question(
         "Which line makes the graph: line 1, which creates `x`, line 2, `z = x * x`, or line 3, `z.backward()`?",
         ("line 1", "line 2", "line 3"),
         {"line 1": "Line 1 makes a tensor. Nothing was computed from it yet, so there is nothing to record.",
          "line 3": "backward() walks a graph that is already there. Each operation recorded itself when it ran."},
         key="line 2"),
-    "01.q4": Question(
+    "01.q3": Question(
         "`v = torch.tensor([1., 2.], requires_grad=True) * 0.1`, then `v.sum().backward()`. What is `v.grad`?",
         ("[1., 1.]", "[0.1, 0.1]", "None"),
         {"[1., 1.]": "That is the gradient that arrived at v. It was used and thrown away, because v is not a leaf.",
          "[0.1, 0.1]": "That is the gradient of the tensor inside, which has no name any more. v is its product with "
                        "0.1."}),
-    "01.q5": Question(
+    "01.q4": Question(
         "y starts as x; then 20 times `y = y + y`. How many different paths lead from the last y back to x?",
         ("20", "40", "400", "1,048,576"),
         {"20": "There are 20 nodes, but each offers two ways back.",
          "40": "There are 40 edges, but a path chooses one of two at each of the 20 nodes.",
          "400": "A path chooses one of two edges at each of the 20 nodes: 2 times 2 times 2 …"}),
-    "01.q6": Question(
+    "01.q5": Question(
         "Before `backward()` is called, what is `x.grad` for a leaf x with `requires_grad=True`?",
         ("0", "None", "an error"),
         {"0": "Zero would say that x has no influence. Nothing has been computed yet, and None says that.",
          "an error": "You may look at any time. There is just nothing there yet."}),
-    "01.q7": Question(
+    "01.q6": Question(
         "x = 3. You compute `z = x * x` and call `z.backward()`. Then you compute z again and call backward() again. "
         "What is `x.grad`?",
         ("6", "12", "36", "an error"),
         {"6": "backward() does not overwrite. It adds to what is already in x.grad.",
          "36": "The second gradient is added to the first, not multiplied by it.",
          "an error": "The second z has a graph of its own, which is fresh."}),
+    "01.q7": Question(
+        "x = 3, and two passes left 12 in `x.grad`. Now `x.grad.zero_()`, and only then the step `x -= 0.125 * x.grad`. "
+        "What is x?",
+        ("1.5", "2.25", "3"),
+        {"1.5": "That is the step with 12. It was cleared before the step could use it.",
+         "2.25": "That is the step with 6, of one pass. Clearing takes away all of it, not the last part."}),
     "01.q8": Question(
         "w = 3. `y = w.detach() * w`, then `y.backward()`. What is `w.grad`?",
         ("6", "3", "0", "None"),
@@ -57,14 +57,15 @@ QUESTIONS = {
          "0": "The second factor is still connected.",
          "None": "The second factor is still connected."}),
     "01.q9": Question(
-        "A block of the network computes `x + f(x)`. The gradient that arrives at its result is 5, and f has the "
-        "local derivative 0.4. "
-        "What is `x.grad`?",
-        because={"5": "That is the path past f only. The one through f adds 5 * 0.4.",
-                 "2": "That is the path through f only. The one past it adds 5.",
-                 "0.4": "That is a local derivative. It is multiplied by what arrives, and there is the path past f too.",
-                 "10": "The paths are added, but the one through f has the factor 0.4 on it: 5 + 5 * 0.4."},
-        kind="number"),
+        "A network has a second last layer, for letters, which the loss does not use. After `loss.backward()`, what "
+        "has a `.grad` that is not None?",
+        ("the weights that were used", "those, and the results in the middle", "all weights", "all of these"),
+        {"those, and the results in the middle":
+             "Gradients come to the results in the middle too, and are passed on. Only leaves keep theirs.",
+         "all weights": "Then those of the layer for letters would hold 0. Nothing came to them: None.",
+         "all of these": "Nothing came to the layer for letters, and results in the middle keep nothing."},
+        key=lambda filled: {("fc",): "the weights that were used", ("fc", "scores"): "those, and the results in the middle",
+                            ("fc", "letters"): "all weights"}.get(tuple(filled), "all of these")),
     "01.q10": Question(
         "Two losses of one network, `backward()` for each, and nothing cleared in between. Then one step. Which loss "
         "does it walk down?",
@@ -215,6 +216,25 @@ QUESTIONS = {
         {"(100, 1)": "y counts as one row of 100, and the column of predictions meets all of it.",
          "(100,)": "y counts as one row of 100, and the column of predictions meets all of it.",
          "an error": "An error would be better. A column and a row fit: each prediction meets each target."}),
+    "01.q32": Question(
+        "A layer with one weight and no bias is put into `eval()`, gets the input 3, and `backward()` is called on its "
+        "result. What is `weight.grad`?",
+        ("3", "0", "None", "an error"),
+        {"0": "eval() switches some layers to another way of computing. Gradients are as before.",
+         "None": "That would be so for a frozen weight. eval() freezes nothing.",
+         "an error": "Nothing would be recorded under no_grad(). eval() does not stop the recording."}),
+    "01.q33": Question(
+        "x = [1., 2., 3.], `y = x * x`, and `y.backward(gradient=torch.tensor([1., 0., 0.]))`. What is `x.grad`?",
+        ("[2., 0., 0.]", "[2., 4., 6.]", "[0.6667, 1.3333, 2.]", "2."),
+        {"[2., 4., 6.]": "That is for weights of one. Here only the first number of y counts.",
+         "[0.6667, 1.3333, 2.]": "gradient= is no scale, of which a mean is taken: each number has a weight of its own.",
+         "2.": "A gradient has the shape of its tensor: three numbers, of which two do not count."}),
+    "01.q34": Question(
+        "x = [1., 2.] is a leaf that wants a gradient, and `part = x[:1]`. What does `part += 1` do?",
+        ("x is [2., 2.], and a result now", "part is [2.], and x stays as it is", "an error"),
+        {"x is [2., 2.], and a result now": "Then the leaf that the gradient belongs to would be gone. So it is refused.",
+         "part is [2.], and x stays as it is": "part has no memory of its own: it shows that of x."},
+        key=lambda seen: "an error" if isinstance(seen, Exception) else str(seen)),
 }
 
 WORDS = {
@@ -224,10 +244,10 @@ WORDS = {
         "forgets the others: right for a chain, "
         "wrong at every fork."),
     "01.w2": Words(
-        "What is the difference between a gradient that is None and one that is 0?",
-        "None: nothing has come back yet, or nothing ever will, so nothing is known. 0: something has come back, and "
-        "says that a tiny change here does not change "
-        "the result."),
+        "Before backward() `x.grad` is None; after it `a.grad` is None. What does None say in each case, and what would "
+        "0 say?",
+        "Of x: nothing has come back yet, so nothing is known. Of a, which is no leaf: its gradient came, was passed on, "
+        "and was not kept. 0 would say that a tiny change there does not change the result."),
     "01.w3": Words(
         "Why does backward() add to .grad, and when do you have to clear it?",
         "Several results computed from one leaf are more paths to it, and paths are added. In descent each step "
@@ -257,4 +277,22 @@ WORDS = {
         "How can two shapes fit, and the result be wrong all the same?",
         "Dimensions of size 1, and missing ones in front, are spread to whatever size they meet. A row where a "
         "column was meant fits too, and each number meets the wrong ones."),
+    "01.w10": Words(
+        "Which of detach(), no_grad(), requires_grad_(False) and eval() loses a gradient that you want, and how would you "
+        "notice what nothing complains about?",
+        "detach() loses it for one use, no_grad() for a block, requires_grad_(False) for one leaf; eval() loses none. What was "
+        "lost stays None in .grad, whatever is switched on afterwards, and what NumPy or item() took out is missing in it without "
+        "a word: look there after the first backward()."),
+    "01.w11": Words(
+        "'Calling backward twice always fails, so use retain_graph=True.' What do you answer?",
+        "It fails where a node needs what it saved, for that was freed by the first walk; a sum saved nothing. And two "
+        "results that share a part can be added and walked once, which keeps no memory."),
+    "01.w12": Words(
+        "Why is the gradient of a number that broadcasting used six times a sum, and not the mean?",
+        "Each use is a path of its own from the number to the result, and paths are added. A tiny change of it is felt in all "
+        "six places at once."),
+    "01.w13": Words(
+        "Who sees a change in place, such as +=, and which tensor refuses it?",
+        "All that share the memory see it: views, what detach() gave, the array behind from_numpy(). A leaf that wants a "
+        "gradient refuses it, through a view too, outside of no_grad()."),
 }

@@ -118,6 +118,17 @@ raises = {
 }
 
 
+# %% 01.15
+learns = {
+    "w.detach() * w": True,
+    "torch.tensor(w.item()) * v": False,
+    "model.eval()(w)": True,
+    "frozen * (w * 3)": True,
+    "(w * 3).detach().requires_grad_()": False,
+    "sum([w * 2, w * 3])": True,
+}
+
+
 # %% 01.11
 def softplus(x):
     y = x.exp()

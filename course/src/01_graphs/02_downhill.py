@@ -1,21 +1,14 @@
 # %% [markdown] tags=["section"]
 # ## 2. Downhill
 #
-# What is a gradient good for? Begin with one number.
-
-# %% tags=["predict"]
-q2 = predict("01.q2")
-q2
+# What is a gradient good for? Begin with one number. The loss is $(w-1)^2$, and at $w = 3$ its slope is 4. Would you step to 2.6, or to 3.4?
 
 # %% tags=["code"]
 for w in (3.0, 2.6, 3.4):
     print(f"w = {w}: loss {(w - 1) ** 2:.2f}")
 
-# %% tags=["reveal"]
-q2.reveal()
-
 # %% [markdown]
-# With two numbers there are directions to choose from. The picture shows the loss $(w-1)^2 + 8b^2$ from above: where it is
+# A positive slope rises to the right, so go left. With two numbers there are directions to choose from. The picture shows the loss $(w-1)^2 + 8b^2$ from above: where it is
 # grey, it is high; the lowest place is $w = 1$, $b = 0$. Step, then try the rates 0.11 and 0.13 in its field *rate*.
 
 # %% tags=["code"]

@@ -12,8 +12,8 @@
 # Somewhere PyTorch notes what was computed from what, as a **graph**: a **node** for each operation, an arrow for each number that went in.
 
 # %% tags=["predict"]
-q3 = predict("01.q3")
-q3
+q2 = predict("01.q2")
+q2
 
 # %% tags=["code"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -26,7 +26,7 @@ z.backward()
 print("after line 3: x.grad =", x.grad)
 
 # %% tags=["reveal"]
-q3.reveal()
+q2.reveal()
 
 # %% [markdown]
 # `grad_fn=<MulBackward0>` is the node, and it is there before `backward()` is called. Here is another graph, rehearsed: you see what `backward()` would do, and nothing is changed. Answer
@@ -41,7 +41,7 @@ explorer
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Step 1 is the **forward pass**: it computes the value of `z`, and leaves the node. From step 2 on the gradient comes back: the **backward pass**. It begins with $\bar z = 1$. The rule of
-# a product is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. Here both factors are `x`, so two arrows lead from it to the node, and $3$ comes back twice: $3 + 3 = 6$. That is $2x$, as
+# a product is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. Here both factors are `x`, so two arrows lead from it to the node, and something comes back along each. Together that is $2x$, as
 # it should be.
 #
 # You may read that "the graph is created when `backward()` is called". You have just seen that it is not so.

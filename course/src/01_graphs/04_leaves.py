@@ -4,8 +4,8 @@
 # A parameter often starts as a small number. A tempting way to write that:
 
 # %% tags=["predict"]
-q4 = predict("01.q4")
-q4
+q3 = predict("01.q3")
+q3
 
 # %% tags=["code"]
 v = torch.tensor([1.0, 2.0], requires_grad=True) * 0.1
@@ -15,7 +15,7 @@ kept = v.grad
 print("v.grad =", kept)
 
 # %% tags=["reveal"]
-q4.reveal(kept)
+q3.reveal(kept)
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** A **leaf** is a tensor that no recorded operation made: the place where a graph ends. `backward()` fills `.grad` of the leaves that want a gradient, and of no others. `v` has a `grad_fn`, so it is the

@@ -16,12 +16,12 @@ explorer
 
 # %% [markdown] tags=["explain"]
 # **Why.** Follow every **path**, a way along the arrows from the result to the leaf. On each, multiply the **local derivatives**: of a node's result with respect to the one input that you came
-# through. Then add up the paths. This is the chain rule for several variables: $12 + 12 + 12 + 2 + 2 = 40$. Turn `x` a little, and the change reaches `z` on every path at
+# through. Then add up the paths, as the list does that *Paths* opens. This is the chain rule for several variables. Turn `x` a little, and the change reaches `z` on every path at
 # once.
 
 # %% tags=["predict"]
-q5 = predict("01.q5")
-q5
+q4 = predict("01.q4")
+q4
 
 # %% tags=["code"]
 x = torch.tensor(1.0, requires_grad=True)
@@ -32,7 +32,7 @@ y.backward()
 print("every path adds 1, and together they give", x.grad)
 
 # %% tags=["reveal"]
-q5.reveal(x.grad)
+q4.reveal(x.grad)
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Twenty nodes, a million paths, and `backward()` took twenty steps. It visits each node once, when all has arrived there, and hands on the *sum*: that one visit stands

@@ -4,8 +4,8 @@
 # The same fork once more. First a question about the time *before* anything has come back.
 
 # %% tags=["predict"]
-q6 = predict("01.q6")
-q6
+q5 = predict("01.q5")
+q5
 
 # %% tags=["code"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -17,16 +17,20 @@ before = x.grad
 print("before backward: x.grad =", before)
 
 # %% tags=["reveal"]
-q6.reveal(before)
+q5.reveal(before)
 
 # %% [markdown]
 # Step from step 5 on, and watch the words on `x`: nothing until step 10, contributions at steps 11, 12 and 14, the sum in `x.grad` at step 15. Before that, say what will have become of the
-# gradient of `a`.
+# gradient of `a`. Then be the engine yourself, on another graph: which node may run, what it sends, what happens where it arrives. A wrong decision is carried out, so that you see where it
+# leads; then you go back.
 
 # %% tags=["picture"]
 explorer = autolab.explore(z)
 explorer.ask("a", "state", id="01.a4")
 explorer
+
+# %% tags=["practice"]
+autolab.practice(level=3, seed=1)
 
 # %% tags=["words"]
 in_words("01.w2")
@@ -38,10 +42,5 @@ in_words("01.w2")
 # Before that `x.grad` is `None`: *not yet*, which is not *zero*. A zero would say that a tiny change of `x` does not change `z`, and nobody has found that. The gradient of `a` was 4 for a moment, was passed on, and is **freed**: only leaves
 # keep theirs. (`a.retain_grad()` would keep it.)
 #
-# Now be the engine: which node may run, what it sends, what happens where it arrives. A wrong decision is carried out, so that you see where it leads; then you go back.
-#
 # **Take along:** `None` is not zero; a node runs when its gradient is complete; only leaves keep theirs.
 # PyTorch on [`retain_grad`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html).
-
-# %% tags=["practice"]
-autolab.practice(level=3, seed=1)

@@ -4,8 +4,8 @@
 # Descent takes many steps, so many backward passes. What happens to a gradient that is there already?
 
 # %% tags=["predict"]
-q7 = predict("01.q7")
-q7
+q6 = predict("01.q6")
+q6
 
 # %% tags=["code"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -15,28 +15,36 @@ for turn in (1, 2):
     print(f"after backward number {turn}: x.grad =", x.grad)
 
 # %% tags=["reveal"]
-q7.reveal(x.grad)
+q6.reveal(x.grad)
 
 # %% [markdown]
-# `autolab.record()` records all that really happens inside its block. Compare step 5 with step 11: there `x.grad` holds something already, and the new gradient is added to it.
+# `autolab.record()` records all that really happens inside its block: here the two passes once more, and a step by somebody who clears too early. Guess where it ends, then compare step 5 with
+# step 11: there `x.grad` holds something already, and the new gradient is added to it.
+
+# %% tags=["predict"]
+q7 = predict("01.q7")
+q7
 
 # %% tags=["picture"]
 x = torch.tensor(3.0, requires_grad=True)
-with autolab.record() as both_turns:
+with autolab.record() as recording:
     for turn in (1, 2):
         z = x * x
         z.backward()
-autolab.explore(both_turns)
+    x.grad.zero_()                  # cleared
+    with torch.no_grad():           # section 8 says why
+        x -= 0.125 * x.grad
+autolab.explore(recording)
 
-# %% tags=["words"]
-in_words("01.w3")
+# %% tags=["reveal"]
+q7.reveal(x)
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** `backward()` **accumulates**: it adds to `.grad`. Here $6 + 6 = 12$. It is the rule of section 5 again: two results computed from one leaf are
 # just more paths, and 12 is the gradient of their sum. That is useful: a **batch**, the examples of one step, can be fed in two halves.
 #
-# But in descent each step wants the gradient of *its* loss. So clear it, `w.grad = None` or `w.grad.zero_()`, after it was used and before the next `backward()`. Only leaves need it: results are made
-# anew in each step.
+# But in descent each step wants the gradient of *its* loss. So clear it, `w.grad = None` or `w.grad.zero_()`, after it was used and before the next `backward()`: cleared before the step, it moves nothing.
+# Only leaves need it: results are made anew in each step.
 #
 # **Take along:** `backward()` adds; clear the leaves once in every step.
 # PyTorch on [why gradients are zeroed](https://docs.pytorch.org/tutorials/recipes/recipes/zeroing_out_gradients.html).
@@ -57,3 +65,6 @@ def descend(start, lr, steps):
     return w
 
 check("01.4", descend)
+
+# %% tags=["words"]
+in_words("01.w3")

@@ -23,19 +23,16 @@ print(w)
 q8 = predict("01.q8")
 q8
 
-# %% tags=["code"]
+# %% tags=["code", "picture"]
 w = torch.tensor(3.0, requires_grad=True)
 y = w.detach() * w
+explorer = autolab.explore(y)
 y.backward()
 print("w.grad =", w.grad)
+explorer
 
 # %% tags=["reveal"]
 q8.reveal(w.grad)
-
-# %% tags=["picture"]
-w = torch.tensor(3.0, requires_grad=True)
-y = w.detach() * w
-autolab.explore(y)
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** To the graph the detached factor is a constant. Of the two paths of $w \cdot w$ one is gone, and $\bar w = 3$ remains instead of $6$. In the picture a single contribution comes to `w`, at step 3.

@@ -1,7 +1,14 @@
 # %% [markdown] tags=["section"]
 # ## 9. Mend the network
 #
-# Back to the digit, with all you know. Two questions first: you have met both before, in other clothes.
+# Back to the digit, with all you know. Three questions first: you have met them before, in other clothes. In the picture $f(x) = 0.4\,x$, and what arrives at `block` is 5.
+
+# %% tags=["picture"]
+x = torch.tensor(1.0, requires_grad=True)
+block = x + 0.4 * x                 # as in many networks: x + f(x)
+explorer = autolab.explore(5 * block)
+explorer.ask("x", "grad", id="01.a10")
+explorer
 
 # %% tags=["predict"]
 q9 = predict("01.q9")
@@ -12,21 +19,21 @@ q10 = predict("01.q10")
 q10
 
 # %% tags=["run"]
-x = torch.tensor(1.0, requires_grad=True)
-block = x + 0.4 * x
-(5 * block).backward()
-print("x.grad =", x.grad)
-
 network, other = hand.network(), hand.network()
-two = [F.cross_entropy(network(image), torch.tensor([digit])) for digit in (7, 2)]
-for loss in two:
-    loss.backward()
-sum(F.cross_entropy(other(image), torch.tensor([d])) for d in (7, 2)).backward()
+letters = torch.nn.Linear(64, 26)       # a second last layer, for letters: not used
+scores = network(image)
+F.cross_entropy(scores, label).backward()
+parts = {"fc": network.fc.bias, "letters": letters.bias, "scores": scores}
+filled = [name for name in parts if parts[name].grad is not None]
+print(".grad of:", filled)
+
+F.cross_entropy(network(image), 0 * label).backward()       # and if it were a 0?
+sum(F.cross_entropy(other(image), d) for d in (label, 0 * label)).backward()
 same = torch.allclose(network.fc.bias.grad, other.fc.bias.grad)
-print("the gradient of the sum:", same)
+print("two passes give the gradient of the sum:", same)
 
 # %% tags=["reveal"]
-q9.reveal(x.grad)
+q9.reveal(filled)
 
 # %% tags=["reveal"]
 q10.reveal()

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## B. Which ways out of the graph are there, and which fool you?
 #
-# *Extension, 13 minutes.* Section 8 had two. Here are all of them:
+# *Extension, 18 minutes.* Section 8 had two. Here are all of them:
 #
 # | you write | what it does | where |
 # |---|---|---|
@@ -9,9 +9,19 @@
 # | `with torch.no_grad():` | nothing inside is recorded | everything in the block |
 # | `t.requires_grad_(False)` | nobody asks for the gradient of this leaf any more: it is **frozen** | this leaf, until you switch it on |
 # | `t.item()` | gives a plain Python number, outside of everything | a single number |
-# | `model.eval()` | changes how some layers compute (dropout, batch normalisation). It does *not* stop the recording | a model |
+#
+# And there is `model.eval()`, which changes how some layers compute (dropout, batch normalisation).
+
+# %% tags=["predict"]
+q32 = predict("01.q32")
+q32
 
 # %% tags=["code"]
+model = torch.nn.Linear(1, 1, bias=False).eval()
+model(torch.tensor([3.0])).sum().backward()
+after_eval = model.weight.grad
+print("after eval():", after_eval)
+
 w = torch.tensor(3.0, requires_grad=True)
 
 with torch.no_grad():
@@ -28,6 +38,9 @@ print("afterwards: ", w * w)
 with torch.no_grad():
     with torch.enable_grad():           # the other way round: records again
         print("enable_grad:  ", w * w)
+
+# %% tags=["reveal"]
+q32.reveal(after_eval)
 
 # %% [markdown]
 # Mind the brackets in the `with` line. `with torch.no_grad:` is found in some tutorials, and fails:
@@ -67,7 +80,7 @@ arrived = w1.grad is not None
 q13.reveal(arrived)
 
 # %% tags=["picture"]
-w1, w3 = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+w1, w3 = torch.tensor(2.0, requires_grad=True), torch.tensor(4.0, requires_grad=True)
 h1 = w1 * x
 h2 = w2 * h1
 h3 = w3 * h2
@@ -80,7 +93,7 @@ in_words("01.w4")
 
 # %% [markdown] tags=["explain"]
 # **Why.** Freezing `w2` stops one gradient: the one that would end in `w2`. In the picture `w2` is drawn as data, without a line for a gradient, and its arrow still leads into `h2`. The path from `h3` to
-# `w1` runs through `h2` and `h1`, and it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x = 3 \cdot 5 \cdot 1 = 15$. A frozen weight takes part, as a factor. It just does not learn.
+# `w1` runs through `h2` and `h1`, and it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, above $3 \cdot 5 \cdot 1 = 15$. A frozen weight takes part, as a factor. It just does not learn.
 
 # %% [markdown]
 # ### Three ways to lose a gradient, or memory, without noticing
@@ -104,13 +117,15 @@ print("loss.is_leaf:", loss.is_leaf)
 q14.reveal(w.grad)
 
 # %% [markdown]
-# The whole graph is a single node. At step 2 the gradient ends in `loss` itself.
+# The whole graph is a single node. Where does the gradient end?
 
 # %% tags=["picture"]
 with torch.no_grad():
     loss = (w * 3 - 1) ** 2
 loss.requires_grad = True
-autolab.explore(loss)
+explorer = autolab.explore(loss)
+explorer.ask("loss", "state", id="01.a11")
+explorer
 
 # %% [markdown] tags=["explain"]
 # **Why.** What was not recorded cannot be brought back afterwards. `loss` is now a leaf without a past, and its gradient is its own: 1. The message
@@ -139,7 +154,9 @@ q15.reveal(w.grad)
 # %% tags=["picture"]
 w = torch.tensor(2.0, requires_grad=True)
 y = e * w
-autolab.explore(y)
+explorer = autolab.explore(y)
+explorer.ask("e", "state", id="01.a12")
+explorer
 
 # %% [markdown] tags=["explain"]
 # **Why.** Of the two paths in $e^w \cdot w$ only the one through the right factor is recorded. What NumPy computes, or any other library, the graph does not
@@ -192,6 +209,27 @@ def imitation_loss(student, teacher):
     return ((student - teacher) ** 2).mean()
 
 check("01.8", imitation_loss)
+
+# %% tags=["words"]
+in_words("01.w10")
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 01.15: which of them still learn
+#
+# `w` and `v` are leaves that want a gradient, `frozen` is one that does not, `model` a linear layer. `y` is the expression below, and `y.backward()` is called.
+# Write `True` where `w.grad` is filled, and `False` where it stays `None`. Do it without running them.
+
+# %% tags=["exercise"]
+learns = {
+    "w.detach() * w": ...,
+    "torch.tensor(w.item()) * v": ...,
+    "model.eval()(w)": ...,
+    "frozen * (w * 3)": ...,
+    "(w * 3).detach().requires_grad_()": ...,
+    "sum([w * 2, w * 3])": ...,
+}
+
+check("01.15", learns)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** `detach` cuts one use, `no_grad` a block of code, `requires_grad_(False)` a leaf; `eval()` cuts nothing.

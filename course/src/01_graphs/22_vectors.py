@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## C. What does backward do with a vector?
 #
-# *Extension, 10 minutes.* So far the last tensor was a single number. Now it is three.
+# *Extension, 13 minutes.* So far the last tensor was a single number. Now it is three.
 
 # %% tags=["predict"]
 q17 = predict("01.q17")
@@ -19,6 +19,10 @@ q17.reveal()
 # **Why.** For a single number, $\bar y = 1$ is the natural start, and it is filled in for you: "implicitly created". For three numbers you have
 # to say how much each of them counts. You do that with `gradient=`, a tensor of the shape of `y`.
 
+# %% tags=["predict"]
+q33 = predict("01.q33")
+q33
+
 # %% tags=["code"]
 def gradient_for(weights):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -27,8 +31,12 @@ def gradient_for(weights):
     return x.grad
 
 print("weights 1, 1, 1:  ", gradient_for([1.0, 1.0, 1.0]))
-print("weights 1, 0, 0:  ", gradient_for([1.0, 0.0, 0.0]))
+first_only = gradient_for([1.0, 0.0, 0.0])
+print("weights 1, 0, 0:  ", first_only)
 print("weights 0, 10, -1:", gradient_for([0.0, 10.0, -1.0]))
+
+# %% tags=["reveal"]
+q33.reveal(first_only)
 
 # %% [markdown]
 # Weights of one are the same as `y.sum().backward()`. To see what the weights do in general, take a function where every output
@@ -49,7 +57,7 @@ print(x.grad, "=", v @ A)
 # %% tags=["picture"]
 x = torch.tensor([5.0, 7.0], requires_grad=True)
 y = A @ x
-explorer = autolab.explore((y * v).sum())
+explorer = autolab.explore((y * torch.tensor([1.0, 0.0, 1.0])).sum())
 explorer.ask("x", "grad", id="01.a7")
 explorer
 
@@ -81,6 +89,15 @@ print("row.grad =", row.grad)
 
 # %% tags=["reveal"]
 q18.reveal(b.grad)
+
+# %% tags=["picture"]
+row = torch.tensor([10.0, 20.0], requires_grad=True)
+explorer = autolab.explore((X * row).sum())
+explorer.ask("row", "grad", id="01.a13")
+explorer
+
+# %% tags=["words"]
+in_words("01.w12")
 
 # %% [markdown] tags=["explain"]
 # **Why.** Again the sum over paths. `b` reaches the result through six places, with the local derivative 1 each: $6$. Each number of

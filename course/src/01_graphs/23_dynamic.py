@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## D. What do loops, branches and a second walk leave in the graph?
 #
-# *Extension, 11 minutes.* A function with a loop. How often it turns depends on the number that comes in.
+# *Extension, 13 minutes.* A function with a loop. How often it turns depends on the number that comes in.
 #
 # ```
 # def grow(x):
@@ -34,7 +34,7 @@ for start in (3.0, 1.0, 20.0):
 q20.reveal(slope_at_3)
 
 # %% tags=["picture"]
-x = torch.tensor(3.0, requires_grad=True)
+x = torch.tensor(2.0, requires_grad=True)
 y = grow(x)
 explorer = autolab.explore(y)
 explorer.ask("x", "grad", id="01.a8")
@@ -70,29 +70,19 @@ print("if, one branch recorded:       y =", y.item(), " x.grad =", x.grad)
 q21.reveal(slope_with_where)
 
 # %% [markdown]
-# Both branches are in the picture. At step 5 the branch not taken gets a 0, and at step 10 it sends a NaN to `x`.
+# Both branches are in the picture. What reaches the root, which was not taken? And what does it send to `x`?
 
 # %% tags=["picture"]
 x = torch.tensor(0.0, requires_grad=True)
-autolab.explore(torch.where(x > 0, torch.sqrt(x), 0 * x))
+root = torch.sqrt(x)
+explorer = autolab.explore(torch.where(x > 0, root, 0 * x))
+explorer.ask("root", "grad", id="01.a14")
+explorer
 
 # %% [markdown] tags=["explain"]
 # **Why.** The gradient of `where` sends $1$ into the branch taken and $0$ into the other. That zero goes on to the root, whose local derivative
 # $1 / (2 \sqrt{x})$ is infinite at $0$. $0 \cdot \infty$ is NaN, "not a number". It is added to the rest, and a NaN never goes away. The cure is to keep
 # the bad number out of the branch: `torch.sqrt(torch.where(x > 0, x, 1))` inside the first `where`.
-
-# %% tags=["predict"]
-q22 = predict("01.q22")
-q22
-
-# %% tags=["code"]
-p = torch.tensor(0.0, requires_grad=True)
-torch.where(p > 0, p.log(), torch.zeros(())).backward()
-print("p.grad =", p.grad)
-slope_of_log = p.grad
-
-# %% tags=["reveal"]
-q22.reveal(slope_of_log)
 
 # %% tags=["words"]
 in_words("01.w8")
@@ -162,6 +152,25 @@ raises = {
 }
 
 check("01.10", raises)
+
+# %% tags=["words"]
+in_words("01.w11")
+
+# %% [markdown]
+# And once more what stood further up, with another function:
+
+# %% tags=["predict"]
+q22 = predict("01.q22")
+q22
+
+# %% tags=["code"]
+p = torch.tensor(0.0, requires_grad=True)
+torch.where(p > 0, p.log(), torch.zeros(())).backward()
+print("p.grad =", p.grad)
+slope_of_log = p.grad
+
+# %% tags=["reveal"]
+q22.reveal(slope_of_log)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** every run records its own graph; a second walk fails only where saved tensors were freed.

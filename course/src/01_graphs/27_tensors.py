@@ -66,7 +66,7 @@ print("row.grad =", row.grad, "= the columns of X, added:", X.sum(0))
 # %% tags=["picture"]
 row = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
 wide = row.unsqueeze(0).expand(2, 3)
-explorer = autolab.explore((X * wide).sum())
+explorer = autolab.explore((2 * X * wide).sum())
 explorer.ask("row", "grad", id="01.a6")
 explorer
 
