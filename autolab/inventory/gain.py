@@ -70,6 +70,6 @@ def _state(one: Sitting | None) -> str:
 
 def _row(change: Change, after: Sitting) -> str:
     """The idea; where the misconception is still believed, it too."""
-    if after.believed(change.item):
-        return f"{change.item.idea}. You answered as if: {SPECIMENS[change.item.number].belief}"
+    if (number := after.believed(change.item)) is not None:
+        return f"{change.item.idea}. You answered as if: {SPECIMENS[number].belief}"
     return f"{change.item.idea}."

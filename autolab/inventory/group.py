@@ -33,23 +33,22 @@ class Group:
 
     def part_believing(self, number: int, when: str) -> float:
         """The part of the learners, 0 to 1, whose answer follows from the misconception."""
-        (item,) = (item for item in ITEMS if item.number == number)
+        (item,) = (item for item in ITEMS if number in item.numbers)
         place = SITTINGS.index(when)
-        return sum(both[place].believed(item) for both in self.learners.values()) / len(self.learners)
+        return sum(both[place].believed(item) == number for both in self.learners.values()) / len(self.learners)
 
     @property
     def table(self) -> list[dict[str, str]]:
-        """A row for each idea, and one for all of them together. Parts are percentages; a gain that is undefined is an
-        empty text."""
+        """A row for each misconception, and one for all of them together. Parts are percentages; a gain that is
+        undefined is an empty text. Of two misconceptions in one item the second row says only who believed it."""
         rows = []
         for item in ITEMS if self.learners else ():
-            before, after = (self.part_right(item.number, when) for when in SITTINGS)
-            held, holding = (f"{100 * self.part_believing(item.number, when):.0f}" for when in SITTINGS)
-            belief = SPECIMENS[item.number].belief
-            rows.append(_row(str(item.number), item.idea, before, after, held, holding, belief))
+            for number in item.numbers:
+                right = [self.part_right(item.number, when) for when in SITTINGS] if number == item.number else []
+                held = [f"{100 * self.part_believing(number, when):.0f}" for when in SITTINGS]
+                rows.append(_row(str(number), item.idea, right, *held, SPECIMENS[number].belief))
         if self.learners:
-            before, after = (self.part_right(None, when) for when in SITTINGS)
-            rows.append(_row("", "all", before, after, "", "", ""))
+            rows.append(_row("", "all", [self.part_right(None, when) for when in SITTINGS], "", "", ""))
         return rows
 
     @property
@@ -70,7 +69,9 @@ class Group:
         lines = [head, "before after  gain  belief before/after  idea"]
         for row in self.table:
             held = f"{row['belief before']:>6}/{row['belief after']:<5}" if row["misconception"] else " " * 12
-            lines.append(f"{row['before']:>6} {row['after']:>5} {row['gain'] or '—':>5}  {held:^18}   {row['idea']}")
+            gain = row["gain"] or ("—" if row["before"] else "")
+            idea = row["idea"] if row["before"] else f"  and: {row['belief']}"
+            lines.append(f"{row['before']:>6} {row['after']:>5} {gain:>5}  {held:^18}   {idea}")
         lines += [
             "gain: Hake's normalised gain (after - before) / (100 - before) of the class; — where all were right before: undefined.",
             "belief: who chose the answer that follows from the misconception.",
@@ -80,10 +81,12 @@ class Group:
         return "\n".join([*lines, *([left] if left else [])])
 
 
-def _row(number: str, idea: str, before: float, after: float, held: str, holding: str, belief: str) -> dict[str, str]:
-    gain = hake(before, after)
+def _row(number: str, idea: str, right: list[float], held: str, holding: str, belief: str) -> dict[str, str]:
+    """right: the parts before and after, or nothing."""
+    before, after = (f"{100 * part:.0f}" for part in right) if right else ("", "")
+    gain = hake(*right) if right else None
     return {
-        "misconception": number, "idea": idea, "before": f"{100 * before:.0f}", "after": f"{100 * after:.0f}",
+        "misconception": number, "idea": idea, "before": before, "after": after,
         "gain": "" if gain is None else f"{gain:.2f}", "belief before": held, "belief after": holding, "belief": belief,
     }  # fmt: skip
 

@@ -1,13 +1,14 @@
 """The items: twenty ideas, each asked by two programs of the same build with other numbers.
 
-What an item offers is what some engine gives: the key is what the right engine gives, `belief` what the specimen of the
-misconception gives (`autolab.specimens`, by the same number); `others` are slips of the same kind. A test runs them
-all.
+What an item offers is what some engine gives: the key is what the right engine gives, `beliefs` what the specimens of
+its misconceptions give (`autolab.specimens`, by the same numbers); `others` are slips of the same kind. A test runs
+them all, and holds that none of the 25 misconceptions is left out.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 import warnings
 from contextlib import ExitStack
@@ -30,23 +31,18 @@ FORMS = ("A", "B")
 
 @dataclass(frozen=True)
 class Form:
-    """One program, whose last line is asked for, and what is offered. code: the program. key: right. belief: what
-    follows from the misconception. others: two more."""
+    """One program, whose last line is asked for, and what is offered. text: the program. key: right. beliefs: what
+    follows from each misconception. others: what is offered besides, so that it is four."""
 
-    code: str
+    text: str
     key: str
-    belief: str
-    others: tuple[str, str]
-
-    @property
-    def text(self) -> str:
-        """The program as it is shown."""
-        return textwrap.dedent(self.code).strip()
+    beliefs: tuple[str, ...]
+    others: tuple[str, ...]
 
     @property
     def choices(self) -> tuple[str, ...]:
         """All that is offered but `PASS`, the key first."""
-        return (self.key, self.belief, *self.others)
+        return (self.key, *self.beliefs, *self.others)
 
     def shuffled(self, id: str, learner: str) -> tuple[str, ...]:
         """What is offered, in this learner's order, `PASS` last."""
@@ -60,7 +56,7 @@ class Form:
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")  # .grad of what is no leaf
-            if '"cuda"' in self.code and torch is autolab:
+            if '"cuda"' in self.text and torch is autolab:
                 stack.enter_context(torch.cuda.simulate())
             exec(compile(ast.Module(before, []), "<item>", "exec"), names)
             return eval(compile(ast.Expression(last.value), "<item>", "eval"), names)
@@ -68,25 +64,30 @@ class Form:
 
 @dataclass(frozen=True)
 class Item:
-    """number: of the misconception. idea: what somebody knows who answers rightly. a, b: the two forms."""
+    """numbers: of the misconceptions, one or two. idea: what somebody knows who answers rightly. a, b: the two forms."""
 
-    number: int
+    numbers: tuple[int, ...]
     idea: str
     a: Form
     b: Form
+
+    @property
+    def number(self) -> int:
+        """What it is called by: the first of its misconceptions."""
+        return self.numbers[0]
 
     def form(self, letter: str) -> Form:
         """The form "A" or "B"."""
         return self.a if letter == "A" else self.b
 
-    def given_by(self, letter: str, wrong: bool = False) -> str:
-        """What the right engine, or that of the misconception, gives in a form, as it is offered.
+    def given_by(self, letter: str, number: int = 0) -> str:
+        """What the right engine, or with a number that of the misconception, gives in a form, as it is offered.
 
         >>> from autolab.inventory.items import ITEMS
-        >>> ITEMS[0].given_by("A"), ITEMS[0].given_by("A", wrong=True)
+        >>> ITEMS[0].given_by("A"), ITEMS[0].given_by("A", 5)
         ('None', '0')
         """
-        engine = SPECIMENS[self.number] if wrong else RIGHT
+        engine = SPECIMENS[number] if number else RIGHT
         return said(engine.outcome(self.form(letter).run))
 
 
@@ -121,239 +122,167 @@ def _written(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _item(
+    numbers: tuple[int, ...], idea: str, code: str, a: tuple[str, ...], changed: dict[str, str], b: tuple[str, ...]
+) -> Item:
+    """An item by its form A; `changed` says which names and numbers form B has in their places. a, b: what is offered,
+    the key first, then what follows from each misconception."""
+    text = textwrap.dedent(code).strip()
+    places = "|".join(rf"(?<![\w.]){re.escape(one)}(?!\w|\.\d)" for one in sorted(changed, key=len, reverse=True))
+    forms = [
+        Form(program, key, tuple(wrong[: len(numbers)]), tuple(wrong[len(numbers) :]))
+        for program, (key, *wrong) in ((text, a), (re.sub(places, lambda m: changed[m[0]], text), b))
+    ]
+    return Item(numbers, idea, *forms)
+
+
 ITEMS = (
-    Item(
-        5, "Before backward() there is no gradient: .grad is None, which is not 0",
-        Form("w = torch.tensor(3.0, requires_grad=True)\ny = 2 * w * w\nw.grad", "None", "0", ("12", "an error")),
-        Form("a = torch.tensor(5.0, requires_grad=True)\nb = a * a + 1\na.grad", "None", "0", ("10", "an error")),
-    ),
-    Item(
-        6, "Only leaves keep their gradient",
-        Form(
-            "x = torch.tensor(3.0, requires_grad=True)\nh = x * x\ny = 2 * h\ny.backward()\nh.grad",
-            "None", "2", ("12", "0"),
-        ),
-        Form(
-            "v = torch.tensor(2.0, requires_grad=True)\nu = v * 3\nz = u * u\nz.backward()\nu.grad",
-            "None", "12", ("36", "0"),
-        ),
-    ),
-    Item(
-        3, "The gradient is the sum over all paths",
-        Form(
-            "x = torch.tensor(2.0, requires_grad=True)\na = x * 3\nb = x + 1\n(a * b).backward()\nx.grad",
-            "15", "9", ("6", "54"),
-        ),
-        Form(
-            "w = torch.tensor(3.0, requires_grad=True)\nu = w * 2\nv = w - 1\n(u * v).backward()\nw.grad",
-            "10", "4", ("6", "24"),
-        ),
-    ),
-    Item(
-        1, "A second backward() adds to .grad",
-        Form(
-            "x = torch.tensor(3.0, requires_grad=True)\n(x * x).backward()\n(5 * x).backward()\nx.grad",
-            "11", "5", ("6", "None"),
-        ),
-        Form(
-            "w = torch.tensor(2.0, requires_grad=True)\n(w * w).backward()\n(9 * w).backward()\nw.grad",
-            "13", "9", ("4", "None"),
-        ),
-    ),
-    Item(
-        4, "Whether a graph can run backward twice depends on what it saved",
-        Form(
-            "x = torch.tensor(3.0, requires_grad=True)\ny = x + 2\ny.backward()\ny.backward()\nx.grad",
-            "2", "an error", ("1", "0"),
-        ),
-        Form(
-            "w = torch.tensor(4.0, requires_grad=True)\nz = w - 7\nz.backward()\nz.backward()\nw.grad",
-            "2", "an error", ("1", "0"),
-        ),
-    ),
-    Item(
-        16, "gradient= is a vector that each result's gradient begins with, not a scale",
-        Form(
-            "x = torch.tensor([1.0, 2.0], requires_grad=True)\n(x * x).backward(gradient=torch.tensor([1.0, 3.0]))\nx.grad",
-            "[2, 12]", "[4, 8]", ("[2, 4]", "[8, 16]"),
-        ),
-        Form(
-            "w = torch.tensor([3.0, 1.0], requires_grad=True)\n(w * w).backward(gradient=torch.tensor([0.0, 4.0]))\nw.grad",
-            "[0, 8]", "[12, 4]", ("[6, 2]", "[24, 8]"),
-        ),
-    ),
-    Item(
-        23, "Where broadcasting used a number many times, its gradient is the sum",
-        Form(
-            "x = torch.ones(4, 2)\nb = torch.tensor([1.0, 2.0], requires_grad=True)\n(x + b).sum().backward()\nb.grad",
-            "[4, 4]", "[1, 1]", ("[8, 8]", "[2, 2]"),
-        ),
-        Form(
-            "x = torch.ones(3, 2)\nc = torch.tensor([5.0, 6.0], requires_grad=True)\n(2 * (x + c)).sum().backward()\nc.grad",
-            "[6, 6]", "[2, 2]", ("[12, 12]", "[3, 3]"),
-        ),
-    ),
-    Item(
-        24, "where() does not mask a NaN gradient of the branch not taken",
-        Form(
-            "x = torch.tensor([0.0, 4.0], requires_grad=True)\n"
-            "torch.where(x > 0, x.sqrt(), torch.zeros(2)).sum().backward()\nx.grad",
-            "[nan, 0.25]", "[0, 0.25]", ("[inf, 0.25]", "[nan, nan]"),
-        ),
-        Form(
-            "w = torch.tensor([0.0, 1.0], requires_grad=True)\n"
-            "torch.where(w > 0, w.sqrt(), torch.ones(2)).sum().backward()\nw.grad",
-            "[nan, 0.5]", "[0, 0.5]", ("[inf, 0.5]", "[nan, nan]"),
-        ),
-    ),
-    Item(
-        7, "A conversion after requires_grad=True gives a result, which is no leaf",
-        Form(
-            "w = torch.tensor(2.0, requires_grad=True).double()\n(w * w).backward()\nw.grad",
-            "None", "4", ("0", "an error"),
-        ),
-        Form(
-            "v = torch.tensor(3.0, requires_grad=True).double()\n(7 * v).backward()\nv.grad",
-            "None", "7", ("0", "an error"),
-        ),
-    ),
-    Item(
-        8, "A leaf that requires a gradient may not be changed in place",
-        Form(
-            "w = torch.tensor(2.0, requires_grad=True)\nw += 1\n(w * w).backward()\nw.grad",
-            "an error", "6", ("4", "None"),
-        ),
-        Form(
-            "v = torch.tensor(1.0, requires_grad=True)\nv += 4\n(v * v).backward()\nv.grad",
-            "an error", "10", ("2", "None"),
-        ),
-    ),
-    Item(
-        9, "A change in place breaks backward() only where the old value was saved",
-        Form(
-            "x = torch.tensor(3.0, requires_grad=True)\ny = x * 2\ny.add_(1)\ny.backward()\nx.grad",
-            "2", "an error", ("3", "None"),
-        ),
-        Form(
-            "w = torch.tensor(4.0, requires_grad=True)\nu = w * 5\nu.sub_(2)\nu.backward()\nw.grad",
-            "5", "an error", ("3", "None"),
-        ),
-    ),
-    Item(
-        15, "requires_grad = True does not reconnect a loss that was cut off",
-        Form(
-            "w = torch.tensor(3.0, requires_grad=True)\nloss = (w * w).detach()\nloss.requires_grad = True\n"
-            "loss.backward()\nw.grad",
-            "None", "6", ("1", "an error"),
-        ),
-        Form(
-            "v = torch.tensor(2.0, requires_grad=True)\ncost = (9 * v).detach()\ncost.requires_grad = True\n"
-            "cost.backward()\nv.grad",
-            "None", "9", ("1", "an error"),
-        ),
-    ),
-    Item(
-        10, "eval() does not stop recording",
-        Form(
-            "model = torch.nn.Linear(1, 1, bias=False)\nmodel.eval()\nmodel(torch.tensor([[3.0]])).sum().backward()\n"
-            "model.weight.grad",
-            "[[3]]", "an error", ("[[0]]", "None"),
-        ),
-        Form(
-            "net = torch.nn.Linear(1, 1, bias=False)\nnet.eval()\nnet(torch.tensor([[5.0]])).sum().backward()\n"
-            "net.weight.grad",
-            "[[5]]", "an error", ("[[0]]", "None"),
-        ),
-    ),
-    Item(
-        11, "A frozen layer passes the gradient on to the layers before it",
-        Form(
-            "a, b, c = (torch.nn.Linear(1, 1, bias=False) for _ in range(3))\nb.requires_grad_(False)\n"
-            "c(b(a(torch.ones(1, 1)))).sum().backward()\n[layer.weight.grad is not None for layer in (a, b, c)]",
-            "[True, False, True]", "[False, False, True]", ("[True, True, True]", "[True, False, False]"),
-        ),
-        Form(
-            "p, q, r, s = (torch.nn.Linear(1, 1, bias=False) for _ in range(4))\nr.requires_grad_(False)\n"
-            "s(r(q(p(torch.ones(1, 1))))).sum().backward()\n[layer.weight.grad is not None for layer in (p, q, r, s)]",
-            "[True, True, False, True]", "[False, False, False, True]",
-            ("[True, True, True, True]", "[True, True, False, False]"),
-        ),
-    ),
-    Item(
-        12, "With momentum, a gradient of 0 still moves a weight",
-        Form(
-            "w = torch.tensor(3.0, requires_grad=True)\noptimizer = torch.optim.SGD([w], lr=0.5, momentum=0.5)\n"
-            "(2 * w).backward()\noptimizer.step()\nw.grad.zero_()\noptimizer.step()\nw.item()",
-            "1.5", "2", ("1", "2.5"),
-        ),
-        Form(
-            "v = torch.tensor(8.0, requires_grad=True)\noptimizer = torch.optim.SGD([v], lr=0.25, momentum=0.5)\n"
-            "(12 * v).backward()\noptimizer.step()\nv.grad.zero_()\noptimizer.step()\nv.item()",
-            "3.5", "5", ("2", "6.5"),
-        ),
-    ),
-    Item(
-        13, "Freezing a BatchNorm does not stop its running statistics",
-        Form(
-            "layer = torch.nn.BatchNorm1d(1)\nlayer.requires_grad_(False)\nlayer(torch.tensor([[4.0], [6.0]]))\n"
-            "layer.running_mean",
-            "[0.5]", "[0]", ("[5]", "None"),
-        ),
-        Form(
-            "norm = torch.nn.BatchNorm1d(1)\nnorm.requires_grad_(False)\nnorm(torch.tensor([[20.0], [40.0]]))\n"
-            "norm.running_mean",
-            "[3]", "[0]", ("[30]", "None"),
-        ),
-    ),
-    Item(
-        18, "What NumPy computes in between is data to the engine",
-        Form(
-            "x = torch.tensor([3.0], requires_grad=True)\nh = torch.from_numpy(np.square(x.detach().numpy()))\n"
-            "(x * h).backward()\nx.grad",
-            "[9]", "[27]", ("[18]", "None"),
-        ),
-        Form(
-            "w = torch.tensor([2.0], requires_grad=True)\nk = torch.from_numpy(np.square(w.detach().numpy()))\n"
-            "(w * k).backward()\nw.grad",
-            "[4]", "[12]", ("[8]", "None"),
-        ),
-    ),
-    Item(
-        19, "from_numpy() shares its memory with the array",
-        Form(
-            "a = np.array([1.0, 2.0])\nt = torch.from_numpy(a)\na += 10\na = a + 100\nt",
-            "[11, 12]", "[1, 2]", ("[111, 112]", "[101, 102]"),
-        ),
-        Form(
-            "b = np.array([3.0, 4.0])\ns = torch.from_numpy(b)\nb *= 2\nb = b + 50\ns",
-            "[6, 8]", "[3, 4]", ("[56, 58]", "[53, 54]"),
-        ),
-    ),
-    Item(
-        20, "to() moves a module, and gives a new tensor",
-        Form(
-            'x = torch.ones(1)\nmodel = torch.nn.Linear(1, 1)\nx.to("cuda")\nmodel.to("cuda")\n'
-            "x.device.type, model.weight.device.type",
-            "cpu, cuda", "cuda, cuda", ("cpu, cpu", "cuda, cpu"),
-        ),
-        Form(
-            'net = torch.nn.Linear(2, 2)\nbatch = torch.zeros(2)\nnet.to("cuda")\nbatch.to("cuda")\n'
-            "net.weight.device.type, batch.device.type",
-            "cuda, cpu", "cuda, cuda", ("cpu, cpu", "cpu, cuda"),
-        ),
-    ),
-    Item(
-        21, "NumPy reads a tensor on a GPU only after .cpu()",
-        Form(
-            't = torch.ones(1, device="cuda")\n'
-            "[runs(lambda: t.item()), runs(lambda: t.numpy()), runs(lambda: t.cpu().numpy())]",
-            "[True, False, True]", "[True, True, True]", ("[False, False, True]", "[False, False, False]"),
-        ),
-        Form(
-            'u = torch.zeros(3, device="cuda")\n'
-            "[runs(lambda: np.asarray(u)), runs(lambda: u.tolist()), runs(lambda: np.asarray(u.cpu()))]",
-            "[False, True, True]", "[True, True, True]", ("[False, False, True]", "[False, False, False]"),
-        ),
-    ),
+    _item((5,), "Before backward() there is no gradient: .grad is None, which is not 0", """
+        w = torch.tensor(3.0, requires_grad=True)
+        y = 2 * w * w
+        w.grad
+    """, ("None", "0", "12", "an error"), {"w": "a", "y": "b", "3.0": "5.0", "2": "4"}, ("None", "0", "40", "an error")),
+    _item((6, 7), "Only leaves keep their gradient, and a conversion gives no leaf", """
+        x = torch.tensor(3.0, requires_grad=True)
+        h = x.double()
+        (h * h).backward()
+        [x.grad, h.grad]
+    """, ("[6, None]", "[6, 6]", "[None, 6]", "[None, None]"), {"x": "v", "h": "u", "3.0": "5.0"},
+    ("[10, None]", "[10, 10]", "[None, 10]", "[None, None]")),
+    _item((3,), "The gradient is the sum over all paths", """
+        x = torch.tensor(2.0, requires_grad=True)
+        a = x * 3
+        b = x + 1
+        (a * b).backward()
+        x.grad
+    """, ("15", "9", "6", "54"), {"x": "w", "2.0": "3.0", "a": "u", "b": "v", "3": "2", "x + 1": "w - 1"},
+    ("10", "4", "6", "24")),
+    _item((1,), "A second backward() adds to .grad", """
+        x = torch.tensor(3.0, requires_grad=True)
+        (x * x).backward()
+        (5 * x).backward()
+        x.grad
+    """, ("11", "5", "6", "None"), {"x": "w", "3.0": "2.0", "5": "9"}, ("13", "9", "4", "None")),
+    _item((4,), "Whether a graph can run backward twice depends on what it saved", """
+        x = torch.tensor(3.0, requires_grad=True)
+        y = x + 2
+        y.backward()
+        y.backward()
+        x.grad
+    """, ("2", "an error", "1", "0"), {"x": "w", "y": "z", "3.0": "4.0", "x + 2": "w - 7"}, ("2", "an error", "1", "0")),
+    _item((16, 25), "gradient= is a vector that each result's gradient begins with, not a scale", """
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        (x**2).backward(gradient=torch.tensor([1.0, 3.0]))
+        x.grad
+    """, ("[2, 12]", "[4, 8]", "[1, 6]", "[2, 4]"), {"x": "w", "[1.0, 2.0]": "[3.0, 1.0]", "[1.0, 3.0]": "[0.0, 4.0]"},
+    ("[0, 8]", "[12, 4]", "[0, 4]", "[6, 2]")),
+    _item((23,), "Where broadcasting used a number many times, its gradient is the sum", """
+        x = torch.ones(4, 2)
+        b = torch.tensor([1.0, 2.0], requires_grad=True)
+        (3 * (x + b)).sum().backward()
+        b.grad
+    """, ("[12, 12]", "[3, 3]", "[24, 24]", "[4, 4]"), {"4": "3", "b": "c", "[1.0, 2.0]": "[5.0, 6.0]", "3": "2"},
+    ("[6, 6]", "[2, 2]", "[12, 12]", "[3, 3]")),
+    _item((24,), "where() does not mask a NaN gradient of the branch not taken", """
+        x = torch.tensor([0.0, 4.0], requires_grad=True)
+        torch.where(x > 0, x.sqrt(), torch.zeros(2)).sum().backward()
+        x.grad
+    """, ("[nan, 0.25]", "[0, 0.25]", "[inf, 0.25]", "[nan, nan]"),
+    {"x": "w", "4.0": "1.0", "torch.zeros": "torch.ones"}, ("[nan, 0.5]", "[0, 0.5]", "[inf, 0.5]", "[nan, nan]")),
+    _item((8, 9), "In place, a leaf may not be changed; a result may, where its old value was not saved", """
+        x = torch.tensor(3.0, requires_grad=True)
+        y = x * 2
+        [runs(lambda: x.add_(1)), runs(lambda: y.add_(1).backward())]
+    """, ("[False, True]", "[True, True]", "[False, False]", "[True, False]"), {"x": "w", "y": "u", "3.0": "4.0", "2": "5",
+    "x.add_(1)": "w.sub_(2)", "y.add_(1)": "u.sub_(2)"}, ("[False, True]", "[True, True]", "[False, False]", "[True, False]")),
+    _item((15,), "requires_grad = True does not reconnect a loss that was cut off", """
+        w = torch.tensor(3.0, requires_grad=True)
+        loss = (w * w).detach()
+        loss.requires_grad = True
+        loss.backward()
+        w.grad
+    """, ("None", "6", "1", "an error"), {"w": "v", "w * w": "9 * v", "3.0": "2.0", "loss": "cost"},
+    ("None", "9", "1", "an error")),
+    _item((10,), "eval() does not stop recording", """
+        model = torch.nn.Linear(1, 1, bias=False)
+        model.eval()
+        model(torch.tensor([[3.0]])).sum().backward()
+        model.weight.grad
+    """, ("[[3]]", "an error", "[[0]]", "None"), {"model": "net", "3.0": "5.0"}, ("[[5]]", "an error", "[[0]]", "None")),
+    _item((11,), "A frozen layer passes the gradient on to the layers before it", """
+        a, b, c = (torch.nn.Linear(1, 1, bias=False) for _ in range(3))
+        b.requires_grad_(False)
+        c(b(a(torch.ones(1, 1)))).sum().backward()
+        [layer.weight.grad is not None for layer in (a, b, c)]
+    """, ("[True, False, True]", "[False, False, True]", "[True, True, True]", "[True, False, False]"),
+    {"a, b, c": "p, q, r, s", "range(3)": "range(4)", "b": "r", "c(b(a(torch.ones(1, 1))))": "s(r(q(p(torch.ones(1, 1)))))"},
+    ("[True, True, False, True]", "[False, False, False, True]", "[True, True, True, True]", "[True, True, False, False]")),
+    _item((14,), "An optimizer steps the tensors that it was given, not what has their place later", """
+        model = torch.nn.Sequential(torch.nn.Linear(1, 1, bias=False))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        model[0] = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.constant_(model[0].weight, 4.0)
+        model(torch.tensor([[2.0]])).sum().backward()
+        optimizer.step()
+        model[0].weight.item()
+    """, ("4", "3", "2", "an error"), {"model": "net", "0.5": "0.25", "4.0": "7.0", "[[2.0]]": "[[8.0]]"},
+    ("7", "5", "8", "an error")),
+    _item((12, 2), "With momentum, a gradient of 0 still moves a weight; without a gradient nothing moves", """
+        w = torch.tensor(3.0, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.5, momentum=0.5)
+        (2 * w).backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+        optimizer.step()
+        w.item()
+    """, ("1.5", "2", "3", "1"), {"w": "v", "3.0": "8.0", "lr=0.5": "lr=0.25", "2": "12"}, ("3.5", "5", "8", "2")),
+    _item((13,), "Freezing a BatchNorm does not stop its running statistics", """
+        layer = torch.nn.BatchNorm1d(1)
+        layer.requires_grad_(False)
+        layer(torch.tensor([[4.0], [6.0]]))
+        layer.running_mean
+    """, ("[0.5]", "[0]", "[5]", "None"), {"layer": "norm", "4.0": "20.0", "6.0": "40.0"}, ("[3]", "[0]", "[30]", "None")),
+    _item((17,), "A loss that is kept keeps its graph, also after backward()", """
+        w = torch.tensor(2.0, requires_grad=True)
+        losses = []
+        for x in (1.0, 2.0, 3.0):
+            losses.append((w * x - 1) ** 2)
+            losses[-1].backward()
+        sum(loss.grad_fn is not None for loss in losses)
+    """, ("3", "0", "1", "2"), {"w": "v", "losses": "kept", "(1.0, 2.0, 3.0)": "(4.0, 3.0, 2.0, 1.0)"},
+    ("4", "0", "1", "3")),
+    _item((18,), "What NumPy computes in between is data to the engine", """
+        x = torch.tensor([3.0], requires_grad=True)
+        h = torch.from_numpy(np.square(x.detach().numpy()))
+        (x * h).backward()
+        x.grad
+    """, ("[9]", "[27]", "[18]", "None"), {"x": "w", "h": "k", "3.0": "2.0"},
+    ("[4]", "[12]", "[8]", "None")),
+    _item((19,), "from_numpy() shares its memory with the array", """
+        a = np.array([1.0, 2.0])
+        t = torch.from_numpy(a)
+        a += 10
+        a = a + 100
+        t
+    """, ("[11, 12]", "[1, 2]", "[111, 112]", "[101, 102]"), {"a": "b", "t": "s", "[1.0, 2.0]": "[3.0, 4.0]", "+= 10": "*= 2",
+    "100": "50"}, ("[6, 8]", "[3, 4]", "[56, 58]", "[53, 54]")),
+    _item((20, 21), "to() gives a new tensor, and NumPy reads one on a GPU only after .cpu()", """
+        t = torch.ones(1, device="cuda")
+        t.to("cpu")
+        [t.device.type, t.numpy()]
+    """, ("an error", "[cpu, [1]]", "[cuda, [1]]", "[cuda, None]"),
+    {"t": "u", "torch.ones": "torch.zeros", "t.numpy()": "np.asarray(u)"},
+    ("an error", "[cpu, [0]]", "[cuda, [0]]", "[cuda, None]")),
+    _item((22,), "A clock tells how long the host took to launch, unless it waits for the GPU", """
+        t = torch.ones(1500, 1500, device="cuda")
+        torch.cuda.synchronize()
+        start = torch.cuda.perf_counter()
+        t @ t                           # keeps this GPU busy for about 1 ms
+        first = torch.cuda.perf_counter() - start
+        torch.cuda.synchronize()
+        second = torch.cuda.perf_counter() - start
+        [round(1000 * seconds) for seconds in (first, second)]
+    """, ("[0, 1]", "[1, 1]", "[0, 0]", "[1, 0]"), {"t": "m", "1500": "2048", "1 ms": "3 ms", "start": "begun"},
+    ("[0, 3]", "[3, 3]", "[0, 0]", "[3, 0]")),
 )  # fmt: skip
 """In the order in which they are asked."""

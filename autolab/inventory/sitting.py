@@ -39,9 +39,10 @@ class Sitting:
         """Whether an item was answered rightly; what was left out was not."""
         return self.answers.get(item.number) == self.form(item).key
 
-    def believed(self, item: Item) -> bool:
-        """Whether the answer is the one that follows from the misconception."""
-        return self.answers.get(item.number) == self.form(item).belief
+    def believed(self, item: Item) -> int | None:
+        """The number of the misconception that the answer to an item follows from; None for any other answer."""
+        given = self.answers.get(item.number)
+        return next((n for n, belief in zip(item.numbers, self.form(item).beliefs) if belief == given), None)
 
     @property
     def score(self) -> int:
