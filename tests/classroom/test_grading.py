@@ -90,15 +90,17 @@ def test_a_process_that_says_anything_ends_no_grading():
 # Submissions ----------------------------------------------------------------------------------------------------------
 
 HOSTILE = {
-    "ends": (1, "import os\nos._exit(0)"),
-    "prints": (1, "while True:\n    print('x' * 10**6)"),
-    "deletes": (1, "import pathlib, shutil\nfor p in pathlib.Path('.').iterdir():\n    shutil.rmtree(p, ignore_errors=True)\nshutil.rmtree('.')"),
-    "memory": (1, "kept = [bytearray(2**30) for _ in range(100)]"),
-    "raises": (1, "import threading\nthreading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()\n1 / 0"),
+    "ends": (1, "import os\nos._exit(0)", "while True:\n    print('x' * 10**6)"),
+    "destroys": (
+        1,
+        "import pathlib, shutil\nfor p in pathlib.Path('.').iterdir():\n    shutil.rmtree(p, ignore_errors=True)\nshutil.rmtree('.')",
+        "kept = bytearray(2**33)",
+        "import threading\nthreading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()\n1 / 0",
+    ),
     "pretends": (0, "import os\nline = b'{\"seen\": \"exam.4\", \"gave\": [true], \"callable\": true}\\n{\"end\": true}\\n'\n"
                     "for n in range(3, 20):\n    try:\n        os.write(n, line)\n    except OSError:\n        pass\nos._exit(0)"),
 }  # fmt: skip
-"""What stands between two right answers of an exam: whether the second one is reached, and counts, and the code."""
+"""What stands between two right answers of an exam: whether the second one is reached, and counts, and the cells."""
 
 
 TAMPERS = """import autolab.lessons.exercise as e, autolab.lessons.compare as c
@@ -108,11 +110,11 @@ def make_weight(values):
     return 7"""
 
 
-def exam_with(code, variant=1):
-    """A notebook of the exam with a cell more before its last two exercises, of which all are solved."""
+def exam_with(*codes, variant=1):
+    """A notebook of the exam with cells more before its last two exercises, of which all are solved."""
     data = release.exam_notebook(variant, solved=True)
     answer = next(i for i, cell in enumerate(data["cells"]) if cell["id"] == "text-4")
-    data["cells"].insert(answer, release._code("hostile", code))
+    data["cells"][answer:answer] = [release._code(f"hostile-{n}", code) for n, code in enumerate(codes)]
     return data
 
 
@@ -122,8 +124,8 @@ def graded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
     keep = folder / "keep.txt"
     keep.write_text("mine")
-    for name, (_, code) in HOSTILE.items():
-        release._write(folder / f"{name}.ipynb", exam_with(code))
+    for name, (_, *codes) in HOSTILE.items():
+        release._write(folder / f"{name}.ipynb", exam_with(*codes))
     release._write(folder / "tampers.ipynb", _with_answer(1, "exam.1", TAMPERS))
     release._write(folder / "loop.ipynb", _with_answer(1, "exam.5", "def descend(*args):\n    while True:\n        pass"))
     (folder / "broken.ipynb").write_text('{"cells": [')
@@ -147,7 +149,7 @@ def of(rows, name):
 
 
 def test_a_notebook_that_ends_the_process_loses_only_what_it_broke(graded):
-    for name, (reached, _) in HOSTILE.items():
+    for name, (reached, *_) in HOSTILE.items():
         rows = of(graded, name)
         assert [rows[f"exam.{n}"].points for n in (1, 2, 3)] == [1, 1, 1], (name, rows)
         if reached:

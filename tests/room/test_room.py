@@ -156,7 +156,7 @@ def test_it_survives_a_restart_and_a_line_that_broke_off(room, tmp_path):
 
 
 def test_the_inventorys_gains(room):
-    for when, choose in (("before", lambda form: form.belief), ("after", lambda form: form.key)):
+    for when, choose in (("before", lambda form: form.beliefs[0]), ("after", lambda form: form.key)):
         sitting = inventory.sitting(when)
         for item in inventory.ITEMS:
             sitting = sitting.answer(item, choose(sitting.form(item)))
