@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -21,6 +22,15 @@ def short_messages() -> None:
     shell = ipython.get_ipython() if ipython else None
     if shell is not None:
         shell.set_custom_exc((Exception,), _show)
+
+
+def threads_start() -> bool:
+    """Whether a second thread can be started here. In a browser it cannot, and NumPy is slow there: lessons then train less."""
+    try:
+        threading.Thread(target=bool).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _show(shell: Any, kind: type, error: BaseException, trace: TracebackType, tb_offset: int | None = None) -> None:

@@ -31,7 +31,7 @@ def first_use(name, term):
 @pytest.mark.parametrize("name", HELD)
 def test_no_term_is_used_before_it_is_explained(name):
     terms = [(term, section) for term, _, _, section, notebook, _ in ROWS if notebook == name and not term.startswith("`") and term not in EVERYDAY]
-    assert len(terms) > (10 if name == "04_engine" else 20)
+    assert len(terms) > (5 if name == "04_engine" else 20)
     early = {}
     for term, section in terms:
         used = first_use(name, term)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..question import Question, either
+from ..question import Question, Words, either
 
 
 def best_way(mean: dict[str, Any]) -> str:
@@ -42,12 +42,6 @@ QUESTIONS = {
          "only those before layer2": "What lies after it is reached first, and is trained.",
          "none": "The loss depends on many weights that want a gradient."},
         key=either(lambda got: "layer2" not in got and "conv1" in got, "all but layer2", "none")),
-    "03.q5": Question(
-        "All is frozen but the head. Which operations does backward visit, of all that the loss was computed by?",
-        ("all of them", "those of the head and the loss", "none"),
-        {"all of them": "Only operations that lead back to a trained weight are recorded, and that is the last product.",
-         "none": "The head is trained, so something has to be visited."},
-        key=either(lambda part: 0 < part < 0.3, "those of the head and the loss", "all of them")),
     "03.q6": Question(
         "All parameters are frozen. Thirty batches of new digits run forward in training mode, under no_grad(). Does the "
         "network now answer differently to the old digits?",
@@ -136,7 +130,7 @@ QUESTIONS = {
         "And the head alone, compared with training from scratch?",
         ("worse", "better, by less than full fine-tuning", "better, by as much as full fine-tuning"),
         {"worse": "The features of a body that knows other digits are better than what fifty images teach.",
-         "better, by as much as full fine-tuning": "The clumps of section 1 overlap, and a head draws straight borders."},
+         "better, by as much as full fine-tuning": "The clumps of extension A overlap, and a head draws straight borders."},
         key=either(
             lambda mean: mean["from scratch"] < mean["head only"] < mean["full"],
             "better, by less than full fine-tuning", "worse")),
@@ -158,18 +152,22 @@ QUESTIONS = {
         ("yes", "no, other steps", "only the first step differs"),
         {"yes": "The weights are the same. The momentum of the fresh optimizer starts at zero.",
          "only the first step differs":
-             "Each step starts where the last one ended, and the momentum goes on missing for a while: what differs once goes on to differ."},
+             "Each step starts where the last one ended, and the momentum goes on missing for a while: what "
+             "differs once goes on to differ."},
         key=either(lambda same: same, "yes", "no, other steps")),
     "03.q22": Question(
         "A convolution with a bias, batch normalisation behind it, in training mode. Which gradient does the bias get?",
         ("one like that of the weight", "zero, up to rounding", "None"),
-        {"one like that of the weight": "The bias shifts a whole channel, and the normalisation subtracts the mean of the channel.",
+        {"one like that of the weight": "The bias shifts a whole channel, and the normalisation subtracts the "
+         "mean of the channel.",
          "None": "Something does arrive: numbers that cancel. None would mean that nothing came at all."},
         key=either(lambda part: part < 1e-2, "zero, up to rounding", "one like that of the weight")),
     "03.q23": Question(
-        "Twenty layers with tanh. Each gets a shortcut: its input is added to its result. What becomes of the gradient of the first layer?",
+        "Twenty layers with tanh. Each gets a shortcut: its input is added to its result. What becomes of the "
+        "gradient of the first layer?",
         ("about the same", "smaller, it is shared", "much larger"),
-        {"about the same": "Without shortcuts it is a product of twenty factors, most below 1. The shortcut adds 1 to each.",
+        {"about the same": "Without shortcuts it is a product of twenty factors, most below 1. The shortcut "
+         "adds 1 to each.",
          "smaller, it is shared": "A sum does not share: it hands the whole gradient to each of its operands."},
         key=either(lambda ratio: ratio > 10, "much larger", "about the same")),
     "03.q24": Question(
@@ -177,4 +175,71 @@ QUESTIONS = {
         because={"2560": "The weight has 512 · 5 numbers. The bias has five more.",
                  "512": "There are 512 for each of the five classes, and the bias."},
         kind="number"),
+    "03.q25": Question(
+        "Three layers, `y = c(b(a(x)))`, and one of these is done to `b`: `requires_grad = False`, `eval()`, "
+        "`no_grad()`, `detach()`. With "
+        "which of them does `a` still get a gradient?",
+        ("with `requires_grad = False` and `eval()`", "with `eval()` only", "with all but `detach()`", "with none of them"),
+        {"with `eval()` only": "A frozen b wants no gradient for its own weights. The gradient of its input "
+         "goes on to a.",
+         "with all but `detach()`": "Under no_grad() no node is recorded for b, so nothing leads on to a: the "
+         "path is cut there, too.",
+         "with none of them": "Two of them leave the path as it is: one concerns b's own weights, and one "
+         "concerns no gradient at all."},
+        key=either(lambda ways: ways == ["nothing", "requires_grad = False", "eval()"],
+                   "with `requires_grad = False` and `eval()`", "with none of them")),
+    "03.q26": Question(
+        "All parameters are frozen, the network is in evaluation mode, and the image has `requires_grad=True`. "
+        "Do its pixels get a gradient?",
+        ("yes", "no, all that leads to them is frozen", "no, not in evaluation mode"),
+        {"no, all that leads to them is frozen": "A frozen layer wants no gradient for itself. It hands on "
+         "that of its input, and the first input is the image.",
+         "no, not in evaluation mode": "eval() changes how some layers compute. What is recorded, and who gets "
+         "a gradient, it does not touch."},
+        key=either(lambda arrived: arrived, "yes", "no, all that leads to them is frozen")),
+    "03.q27": Question(
+        "`gradual()` gives the optimizer *all* parameters, with momentum and weight decay, and unfreezes "
+        "`conv1` in epoch 28. Do its weights shrink before?",
+        ("no", "yes, by the weight decay", "yes, by weight decay and momentum"),
+        {"yes, by the weight decay": "Weight decay is a part of the step, and a parameter whose .grad is None "
+         "is left out of the step.",
+         "yes, by weight decay and momentum": "Both are parts of the step, and a parameter whose .grad is None "
+         "is left out of the step."},
+        key=either(lambda still: still, "no", "yes, by the weight decay")),
+    "03.q28": Question(
+        "Somebody wants the body to learn as well, and writes `train_x.requires_grad_()`, of the stored "
+        "features. What gets a gradient now that got none?",
+        ("the body", "the features, and nothing else", "nothing"),
+        {"the body": "The features were computed under no_grad(). No node leads from them to any weight, and a "
+         "flag makes none.",
+         "nothing": "The flag makes the features a leaf that wants a gradient, and the head leads to them."},
+        key=either(lambda body, features: features and not body, "the features, and nothing else", "the body")),
+}
+
+WORDS = {
+    "03.w1": Words(
+        "The loss falls, and yet the new head never moves. How can that be, and what would you look at first?",
+        "The optimizer holds the tensors that it was given, and the head came later. The body learns to live "
+        "with a random head, so the loss "
+        "falls. Look at what the optimizer has, or at which weights changed."),
+    "03.w2": Words(
+        "A friend calls `b.eval()` to freeze a layer, and runs it under `no_grad()` to be sure. What do you say?",
+        "eval() changes how some layers compute, and no gradient. no_grad() cuts the path, so the layers "
+        "before learn nothing either. To freeze b, set "
+        "requires_grad of its parameters to False: b stands still, and the gradient goes through it."),
+    "03.w3": Words(
+        "Why is a network whose parameters are all frozen not at rest in training mode?",
+        "Running mean and variance are buffers, not parameters. The forward pass moves them, without a "
+        "gradient and without an optimizer. Only "
+        "evaluation mode leaves them alone, and uses them."),
+    "03.w4": Words(
+        "Why is the error gone, and nothing learnt, after `loss.requires_grad = True`?",
+        "The flag makes the loss a leaf, which wants a gradient and gets it: 1, for itself. No node leads from "
+        "it to a weight. The error said that no "
+        "trained parameter was used, and that is still so."),
+    "03.w5": Words(
+        "What has to be so that no optimizer moves a weight, whatever its settings?",
+        "Its .grad is None and stays None, or the optimizer does not have it. Zero is a gradient like any "
+        "other: with it, momentum "
+        "rolls on and weight decay pulls."),
 }

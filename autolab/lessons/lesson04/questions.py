@@ -82,4 +82,43 @@ QUESTIONS = {
         },
         key="3,340",
     ),
+    "04.q9": Question(
+        "A loop steps the list `trained = [a, b, c]`; each step takes along 0.9 of the step before. After the first step `c` is exchanged "
+        "for a new number, and the gradient of `a` is set to 0. Which of a, b and c does the second step move?",
+        ("a and b", "only b", "b and c", "all three"),
+        {
+            "only b": "A gradient of 0 is a number like any other: 0.9 of a's last step is still taken.",
+            "b and c": "The list has the old c, and nobody told it of the new one. And a rolls on: 0.9 of its last step is taken.",
+            "all three": "The list has the old c. It is stepped, and nobody uses it any more.",
+        },
+        key=either(lambda moved: moved == ["a", "b"], "a and b", "all three"),
+    ),
+    "04.q10": Question(
+        "`h1 = first(x)`, `h2 = second(h1)`, `h3 = third(h2)`. `second` is frozen and in evaluation mode. Which of the three results have a node?",
+        ("all three", "h1 and h3", "h3 only"),
+        {
+            "h1 and h3": "h2 depends on h1, which wants a gradient, so it is recorded, whoever computes it. Without its node h1 would be cut off.",
+            "h3 only": "A node is recorded when one of the inputs wants a gradient. The weights of first do, so h1 does, so h2 does.",
+        },
+        key=either(lambda recorded: recorded == ["1", "2", "3"], "all three", "h1 and h3"),
+    ),
+    "04.q11": Question(
+        "`loss = w * w`, then `loss = Value(loss.data)`, then `loss.backward()`. What has a gradient other than 0?",
+        ("only the new loss", "w and the loss", "nothing"),
+        {
+            "w and the loss": "The new Value has no parents. It is a number that remembers nothing, and no walk leads from it to w.",
+            "nothing": "Backward begins with 1 at the result, whatever it is: that is the gradient of the new loss, for itself.",
+        },
+        key=either(lambda loss, w: loss == 1 and w == 0, "only the new loss", "w and the loss"),
+    ),
+    "04.q12": Question(
+        "A layer without parameters subtracts a running mean: `mean = 0.9 * mean + 0.1 * x.mean()`, in its forward. Ten batches run through, "
+        "nobody calls backward. Does it answer the last one as the first, if they are equal?",
+        ("no", "yes, nothing was trained", "yes, it has no parameters"),
+        {
+            "yes, nothing was trained": "No step was made, and still something moved: forward itself changes the mean.",
+            "yes, it has no parameters": "The mean is none, and moves all the same: forward changes it.",
+        },
+        key=either(lambda same: same, "yes, nothing was trained", "no"),
+    ),
 }

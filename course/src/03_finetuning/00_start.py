@@ -10,6 +10,9 @@
 # You need lesson 1: leaves, `requires_grad`, the training loop. The core takes about 45 minutes. After it come extensions of 10 to 20
 # minutes; each answers one question, and you may skip any. `hint("03.2")` gives hints for an exercise. New words are collected in the
 # [glossary](glossary.md).
+#
+# `torch` stands for what PyTorch has too. `autolab.finetune` is a part that only this kit has: the task, and short forms of what you first
+# write by hand.
 
 # %% tags=["setup"]
 # Only Google Colab needs this cell: it installs the kit. Elsewhere it does nothing.
@@ -19,10 +22,6 @@ if "google.colab" in sys.modules:
     import subprocess
     subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "autolab-kit"])
 
-# %% [markdown]
-# `torch` stands for what PyTorch has too. `autolab.finetune` is a part that only this kit has: the task, and short forms of what you first
-# write by hand.
-
 # %% tags=["setup"]
 import matplotlib.pyplot as plt
 
@@ -30,9 +29,10 @@ import autolab
 import autolab as torch
 from autolab import finetune
 from autolab.lessons import (
-    check, hand, hint, plots, predict, progress, short_messages
+    check, hand, hint, in_words, plots, predict, progress, short_messages
 )
-from autolab.widgets import FreezePanel, ReceptiveField, TrainingDashboard
+from autolab.widgets import FreezePanel, LossLandscape
+from autolab.widgets import ReceptiveField, TrainingDashboard
 
 nn, F = torch.nn, torch.nn.functional
 short_messages()        # errors show your lines, not the inside of the kit

@@ -6,7 +6,7 @@
 # | word | what it means here |
 # |---|---|
 # | softmax | turns ten scores into ten probabilities that add up to 1 |
-# | cross-entropy | minus the logarithm of the probability that the right class got |
+# | optimizer | holds the parameters that are trained; `step()` moves them, `zero_grad()` clears their gradients |
 # | channel, feature map | a convolution makes several pictures of one; each is a channel, and shows where it found its pattern |
 # | batch normalisation | a layer that shifts and scales each channel, so that its numbers have mean 0 and spread 1 |
 # | training mode, evaluation mode | `train()`: it measures mean and spread in the batch at hand; `eval()`: it uses averages from before |

@@ -28,21 +28,18 @@ with torch.no_grad():
 plots.chances({f"your {label}": at_first}, title="what it reads in your digit")
 plt.show()
 
-# %% [markdown]
-# Which pixels of your digit are to blame? The gradient of the loss knows (lesson 1).
-
 # %% tags=["picture"]
 pixels = image[None].clone().requires_grad_()
 loss = F.cross_entropy(model(pixels), torch.tensor([label]))
 autolab.blame(loss, {"your digit": pixels}, top=3)
 
-# %% [markdown] tags=["explain"]
+# %% [markdown] tags=["explain", "keep"]
 # **Why.** Softmax makes probabilities of the scores, and they add up to 1. "None of these" is not among the answers. A high probability says
-# only that one score is larger than the others; it is no knowledge.
+# only that one score is larger than the others; it is no knowledge. The last picture says which pixels of your digit misled it (lesson 1).
 #
-# So its answers are of no use for the new digits. But they are made from something. What goes into the last layer are 64 numbers, the
-# **features** of an image. The layers before found strokes and bends, and strokes and bends are in every digit.
-
-# %% [markdown] tags=["keep"]
+# So its answers are of no use for the new digits. But they are made from something. Most layers are **convolutions**: a small window of weights slides
+# over the image, and writes down where it found its pattern. Each such picture is a **channel**. The patterns are strokes and bends, and those
+# are in every digit. What goes into the last layer in the end are 64 numbers, the **features** of an image.
+#
 # **Take along:** the answers of a pretrained network are for its old task, its features are for many.
 # PyTorch's [tutorial on transfer learning](https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html).

@@ -1,8 +1,8 @@
 # %% [markdown] tags=["section"]
 # ## 3. Frozen layers, and what the graph then looks like
 #
-# A hundred images are few for 78,010 numbers. You may freeze a layer: set `requires_grad` of its parameters to False. Freeze
-# `layer2`, in the middle.
+# A hundred images are few for 78,010 numbers. You may freeze a layer: with `requires_grad` of its parameters set to False it is **frozen**, it takes
+# part and does not learn. Freeze `layer2`, in the middle.
 
 # %% tags=["predict"]
 q4 = predict("03.q4")
@@ -24,30 +24,30 @@ print("have a gradient:", got)
 q4.reveal(got)
 
 # %% [markdown]
+# Now be that layer. Three layers of one number each, and `b`, in the middle, is frozen. You decide who runs, what is sent, and what is left.
+
+# %% tags=["practice"]
+x = torch.tensor(2.0)
+a, b, c = (torch.tensor(number, requires_grad=True) for number in (3.0, 4.0, 5.0))
+b.requires_grad_(False)
+first = a * x
+second = b * first
+y = c * second
+autolab.practice(y)
+
+# %% [markdown]
 # A frozen layer computes no gradient for its own weights, but it hands on the gradient of its input. Only when *everything before it* is
-# frozen too is there nobody left to hand it to. So freeze from the front. Here all is frozen but the head:
+# frozen too is there nobody left to hand it to. So freeze from the front. Here all is frozen but the head. Read what the panel says; then set the
+# switch of `layer2`, and press "Run forward again".
+#
+# Below it is the graph. Dashed grey boxes are not computed *yet*: step on, and they fill. Boxes with a dotted blue edge and pale words are those that
+# backward *never* visits. From the layer on that you switched, it wakes up.
 
-# %% tags=["predict"]
-q5 = predict("03.q5")
-q5
-
-# %% tags=["code"]
+# %% tags=["picture"]
 model = hand.network().requires_grad_(False)
 model.fc.requires_grad_(True)
 panel = FreezePanel(model, forward=lambda: F.cross_entropy(model(one_each), one_labels))
-reach = panel.report["reach"]
-part = reach.visited / reach.operations
-print("\n".join(reach.sentences()))
-
-# %% tags=["reveal"]
-q5.reveal(part)
-
-# %% tags=["picture"]
 panel
-
-# %% [markdown]
-# And the graph. Dashed grey boxes are not computed *yet*: step on, and they fill. Boxes with a dotted blue edge and pale words are those that
-# backward *never* visits. In the panel above, set the switch of `layer2` and press "Run forward again": from there on the graph wakes up.
 
 # %% tags=["picture"]
 panel.explorer
@@ -56,7 +56,12 @@ panel.explorer
 # **Why.** `requires_grad` spreads forward: a result wants a gradient when one of its inputs does. With a trained head that is the very last
 # product. No nodes before it, no saved tensors, no backward: that is why training a head is cheap.
 #
-# Four things are often taken for one another. Three `Linear` layers, `y = c(b(a(x)))`, show what each does to `b`:
+# Four things are often taken for one another: `requires_grad = False`, `eval()`, `no_grad()` and `detach()`. Each is done to `b`, the
+# second of three `Linear` layers.
+
+# %% tags=["predict"]
+q25 = predict("03.q25")
+q25
 
 # %% tags=["code"]
 def who_gets_a_gradient(way):
@@ -76,12 +81,15 @@ def who_gets_a_gradient(way):
     layers = dict(a=a, b=b, c=c).items()
     return " ".join(name for name, layer in layers if layer.weight.grad is not None)
 
+goes_through = []
 for way in ("nothing", "requires_grad = False", "eval()", "no_grad()", "detach()"):
-    print(f"{way:22} on b: gradients for", who_gets_a_gradient(way))
+    found = who_gets_a_gradient(way)
+    print(f"{way:22} on b: gradients for", found)
+    if "a" in found:
+        goes_through.append(way)
 
-# %% [markdown] tags=["explain"]
-# **Read the table.** `requires_grad = False` concerns one layer's own weights. `no_grad()` and `detach()` cut the path, so everything before
-# goes without. `eval()` has nothing to do with gradients. Why you need it as well is the next section.
+# %% tags=["reveal"]
+q25.reveal(goes_through)
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.3: who gets a gradient
@@ -102,6 +110,12 @@ learns = {
 
 check("03.3", learns)
 
-# %% [markdown] tags=["keep"]
+# %% tags=["words"]
+in_words("03.w2")
+
+# %% [markdown] tags=["explain", "keep"]
+# **Read the table.** `requires_grad = False` concerns one layer's own weights. `no_grad()` and `detach()` cut the path, so everything before
+# goes without. `eval()` has nothing to do with gradients. Why you need it as well is the next section.
+#
 # **Take along:** freezing saves work only from the front; a frozen layer in the middle still passes gradients on.
-# PyTorch on [`requires_grad`, no-grad mode and evaluation mode](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
+# PyTorch on [`requires_grad`, `no_grad()` and `eval()`](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).

@@ -1,9 +1,9 @@
 # %% [markdown] tags=["section"]
-# ## 4. What moves although it is frozen
+# ## 4. Frozen, and at rest?
 #
-# The network has a batch normalisation behind each convolution. In training mode it shifts and scales by mean and variance *of the batch*.
-# Besides, it keeps running averages of both, for evaluation mode. Its weight and bias are parameters. The running averages are
-# **buffers**: tensors of a module that are not trained.
+# Behind each convolution the network has a **batch normalisation**: it shifts and scales each channel, so that its numbers have mean 0 and spread 1. In
+# **training mode** it takes mean and variance *of the batch*. Besides, it keeps running averages of both, its **running statistics**, and uses those in
+# **evaluation mode**. Its weight and bias are parameters. The running statistics are **buffers**: tensors of a module that are not trained.
 #
 # Freeze every parameter. Put the network into training mode, and run thirty batches of the *new* digits through it, under `no_grad()`,
 # without any optimizer.
@@ -43,17 +43,23 @@ plots.curves(range(31), {words[mode]: found for mode, found in losses.items()},
              ylabel="loss on the old digits 0 to 4")
 plt.show()
 
-# %% [markdown] tags=["explain"]
+# %% tags=["picture"]
+model.train()
+FreezePanel(model)      # set modes in it until it has nothing left to warn of
+
+# %% tags=["words"]
+in_words("03.w3")
+
+# %% [markdown] tags=["explain", "keep"]
 # **Why.** After each batch in training mode: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$,
 # and the same for the variance. After thirty batches only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient did that; the
 # forward pass did. Frozen weights are not frozen statistics.
 #
 # There is one more trap: `model.train()` sets *every* module. Many training loops call it at the start of each epoch, and undo your `eval()`.
-# The panel warns of it, and you can try: set a layer's mode, and read what it says.
-
-# %% tags=["picture"]
-model.train()
-FreezePanel(model)
+# The panel warns of it.
+#
+# **Take along:** freeze the weights with `requires_grad`, and the statistics with `eval()`, after every `model.train()`.
+# PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.5: train mode, except for what is frozen
@@ -66,7 +72,3 @@ def train_mode(model):
     return ...
 
 check("03.5", train_mode)
-
-# %% [markdown] tags=["keep"]
-# **Take along:** freeze the weights with `requires_grad`, and the statistics with `eval()`, after every `model.train()`.
-# PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).

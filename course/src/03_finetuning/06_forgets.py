@@ -1,8 +1,9 @@
 # %% [markdown] tags=["section"]
 # ## 5. What it forgets, and the cure
 #
-# Now teach it the five new digits: ten images of each, nothing frozen, twenty epochs. It reads 0 to 4 well. How many of those will it still
-# read afterwards?
+# Going on with the training of a pretrained network is called **fine-tuning**. Teach it the five new digits: ten images of each, nothing frozen, twenty
+# rounds through them. The optimizer has **momentum**: like a rolling ball, each step also takes along 0.9 of the step before. The network reads 0 to
+# 4 well. How many of those will it still read afterwards?
 
 # %% tags=["predict"]
 q7 = predict("03.q7")
@@ -59,10 +60,13 @@ plots.curves([*ways], {"0 to 4": [share_right(m, old) for m in ways.values()],
              xlabel="trained on", ylabel="read right, %")
 plt.show()
 
-# %% [markdown] tags=["explain"]
+# %% [markdown] tags=["explain", "keep"]
 # **Why.** Fifty old images are enough to hold what seven hundred taught, because they need not teach it again. They only have to object when a
 # step would destroy it. Where old images are not to be had, people take smaller steps, or freeze (section 3), and measure what is lost. What
 # you do not measure, you do not see.
+#
+# **Take along:** a network forgets what its batches no longer show; rehearse, and measure the old task too.
+# PyTorch on [data sets and loaders](https://docs.pytorch.org/docs/stable/data.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.13: a rehearsal of each
@@ -75,7 +79,3 @@ def with_rehearsal(new, old, per_class):
     return ...
 
 check("03.13", with_rehearsal)
-
-# %% [markdown] tags=["keep"]
-# **Take along:** a network forgets what its batches no longer show; rehearse, and measure the old task too.
-# PyTorch on [data sets and loaders](https://docs.pytorch.org/docs/stable/data.html).

@@ -24,15 +24,14 @@ plots.images(mine, columns=8, title="eight versions of your digit")
 plt.show()
 
 # %% [markdown]
-# It is trained on eight versions. You test it on fifty others, turned and shifted differently.
+# It is trained on these eight. You test it on fifty others, turned and shifted differently.
+#
+# The dashboard below shows the training while it runs. Press *Start* in it, and watch the validation curves. Change the pace, pause, change
+# the learning rate, and go on. The cell after it waits until the training is over, and starts it if you did not.
 
 # %% tags=["predict"]
 q9 = predict("03.q9")
 q9
-
-# %% [markdown]
-# The dashboard shows a training while it runs. Press *Start* in it, and watch the validation curves. Change the pace, pause, change
-# the learning rate, and go on. The cell below it waits until the training is over, and starts it if you did not.
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -71,14 +70,13 @@ with torch.no_grad():
 plots.chances({"before": at_first, "after": at_last}, title=f"your {label}")
 plt.show()
 
-# %% [markdown] tags=["explain"]
+# %% [markdown] tags=["explain", "keep"]
 # **Why.** Your eight images share their strokes with the ten others of that digit, so the body had most of what it needed. What they added is
 # *your* way to draw it. It was tested on versions it never saw, but they come from one drawing. Draw it anew in lesson 1, come
 # back, and run section 6 again: that is the honest test, with two drawings.
 #
 # The validation curves say the rest. Watch whether the validation loss begins to rise while the training loss still falls: then the
 # network learns *these* images by heart. That is **overfitting**.
-
-# %% [markdown] tags=["keep"]
+#
 # **Take along:** few examples, turned and shifted, among a rehearsal of the old: that is how a network learns your hand.
 # PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html).

@@ -20,6 +20,27 @@ before
 # No number is *the* one. The blame is spread over thousands of them, each a little. That is why nobody could have mended the network by hand, and why
 # a gradient can. Once it reads your hand, there is little left to blame.
 #
+# One question more. Suppose that somebody froze all 78,010 numbers of the network that misread your digit, and you wanted to know which *pixels* misled it.
+
+# %% tags=["predict"]
+q26 = predict("03.q26")
+q26
+
+# %% tags=["code"]
+frozen = hand.network().eval().requires_grad_(False)
+pixels = image[None].clone().requires_grad_()
+F.cross_entropy(frozen(pixels), torch.tensor([label])).backward()
+arrived = pixels.grad is not None and pixels.grad.abs().max().item() > 0
+given = any(p.grad is not None for p in frozen.parameters())
+print("the pixels have a gradient:", arrived, "- any parameter:", given)
+
+# %% tags=["reveal"]
+q26.reveal(arrived)
+
+# %% [markdown] tags=["explain"]
+# **Why.** A frozen weight is still a factor on the way from the loss to the pixels: section 3 again, in other clothes. Evaluation mode changes the
+# formula, and cuts nothing.
+#
 # The last cell writes the training as a page of its own, curves, images and all. Send it to whoever owns the hand.
 
 # %% tags=["code"]

@@ -8,6 +8,7 @@
 import tempfile
 from pathlib import Path
 
+from autolab.lessons.notebook import threads_start
 from autolab.vision.models import ResNetDigits_Weights, resnet_digits
 
 task = finetune.unseen_digits(per_class=10, seed=0)

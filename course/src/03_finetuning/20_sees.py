@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## A. What do the features know, and why does my head not learn?
+# ## A. What do the features know, and may I silence an error?
 #
-# *Extension, 14 minutes.* The first filters look for edges and strokes. Compare them with the filters of a network that was never trained.
+# *Extension, 16 minutes.* The first filters look for edges and strokes. Compare them with the filters of a network that was never trained.
 
 # %% tags=["picture"]
 torch.manual_seed(0)
@@ -46,7 +46,7 @@ q10.reveal()
 # %% [markdown] tags=["explain"]
 # **Why.** Nobody told the network that there is such a thing as a 6. Still the 6s lie together: they have strokes and bends in common, and the network learned to
 # measure strokes and bends. With random weights the digits lie mixed: chance would be 20 %. The picture also shows the limits. The clumps overlap, and a straight
-# line cannot part them all. That is why training the head alone gains little here.
+# line cannot part them all. What that means for a head trained alone, extension C measures.
 #
 # In symbols: with the centred features $X$ of $n$ images, the covariance is $X^\top X/(n-1)$. Its eigenvectors are the directions, its eigenvalues the variance along them.
 

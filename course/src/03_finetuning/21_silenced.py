@@ -1,5 +1,5 @@
 # %% [markdown]
-# ### A head that does not learn
+# ### An error, and an answer from the internet
 #
 # Here is a mistake that is easily made: replace the head first, and freeze everything afterwards. Then the new head is frozen too. This error is on purpose:
 
@@ -22,7 +22,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.4)
 losses = []
 for epoch in range(5):
     loss = F.cross_entropy(model(x), y)
-    loss.requires_grad = True                      # no error any more
+    loss.requires_grad = True                      # the answer from the internet
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -33,6 +33,24 @@ print("did the loss change?", len(set(losses)) > 1)
 
 # %% tags=["reveal"]
 q11.reveal(losses)
+
+# %% [markdown]
+# Below is an engine built by somebody who believes that the flag connects. On this program it gives what the right one gives. Change the program until the two differ, and
+# name it: `game.name(…)`.
+
+# %% tags=["catch"]
+game = autolab.specimens.catch(seed=16, level=2)
+
+def mine():
+    w = torch.tensor([3.0], requires_grad=True)
+    loss = (w ** 2).sum()               # change this until the two engines differ
+    loss.backward()
+    return w.grad
+
+game.try_(mine)
+
+# %% tags=["words"]
+in_words("03.w4")
 
 # %% [markdown] tags=["explain"]
 # **Why.** `loss.requires_grad = True` makes the loss a leaf of its own. No node leads from it to any weight, so `backward()` fills `loss.grad` and nothing else. The message was right,

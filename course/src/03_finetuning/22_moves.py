@@ -1,7 +1,17 @@
 # %% [markdown] tags=["section"]
-# ## B. Can a frozen weight move, and why did my new layer not?
+# ## B. Can a frozen weight move, and does an unfrozen one?
 #
-# *Extension, 13 minutes.* One weight, trained for three steps, then frozen. The loop goes on with `optimizer.step()`, because other weights are still trained. Two things can differ: what the loop leaves in `.grad`, and
+# *Extension, 17 minutes.* Optimizers differ in what they do besides following the gradient. With **momentum** 0.9 a step is the gradient times the rate, plus 0.9 of the
+# step before. **Weight decay** 0.5 adds half of the weight itself to its gradient, so it is pulled towards zero. Adam rolls too, and divides the step of each weight by the size that
+# its gradient has had lately. Let them race in the valley of lesson 1: step, and watch who overshoots. Which one is still fast where the slope is zero? Then drag the start, or change the rate.
+
+# %% tags=["picture"]
+w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+LossLandscape(lambda: (w - 1) ** 2 + 8 * b ** 2, {"w": w, "b": b},
+              optimizers=["SGD", "momentum", "Adam"], lr=0.02, steps=30)
+
+# %% [markdown]
+# Now one weight, trained for three steps, then frozen. The loop goes on with `optimizer.step()`, because other weights are still trained. Two things can differ: what the loop leaves in `.grad`, and
 # what the optimizer does besides following the gradient.
 
 # %% tags=["predict"]
@@ -57,6 +67,26 @@ with autolab.record() as still_moving:
     w.grad.zero_()
     rolling.step()
 autolab.explore(still_moving)
+
+# %% [markdown]
+# Who believes that a gradient of zero moves nothing, builds this engine. Find a training that gives it away, and name it.
+
+# %% tags=["catch"]
+game = autolab.specimens.catch(seed=0, level=3)
+
+def mine():
+    w = torch.tensor([1.0], requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    for step in range(2):
+        (w ** 2).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()           # change this loop until the two engines differ
+    return w
+
+game.try_(mine)
+
+# %% tags=["words"]
+in_words("03.w5")
 
 # %% [markdown] tags=["explain"]
 # **Why.** An optimizer does not look at `requires_grad`. It asks one thing: is `.grad` None? If so, it passes over the parameter. A gradient of *zero* is a gradient: with momentum

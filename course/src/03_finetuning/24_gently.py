@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## C. How to change the body gently, and which way is best?
 #
-# *Extension, 15 minutes.* Training the head alone leaves the body as it is. Training everything at full speed may destroy what it knows, before the new head has learned anything. In between there are three ways.
+# *Extension, 17 minutes.* Training the head alone leaves the body as it is. Training everything at full speed may destroy what it knows, before the new head has learned anything. In between there are three ways.
 #
 # **Discriminative rates**: the nearer to the input, the smaller the steps, because edges are edges in every task. An optimizer takes a rate for each **parameter group**:
 
@@ -26,7 +26,7 @@ print("finetune.parameter_groups says the same:", agree)
 # %% [markdown]
 # **Gradual unfreezing**: first the head alone, then one layer more every few epochs, from the head down. You know what it needs: exercise 03.7 is one step of it.
 #
-# Adapters, known as LoRA: leave the weight $W$ frozen, and add to it the product of two thin matrices that are trained: $W + \frac{\alpha}{r} B A$. With rank $r$, $A$ has $r$ rows
+# **Adapter (LoRA)**: leave the weight $W$ frozen, and add to it the product of two thin matrices that are trained: $W + \frac{\alpha}{r} B A$. With rank $r$, $A$ has $r$ rows
 # and $B$ has $r$ columns. For a convolution, $A$ is a convolution to $r$ channels and $B$ a 1x1 convolution to the channels wanted.
 
 # %% tags=["predict"]

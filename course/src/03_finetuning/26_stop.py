@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## D. When to stop, and what to keep?
 #
-# *Extension, 16 minutes.* Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
+# *Extension, 17 minutes.* Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
 
 # %% tags=["predict"]
 q19 = predict("03.q19")
@@ -97,6 +97,28 @@ plt.show()
 autolab.viz.plot_confusion(answers()[1:], classes=list("56789"),
                            title="validation images, after fine-tuning")
 plt.show()
+
+# %% [markdown]
+# Back to the stored features `train_x` of the beginning, and to a wish: could the *body* learn from them as well?
+
+# %% tags=["predict"]
+q28 = predict("03.q28")
+q28
+
+# %% tags=["code"]
+trained = with_new_head().eval()                # nothing in it is frozen
+train_x.requires_grad_()
+F.cross_entropy(trained.fc(train_x), train_y).backward()
+body = any(p.grad is not None for n, p in trained.named_parameters() if n[:2] != "fc")
+reached = train_x.grad is not None
+print("the stored features have a gradient:", reached, "- the body:", body)
+
+# %% tags=["reveal"]
+q28.reveal(body, reached)
+
+# %% [markdown] tags=["explain"]
+# **Why.** The features were computed once, under `no_grad()`. The flag makes them a leaf, at which backward ends. What was not recorded, no flag brings back: it is the silenced error of extension A
+# in other clothes.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.10: when to stop

@@ -18,7 +18,7 @@ with torch.no_grad():
     print("same answers:", torch.equal(twin.eval()(images), model.eval()(images)))
 
 # %% [markdown]
-# Now load the same file into a network for ten classes. Everything fits but the head. There is an argument `strict=False`, which sounds as if it would help.
+# Now load the same file into a network for ten classes. Everything fits but the head. There is an argument `strict=False`.
 
 # %% tags=["predict"]
 q20 = predict("03.q20")
@@ -69,7 +69,7 @@ torch.load(folder / "from_gpu.pth")
 print(torch.load(folder / "from_gpu.pth", map_location="cpu"))
 
 # %% [markdown]
-# To go on later, save the optimizer too. Momentum is part of where a training stands. Without it the first steps are others.
+# Another day you go on with the training. Is a file of weights enough for that?
 
 # %% tags=["predict"]
 q21 = predict("03.q21")
@@ -104,7 +104,8 @@ for with_optimizer in (True, False):
 q21.reveal(same)
 
 # %% [markdown]
-# The graph of one of these steps is the same as ever. A loaded weight is a leaf like any other.
+# To go on later, save the optimizer too: momentum is part of where a training stands. The graph of one of these steps is the same as ever. A loaded weight is a
+# leaf like any other.
 
 # %% tags=["picture"]
 autolab.viz.draw(F.cross_entropy(model(few_x), few_y), rankdir="TB",

@@ -59,7 +59,7 @@ autolab.explore(h2)
 # **Why.** Without shortcuts the gradient is a product of twenty local derivatives, and small factors make a tiny product. With $h + f(h)$ the local
 # derivative is $1 + f'(h)$: one path has the factor 1 at every layer, so the gradient arrives whole.
 #
-# There are two kinds of such blocks. A basic block has two 3x3 convolutions. A bottleneck first shrinks the channels with a 1x1
+# There are two kinds of such blocks. A basic block has two 3x3 convolutions. A **bottleneck** first shrinks the channels with a 1x1
 # convolution, works there, and widens again:
 
 # %% tags=["code"]
@@ -76,11 +76,12 @@ print("ResNet-9, for colour images 32x32:", numbers(small))
 convolutions = [m for m in small.modules() if isinstance(m, nn.Conv2d)]
 with_bias = [m for m in convolutions if m.bias is not None]
 print("convolutions with a bias in it:   ", len(with_bias))
+del small, convolutions                       # 10 MB
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.14: add what came in
 #
-# Write `residual(x, branch, shortcut)`. `branch` and `shortcut` are functions. The result is the ReLU of the sum of `branch(x)` and `x`. Where
+# Write `residual(x, branch, shortcut)`. `branch` and `shortcut` are functions. The result is the ReLU (what is negative becomes 0) of the sum of `branch(x)` and `x`. Where
 # `shortcut` is not None, its result takes the place of `x` in the sum, because the shapes differ.
 
 # %% tags=["exercise"]

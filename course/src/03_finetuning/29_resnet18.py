@@ -1,7 +1,7 @@
 # %% [markdown]
 # ### The network that everybody uses
 #
-# The same steps with the network that half of all tutorials use. Its weights come from 1.3 million photographs, and are a file of 45 MB on the internet. This cell uses them if they are on your computer already, and otherwise goes on with **random
+# The same steps with the network that half of all tutorials use. Its weights come from ImageNet, 1.3 million photographs, and are a file of 45 MB on the internet. This cell uses them if they are on your computer already, and otherwise goes on with **random
 # weights**, and says which. With random weights every step works. The answers mean nothing.
 #
 # To get the file once, run `torch.vision.models.resnet18(weights="DEFAULT")` in a cell of your own. It is then kept for all notebooks, and for PyTorch too.
@@ -40,7 +40,8 @@ prepare_image = weights.transforms()
 photos = prepare_image(few_x.repeat(1, 3, 1, 1))
 print(tuple(few_x.shape), "->", tuple(photos.shape))
 
-features = features_of(big, photos)                      # the frozen body runs once
+# the frozen body runs once, on one photograph at a time: that takes less memory
+features = torch.cat([features_of(big, photo[None]) for photo in photos])
 losses = []
 for epoch in range(30):
     loss = F.cross_entropy(big.fc(features), few_y)
@@ -51,14 +52,14 @@ for epoch in range(30):
 print("features:", tuple(features.shape), " the loss fell:", losses[-1] < losses[0])
 
 # %% tags=["picture"]
-FreezePanel(big, optimizer, forward=lambda: F.cross_entropy(big(photos[:1]), few_y[:1]))
+FreezePanel(big, optimizer)
 
 # %% [markdown]
-# And this is the whole graph of a training step. Seventeen layers ran, and left nothing in it. All that backward has to walk is the eighteenth, the head, and the loss.
+# And this is the whole graph of a training step, with one photograph. Seventeen layers ran, and left nothing in it. All that backward has to walk is the eighteenth, the head, and the loss.
 
 # %% tags=["picture"]
 optimizer.zero_grad()
-loss = F.cross_entropy(big(photos), few_y)
+loss = F.cross_entropy(big(photos[:1]), few_y[:1])
 autolab.explore(loss, params=dict(big.fc.named_parameters()))
 
 # %% [markdown] tags=["explain"]

@@ -88,6 +88,36 @@ explorer = autolab.explore(loss)
 explorer.to_html("my_engine.html", title="My engine, and a digit")
 explorer
 
+# %% [markdown]
+# With an engine of your own you can also test what you believe about training. A list of what is trained, and momentum, as in lesson 3:
+
+# %% tags=["predict"]
+q9 = predict("04.q9")
+q9
+
+# %% tags=["code"]
+a, b, c = Value(1.0), Value(2.0), Value(3.0)
+trained, last = [a, b, c], [0.0, 0.0, 0.0]
+
+def step(frozen=()):
+    for p in trained:
+        p.grad = 0.0
+    (a * b * c).backward()
+    for i, p in enumerate(trained):
+        p.grad = 0.0 if p in frozen else p.grad
+        last[i] = 0.9 * last[i] - 0.1 * p.grad
+        p.data += last[i]
+
+step()
+c = Value(3.0)                          # another number in its place
+before = {"a": a.data, "b": b.data, "c": c.data}
+step(frozen=[a])
+moved = [name for name, p in zip("abc", (a, b, c)) if p.data != before[name]]
+print("moved:", moved)
+
+# %% tags=["reveal"]
+q9.reveal(moved)
+
 # %% [markdown] tags=["keep"]
 # **Take along:** one run forward, one back, and every number knows its part. PyTorch trains
 # [the same way](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).

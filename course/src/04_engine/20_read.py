@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "explain"]
 # ## A. Where are your functions in autolab's engine
 #
-# *Extension, 14 minutes.* autolab's engine has a core of some 2,500 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
+# *Extension, 17 minutes.* autolab's engine has a core of some 2,500 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
 # you see is the code that runs, read from the files at this moment.
 
 # %% tags=["code"]
@@ -21,6 +21,25 @@ beside(None, "errors.fail", *events)
 
 # %% tags=["picture"]
 beside(Value, "tensor.Tensor")
+
+# %% [markdown]
+# You will look in vain for `eval()` and for layers. What do they change in the graph? Three layers in a row; the one in the middle is frozen, and in evaluation mode.
+
+# %% tags=["predict"]
+q10 = predict("04.q10")
+q10
+
+# %% tags=["code"]
+first, second, third = (autolab.nn.Linear(2, 2) for _ in range(3))
+second.requires_grad_(False).eval()
+h1 = first(autolab.ones(1, 2))
+h2 = second(h1)
+h3 = third(h2)
+recorded = [name for name, h in (("1", h1), ("2", h2), ("3", h3)) if h.grad_fn]
+print("results with a node:", recorded)
+
+# %% tags=["reveal"]
+q10.reveal(recorded)
 
 # %% [markdown]
 # **`record.py`, `namespaces.py`, `node.py` are your `local` and `share`.** You wrote `local` anew in each operation. Here an operation is stated once, as a record, and what must be kept is read off
@@ -44,6 +63,43 @@ beside(Value.__add__, "apply.apply", "apply.record")
 # %% tags=["picture"]
 display(beside(order, "backward._Pass.plan"))
 beside(backward, "backward._Pass.run", "backward._Pass.deliver")
+
+# %% [markdown]
+# Two last questions, about what an engine cannot see. Your `Value` will do for both.
+
+# %% tags=["predict"]
+q11 = predict("04.q11")
+q11
+
+# %% tags=["predict"]
+q12 = predict("04.q12")
+q12
+
+# %% tags=["code"]
+w = Value(2.0)
+loss = w * w
+loss = Value(loss.data)                 # computed, then made a new Value
+loss.backward()
+print("loss.grad:", loss.grad, " w.grad:", w.grad)
+
+class Centred:                          # no parameter, nothing to train
+    mean = 0.0
+
+    def __call__(self, x):
+        self.mean = 0.9 * self.mean + 0.1 * x.data.mean()
+        return x + Value(-self.mean)
+
+centred = Centred()
+x = Value(np.array([1.0, 3.0]))
+answers = [centred(x).data for _ in range(10)]
+same = np.array_equal(answers[0], answers[-1])
+print("the same answer, ten batches later:", same)
+
+# %% tags=["reveal"]
+q11.reveal(loss.grad, w.grad)
+
+# %% tags=["reveal"]
+q12.reveal(same)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** an engine is a graph that remembers, local derivatives, an order, and a sum. The rest is care, and speed.
