@@ -49,6 +49,7 @@ STYLE = f"""
 :root {{ color-scheme: light dark; }}
 body {{ margin: 16px; font: 16px/1.5 Helvetica, Arial, "Liberation Sans", sans-serif; }}
 h1 {{ font-size: 1.3em; }}
+@media (max-height: 480px) {{ body {{ margin: 6px 8px; }} h1 {{ font-size: 1em; margin: 0 0 4px; }} }}
 {_BODY[0]}
 @media (prefers-color-scheme: dark) {{ {_BODY[1]} }}
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,22 @@ def forms(answer: Any) -> set[str]:
     return {f"{answer:.3g}", f"{answer:.4g}", f"{answer:.6g}", str(answer)}
 
 
+def in_files(shown: Explorer, folder: Path) -> list[str]:
+    """What is written in the picture of the step that is shown (as SVG; PNG and PDF are painted from the same) and in the film of all steps."""
+    shown.button("Tools").click()
+    shown.root.get_by_role("spinbutton", name="Last step of the film").fill("9999")
+    texts = []
+    for name in ("SVG", "Film"):
+        with shown.page.expect_download() as waited:
+            shown.button(name).click()
+        waited.value.save_as(folder / name)
+        parts = [part for part in ET.parse(folder / name).getroot().iter() if not part.tag.endswith("style")]
+        texts += [text for part in parts for text in (part.text, part.tail) if text]
+    assert waited.value.suggested_filename == f"steps 1 to {int(shown.slider.input_value()) + 1}.svg", "not beyond the question"
+    shown.page.keyboard.press("Escape")
+    return texts
+
+
 @pytest.mark.parametrize(("program", "node", "kind", "step"), ASKED, ids=[f"{p.__name__}-{n}-{k}-{s}" for p, n, k, s in ASKED])
 def test_nothing_gives_an_answer_away(browser: Browser, tmp_path: Path, program: Any, node: str, kind: str, step: int) -> None:
     explorer = torch.explore(program())
@@ -86,6 +103,7 @@ def test_nothing_gives_an_answer_away(browser: Browser, tmp_path: Path, program:
         seen += [str(node[part].get("value")) for node in tree for part in ("name", "value", "description") if part in node]
         shown.root.press("End")
         shown.at(asked["until"])
+        seen += in_files(shown, tmp_path)
         found = {form for form in forms(asked["answer"]) for text in seen if re.search(rf"(?<![\d.]){re.escape(form)}(?![\d.]\d*)", text)}
         assert found == set()
         shown.button("Show me").click()  # and afterwards it stands there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from lab import Explorer, Panel
 from playwright.sync_api import Page, expect
 
+import autolab
 import autolab as torch
 from autolab.viz import html
 from autolab.widgets import DeviceExplorer, FreezePanel, explore
@@ -98,3 +100,41 @@ def test_nothing_sticks_out_of_a_place_of_284_px(page: Page, tmp_path: Path) -> 
               (getComputedStyle(e).overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1);
             return [root.getBoundingClientRect().width, all.filter(wide).map((e) => e.className)]; }"""
         assert root.evaluate(out) == [284, []], name
+
+
+def asked() -> Any:
+    x = torch.tensor(3.0, requires_grad=True)
+    explorer = explore(x * 2 * (x + 1))
+    explorer.ask(x, "grad")
+    return explorer
+
+
+def explained() -> Any:
+    w = torch.randn(3, requires_grad=True)
+    z = w * w
+    with torch.no_grad():
+        w += 1
+    with pytest.raises(RuntimeError) as caught:
+        z.sum().backward()
+    return autolab.explain(caught.value)
+
+
+def searched() -> Any:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
+    return explore(model(torch.randn(4, 3)).pow(2).mean(), step=9)
+
+
+@pytest.mark.parametrize("page_options", [{"viewport": {"width": 683, "height": 384}, "device_scale_factor": 2}], indirect=True, ids=["200 %"])
+@pytest.mark.parametrize("made", [asked, explained, searched])
+def test_at_200_percent_controls_and_graph_are_on_the_first_screen(page: Page, tmp_path: Path, made: Callable[[], Any]) -> None:
+    """Of 1366 x 768, 200 % leaves 683 x 384."""
+    page.goto(made().to_html(tmp_path / "zoomed.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.graph).to_be_visible()
+    for control in (shown.button("Play"), shown.slider, shown.button("Fit"), shown.said.first):
+        box = control.bounding_box()
+        assert box and box["y"] + box["height"] <= 384
+    pane = shown.graph.locator("..").bounding_box()
+    assert pane and pane["height"] >= 100 and pane["y"] + pane["height"] <= 384
+    assert page.evaluate("document.documentElement.scrollWidth") <= 683
+    assert shown.check("unreachable") == [] and shown.check("unnamed") == []

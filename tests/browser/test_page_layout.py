@@ -24,3 +24,31 @@ def test_a_page_lays_out_what_nothing_has_laid_out(page: Page, tmp_path: Path, m
     shown.at(4)
     for check in ("unnamed", "unreachable", "crowded", "small", "faint"):
         assert shown.check(check) == [], check
+
+
+def test_a_step_lays_the_page_out_once_or_twice(page: Page, tmp_path: Path) -> None:
+    """Once for what the step reads after all its changes, and for what it changes by what it has read; it was four times."""
+    page.goto(Widget(learners_trace()).to_html(tmp_path / "steps.html").as_uri())
+    shown, session = Explorer(page), page.context.new_cdp_session(page)
+    expect(shown.node("x")).to_be_visible()
+    session.send("Performance.enable")
+
+    def layouts() -> float:
+        return next(m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "LayoutCount")
+
+    there_and_back = """async (slider) => {
+        const steps = Array.from({ length: 2 * slider.max }, (_, i) => Math.min(i, 2 * slider.max - i));
+        for (const step of steps) {
+            slider.value = step;
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+            slider.getBoundingClientRect();
+            await new Promise(requestAnimationFrame);
+        }
+        return steps.length;
+    }"""
+    shown.slider.evaluate(there_and_back)  # Details grow to their height
+    before = layouts()
+    steps = shown.slider.evaluate(there_and_back)
+    assert (layouts() - before) / steps <= 2.2
+    listed = shown.root.locator("[aria-label=Paths] option, [aria-label='What if'] option")
+    assert listed.count() == 0, "until somebody opens them"

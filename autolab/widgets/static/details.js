@@ -79,10 +79,14 @@ export class Details {
       node ? this.offer(node) : null,
       node ? this.node(node, now, Boolean(selected), frame) : null,
     ]);
+  }
+
+  // After all else that a step changes on the page: what is read from here on lays it out, once.
+  settle() {
     this.fit();
     // Grows when it must and never shrinks back, so that the page below does not jump at every step.
-    this.tallest = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
-    this.element.style.minHeight = `${this.tallest}px`;
+    const high = Math.min(MOST_KEPT, Math.max(this.tallest, this.element.offsetHeight));
+    if (high !== this.tallest) this.element.style.minHeight = `${(this.tallest = high)}px`;
   }
 
   // A closed box has no pictures of its own: it offers those of the layers in it, without being opened.

@@ -35,8 +35,10 @@ export const HOLDS_STOPS = { tabindex: "-1" };
 
 // What is wider than its place scrolls, and is then a stop for the Tab key: such a stop says what it is.
 export function nameScrollers(root) {
-  for (const box of root.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-column, .al-scroll:not(.al-named)")) {
-    const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+  const boxes = [...root.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-column, .al-scroll:not(.al-named)")];
+  const wide = boxes.map((box) => box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1);
+  for (const [i, box] of boxes.entries()) {
+    const scrolls = wide[i];
     const within = box.dataset.scrolls ?? box.querySelector("[aria-label]")?.getAttribute("aria-label");
     const caption = box.parentElement.querySelector(".al-name")?.textContent;
     for (const [name, value] of [["role", "group"], ["tabindex", "0"], ["aria-label", `${within || caption || "numbers"}: scrolls`]])

@@ -26,6 +26,7 @@ const DETAILS_WIDTH = 380;
 const PATIENCE = 15000, BUSY = 1500, UNANSWERED = 2500; // ms that an answer of the kernel is waited for; where the browser can draw itself
 const BARS = 124; // px: what JupyterLab's own bars take of a window's height
 const LEAST_ROOM = 440, LEAST_PANE = 180, LEAST_DETAILS = 180; // px that the widget, the graph and Details have in any window
+const SHORT = 500, LEAST_SHORT = 110, TITLE = 36; // px: a window that is lower (a page at 200 %), what the graph has there, a page's own title
 const MANY = 30; // nodes from which on a search box helps
 
 export class View {
@@ -324,6 +325,8 @@ export class View {
     const turned = this.graph.rankdir === "TB", least = this.graph.size(this.graph.rankdir).width * 0.85;
     const beside = width >= (turned ? 700 : 860) && least <= width - DETAILS_WIDTH - 12;
     const narrow = width < 700;
+    this.short = window === top && innerHeight < SHORT;
+    this.root.classList.toggle("al-short", this.short);
     if (width !== this.width) this.text.forgetHeight();
     this.width = width;
     this.root.classList.toggle("al-beside", beside);
@@ -338,15 +341,26 @@ export class View {
     if (this.tools.map.fit(this.camera.zoom)) resize();
     if (!beside && !narrow) this.details.style.maxHeight = `${Math.max(LEAST_DETAILS, this.rest - this.pane.offsetHeight - 12)}px`;
     this.update(false);
+    this.tools.map.see();
     if (!this.settled) this.settle();
   }
 
   // Buttons, sentence, graph and formula are seen at once in a window of usual height: the graph and Details scroll by themselves. Where
   // an output is a frame that grows with it, the screen says what is usual.
   bound(beside, narrow) {
+    const above = this.main.offsetTop - this.root.offsetTop;
+    for (const said of this.root.querySelectorAll(".al-explained"))
+      if (this.short && said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0;
+      else said.removeAttribute("tabindex");
+    if (this.short) {
+      this.rest = Math.max(LEAST_SHORT, innerHeight - (this.alone ? TITLE : BARS) - above - 12);
+      this.pane.style.maxHeight = `${this.rest}px`;
+      this.details.style.maxHeight = beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
+      return;
+    }
     const high = window === top ? innerHeight - BARS : Math.max(innerHeight, 0.7 * screen.availHeight);
     const legends = [...this.main.querySelectorAll(".al-graphside > .al-legend:not([hidden])")].reduce((sum, legend) => sum + legend.offsetHeight + 6, 0);
-    this.rest = Math.max(LEAST_ROOM, high) - (this.main.offsetTop - this.root.offsetTop) - legends - 12;
+    this.rest = Math.max(LEAST_ROOM, high) - above - legends - 12;
     this.pane.style.maxHeight = narrow ? "" : `${Math.max(LEAST_PANE, this.rest - (beside ? 0 : LEAST_DETAILS + 12))}px`;
     this.details.style.maxHeight = beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
   }
@@ -375,18 +389,20 @@ export class View {
     const now = momentAt(trace, index, new Set(model.get("dimmed")));
     this.askForDetails(index, selected);
     this.text.update(index, now, selected);
-    if (!this.graph) return;
+    if (!this.graph) return this.text.settle();
     this.legend.lastChild.hidden = !now.dimmed.size;
     this.graph.update(index, now, selected);
     this.paths.light();
     this.compared.update();
     this.tools.update(index, now);
     this.whatIf.mark();
-    if (moved) {
-      this.compared.lead();
-      this.graph.animate(frame, Math.min(650, 0.7 * model.get("interval")));
-      this.graph.follow(frame);
-    }
+    // All is changed now. What is read lays the page out, and again when something has changed in between.
+    if (moved) this.graph.follow(frame);
+    this.text.settle();
+    this.graph.settle();
+    if (!moved) return;
+    this.compared.lead();
+    this.graph.animate(frame, Math.min(650, 0.7 * model.get("interval")));
   }
 
   // Which closed part hides what a step is about.

@@ -1,6 +1,6 @@
 // The picture as a file: a step as SVG, PNG or PDF, some steps as one SVG that plays. Nothing leaves the browser.
 import { clamp, h, svgEl } from "./dom.js";
-import { lastStep, stepCount } from "./player.js";
+import { lastStep } from "./player.js";
 import { momentAt } from "./states.js";
 import { grouped } from "./values.js";
 
@@ -105,7 +105,7 @@ export class Exports {
   }
 
   refresh() {
-    const count = stepCount(this.view.model);
+    const count = lastStep(this.view.model) + 1; // up to where a question stands
     for (const [field, value] of [[this.from, 1], [this.to, Math.min(count, MOST_STEPS)]]) {
       field.max = count;
       if (!field.value) field.value = value;
@@ -195,7 +195,7 @@ export class Exports {
 
   // What is the same in several steps is in the file once, and shown while it is so.
   async film() {
-    const { view } = this, { model, graph, trace } = view, count = stepCount(model);
+    const { view } = this, { model, graph, trace } = view, count = lastStep(model) + 1;
     const [first, last] = [this.from, this.to].map((field) => clamp(Math.round(Number(field.value)) || 1, 1, count) - 1);
     if (last < first) throw new Error("the last step comes before the first");
     if (last - first >= MOST_STEPS) throw new Error(`${grouped(last - first + 1)} steps are more than ${MOST_STEPS}`);
@@ -205,6 +205,7 @@ export class Exports {
       const now = momentAt(trace, index, dimmed);
       graph.update(index, now, "");
       view.tools.colouring.update(index, now);
+      graph.settle();
       const sentence = this.sentence(index);
       lines = Math.max(lines, sentence.childNodes.length);
       [sentence, ...this.parts()].forEach((part, place) => {

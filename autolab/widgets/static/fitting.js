@@ -3,7 +3,7 @@
 // A formula that is a little wider than its place is smaller there, down to 12 px.
 export function fitFormulas(root) {
   const boxes = [...root.querySelectorAll(".al-formula")];
-  for (const box of boxes) box.style.fontSize = "";
+  for (const box of boxes) if (box.style.fontSize) box.style.fontSize = "";
   const sizes = boxes.map((box) => (box.clientWidth ? Math.min(1, box.clientWidth / box.scrollWidth) * parseFloat(getComputedStyle(box).fontSize) : 0));
   boxes.forEach((box, i) => {
     // Rules and spaces shrink less than letters: then one step more.

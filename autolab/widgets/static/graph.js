@@ -139,9 +139,9 @@ export class Graph {
   tightenText() {
     this.tight = true;
     for (const card of this.cards) if (card.value) [card.value.textContent, card.look] = [card.valueText, null];
-    for (const { g } of [...this.cards, ...this.parts])
-      for (const text of g.querySelectorAll("text")) narrow(text, Number(g.dataset.w) - 12);
-    for (const { pillText } of this.lines) if (pillText) narrow(pillText, pillText.previousSibling.getAttribute("width") - PILL_SIDES);
+    const texts = [...this.cards, ...this.parts].flatMap(({ g }) => [...g.querySelectorAll("text")].map((text) => [text, g.dataset.w - 12]));
+    const pills = this.lines.filter(({ pillText }) => pillText).map(({ pill, pillText }) => [pillText, pill.firstChild.getAttribute("width") - PILL_SIDES]);
+    narrow([...texts, ...pills]);
   }
 
   // "LR" or "TB": moves everything to where that layout has it.
@@ -192,6 +192,7 @@ export class Graph {
 
   update(index, now, selected) {
     const frame = this.trace.frames[index], { dimmed } = now;
+    this.long = []; // what `settle` measures
     for (const card of this.cards) this.updateCard(card, frame, now, selected, dimmed.has(card.node.id));
     for (const part of this.parts) this.updatePart(part, frame, now);
     for (const line of this.lines) {
@@ -199,6 +200,11 @@ export class Graph {
       const ends = ({ parent, child }) => dimmed.has(parent) || dimmed.has(child);
       line.g.classList.toggle("al-dimmed", Boolean(dimmed.size) && line.edge.edges.every((id) => ends(this.edgeById.get(id))));
     }
+  }
+
+  // Long words, once all else on the page has changed.
+  settle() {
+    narrow(this.long);
   }
 
   updatePart(box, frame, now) {
@@ -260,7 +266,8 @@ export class Graph {
     if (card.value) card.value.textContent = known ? card.valueText : "…";
     if (card.thumb) card.thumb.style.display = known ? "" : "none";
     card.tabs.forEach((tab, i) => updateTab(tab, tabs[i], rehearsed(this.trace)));
-    if (card.grad) updateGradient(card, state, word, grad);
+    const long = card.grad && updateGradient(card, state, word, grad);
+    if (long) this.long.push(long);
   }
 
   gradientOf(node, now) {
@@ -311,7 +318,7 @@ export class Graph {
     pill.setAttribute("visibility", words ? "visible" : "hidden");
     pillText.textContent = words;
     pillText.removeAttribute("textLength");
-    narrow(pillText, pill.firstChild.getAttribute("width") - PILL_SIDES);
+    this.long.push([pillText, pill.firstChild.getAttribute("width") - PILL_SIDES]);
   }
 
   // Whether what flows along an edge is copied to another device.

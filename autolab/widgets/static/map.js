@@ -56,9 +56,9 @@ export class MiniMap {
     for (const { g, rect } of this.boxes) {
       const now = ["forward", "backward", "update"].find((phase) => g.classList.contains(`al-now-${phase}`));
       const look = ["al-mapbox", now && `al-map-${now}`, g.classList.contains("al-selected") && "al-map-selected", g.classList.contains("al-aside") && "al-aside"];
-      rect.setAttribute("class", look.filter(Boolean).join(" "));
+      const words = look.filter(Boolean).join(" ");
+      if (rect.getAttribute("class") !== words) rect.setAttribute("class", words);
     }
-    this.see();
   }
 
   place() {

@@ -74,9 +74,8 @@ export class Paths {
     const wants = trace.nodes.filter((node) => node.requires_grad && node.kind !== "update");
     this.possible = !view.veil.length && !trace.light && wants.some(({ kind }) => kind === "op");
     this.button.hidden = !this.possible;
-    const choice = (name, nodes) => h("select", { "aria-label": name, onchange: () => this.choose() }, nodes.map(({ id, label }) => h("option", { value: id, text: label })));
-    this.from = choice("From", wants);
-    this.to = choice("To", wants.filter(({ kind }) => kind === "op"));
+    this.ends = [wants, wants.filter(({ kind }) => kind === "op")];
+    [this.from, this.to] = ["From", "To"].map((name) => h("select", { "aria-label": name, onchange: () => this.choose() }));
     this.body = h("div", { class: "al-pathbody" });
     this.said = h("p", { class: "al-note", role: "status" });
     this.element = h(
@@ -92,9 +91,9 @@ export class Paths {
   toggle() {
     if (!this.element.hidden) return this.close();
     const { model, trace } = this.view, roots = trace.meta.roots ?? [], leaf = trace.nodes.find(({ kind, requires_grad }) => kind === "leaf" && requires_grad);
-    const picked = model.get("selected"), own = [...this.from.options].some(({ value }) => value === picked);
-    const result = roots.findLast((id) => trace.nodes[place(id)].kind === "op") ?? this.to.options[this.to.length - 1].value;
-    this.keep([own && picked !== result ? picked : (leaf?.id ?? this.from.options[0].value), result]);
+    const picked = model.get("selected"), [starts, results] = this.ends, own = starts.some(({ id }) => id === picked);
+    const result = roots.findLast((id) => trace.nodes[place(id)].kind === "op") ?? results.at(-1).id;
+    this.keep([own && picked !== result ? picked : (leaf ?? starts[0]).id, result]);
   }
 
   keep(ends) {
@@ -129,6 +128,8 @@ export class Paths {
     const { model, trace, alone } = this.view, [leaf, result] = model.get("ends");
     this.element.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
+    // A graph may have thousands of nodes: they are listed when somebody asks.
+    for (const [i, list] of [this.from, this.to].entries()) if (!list.length) list.append(...this.ends[i].map(({ id, label }) => h("option", { value: id, text: label })));
     [this.from.value, this.to.value] = [leaf, result];
     const local = Object.fromEntries(Object.entries(model.get("local") ?? {}).map(([id, rows]) => [id, rows.map((row) => row.map(Number))]));
     if (!Object.keys(local).length && !alone) this.ask();
@@ -203,7 +204,7 @@ export class Paths {
   light(seen = false) {
     const { graph } = this.view;
     if (!graph) return;
-    const ids = new Set((this.lit ?? []).map(({ id }) => id)), nodes = new Set((this.lit ?? []).flatMap(({ parent, child }) => [parent, child]));
+    const long = [], ids = new Set((this.lit ?? []).map(({ id }) => id)), nodes = new Set((this.lit ?? []).flatMap(({ parent, child }) => [parent, child]));
     graph.svg.classList.toggle("al-haslit", ids.size > 0);
     for (const line of graph.lines) {
       const own = line.edge.edges.filter((id) => ids.has(id)), was = line.g.classList.contains("al-lit");
@@ -215,8 +216,9 @@ export class Paths {
       line.pill.setAttribute("visibility", "visible");
       line.pillText.textContent = matrix.flat().length === 1 ? `× ${few(matrix[0][0])}` : `${matrix.length}×${matrix[0].length}`;
       line.pillText.removeAttribute("textLength");
-      narrow(line.pillText, MOST_FACTOR);
+      long.push([line.pillText, MOST_FACTOR]);
     }
+    narrow(long);
     const boxes = [...nodes].map((id) => graph.elementOf(id)).filter(Boolean);
     for (const { g } of [...graph.cards, ...graph.parts]) g.classList.toggle("al-onpath", boxes.includes(g));
     if (seen) graph.reveal(boxes);

@@ -13,16 +13,12 @@ export class WhatIf {
     this.view = view;
     const { trace, veil } = view, made = new Set(trace.edges.filter(({ update }) => update).map(({ child }) => child));
     const given = veil.length || trace.light || !trace.frames.length ? [] : trace.nodes.filter((node) => ["leaf", "data"].includes(node.kind) && !made.has(node.id) && node.dtype !== "bool" && tensorOf(node.value)?.data.length);
-    const used = new Set(trace.edges.map(({ parent }) => parent)), steps = trace.nodes.filter(({ kind, update }) => kind === "update" && typeof update?.settings.lr === "number");
-    this.options = given.filter(({ id }) => used.has(id)).flatMap((node) => {
-      const { data } = tensorOf(node.value);
-      return data.map((value, at) => ({ name: data.length > 1 ? `${node.label}[${indices(at, node.shape)}]` : node.label === short(value) ? `the number ${node.label}, in ${this.use(node)}` : node.label, node, at, value }));
-    });
-    for (const call of new Set(veil.length ? [] : steps.map(({ update }) => update.call)))
-      this.options.push({ name: `learning rate of ${call}`, steps: steps.filter(({ update }) => update.call === call), value: steps.find(({ update }) => update.call === call).update.settings.lr });
+    this.used = new Map(trace.edges.map(({ parent, child }) => [parent, child]).reverse()); // what each is first part of
+    this.given = given.filter(({ id }) => this.used.has(id));
+    this.steps = veil.length ? [] : trace.nodes.filter(({ kind, update }) => kind === "update" && typeof update?.settings.lr === "number");
     this.button = h("button", { type: "button", class: "al-small", text: "What if: change a number, and the graph runs again", onclick: () => this.open() });
-    this.button.hidden = !this.options.length;
-    this.which = h("select", { "aria-label": "Change", onchange: () => this.choose() }, this.options.map(({ name }, i) => h("option", { value: i, text: name })));
+    this.button.hidden = !(this.given.length || this.steps.length);
+    this.which = h("select", { "aria-label": "Change", onchange: () => this.choose() });
     this.field = h("input", { type: "number", step: "any", class: "al-field al-wide", "aria-label": "Its value", oninput: () => this.set(this.field) });
     this.slider = h("input", { type: "range", step: "any", "aria-label": "Its value, by slider", oninput: () => this.set(this.slider) });
     this.said = h("div", { role: "status", "aria-live": "polite" });
@@ -33,16 +29,25 @@ export class WhatIf {
       h("div", { class: "al-buttons al-asidebar" }, this.which, "= ", this.field, this.slider, small("As recorded", () => this.choose()), small("Close", () => this.close())),
       this.said,
     );
-    if (this.options.length) this.choose();
   }
 
-  // What a number of the learner's code is part of.
-  use({ id }) {
-    const { trace } = this.view, edge = trace.edges.find(({ parent }) => parent === id);
-    return edge ? trace.nodes[Number(edge.child.slice(1))].label : "";
+  // All numbers that can be changed: a graph may have thousands, so they are listed when somebody asks.
+  list() {
+    if (this.options) return;
+    const use = ({ id }) => this.view.trace.nodes[Number(this.used.get(id).slice(1))].label;
+    this.options = this.given.flatMap((node) => {
+      const { data } = tensorOf(node.value);
+      return data.map((value, at) => ({ name: data.length > 1 ? `${node.label}[${indices(at, node.shape)}]` : node.label === short(value) ? `the number ${node.label}, in ${use(node)}` : node.label, node, at, value }));
+    });
+    for (const call of new Set(this.steps.map(({ update }) => update.call))) {
+      const steps = this.steps.filter(({ update }) => update.call === call);
+      this.options.push({ name: `learning rate of ${call}`, steps, value: steps[0].update.settings.lr });
+    }
+    this.which.append(...this.options.map(({ name }, i) => h("option", { value: i, text: name })));
   }
 
   open() {
+    this.list();
     const picked = this.options.findIndex(({ node }) => node?.id === this.view.model.get("selected"));
     this.view.tools.close();
     this.element.hidden = false;
@@ -55,8 +60,11 @@ export class WhatIf {
 
   // What `explorer.what_if` changed.
   tryOut() {
-    const { node, at, value } = this.view.model.get("tried") ?? {}, is = (one) => (node === "lr" ? one.steps : one.node?.id === node && one.at === at);
-    const place = node ? this.options.findIndex(is) : -1;
+    const { node, at, value } = this.view.model.get("tried") ?? {};
+    if (!node) return;
+    this.list();
+    const is = (one) => (node === "lr" ? one.steps : one.node?.id === node && one.at === at);
+    const place = this.options.findIndex(is);
     if (place < 0) return;
     this.element.hidden = false;
     this.which.value = place;
@@ -137,7 +145,7 @@ export class WhatIf {
   tell() {
     const { trace } = this.view, at = (id) => trace.nodes[Number(id.slice(1))], ids = [...this.changed.keys()].filter((id) => id !== this.option.node?.id && at(id).kind !== "update");
     if (!this.changed.size) return this.said.replaceChildren(this.value === this.option.value ? "Change the number: the graph runs again." : "Nothing changes by it.");
-    const results = trace.nodes.filter(({ id, kind }) => kind === "op" && !trace.edges.some(({ parent }) => parent === id));
+    const results = trace.nodes.filter(({ id, kind }) => kind === "op" && !this.used.has(id));
     const last = results.findLast(({ id }) => this.changed.has(id)) ?? at(ids.at(-1) ?? this.option.node.id);
     const shown = ids.filter((id) => id !== last.id).slice(0, LISTED_NODES), more = ids.length - shown.length - Number(ids.includes(last.id));
     const checked = this.check(last), item = (id) => [h("span", { class: "al-was", text: `${at(id).label}: ${numbersOf(tensorOf(at(id).value))}` }), " → ", h("b", { text: numbersOf(this.changed.get(id)) })];
@@ -165,7 +173,7 @@ export class WhatIf {
 
   // In the cards: the old value in grey, the new one bold.
   mark() {
-    const { graph } = this.view;
+    const { graph } = this.view, long = [];
     for (const card of graph?.cards ?? []) {
       const now = this.changed?.get(card.node.id), text = card.value;
       if (card.whatIf && !now) {
@@ -184,8 +192,9 @@ export class WhatIf {
       const span = (name, content) => svgEl("tspan", { class: name, text: content });
       text.replaceChildren(span("al-was", `${numbersOf(tensorOf(card.node.value))} `), span("al-new", `→ ${numbersOf(now)}`));
       text.removeAttribute("textLength");
-      narrow(text, Number(card.g.dataset.w) - 12);
+      long.push([text, card.g.dataset.w - 12]);
     }
+    narrow(long);
   }
 }
 
