@@ -45,8 +45,8 @@ class Group:
         for item in ITEMS if self.learners else ():
             for number in item.numbers:
                 right = [self.part_right(item.number, when) for when in SITTINGS] if number == item.number else []
-                held = [f"{100 * self.part_believing(number, when):.0f}" for when in SITTINGS]
-                rows.append(_row(str(number), item.idea, right, *held, SPECIMENS[number].belief))
+                held, holding = (f"{100 * self.part_believing(number, when):.0f}" for when in SITTINGS)
+                rows.append(_row(str(number), item.idea, right, held, holding, SPECIMENS[number].belief))
         if self.learners:
             rows.append(_row("", "all", [self.part_right(None, when) for when in SITTINGS], "", "", ""))
         return rows
