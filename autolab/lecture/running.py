@@ -9,7 +9,6 @@ from typing import Any
 
 BEGIN = "from autolab.lecture import kernel as _kernel\n_kernel.begin()\ndel _kernel"
 
-
 Tell = Callable[[str, int, int], None]
 """Is told which cell of which notebook runs, and how many there are."""
 
