@@ -78,9 +78,6 @@ def mine():
 
 game.try_(mine)     # add a line to mine until they differ; then name it: game.name("…")
 
-# %% tags=["words"]
-in_words("03.w1")
-
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** `model.parameters()` was read once, on line 2. The optimizer keeps the old head alive, and has never heard of the new one. No error, no
 # warning, and the loss falls all the same: the body learns to live with a random head. Only the freeze panel, which looks at network and optimizer
@@ -100,3 +97,6 @@ def new_head(model, classes):
     return ...
 
 check("03.2", new_head)
+
+# %% tags=["words"]
+in_words("03.w1")

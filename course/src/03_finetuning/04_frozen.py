@@ -91,6 +91,13 @@ for way in ("nothing", "requires_grad = False", "eval()", "no_grad()", "detach()
 # %% tags=["reveal"]
 q25.reveal(goes_through)
 
+# %% [markdown] tags=["explain", "keep"]
+# **Read the table.** `requires_grad = False` concerns one layer's own weights. `no_grad()` and `detach()` cut the path, so everything before
+# goes without. `eval()` has nothing to do with gradients. Why you need it as well is the next section.
+#
+# **Take along:** freezing saves work only from the front; a frozen layer in the middle still passes gradients on.
+# PyTorch on [`requires_grad`, `no_grad()` and `eval()`](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
+
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.3: who gets a gradient
 #
@@ -112,10 +119,3 @@ check("03.3", learns)
 
 # %% tags=["words"]
 in_words("03.w2")
-
-# %% [markdown] tags=["explain", "keep"]
-# **Read the table.** `requires_grad = False` concerns one layer's own weights. `no_grad()` and `detach()` cut the path, so everything before
-# goes without. `eval()` has nothing to do with gradients. Why you need it as well is the next section.
-#
-# **Take along:** freezing saves work only from the front; a frozen layer in the middle still passes gradients on.
-# PyTorch on [`requires_grad`, `no_grad()` and `eval()`](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).

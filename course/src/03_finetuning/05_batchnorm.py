@@ -47,9 +47,6 @@ plt.show()
 model.train()
 FreezePanel(model)      # set modes in it until it has nothing left to warn of
 
-# %% tags=["words"]
-in_words("03.w3")
-
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** After each batch in training mode: $\text{running mean} \leftarrow 0.9 \cdot \text{running mean} + 0.1 \cdot \text{mean of the batch}$,
 # and the same for the variance. After thirty batches only $0.9^{30} \approx 4\,\%$ of the old averages are left. No gradient did that; the
@@ -72,3 +69,6 @@ def train_mode(model):
     return ...
 
 check("03.5", train_mode)
+
+# %% tags=["words"]
+in_words("03.w3")

@@ -49,9 +49,6 @@ def mine():
 
 game.try_(mine)
 
-# %% tags=["words"]
-in_words("03.w4")
-
 # %% [markdown] tags=["explain"]
 # **Why.** `loss.requires_grad = True` makes the loss a leaf of its own. No node leads from it to any weight, so `backward()` fills `loss.grad` and nothing else. The message was right,
 # and what it asked for was a trained parameter.
@@ -122,3 +119,6 @@ check("03.4", train_head)
 # %% [markdown] tags=["keep"]
 # **Take along:** "does not require grad" means that no trained parameter was used; never answer it by setting the flag on the loss.
 # PyTorch on [`requires_grad`](https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad).
+
+# %% tags=["words"]
+in_words("03.w4")

@@ -85,9 +85,6 @@ def mine():
 
 game.try_(mine)
 
-# %% tags=["words"]
-in_words("03.w5")
-
 # %% [markdown] tags=["explain"]
 # **Why.** An optimizer does not look at `requires_grad`. It asks one thing: is `.grad` None? If so, it passes over the parameter. A gradient of *zero* is a gradient: with momentum
 # $v \leftarrow 0.9\,v + 0$ and $w \leftarrow w - 0.1\,v$, so $w$ rolls on. With weight decay the step is $w \leftarrow w - 0.1 \cdot (0 + 0.5\,w)$: each step takes away 5 %.
@@ -151,3 +148,6 @@ check("03.6", freeze_for_good)
 # %% [markdown] tags=["keep"]
 # **Take along:** frozen means `requires_grad` False *and* `.grad` None.
 # PyTorch on [`zero_grad`](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html).
+
+# %% tags=["words"]
+in_words("03.w5")
