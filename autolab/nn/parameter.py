@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from types import MethodType
 from typing import NoReturn
 
+import autolab
 from autolab import engine
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.errors import fail
@@ -43,8 +44,6 @@ class Parameter(Tensor):
 
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
-            import autolab
-
             data = autolab.empty(0)
         if not isinstance(data, Tensor):
             raise fail(
@@ -96,8 +95,6 @@ class Buffer(Tensor, metaclass=_BufferKind):
 
     def __new__(cls, data=None, *, persistent=True):
         if data is None:
-            import autolab
-
             data = autolab.empty(0)
         buffer = data.detach().requires_grad_(data.requires_grad)
         buffer.persistent, buffer._is_buffer = persistent, True
@@ -166,8 +163,6 @@ class UninitializedTensorMixin:
         """Become an ordinary parameter or buffer of this `shape`, whose numbers are still to be written.
 
         device, dtype: those that it was made with, unless others are given."""
-        import autolab
-
         self.data = autolab.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
         self.__class__ = self.cls_to_become
 
@@ -224,8 +219,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        import autolab
-
         return super().__new__(cls, autolab.empty(0, device=device, dtype=dtype), requires_grad)
 
     def __deepcopy__(self, memo):
@@ -245,8 +238,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     __slots__ = ()
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
-        import autolab
-
         buffer = autolab.empty(0, device=device, dtype=dtype).requires_grad_(requires_grad)
         buffer.__class__ = cls
         buffer.persistent, buffer._is_buffer = persistent, True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,8 @@ def on_simulated(observe, **about):
     """`observe` with two fresh simulated GPUs as 'cuda', whatever the notebook runs on."""
     @functools.wraps(observe)
     def run(answer, *args):
-        with torch.cuda.simulate(**({"devices": 2, "memory": "64MiB", "profile": "T4"} | about)):
+        options: dict[str, Any] = {"devices": 2, "memory": "64MiB", "profile": "T4"} | about
+        with torch.cuda.simulate(**options):
             return observe(answer, *args)
     return run
 
