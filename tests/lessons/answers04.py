@@ -99,6 +99,10 @@ def as_met(result):
     return found
 
 
+def by_depth(result):
+    return [result, *(value for parent in result.parents for value in by_depth(parent))]
+
+
 # 04.8
 
 def fit_at_once(sent, shape):
@@ -124,6 +128,8 @@ WRONG = {
         (value_with(grad=None), "`grad` begins as None"),
         (value_with(grad=1.0), "`grad` begins as 1"),
         (value_with(data=3), "Look at data"),
+        (value_with(op=""), "what it was computed by"),
+        (value_with(parents=(), grad=None), "two mistakes. First: It forgets its parents"),
         (Shared, "Look at grad"),
         (type("Part", (), {"__init__": lambda self, data, *rest: setattr(self, "data", data)}), "Look at what is missing"),
         (lambda data: data, "TypeError"),
@@ -132,20 +138,28 @@ WRONG = {
         (lambda a, b: Value(a.data + b.data), "forgotten its parents"),
         (made(np.add, lambda a, b: (b, a)), "local derivatives of a product"),
         (made(np.add, lambda a, b: (a, b)), "not the summands themselves"),
-        (made(np.add, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)), "Look at parents"),
+        (made(np.add, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)), "The parents are the wrong way round"),
         (lambda a, b: a.data + b.data, "return a Value"),
+        (lambda a, b: Value(a.data + b.data, (a, b), "", (1.0, 1.0)), "The op is missing"),
+        (made(np.multiply, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)), "Second: The parents are the wrong way round"),
+        (made(np.add, lambda a, b: (a, b), lambda a, b: a), "its parents are no tuple"),
+        (lambda a, b: Value(a.data + b.data, (a, b), "+", (a, b)), "take its `.data`"),
     ],
     "04.3": [
         (made(np.multiply, lambda a, b: (a, b)), "They are swapped"),
         (made(np.multiply, lambda a, b: (1.0, 1.0)), "local derivatives of a sum"),
         (made(np.multiply, lambda a, b: (a * b, a * b)), "not the product"),
-        (made(np.add, lambda a, b: (b, a)), "Look at value"),
+        (made(np.add, lambda a, b: (b, a)), "The number is that of a sum"),
+        (made(np.add, lambda a, b: (1.0, 1.0)), "Second: These are the local derivatives of a sum"),
     ],
     "04.4": [
         (lambda result: order(result)[::-1], "from the wrong end"),
         (as_met, "must wait for them"),
         (lambda result: [result, *result.parents], "go on until there are none"),
         (lambda result: [result], "Look at what is missing"),
+        (lambda result: order(result)[:-1], "Look at what is missing"),
+        (lambda result: [v for v in order(result) if v.parents], "The leaves are missing"),
+        (lambda result: order(result)[1:], "it comes first"),
         (lambda result: [*order(result), result], "Look at what is there twice"),
     ],
     "04.5": [
@@ -154,6 +168,9 @@ WRONG = {
         (passes(lambda parent, child, local: setattr(parent, "grad", child.grad + local)), "You add along a path"),
         (passes(lambda parent, child, local: setattr(parent, "grad", child.data * local)), "by the child's number"),
         (lambda result: None, "0 times anything is 0"),
+        (passes(put, walk=lambda result: order(result)[::-1]), "Only the result has sent"),
+        (passes(lambda p, child, local: setattr(p, "grad", child.grad * p.data)), "by the parent's number"),
+        (passes(lambda p, child, local: setattr(p, "grad", local), seed=0.0), "Second: Each parent gets its local derivative alone"),
     ],
     "04.6": [
         (passes(put), "Still `=`"),
@@ -161,6 +178,9 @@ WRONG = {
         (passes(add, clear="all"), "You clear the leaves"),
         (passes(add, clear="results", walk=as_met), "b has sent before"),
         (passes(add, seed=0.0, clear="results"), "0 times anything is 0"),
+        (passes(add, walk=by_depth), "What is used twice sends twice"),
+        (passes(lambda p, child, local: setattr(p, "grad", p.grad + local)), "Second: One pass is right"),
+        (passes(lambda p, child, local: setattr(p, "grad", p.grad + child.data * local), clear="all"), "Second: You clear the leaves"),
     ],
     "04.7": [
         (bent(lambda x: 1 - x * x), "taken at the operand"),
@@ -169,11 +189,14 @@ WRONG = {
         (bent(lambda x: 1.0), "at 0 only"),
         (lambda a: Value(np.tanh(a.data)), "forgotten its parent"),
         (lambda a: np.tanh(a.data), "return a Value"),
+        (lambda a: Value(np.tanh(a.data), a, "tanh", (1 - np.tanh(a.data) ** 2,)), "`(self,)`, with a comma"),
+        (lambda a: Value(np.tanh(a.data), (), "tanh", (1 - np.tanh(a.data),)), "Second: The square is missing"),
     ],
     "04.8": [
         (lambda sent, shape: sent, "A gradient has the shape of its value"),
         (lambda sent, shape: sent.sum(), "Sum over the repeated axes only"),
         (lambda sent, shape: sent.sum(axis=tuple(range(sent.ndim - len(shape)))), "keepdims=True"),
+        (lambda sent, shape: sent.mean(axis=tuple(range(sent.ndim - len(shape)))), "There are two mistakes. First: You take the mean"),
         (lambda sent, shape: engine.fit(sent, shape) * np.prod(shape) / sent.size, "Each copy had its own effect"),
     ],
 }

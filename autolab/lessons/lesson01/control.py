@@ -133,6 +133,16 @@ rows = Exercise(
 )
 
 
+def asked_of(table):
+    """What an exercise is that asks for True or False of each line of code; table: code -> (which, why)."""
+    return {
+        "tell": False,
+        "observe": lambda answer, code: {"result": answer[code]},
+        "reference": {code: which for code, (which, _) in table.items()},
+        "cases": tuple(Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in table.items()),
+    }
+
+
 # 01.10 which graphs can be walked twice --------------------------------------------------------------------------------
 
 FREES = {
@@ -148,10 +158,7 @@ FREES = {
 twice = Exercise(
     id="01.10",
     title="Which ones raise the second time",
-    tell=False,
-    observe=lambda answer, code: {"result": answer[code]},
-    reference={code: raises for code, (raises, _) in FREES.items()},
-    cases=tuple(Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in FREES.items()),
+    **asked_of(FREES),
     hints=(
         "The second backward() raises where a saved tensor is missing. So ask of each: does its gradient need a "
         "value?",
@@ -176,10 +183,7 @@ LEARNS = {
 learning = Exercise(
     id="01.15",
     title="Which of them still learn",
-    tell=False,
-    observe=lambda answer, code: {"result": answer[code]},
-    reference={code: learns for code, (learns, _) in LEARNS.items()},
-    cases=tuple(Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in LEARNS.items()),
+    **asked_of(LEARNS),
     hints=(
         "Draw each of them: is there a way along the arrows from y to w?",
         "A way ends where history is left out: at detach(), and at a plain number. It does not end at a frozen factor.",

@@ -57,7 +57,7 @@ QUESTIONS = {
          "0": "The second factor is still connected.",
          "None": "The second factor is still connected."}),
     "01.q9": Question(
-        "A network has a second last layer, for letters, which the loss does not use. After `loss.backward()`, what "
+        "Beside its ten outputs for digits a network has a layer for letters, which the loss does not use. After `loss.backward()`, what "
         "has a `.grad` that is not None?",
         ("the weights that were used", "those, and the results in the middle", "all weights", "all of these"),
         {"those, and the results in the middle":

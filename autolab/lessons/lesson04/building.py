@@ -19,39 +19,33 @@ def kind_of(answer: Any) -> Any:
 # 04.1 a number that remembers -----------------------------------------------------------------------------------------
 def remembered(answer, data, several):
     parents = tuple(Value(float(i)) for i in range(several))
-    value = answer(data, parents, "*", tuple(range(several))) if several else answer(data)
+    given = (data, parents, "*", tuple(range(several))) if several else (data,)
+    value = answer(*given)
     if not getattr(value, "__dict__", {}):
         return {"result": ...}
-    lacks = [name for name in ("data", "grad", "parents", "op", "local") if not hasattr(value, name)]
-    if lacks:
-        return {"what is missing": ", ".join(lacks)}
-    other = answer(data)
+    wanted = vars(Value(*given))
+    kept = wanted | vars(value)  # what is missing is said once
+    simple = isinstance(kept["grad"], int | float | None)
     return {
-        "what is missing": "nothing",
-        "data": value.data,
-        "grad": value.grad,
-        "the parents it was given": len(value.parents) == several
-        and all(a is b for a, b in zip(value.parents, parents)),
-        "local": list(value.local),
-        "whether two share their gradient": other.grad is value.grad and not isinstance(value.grad, (int, float)),
+        "what is missing": ", ".join(name for name in wanted if not hasattr(value, name)) or "nothing",
+        "data": kept["data"],
+        "grad": kept["grad"],
+        "the parents it was given": [next((i for i, p in enumerate(parents) if p is one), "another") for one in kept["parents"]],
+        "op": kept["op"],
+        "local": list(kept["local"]),
+        "whether two share their gradient": not simple and answer(data).grad is value.grad,
     }
 
 
-class _Forgets(Value):
-    def __init__(self, data, parents=(), op="", local=()):
-        super().__init__(data, (), op, ())
+def _value(**instead):
+    """A Value that keeps something else under these names."""
 
+    class Other(Value):
+        def __init__(self, data, parents=(), op="", local=()):
+            super().__init__(data, parents, op, local)
+            vars(self).update(instead)
 
-class _None(Value):
-    def __init__(self, data, parents=(), op="", local=()):
-        super().__init__(data, parents, op, local)
-        self.grad = None
-
-
-class _One(Value):
-    def __init__(self, data, parents=(), op="", local=()):
-        super().__init__(data, parents, op, local)
-        self.grad = 1.0
+    return Other
 
 
 remembers = Exercise(
@@ -64,14 +58,18 @@ remembers = Exercise(
         Case("a result of two parents", lambda: (6.0, 2)),
         Case("a result of one parent", lambda: (-1.0, 1), public=False),
     ),
+    variant=_value,
     mistakes=(
         Mistake(
-            _Forgets,
+            {"parents": (), "local": ()},
             "It takes `parents` and `local`, and keeps neither: `self.parents = parents` is missing, or the like.",
         ),
-        Mistake(_None, "`grad` begins as None. Here shares are added to it, so it begins as 0.0."),
+        Mistake({"parents": ()}, "It forgets its parents: `self.parents = parents`."),
+        Mistake({"local": ()}, "It forgets its local derivatives: `self.local = local`."),
+        Mistake({"op": ""}, "It forgets what it was computed by: `self.op = op`."),
+        Mistake({"grad": None}, "`grad` begins as None. Here shares are added to it, so it begins as 0.0."),
         Mistake(
-            _One,
+            {"grad": 1.0},
             "`grad` begins as 1. Only the result's own gradient is 1, and only once backward has begun; all others begin as 0.0.",
         ),
     ),
@@ -85,28 +83,48 @@ remembers = Exercise(
 
 
 # 04.2 and 04.3 operations ---------------------------------------------------------------------------------------------
-def operation(answer, a, b):
-    kind = kind_of(answer)
-    left, right = kind(a), kind(b)
-    result = answer(left, right)
+def operation(answer, *numbers):
+    """What an operation makes of Values of these numbers."""
+    operands = [kind_of(answer)(number) for number in numbers]
+    result = answer(*operands)
     if result is ...:
         return {"result": ...}
     if not hasattr(result, "parents"):
         raise TypeError(f"{result!r} came back, which remembers nothing: return a Value")
-    names = {id(left): "the left one", id(right): "the right one"}
+    if not isinstance(result.parents, tuple | list):
+        raise TypeError("its parents are no tuple: with one parent, too, they are `(self,)`, with a comma")
+    if any(hasattr(x, "parents") for x in result.local):
+        raise TypeError("`local` holds a Value. Local derivatives are numbers: take its `.data`")
+    names = ("the left one", "the right one") if len(numbers) > 1 else ("the operand",)
+    called = {id(operand): name for operand, name in zip(operands, names)}
     return {
-        "value": result.data,
-        "parents": [names.get(id(p), "another") for p in result.parents],
+        "value": float(result.data),
+        "parents": [called.get(id(p), "another") for p in result.parents],
         "local derivatives": [float(x) for x in result.local],
+        "whether its op has a name": bool(result.op),
     }
 
 
-def _leaves(self, other):
-    return type(self)(self.data + other.data)
+def operating(name, number, local):
+    """The `variant` of an operation: any of its four parts may be another."""
+
+    def variant(number=number, parents=lambda *operands: operands, op=name, local=local):
+        def answer(*operands):
+            data = [operand.data for operand in operands]
+            return type(operands[0])(number(*data), parents(*operands), op, local(*data))
+
+        return answer
+
+    return variant
 
 
-def _swapped_slopes(self, other):
-    return type(self)(self.data * other.data, (self, other), "*", (self.data, other.data))
+def forgotten(*_):
+    """Nothing, where a tuple is wanted."""
+    return ()
+
+
+NAMELESS = Mistake({"op": ""}, "The op is missing, which is how the explorer calls the operation.")
+TURNED = Mistake({"parents": lambda a, b: (b, a)}, "The parents are the wrong way round: self is the left one, and comes first.")
 
 
 addition = Exercise(
@@ -119,23 +137,24 @@ addition = Exercise(
         Case("-1 + 0.5", lambda: (-1.0, 0.5)),
         Case("0 + 0", lambda: (0.0, 0.0), public=False),
     ),
+    variant=operating("+", lambda a, b: a + b, lambda a, b: (1.0, 1.0)),
     mistakes=(
         Mistake(
-            _leaves,
-            "The number is right. The result has forgotten its parents: give them to Value, with one local derivative each.",
+            {"parents": forgotten, "local": forgotten},
+            "The result has forgotten its parents: give them to Value, with one local derivative each.",
         ),
+        Mistake({"number": lambda a, b: a * b}, "The number is that of a product."),
+        TURNED,
+        NAMELESS,
         Mistake(
-            lambda self, other: type(self)(self.data + other.data, (self, other), "+", (other.data, self.data)),
+            {"local": lambda a, b: (b, a)},
             "These are the local derivatives of a product. Raise one summand by 0.1: by how much does the sum rise?",
         ),
         Mistake(
-            lambda self, other: type(self)(self.data + other.data, (self, other), "+", (self.data, other.data)),
+            {"local": lambda a, b: (a, b)},
             "`local` holds derivatives, not the summands themselves. Raise one summand by 0.1: by how much does the sum rise?",
         ),
-        Mistake(
-            lambda self, other: type(self)(self.data + other.data, (self, other)),
-            "The local derivatives are missing: one number for each parent, as a tuple.",
-        ),
+        Mistake({"local": forgotten}, "The local derivatives are missing: one number for each parent, as a tuple."),
     ),
     hints=(
         "The result is a new Value: its number is `self.data + other.data`.",
@@ -155,19 +174,28 @@ product = Exercise(
         Case("-1 * 0.5", lambda: (-1.0, 0.5)),
         Case("3 * 3", lambda: (3.0, 3.0), public=False),
     ),
+    variant=operating("*", lambda a, b: a * b, lambda a, b: (b, a)),
     mistakes=(
         Mistake(
-            _swapped_slopes,
+            {"parents": forgotten, "local": forgotten},
+            "The result has forgotten its parents: give them to Value, with one local derivative each.",
+        ),
+        Mistake({"number": lambda a, b: a + b}, "The number is that of a sum."),
+        TURNED,
+        NAMELESS,
+        Mistake(
+            {"local": lambda a, b: (a, b)},
             "They are swapped. If the left factor rises by a little, the product rises by the *right* factor times as much.",
         ),
         Mistake(
-            lambda self, other: type(self)(self.data * other.data, (self, other), "*", (1.0, 1.0)),
+            {"local": lambda a, b: (1.0, 1.0)},
             "These are the local derivatives of a sum. Raise the 2 of 2 * 5 to 2.1: the product rises by 0.5, not by 0.1.",
         ),
         Mistake(
-            lambda self, other: type(self)(self.data * other.data, (self, other), "*", (self.data * other.data,) * 2),
+            {"local": lambda a, b: (a * b, a * b)},
             "The local derivative is not the product: raise the 2 of 2 * 5 to 2.1, and see by how much it rises.",
         ),
+        Mistake({"local": forgotten}, "The local derivatives are missing: one number for each parent, as a tuple."),
     ),
     hints=(
         "It looks like `add`. Only the number and the local derivatives are others.",
@@ -221,7 +249,8 @@ def walked(answer, make):
     return {fact: ", ".join(sorted(names)) or "nothing" for fact, names in facts.items()}
 
 
-def _no_memory(result):
+def no_memory(result):
+    """Values as often as they are met, level by level."""
     found = [result]
     for value in found:
         found += value.parents
@@ -272,12 +301,17 @@ topological = Exercise(
             lambda result: engine.order(result)[::-1],
             "It is the right list from the wrong end: the result comes first, leaves last.",
         ),
-        Mistake(_no_memory, "What is used twice is listed twice. Keep track of what you have seen."),
+        Mistake(no_memory, "What is used twice is listed twice. Keep track of what you have seen."),
         Mistake(_as_met, _TOO_EARLY),
         Mistake(_deep_first, _TOO_EARLY),
         Mistake(
             lambda result: [result, *result.parents], "The parents' parents are missing: go on until there are none."
         ),
+        Mistake(
+            lambda result: [value for value in engine.order(result) if value.parents],
+            "The leaves are missing. They have no parents, and belong to the list all the same.",
+        ),
+        Mistake(lambda result: engine.order(result)[1:], "The result itself is missing: it comes first."),
     ),
     hints=(
         "Write an inner function `visit(value)` that visits the parents of a value, each first, and then appends the value itself.",

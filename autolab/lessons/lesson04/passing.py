@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..exercise import Case, Exercise, Mistake
 from . import engine
-from .building import chain, fork, kind_of
+from .building import NAMELESS, chain, fork, forgotten, no_memory, operating, operation
 
 
 # 04.5 and 04.6 backward -----------------------------------------------------------------------------------------------
@@ -44,66 +42,65 @@ def gradients(answer, make, times):
     return {f"the gradient of {value.op}": value.grad for value in engine.order(result)}
 
 
-def passing_by(step, seed=1.0, fresh=True, keep=True):
-    """A pass that does `step(parent, child, local)` on each edge."""
+def passing(by=lambda parent, child, local: child.grad * local, seed=lambda result: 1.0, fresh=True, keep=True, put=False,
+            walk=engine.order, most=None):  # fmt: skip
+    """A pass that sends `by(parent, child, local)` along each edge. seed: the result's gradient. fresh: results begin at 0.
+    keep: leaves do not. put: a share replaces what is there. walk: the children, in order. most: parents that get one."""
 
     def backward(result):
-        values = engine.order(result)
-        for value in values if fresh else ():
+        for value in engine.order(result) if fresh else ():
             if value.parents or not keep:
                 value.grad = 0.0
-        result.grad = seed
-        for child in values:
-            for parent, local in zip(child.parents, child.local):
-                step(parent, child, local)
+        result.grad = seed(result)
+        for child in walk(result):
+            for parent, local in list(zip(child.parents, child.local))[:most]:
+                parent.grad = by(parent, child, local) + (0.0 if put else parent.grad)
 
     return backward
 
 
-def _put(parent, child, local):
-    parent.grad = child.grad * local
+def _as_met(result):
+    """Values as they are met, each once."""
+    found = [result]
+    for value in found:
+        found += [p for p in dict.fromkeys(value.parents) if not any(p is other for other in found)]
+    return found
 
 
-def _add(parent, child, local):
-    parent.grad = parent.grad + child.grad * local
+def _each_path(result):
+    """Values as often as they are met, along one path after the other."""
+    return [result] + [value for parent in result.parents for value in _each_path(parent)]
 
 
-def _in_order_met(result):
-    """Adds, and visits values as they are met, each once."""
-    for value in engine.order(result):
-        if value.parents:
-            value.grad = 0.0
-    result.grad, found = 1.0, [result]
-    for child in found:
-        for parent, local in zip(child.parents, child.local):
-            _add(parent, child, local)
-            if not any(parent is other for other in found):
-                found.append(parent)
-
-
-def _instead(by):
-    def step(parent, child, local):
-        parent.grad = parent.grad + by(parent, child, local)
-
-    return step
-
+_TOO_OFTEN = "What is used twice sends twice, its first share included. Let it wait until all has arrived: use `order`."
 
 _CHAIN_MISTAKES = (
     Mistake(
-        passing_by(_add, seed=0.0),
-        "Nothing arrives: 0 times anything is 0. The result's own gradient is 1, and somebody has to say so.",
+        {"seed": lambda result: 0.0},
+        "Nothing arrives: 0 times anything is 0. The result's own gradient is 1, and somebody has to say so, after all that "
+        "is set to 0.",
     ),
+    Mistake({"seed": lambda result: result.data}, "You begin with the result's number. By itself a result rises as much as it rises: 1."),
     Mistake(
-        passing_by(_instead(lambda parent, child, local: local)),
+        {"by": lambda parent, child, local: local},
         "Each parent gets its local derivative alone. What arrived at the child is missing: multiply by `child.grad`.",
     ),
     Mistake(
-        passing_by(_instead(lambda parent, child, local: child.grad + local)),
+        {"by": lambda parent, child, local: child.grad + local},
         "You add along a path. Along a path one multiplies: slope times slope. One adds where paths meet.",
     ),
     Mistake(
-        passing_by(_instead(lambda parent, child, local: child.data * local)),
+        {"by": lambda parent, child, local: child.data * local},
         "You multiply by the child's number. It is the child's gradient that is passed on: `child.grad`.",
+    ),
+    Mistake(
+        {"by": lambda parent, child, local: child.grad * parent.data},
+        "You multiply by the parent's number. What is wanted of the operation is in `local` already.",
+    ),
+    Mistake({"most": 1}, "Only the first parent of each gets a share. Go through all of them."),
+    Mistake(
+        {"walk": lambda result: engine.order(result)[::-1]},
+        "Only the result has sent something. `order` begins at the result: go through all of it, and from its beginning.",
     ),
 )
 
@@ -117,6 +114,7 @@ along_a_chain = Exercise(
         Case("two legs that never meet", lambda: (two_legs, 1)),
         Case("a chain of two", lambda: (chain, 1), public=False),
     ),
+    variant=passing,
     mistakes=_CHAIN_MISTAKES,
     hints=(
         "Begin with `result.grad = 1.0`. Then go through `order(result)`, and at each child through its parents and local derivatives.",
@@ -138,24 +136,26 @@ every_graph = Exercise(
         Case("a chain", lambda: (long_chain, 1), public=False),
         Case("a chain, backward three times", lambda: (long_chain, 3), public=False),
     ),
+    variant=passing,
     mistakes=(
         *_CHAIN_MISTAKES,
         Mistake(
             engine.straight, "Still `=`: the last share to arrive replaces all before it. Add it to what is there."
         ),
         Mistake(
-            passing_by(_add, fresh=False),
+            {"fresh": False},
             "One pass is right; the second is not. The gradients in the middle still hold the first pass: results begin at 0.0 each time, "
             "and only leaves (values without parents) keep what they have.",
         ),
         Mistake(
-            passing_by(_add, keep=False),
+            {"keep": False},
             "You clear the leaves, too. As in PyTorch, leaves keep what they hold and add to it: clearing them is up to who trains.",
         ),
         Mistake(
-            _in_order_met,
+            {"walk": _as_met},
             "It adds, in the order of meeting: b has sent before all of its gradient was there. Use `order`.",
         ),
+        *(Mistake({"walk": walk}, _TOO_OFTEN) for walk in (_each_path, no_memory)),
     ),
     hints=(
         "`parent.grad += share(child, parent, local)`: that mends the first two inputs.",
@@ -167,48 +167,35 @@ every_graph = Exercise(
 
 
 # 04.7 tanh ------------------------------------------------------------------------------------------------------------
-def _one(answer: Any, a: float) -> dict[str, Any]:
-    value = kind_of(answer)(a)
-    result = answer(value)
-    if result is ...:
-        return {"result": ...}
-    if not hasattr(result, "parents"):
-        raise TypeError(f"{result!r} came back, which remembers nothing: return a Value")
-    return {
-        "value": float(result.data),
-        "parents": ["the operand" if p is value else "another" for p in result.parents],
-        "local derivatives": [float(x) for x in result.local],
-    }
-
-
-def _tanh(slope):
-    return lambda self: type(self)(np.tanh(self.data), (self,), "tanh", (slope(self.data, np.tanh(self.data)),))
-
-
 bend = Exercise(
     id="04.7",
     title="A bend: tanh",
-    observe=_one,
+    observe=operation,
     reference=engine.tanh,
     cases=(
         Case("tanh(0)", lambda: (0.0,)),
         Case("tanh(0.5)", lambda: (0.5,)),
         Case("tanh(-3)", lambda: (-3.0,), public=False),
     ),
+    variant=operating("tanh", np.tanh, lambda x: (1 - np.tanh(x) ** 2,)),
     mistakes=(
         Mistake(
-            _tanh(lambda x, t: 1 - x * x),
+            {"parents": forgotten, "local": forgotten}, "The result has forgotten its parent and its local derivative."
+        ),
+        Mistake({"parents": forgotten}, "The result has forgotten its parent: `(self,)`, with the comma."),
+        Mistake({"number": np.tan, "local": lambda x: (1 - np.tan(x) ** 2,)}, "That is the tangent: `np.tanh`, with an h."),
+        NAMELESS,
+        Mistake(
+            {"local": lambda x: (1 - x * x,)},
             "1 - x * x is taken at the operand. The rule is about the result: 1 minus the square of tanh(x).",
         ),
-        Mistake(_tanh(lambda x, t: 1 - t), "The square is missing: 1 minus the result *squared*."),
-        Mistake(_tanh(lambda x, t: t), "`local` holds the derivative, not the value."),
-        Mistake(_tanh(lambda x, t: 1.0), "The slope is 1 at 0 only; the curve bends."),
+        Mistake({"local": lambda x: (1 - np.tanh(x),)}, "The square is missing: 1 minus the result *squared*."),
+        Mistake({"local": lambda x: (1 / np.cosh(x),)}, "The square is missing: 1 / cosh(x) ** 2, which is 1 - tanh(x) ** 2."),
+        Mistake({"local": lambda x: (np.tanh(x) ** 2 - 1,)}, "The sign is wrong: tanh rises everywhere, so its slope is positive."),
+        Mistake({"local": lambda x: (np.tanh(x),)}, "`local` holds the derivative, not the value."),
+        Mistake({"local": lambda x: (1.0,)}, "The slope is 1 at 0 only; the curve bends."),
         Mistake(
-            lambda self: type(self)(np.tanh(self.data)),
-            "The number is right; the result has forgotten its parent and its local derivative.",
-        ),
-        Mistake(
-            lambda self: type(self)(np.tanh(self.data), (self,), "tanh", 1 - np.tanh(self.data) ** 2),
+            {"local": lambda x: 1 - np.tanh(x) ** 2},
             "`local` is a tuple, with one parent, too: `(1 - t * t,)`, with a comma.",
         ),
     ),
@@ -232,11 +219,14 @@ def fitted(answer, shape, wanted):
     return {"shape": list(np.shape(got)), "gradient": np.asarray(got)}
 
 
-def _by(way):
+def _fitting(way=np.sum, front=True, stretched=True):
+    """Brings back to a shape, in one `way`, over the axes in `front` and those that were `stretched`."""
+
     def fit(sent, shape):
         sent = np.asarray(sent)
-        sent = way(sent, tuple(range(sent.ndim - len(shape))), False)
-        return way(sent, tuple(i for i, size in enumerate(shape) if size == 1), True)
+        if front:
+            sent = way(sent, axis=tuple(range(sent.ndim - len(shape))))
+        return way(sent, axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True) if stretched else sent
 
     return fit
 
@@ -253,15 +243,14 @@ broadcast = Exercise(
         Case("2 rows of 3, back to one number, ()", lambda: ((2, 3), ())),
         Case("(2, 4, 3), back to (1, 3)", lambda: ((2, 4, 3), (1, 3)), public=False),
     ),
+    variant=_fitting,
     mistakes=(
+        Mistake({"way": np.mean}, "You take the mean. Each copy had its own effect: effects add up."),
         Mistake(
-            _by(lambda a, axes, keep: a.mean(axis=axes, keepdims=keep)),
-            "You take the mean. Each copy had its own effect: effects add up.",
-        ),
-        Mistake(
-            _by(lambda a, axes, keep: a if keep else a.sum(axis=axes)),
+            {"stretched": False},
             "Axes in front are right. An axis of size 1 was repeated, too: sum over it and keep it, `keepdims=True`.",
         ),
+        Mistake({"front": False}, "Axes of size 1 are right. Axes that broadcasting added in front are to be summed, too."),
         Mistake(
             lambda sent, shape: np.asarray(sent), "It gives back what it got. A gradient has the shape of its value."
         ),

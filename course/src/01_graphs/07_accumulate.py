@@ -18,8 +18,8 @@ for turn in (1, 2):
 q6.reveal(x.grad)
 
 # %% [markdown]
-# `autolab.record()` records all that really happens inside its block: here the two passes once more, and a step by somebody who clears too early. Guess where it ends, then compare step 5 with
-# step 11: there `x.grad` holds something already, and the new gradient is added to it.
+# `autolab.record()` records all that really happens inside its block: here the two passes once more, then clearing and a step. Guess where it ends, then compare step 5 with step 11: there
+# `x.grad` holds something already, and the new gradient is added to it.
 
 # %% tags=["predict"]
 q7 = predict("01.q7")

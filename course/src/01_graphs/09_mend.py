@@ -20,7 +20,7 @@ q10
 
 # %% tags=["run"]
 network, other = hand.network(), hand.network()
-letters = torch.nn.Linear(64, 26)       # a second last layer, for letters: not used
+letters = torch.nn.Linear(64, 26)       # outputs for letters, which nothing uses
 scores = network(image)
 F.cross_entropy(scores, label).backward()
 parts = {"fc": network.fc.bias, "letters": letters.bias, "scores": scores}
