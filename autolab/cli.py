@@ -33,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     lab.add_argument("folder", nargs="?", default=DEFAULT_FOLDER, type=Path, help="where you work (%(default)s)")
     lab.add_argument("--copy-only", action="store_true", help="copy the course, do not open JupyterLab")
     lab.add_argument("--reset", default="", metavar="NUMBER", help="begin a lesson anew, such as 01; yours is put beside it")
+    own = "a folder with a course of your own, in the place of the kit's; it is read, never written to"
+    lab.add_argument("--course", type=Path, metavar="FOLDER", help=own)
     lecture = commands.add_parser("lecture", help="make slides of a notebook: one HTML file, which needs no network")
     lecture.add_argument("notebook", nargs="?", type=Path, help="an .ipynb file; it is run, and not changed")
     lecture.add_argument("--all", action="store_true", help="all lessons of the course, with a page that names them")
@@ -52,12 +54,21 @@ def main(arguments: list[str] | None = None) -> int:
         if chosen.all == (chosen.notebook is not None) or (chosen.all and chosen.notes):
             lecture.error("name one notebook, or --all (which has notes of its own)")
         return make_lecture(chosen.notebook, chosen.output, chosen.notes, run=not chosen.no_run)
-    return open_lab(chosen.folder, copy_only=chosen.copy_only, options=rest, reset=chosen.reset)
+    return open_lab(chosen.folder, chosen.copy_only, rest, chosen.reset, chosen.course)
 
 
-def open_lab(folder: Path, copy_only: bool = False, options: list[str] | None = None, reset: str = "") -> int:
+def open_lab(
+    folder: Path,
+    copy_only: bool = False,
+    options: list[str] | None = None,
+    reset: str = "",
+    course: Path | None = None,
+) -> int:
     """Copy the course into `folder`, then run JupyterLab there until it is stopped; returns the exit status. It opens
-    on the lesson last worked on, else on the start page. reset: the number of a lesson that begins anew."""
+    on the lesson last worked on, else on the start page. reset: the number of a lesson that begins anew. course: a
+    folder of lessons in the place of the kit's."""
+    if course is not None and not course.expanduser().is_dir():
+        return _complain(f"--course {course} is no folder")
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
         return _complain(f"{folder} is a file; name a folder for the course")
@@ -65,7 +76,7 @@ def open_lab(folder: Path, copy_only: bool = False, options: list[str] | None = 
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         return _complain(f"{folder} cannot be made: {error.strerror}; name a folder you may write to")
-    source, name = folders.course_source(), ""
+    source, name = course.expanduser() if course else folders.course_source(), ""
     if reset:
         known = folders.lessons(source)
         if reset not in known:

@@ -88,7 +88,8 @@ def start_page(folder: Path) -> str:
         "Begin with the first lesson. A wrong guess costs nothing: what you predicted wrongly is what you will remember.")
     asked = ("Before the first lesson and after the last, `autolab inventory before` and `autolab inventory after` (in a notebook "
              '`autolab.inventory("before")` and so on) ask twenty questions; after the second time you see what you learned.')
-    lines += ["", going, "", asked, "", "Words are explained in the [glossary](glossary.md). What you answer is kept on this computer only; "
+    lines += ["", going, "", asked, "", "Words are explained in the [glossary](glossary.md). What you answer is kept where Python runs: on your "
+              "computer, or on your class's server; "
               "`autolab.progress()` shows it. `autolab lab --reset 01` begins a lesson anew and keeps what you wrote beside it.", ""]
     (folder / START).write_text("\n".join(lines), encoding="utf-8")
     return numbers.get(worked, START)

@@ -9,6 +9,7 @@ list.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections import deque
 from functools import lru_cache
@@ -18,8 +19,8 @@ import numpy as np
 SMALLEST = 1 << 16  # bytes: the C library itself reuses smaller blocks
 LARGEST = 1 << 25
 # what a ResNet-9 gives back in a step and asks for again; with a third of that 70 MB were new in each, filled with
-# zeros
-KEPT = 3 << 26
+# zeros. Where many learners share a machine, less is kept for each (deploy/hub)
+KEPT = int(os.environ.get("AUTOLAB_KEPT_MB", "192")) << 20
 # bytes of a line of the cache: NumPy's loops and OpenBLAS take up to twice as long where their vectors lie across two
 # of them
 LINE = 64
