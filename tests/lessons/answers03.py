@@ -1,12 +1,12 @@
-"""Answers to lesson 3 as learners give them: right ones, written in more than one way, and wrong ones with the words
-that the checker has to find for them. Also the place where an instructor looks up a solution."""
+"""Answers to lesson 3 as learners give them: right ones, written in more ways than the solutions that the kit ships, and
+wrong ones with the words that the checker has to find for them."""
 
+from lessons import given
 from lessons.answers03_practice import (
     by,
     by_luck,
     load_and_look,
     load_and_say_nothing,
-    load_body,
     load_by_size,
     load_loosely,
     luckiest,
@@ -23,20 +23,16 @@ from lessons.answers03_practice import (
     stop_by_the_one_before,
     stop_in_total,
     stop_late,
-    stop_with_the_kit,
 )
 
 import autolab as torch
+from autolab.lessons.lesson03 import EXERCISES
 
 nn, F = torch.nn, torch.nn.functional
 
 # 03.1 and 03.2
 
-
-def directions(features, k):
-    centred = features - features.mean(0)
-    _, vectors = torch.linalg.eigh(centred.T @ centred)
-    return centred @ vectors[:, -k:].flip(1)
+(directions,), (new_head,) = given("03.1"), given("03.2")
 
 
 def directions_by_index(features, k):
@@ -70,11 +66,6 @@ def directions_rows(features, k):
     return centred @ torch.linalg.eigh(centred.T @ centred)[1][-k:].T
 
 
-def new_head(model, classes):
-    model.fc = nn.Linear(model.fc.in_features, classes)
-    return model
-
-
 def new_head_by_weight(model, classes):
     setattr(model, "fc", nn.Linear(model.fc.weight.shape[1], classes))      # noqa: B010
     return model
@@ -103,14 +94,7 @@ def head_and_unfrozen(model, classes):
 
 # 03.3
 
-LEARNS = {
-    "b.requires_grad_(False)": "a c",
-    "a.requires_grad_(False)": "b c",
-    "b.eval()": "a b c",
-    "h = b(a(x)).detach(); y = c(h)": "c",
-    "with no_grad(): h = a(x)": "b c",
-    "all frozen, loss.requires_grad = True": "nobody",
-}
+(LEARNS,) = given("03.3")
 
 # 03.4
 
@@ -163,13 +147,6 @@ def train_nothing(model, inputs, labels, steps, lr, silence=False):
 # 03.5
 
 
-def train_mode(model):
-    model.train()
-    for m in model.modules():
-        if isinstance(m, nn.BatchNorm1d) and not m.weight.requires_grad:
-            m.eval()
-
-
 def train_mode_one_by_one(model):
     for m in model.modules():
         frozen = isinstance(m, nn.BatchNorm1d) and not any(p.requires_grad for p in m.parameters())
@@ -205,17 +182,6 @@ def without_parameters(model):
 
 
 # 03.6
-
-
-def freeze_for_good(layer):
-    for p in layer.parameters():
-        p.requires_grad = False
-        p.grad = None
-
-
-def freeze_by_module(layer):
-    layer.requires_grad_(False)
-    layer.zero_grad()
 
 
 def only_flag(layer):
@@ -277,7 +243,6 @@ def add_only(layer, optimizer, lr):
         optimizer.add_param_group({"params": new, "lr": lr})
 
 
-
 def places_of_each(labels, per_class):
     return [i for k in sorted(set(labels.tolist())) for i in [j for j, found in enumerate(labels.tolist()) if found == k][:per_class]]
 
@@ -307,30 +272,24 @@ def rehearsal_alone(new, old, per_class):
     return images[len(new[0]):], labels[len(new[1]):]
 
 
-def residual(x, branch, shortcut=None):
-    return (branch(x) + (shortcut or (lambda t: t))(x)).clamp(min=0)
-
-
 def residual_with_relu(x, branch, shortcut=None):
     return torch.nn.ReLU()((x if shortcut is None else shortcut(x)) + branch(x))
 
-RIGHT = {
-    "03.1": [directions, directions_by_index],
-    "03.2": [new_head, new_head_by_weight],
-    "03.3": [LEARNS, LEARNS | {"b.eval()": "c, b, a", "a.requires_grad_(False)": ["b", "c"]}],
+OTHER_WAYS = {
+    "03.1": [directions_by_index],
+    "03.2": [new_head_by_weight],
+    "03.3": [LEARNS | {"b.eval()": "c, b, a", "a.requires_grad_(False)": ["b", "c"]}],
     "03.4": [train_head, train_head_on_features],
-    "03.5": [train_mode, train_mode_one_by_one],
-    "03.6": [freeze_for_good, freeze_by_module],
+    "03.5": [train_mode_one_by_one],
     "03.7": [unfreeze, unfreeze_in_one_group],
-    "03.8": [lambda weight, A, B, alpha: weight + alpha / len(A) * B @ A,
-             lambda weight, A, B, alpha: weight + (A.T @ B.T).T * (alpha / B.shape[1])],
-    "03.9": [report, report_sorted],
-    "03.10": [stop, stop_with_the_kit],
-    "03.11": [load_body, load_and_look],
-    "03.12": [prepare, prepare_with_adam],
+    "03.8": [lambda weight, A, B, alpha: weight + (A.T @ B.T).T * (alpha / B.shape[1])],
+    "03.9": [report_sorted],
+    "03.11": [load_and_look],
+    "03.12": [prepare_with_adam],
     "03.13": [rehearsal, rehearsal_old_first],
-    "03.14": [residual, residual_with_relu],
+    "03.14": [residual_with_relu],
 }
+RIGHT = {id: given(id) + OTHER_WAYS.get(id, []) for id in EXERCISES}
 
 WRONG = {
     "03.1": [
