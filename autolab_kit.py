@@ -1,8 +1,9 @@
 """The name that is the kit's alone: the command `autolab-kit`, and what to do about PyPI's other `autolab`.
 
-The distribution `autolab-kit` has the package `autolab` and the command of that name. So has another project on PyPI, `autolab`, for driving
-laboratory instruments. Installed into one environment they share `autolab/__init__.py`: the one that came later has it, and uninstalling
-either takes it away. This module is no part of that package, so that it can tell whatever was overwritten.
+The distribution `autolab-kit` has the package `autolab` and the command of that name. So has another project on PyPI,
+`autolab`, for driving laboratory instruments. Installed into one environment they share `autolab/__init__.py`: the one
+that came later has it, and uninstalling either takes it away. This module is no part of that package, so that it can
+tell whatever was overwritten.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def _begin(file: Path) -> str:
 
 
 def warn_of_namesake(package: str) -> None:
-    """Warn where the other project is installed into the folder that holds the kit's `package` folder; called when it is imported first."""
+    """Warn where the other project is installed into the folder that holds the kit's `package` folder; called when it
+    is imported first."""
     if any(Path(package).parent.glob("autolab-*.dist-info")):
         import warnings
 

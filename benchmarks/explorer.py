@@ -1,10 +1,12 @@
 """`python -m benchmarks.explorer`: how soon the explorer answers, beside what is wanted of it.
 
-Each work runs in a process of its own: `explore()` until the widget is there to be shown, the median of 7 calls (of 3 where one takes longer than 3
-seconds) after one that is not counted. Then its page is written, and where there is playwright with a Chromium (AUTOLAB_CHROMIUM) opened: until it is
-painted, and how long a step takes until the next paint could begin, the median of 60 steps all over the slider. Other work on the machine counts
-where wall times are said; CPU times are those of the process, without the layout process. `--only` names works. Results go to
-benchmarks/results/<date>-explorer.{json,md}.
+Each work runs in a process of its own: `explore()` until the widget is there to be shown, the median of 7 calls (of 3
+where one takes longer than 3 seconds) after one that is not counted. Then its page is written, and where there is
+playwright with a Chromium
+(AUTOLAB_CHROMIUM) opened: until it is painted, and how long a step takes until the next paint could begin, the median
+of 60 steps all over the slider. Other work on the machine counts where wall times are said; CPU times are those of the
+process, without the layout process.
+`--only` names works. Results go to benchmarks/results/<date>-explorer.{json,md}.
 """
 
 from __future__ import annotations
@@ -122,7 +124,8 @@ def alone(name: str, folder: Path) -> dict:
 
 
 def browsed(folder: Path, names: list[str]) -> dict[str, dict]:
-    """Seconds until a page is painted and milliseconds of a step, of each page in a folder; {} where there is no browser."""
+    """Seconds until a page is painted and milliseconds of a step, of each page in a folder; {} where there is no
+    browser."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:

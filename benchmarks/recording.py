@@ -1,4 +1,5 @@
-"""What it costs to record PyTorch: the same step of PyTorch's in both backends, unwatched as "torch", recorded as "autolab"."""
+"""What it costs to record PyTorch: the same step of PyTorch's in both backends, unwatched as "torch", recorded as
+"autolab"."""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""`python -m benchmarks.viewers`: what torchviz, torchview, torchvista, torchlens and this kit make of the same three PyTorch networks.
+"""`python -m benchmarks.viewers`: what torchviz, torchview, torchvista, torchlens and this kit make of the same three
+PyTorch networks.
 
-LeNet, ResNet-18 and a Transformer's encoder; all that each viewer can open is open. Measured are the time from the network and its input to the file
-on the disk (median), the file, the size of the picture in px, and how long a browser takes to show it. A viewer that is not installed is left out,
-which is said. Needs torch, Graphviz's `dot` for the first two and torchlens, and playwright with a Chromium (AUTOLAB_CHROMIUM) for the pages.
+LeNet, ResNet-18 and a Transformer's encoder; all that each viewer can open is open. Measured are the time from the
+network and its input to the file on the disk (median), the file, the size of the picture in px, and how long a browser
+takes to show it. A viewer that is not installed is left out, which is said. Needs torch, Graphviz's `dot` for the first
+two and torchlens, and playwright with a Chromium
+(AUTOLAB_CHROMIUM) for the pages.
 Results go to benchmarks/results/<date>-viewers.{json,md}; a few minutes.
 """
 
@@ -46,7 +49,7 @@ def network(name):
     return resnet(), torch.randn(2, 3, 64, 64), torch.arange(2)
 
 
-# -- one function a viewer: draws the model into `stem` with an ending of its own, and returns the path -----------------------------------
+# -- one function a viewer: draws the model into `stem` with an ending of its own, and returns the path ----------------
 def torchviz(model, x, target, stem):
     import torch
     from torchviz import make_dot
@@ -106,7 +109,7 @@ VIEWERS = {function.__name__: function for function in (torchviz, torchview, tor
 VIEWERS["torchlens, both passes"] = torchlens_backward
 
 
-# -- measuring: each viewer and network in a process of its own, for some exchange PyTorch's functions ---------------------------------------
+# -- measuring: each viewer and network in a process of its own, for some exchange PyTorch's functions -----------------
 def work(viewer, name, rounds, folder):
     """In the process: draws once to get warm, then `rounds` times. Returns the seconds of each, and the path."""
     given, seconds, path = network(name), [], ""
@@ -139,7 +142,8 @@ PICTURE = re.compile(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
 def look(path, viewer, browser):
-    """How a browser shows the file: px, boxes, seconds until they are there (median of 3). Of a page without a browser nothing."""
+    """How a browser shows the file: px, boxes, seconds until they are there (median of 3). Of a page without a browser
+    nothing."""
     found = {}
     if path.suffix == ".svg":
         text = path.read_text(encoding="utf-8")

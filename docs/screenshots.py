@@ -1,4 +1,5 @@
-"""The pictures in docs/images/, made anew: `python docs/screenshots.py` (needs Chromium and pytest-playwright), or only those named."""
+"""The pictures in docs/images/, made anew: `python docs/screenshots.py` (needs Chromium and pytest-playwright), or only
+those named."""
 
 from __future__ import annotations
 
@@ -126,7 +127,8 @@ def seen() -> Any:
 
 
 def devices() -> Any:
-    """A training step on a simulated GPU that computes longer than the host needs to launch, at the point where the host waits."""
+    """A training step on a simulated GPU that computes longer than the host needs to launch, at the point where the
+    host waits."""
     torch.manual_seed(0)
     with torch.cuda.simulate(memory="64MiB"), torch.record_devices() as recording:
         x = torch.randn(1000, 400)

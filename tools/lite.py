@@ -3,9 +3,9 @@ tools/lite.txt names and the kit itself
 
     python tools/lite.py build/lite
 
-Inside are the learner's copies of the lessons, a wheel of the kit and the wheels of what it needs that Pyodide does not bring. Python
-itself, NumPy, Matplotlib and the like come from Pyodide's own address when a notebook is opened: readers need the internet, or a
-copy of Pyodide beside the site (`--pyodide`, see docs/browser.md).
+Inside are the learner's copies of the lessons, a wheel of the kit and the wheels of what it needs that Pyodide does not
+bring. Python itself, NumPy, Matplotlib and the like come from Pyodide's own address when a notebook is opened: readers
+need the internet, or a copy of Pyodide beside the site (`--pyodide`, see docs/browser.md).
 
 Addresses: lab/index.html?path=start.md, notebooks/index.html?path=01_graphs.ipynb.
 """
@@ -38,7 +38,8 @@ def wheels(folder: Path) -> list[Path]:
 
 
 def contents(folder: Path) -> None:
-    """The learner's copies of the course and the start page; the cell that prepares Colab installs here what Pyodide lacks."""
+    """The learner's copies of the course and the start page; the cell that prepares Colab installs here what Pyodide
+    lacks."""
     os.environ["AUTOLAB_PROGRESS"] = "off"  # the start page tells nothing of whoever builds the site
     from autolab.lessons import folder as folders
 
@@ -55,7 +56,8 @@ def contents(folder: Path) -> None:
 
 
 def build(output: Path, pyodide: Path | None = None) -> None:
-    """Write the site to `output`, which is emptied first. pyodide: a folder with Pyodide's files, which are copied into the site."""
+    """Write the site to `output`, which is emptied first. pyodide: a folder with Pyodide's files, which are copied into
+    the site."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         for part in ("wheels", "contents", "lite"):

@@ -2,7 +2,8 @@
 
     AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/lite_check.py build/lite FOLDER
 
-FOLDER: where npm's package `pyodide` was unpacked (`npm pack pyodide`): Python 3.14 for browsers with its standard library, but without
+FOLDER: where npm's package `pyodide` was unpacked (`npm pack pyodide`): Python 3.14 for browsers with its standard
+library, but without
 NumPy, which comes from Pyodide's own address only. No cell can run with that; what was left untried is said.
 """
 

@@ -3,7 +3,7 @@ run, and with one thread and two. Training makes differences in the last digit g
 must hold on any processor.
 
     python tools/other_kernels.py              the tests marked "trained" with every second of the kernels, and lesson 3
-    python tools/other_kernels.py --all        every unit test and every lesson, with each of the kernels, one thread and two (an hour)
+    python tools/other_kernels.py --all        every unit test and lesson, all kernels, one thread and two (an hour)
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Writes `autolab/engine/exact/signatures.txt`: PyTorch's signatures of the functions and methods that autolab has, where
-they take more than tensors.
+"""Writes `autolab/engine/exact/signatures.txt`: PyTorch's signatures of the functions and methods that autolab has,
+where they take more than tensors.
 
-    python tools/signatures.py          needs PyTorch 2.13; they are read from its type stubs, those of torch.linalg from its schemas
+    python tools/signatures.py          needs PyTorch 2.13: its type stubs, for torch.linalg its schemas
 
 PyTorch's functions in Python are not among them: they bind as Python does.
 
 One line per name: where it is (`f` torch, `m` Tensor, `linalg`, `special`, `nn.functional`), the name, and its forms in
 PyTorch's order. `Number?` may be None; `int[1]` is a list that one int may stand for; a `size` may be a tensor of one
 whole number, also of one dimension; an `operand` is a tensor that may be a number; `~` are forms that PyTorch takes and
-does not list; OPTIONS is what functions that make tensors take by keyword. A method of which nothing is listed has the function's
-forms, without `input` and `out`.
+does not list; OPTIONS is what functions that make tensors take by keyword. A method of which nothing is listed has the
+function's forms, without `input` and `out`.
 """
 
 import ast

@@ -1,12 +1,14 @@
-"""Run notebooks without what a Python in a browser (Pyodide) lacks: threads, processes, ctypes, multiprocessing, several BLAS
-threads, and any Graphviz.
+"""Run notebooks without what a Python in a browser (Pyodide) lacks: threads, processes, ctypes, multiprocessing,
+several BLAS threads, and any Graphviz.
 
     python tools/without.py                     # every lesson
     python tools/without.py course/01_graphs.ipynb
 
-Every cell runs in this process, in an IPython shell as JupyterLite's kernel has one. A cell that fails unless it is tagged
-`raises-exception`, or does not fail though it is, is named, and the exit status is 1. Told as well: the seconds of each lesson, and
-its slowest cell. What it cannot tell is what only a browser has: 32-bit positions (tests/engine/test_32_bit.py asks for these).
+Every cell runs in this process, in an IPython shell as JupyterLite's kernel has one. A cell that fails unless it is
+tagged
+`raises-exception`, or does not fail though it is, is named, and the exit status is 1. Told as well: the seconds of each
+lesson, and its slowest cell. What it cannot tell is what only a browser has: 32-bit positions
+(tests/engine/test_32_bit.py asks for these).
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "AUTOLAB_PROGRESS": "off", "MPLBACKEND"
 
 
 def take_away() -> None:
-    """From here on this process is as poor as one in a browser. To be called after NumPy and IPython were imported, which need
-    more elsewhere than they do there."""
+    """From here on this process is as poor as one in a browser. To be called after NumPy and IPython were imported,
+    which need more elsewhere than they do there."""
 
     def no_thread(*_: Any, **__: Any) -> NoReturn:
         raise RuntimeError("can't start new thread")

@@ -1,8 +1,9 @@
-"""Whether notebooks still give what is stored in them: strict nbval, over the course or over an instructor's own copies.
+"""Whether notebooks still give what is stored in them: strict nbval, over the course or over an instructor's own
+copies.
 
-A copy of the folder is run, each notebook in processes of its own: nothing in the folder changes. What differs from run to run
-and says nothing (times, addresses, the coordinates of pictures) is left out by `nbval_sanitize.cfg`, beside this file, as the
-kit's own tests leave it out.
+A copy of the folder is run, each notebook in processes of its own: nothing in the folder changes. What differs from run
+to run and says nothing (times, addresses, the coordinates of pictures) is left out by `nbval_sanitize.cfg`, beside this
+file, as the kit's own tests leave it out.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ NBVAL = f'`{sys.executable} -m pip install "autolab-kit[teach]"`'
 
 
 def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print) -> bool:
-    """Run the notebooks in a folder (None: the course as it was shipped) and those in folders within it, `jobs` at the same time;
+    """Run the notebooks in a folder (None: the course as it was shipped) and those in folders within it, `jobs` at the
+    same time;
     `say` gets a line for each as it ends, after what differs in it. Returns whether all cells gave what is stored.
 
-    A notebook without any stored output, such as a learner's copy, is only run. Raises RuntimeError without nbval, ValueError
-    for a folder without notebooks and for jobs below 1.
+    A notebook without any stored output, such as a learner's copy, is only run. Raises RuntimeError without nbval,
+    ValueError for a folder without notebooks and for jobs below 1.
 
     Example:
 

@@ -64,7 +64,8 @@ class Form:
 
 @dataclass(frozen=True)
 class Item:
-    """numbers: of the misconceptions, one or two. idea: what somebody knows who answers rightly. a, b: the two forms."""
+    """numbers: of the misconceptions, one or two. idea: what somebody knows who answers rightly. a, b: the two
+    forms."""
 
     numbers: tuple[int, ...]
     idea: str

@@ -30,8 +30,8 @@ def write(
 
     notebook: an .ipynb file, run from top to bottom in its own folder; nothing in it is changed.
     notes: a plan in Markdown for the speaker; by default `plans/<name of the notebook>.md` beside it, where there is
-    one. run: False takes the outputs that are stored in the notebook, in which widgets are pictures. tell: called before
-    each cell that runs, with the notebook's name, the cell's number and how many there are.
+    one. run: False takes the outputs that are stored in the notebook, in which widgets are pictures. tell: called
+    before each cell that runs, with the notebook's name, the cell's number and how many there are.
 
     Raises FileNotFoundError where a file is missing, ValueError where `notebook` is none, and RuntimeError, naming the
     cell, where one fails that is not tagged "raises-exception".

@@ -1,4 +1,5 @@
-"""What the course notebooks use: `check`, `hint`, `progress`, `predict`, `in_words`, `reset`, `solved` and `short_messages`."""
+"""What the course notebooks use: `check`, `hint`, `progress`, `predict`, `in_words`, `reset`, `solved` and
+`short_messages`."""
 
 from .book import check, hint, in_words, predict, progress, reset, solved
 from .notebook import short_messages

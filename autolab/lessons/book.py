@@ -16,7 +16,8 @@ from .solutions import solutions
 
 @dataclass(frozen=True, repr=False)
 class Checked(Message):
-    """What `check` says; true only when the exercise is solved. status: "open", "differs" or "agrees". why: the sentence on what is wrong."""
+    """What `check` says; true only when the exercise is solved. status: "open", "differs" or "agrees". why: the
+    sentence on what is wrong."""
 
     status: str = "open"
     why: str = ""
@@ -71,8 +72,8 @@ def check(id: str, answer: Any = None) -> Checked:
     """Try an answer and say what was tried, what differs and why; the wanted results only after the last hint.
 
     id: the exercise, such as "01.3". answer: what the exercise asks for; `...` or None counts as not answered yet.
-    The message is true when the exercise is solved; it has `solved`, `status` and `why`. Nothing the answer does can raise here, so a notebook
-    runs to its end whatever is written.
+    The message is true when the exercise is solved; it has `solved`, `status` and `why`. Nothing the answer does can
+    raise here, so a notebook runs to its end whatever is written.
     """
     all_hints = record.hints.get(id, 0) >= len(exercise(id).hints)
     verdict = judge(exercise(id), answer, first=id not in record.status, tell=all_hints)
@@ -105,7 +106,8 @@ def _help(hints: int, e: Exercise) -> str:
 
 
 def hint(id: str) -> Message:
-    """The next hint for an exercise: one more at each call, at most three; who calls again after the last gives up, and sees a solution."""
+    """The next hint for an exercise: one more at each call, at most three; who calls again after the last gives up, and
+    sees a solution."""
     e = exercise(id)
     before = record.hints.get(id, 0)
     seen = record.hints[id] = min(before + 1, len(e.hints) + bool(solutions(id)))
@@ -145,7 +147,8 @@ def progress(number: str = "01") -> Message:
 
 
 def solved(id: str) -> bool:
-    """Whether `check` has found the answer to an exercise right in this session. Raises KeyError for what there is not."""
+    """Whether `check` has found the answer to an exercise right in this session. Raises KeyError for what there is
+    not."""
     exercise(id)
     return record.status.get(id) == "agrees"
 
@@ -162,8 +165,8 @@ def overview(number: str) -> tuple[int, int, int, int]:
 
 
 def reset(id: str) -> Message:
-    """Begin an exercise such as "01.3" anew, or a whole lesson, "01": it counts as never tried, and its hints come one by one again. What
-    was answered before stays in `autolab.progress`. Raises KeyError for what there is not."""
+    """Begin an exercise such as "01.3" anew, or a whole lesson, "01": it counts as never tried, and its hints come one
+    by one again. What was answered before stays in `autolab.progress`. Raises KeyError for what there is not."""
     module = lesson(id[:2])
     if id != id[:2] and id not in module.QUESTIONS:
         exercise(id)
@@ -204,7 +207,8 @@ def predict(id: str) -> Any:
 
 
 def in_words(id: str) -> Any:
-    """Asks for an explanation in the learner's own words, and then shows the lesson's beside it. Raises KeyError for what there is not."""
+    """Asks for an explanation in the learner's own words, and then shows the lesson's beside it. Raises KeyError for
+    what there is not."""
     from ..widgets.predict import Prediction
     asked = _find("WORDS", id)
     return Prediction(asked.ask, kind="words", id=id, key=asked.ours)

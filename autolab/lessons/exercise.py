@@ -36,7 +36,8 @@ class Mistake:
     """A typical wrong answer, and the sentence that tells why it is wrong.
 
     It is recognised by what it *does*: an answer that gives the same results on every input tried made this mistake.
-    answer: the wrong answer, or switches for the exercise's `variant`; two mistakes of different switches are recognised together.
+    answer: the wrong answer, or switches for the exercise's `variant`; two mistakes of different switches are
+    recognised together.
     `why` may be a function of the arguments of the first input that differs.
     """
 
@@ -55,8 +56,8 @@ class Exercise:
 
     `reference` is a right answer, `given` the broken code the learner starts from (if any), `leaves_out` names what the
     cases do not try. `tell=False` keeps the wanted results out of the messages (for answers that are a plain value).
-    `variant(**switches)` gives the answer that makes the mistakes of these switches. `avoid`: a name -> why an answer whose code uses it does
-    not count, though its results are right.
+    `variant(**switches)` gives the answer that makes the mistakes of these switches. `avoid`: a name -> why an answer
+    whose code uses it does not count, though its results are right.
     """
 
     id: str
@@ -110,7 +111,8 @@ def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = Tru
     """Try the public inputs, then (when those agree) the further ones. Never raises for what the learner wrote.
 
     On the `first` try, an answer that does what the given code does counts as not answered yet: running a whole
-    notebook must not tell what is wrong with code that the learner has not looked at. tell: whether wanted results may be said.
+    notebook must not tell what is wrong with code that the learner has not looked at. tell: whether wanted results may
+    be said.
     """
     if answer is None or answer is Ellipsis:
         return Verdict(exercise, "open")
@@ -179,7 +181,8 @@ def _does_the_same(exercise: Exercise, other: Any, outcomes: list[Outcome]) -> b
 
 
 def names_in(answer: Any) -> set[str]:
-    """The names that the code of a function, or of a class's methods, looks up: globals, attributes, and those of functions within it."""
+    """The names that the code of a function, or of a class's methods, looks up: globals, attributes, and those of
+    functions within it."""
     parts = (answer, *getattr(answer, "__dict__", {}).values())
     codes = [f.__code__ for f in parts if isinstance(f, types.FunctionType)]
     found: set[str] = set()

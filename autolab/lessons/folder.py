@@ -1,7 +1,7 @@
 """The learner's folder: the course without its answers, brought up to date without losing what the learner wrote.
 
-A lesson is the sources of its cells. Running it, or JupyterLab's saving it, changes outputs and metadata only: it still counts as it was
-offered, and a new version replaces it.
+A lesson is the sources of its cells. Running it, or JupyterLab's saving it, changes outputs and metadata only: it still
+counts as it was offered, and a new version replaces it.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def lessons(folder: Path) -> dict[str, str]:
 
 
 def start_page(folder: Path) -> str:
-    """Write the start page, which says what there is and how far one has come; returns the name of the file to open: the lesson last worked
-    on, or the start page before any work."""
+    """Write the start page, which says what there is and how far one has come; returns the name of the file to open:
+    the lesson last worked on, or the start page before any work."""
     numbers, worked = lessons(folder), _last_worked()
     lines = ["# Start", "", "| lesson | exercises | predictions | last |", "|---|---|---|---|"]
     for number, name in numbers.items():

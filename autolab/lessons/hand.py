@@ -1,6 +1,7 @@
 """The digit in the learner's own hand that goes through the course, and the network that reads it.
 
-Lesson 1 leaves the digit as a small file in the learner's folder; lessons 2 and 3 open it. Where nobody drew one, a shipped digit takes its place.
+Lesson 1 leaves the digit as a small file in the learner's folder; lessons 2 and 3 open it. Where nobody drew one, a
+shipped digit takes its place.
 """
 
 from __future__ import annotations
@@ -36,10 +37,13 @@ def shipped_digit() -> tuple[Any, int]:
 
 
 def save_digit(image: Any, label: int) -> Path | None:
-    """Keep a digit for the lessons to come, as a file in the folder the notebook runs in; returns where, None for the shipped digit.
+    """Keep a digit for the lessons to come, as a file in the folder the notebook runs in; returns where, None for the
+    shipped digit.
 
-    image: 32x32 numbers from 0, paper, to 1, ink, as a tensor or an array (1, 32, 32) or (32, 32). label: which digit it is, 0 to 9.
-    The shipped digit needs no file: none is written for it, and one from before goes. Raises ValueError for other shapes, numbers and labels.
+    image: 32x32 numbers from 0, paper, to 1, ink, as a tensor or an array (1, 32, 32) or (32, 32). label: which digit
+    it is, 0 to 9.
+    The shipped digit needs no file: none is written for it, and one from before goes. Raises ValueError for other
+    shapes, numbers and labels.
 
     Example:
 
@@ -64,7 +68,8 @@ def save_digit(image: Any, label: int) -> Path | None:
 
 
 def my_digit() -> tuple[Any, int]:
-    """The digit that lesson 1 left in this folder, else the shipped one: (float32 tensor (1, 32, 32) from 0 to 1, label).
+    """The digit that lesson 1 left in this folder, else the shipped one: (float32 tensor (1, 32, 32) from 0 to 1,
+    label).
 
     A file that cannot be read is told by a warning, and the shipped digit is returned.
 
@@ -92,8 +97,9 @@ def my_digit() -> tuple[Any, int]:
 def network() -> DigitsResNet:
     """The network of the course, in evaluation mode: 78,010 numbers, and ten outputs, one for each digit.
 
-    It has learnt the digits 0 to 4: layers and first five outputs are the shipped ones of `resnet_digits`. The outputs for 5 to 9 are
-    as a new layer begins, small and random, the same in every run. The random stream of `torch.manual_seed` stays as it is.
+    It has learnt the digits 0 to 4: layers and first five outputs are the shipped ones of `resnet_digits`. The outputs
+    for 5 to 9 are as a new layer begins, small and random, the same in every run. The random stream of
+    `torch.manual_seed` stays as it is.
 
     Example:
 
@@ -116,7 +122,8 @@ def network() -> DigitsResNet:
 
 
 def mend(network: Any, image: Any, label: Any, lr: float, steps: int) -> Any:
-    """`steps` steps of gradient descent on the loss of a batch of images, which the learner writes in exercise 01.5; returns the network.
+    """`steps` steps of gradient descent on the loss of a batch of images, which the learner writes in exercise 01.5;
+    returns the network.
 
     Example:
 

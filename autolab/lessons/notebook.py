@@ -25,7 +25,8 @@ def short_messages() -> None:
 
 
 def threads_start() -> bool:
-    """Whether a second thread can be started here. In a browser it cannot, and NumPy is slow there: lessons then train less."""
+    """Whether a second thread can be started here. In a browser it cannot, and NumPy is slow there: lessons then train
+    less."""
     try:
         threading.Thread(target=bool).start()
     except RuntimeError:

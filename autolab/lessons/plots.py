@@ -27,7 +27,8 @@ def curves(
     x: Any, runs: Mapping[str, Any], *, xlabel: str, ylabel: str, log: str = "", title: str = "",
     mark: Mapping[str, float] | None = None,
 ) -> Any:
-    """Lines over the same places. x: the places, or words for them; up to 12 become ticks. runs: label -> one number for each place. log: "x", "y" or
+    """Lines over the same places. x: the places, or words for them; up to 12 become ticks. runs: label -> one number
+    for each place. log: "x", "y" or
     "xy" for logarithmic axes. mark: words -> a place where a dotted line stands.
 
     Example:
@@ -76,7 +77,8 @@ def images(pictures: Any, words: Sequence[str] = (), *, columns: int = 10, title
 
 
 def chances(probabilities: Mapping[str, Any], *, title: str = "") -> Any:
-    """What a network gives each digit from 0 to 9, as bars side by side. probabilities: label -> ten numbers from 0 to 1."""
+    """What a network gives each digit from 0 to 9, as bars side by side. probabilities: label -> ten numbers from 0 to
+    1."""
     axes, width = _axes(figsize=(8, 3)), 0.8 / len(probabilities)
     for i, (label, values) in enumerate(probabilities.items()):
         colour, _ = palette.LINES[i % len(palette.LINES)]
@@ -91,7 +93,8 @@ def chances(probabilities: Mapping[str, Any], *, title: str = "") -> Any:
 
 
 def plane(points: Mapping[str, Any], labels: Any, names: Sequence[str]) -> Any:
-    """Points in planes, side by side, each drawn as the name of its class. points: title -> (n, 2). labels: the class of each, from 0."""
+    """Points in planes, side by side, each drawn as the name of its class. points: title -> (n, 2). labels: the class
+    of each, from 0."""
     import matplotlib.pyplot as plt
 
     classes = _array(labels)

@@ -11,8 +11,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Question:
-    """Without `choices` a number (or text) is typed in. `because` answers a wrong guess, after the reveal only. `key` is the answer, or makes
-    it of what the notebook gives to `reveal`; without a key that is the answer itself."""
+    """Without `choices` a number (or text) is typed in. `because` answers a wrong guess, after the reveal only. `key`
+    is the answer, or makes it of what the notebook gives to `reveal`; without a key that is the answer itself."""
 
     ask: str
     choices: tuple[str, ...] = ()
@@ -34,7 +34,8 @@ class Words:
 
 
 def which(**holds: str) -> Callable[..., str]:
-    """A key for "which of these": of a list of what did it. holds: how none, one (with {}) and all of two are called."""
+    """A key for "which of these": of a list of what did it. holds: how none, one (with {}) and all of two are
+    called."""
     return lambda names: holds["both"] if len(names) == 2 else holds["one"].format(names[0]) if names else holds["none"]
 
 

@@ -9,8 +9,9 @@ Each lesson has a file `lessonNN/solutions.py` of cells, one or more for an exer
     # %% 01.5: number by number
     def clip(grad): ...
 
-What stands before the first `# %%` is run before each cell, and is not shown. The answer is what the last line of a cell names: the name that the
-lesson's notebook gives to `check`. The files are read, not imported. Nothing of them is copied into a learner's folder.
+What stands before the first `# %%` is run before each cell, and is not shown. The answer is what the last line of a
+cell names: the name that the lesson's notebook gives to `check`. The files are read, not imported. Nothing of them is
+copied into a learner's folder.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ HEADER = re.compile(r"^# %% (?P<id>\d\d\.\w+)(?:: (?P<way>.+))?$")
 
 @dataclass(frozen=True)
 class Solution:
-    """A right answer. id: of the exercise. way: what is peculiar to it, in a few words; "" for the plainest. source: the text that
-    a learner could have typed. before: what the lesson imports."""
+    """A right answer. id: of the exercise. way: what is peculiar to it, in a few words; "" for the plainest. source:
+    the text that a learner could have typed. before: what the lesson imports."""
 
     id: str
     way: str

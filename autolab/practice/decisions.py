@@ -21,9 +21,9 @@ FEW = 12  # nodes of a graph that are all offered
 
 
 class Decisions(Arrivals, Aftermath, Changes):
-    """All decisions about a trace. kinds: which are asked, the others are played. strict: raise Ambiguous where a wrong rule gives the right answer
-    or another's; otherwise such a rule is left out. only: operations whose sends are asked for, () for all. raises: whether it is asked
-    who raises an error."""
+    """All decisions about a trace. kinds: which are asked, the others are played. strict: raise Ambiguous where a wrong
+    rule gives the right answer or another's; otherwise such a rule is left out. only: operations whose sends are asked
+    for, () for all. raises: whether it is asked who raises an error."""
 
     def all(self) -> list[Decision]:
         """The decisions, in order."""
@@ -139,7 +139,8 @@ class Decisions(Arrivals, Aftermath, Changes):
         )
 
     def _candidates(self, frame: Frame, waiting: list[str], ready: list[str], counts: dict[str, int]) -> list[Node]:
-        """The nodes to choose from, in order: all of a small graph; of a big one those that may run, wait, come next or have run, and a leaf."""
+        """The nodes to choose from, in order: all of a small graph; of a big one those that may run, wait, come next or
+        have run, and a leaf."""
         taking_part = [n for n in self.trace.nodes if n.id in counts or n.id in waiting]
         if len(taking_part) <= FEW:
             return taking_part
@@ -180,7 +181,8 @@ class Decisions(Arrivals, Aftermath, Changes):
         lead = f"`{names['child']}` {got} {g if len(g) < 90 else 'its gradient'}."
         if right.ndim and (arrived is None or right.shape != arrived.shape):
             yield self._shape(frame, edge, right, lead)
-        # Where 1 has arrived, the factor alone is right; relu hands through on one side, and its factor is the answer on the other.
+        # Where 1 has arrived, the factor alone is right; relu hands through on one side, and its factor is the answer
+        # on the other.
         plainly = arrived is not None and (arrived == 1).all() or self.trace.node(edge.child).op == "relu"
         hidden = ("dead", "local") if plainly else ()
         told = self._apart(right[place], [(rule, answer[place]) for rule, answer in answers], hidden)
@@ -294,7 +296,8 @@ class Decisions(Arrivals, Aftermath, Changes):
         return tuple(size - 1 for size in right.shape)
 
     def _apart(self, right: Any, answers: list[tuple[Rule, Any]], hidden: tuple[str, ...]) -> list[tuple[Rule, Any]]:
-        """The rules that give another answer than the right one and each other. hidden: those that may give the right one."""
+        """The rules that give another answer than the right one and each other. hidden: those that may give the right
+        one."""
         kept: list[tuple[Rule, Any]] = []
         for rule, answer in answers:
             if alike(answer, right):
@@ -309,7 +312,8 @@ class Decisions(Arrivals, Aftermath, Changes):
         return kept
 
     def _slope(self, node: str, frame: Frame) -> dict[str, tuple[float, float]]:
-        """How much each leaf's gradient moves for each 1 that comes to a node more than it should, and where it ends."""
+        """How much each leaf's gradient moves for each 1 that comes to a node more than it should, and where it
+        ends."""
         one = Played(self.machine, {node: np.ones(())})
         for later in self.machine.frames:
             if later.index > frame.index and later.run == frame.run and later.event == "contribution":

@@ -28,9 +28,11 @@ EVERY = (*KINDS, "free", "left")  # what is asked about a graph of the learner's
 
 @dataclass(frozen=True)
 class Result:
-    """What was done of a practice: by kind of decision how many were asked, answered, and right at the first try without being shown.
+    """What was done of a practice: by kind of decision how many were asked, answered, and right at the first try
+    without being shown.
 
-    asked, answered, at_once: by "who", "what", "how", "then" ("value" in forward mode). level: None for a graph of one's own.
+    asked, answered, at_once: by "who", "what", "how", "then" ("value" in forward mode). level: None for a graph of
+    one's own.
 
     Example:
 
@@ -64,7 +66,8 @@ class Result:
 class Practice(Explorer):
     """An explorer that waits for the learner; what `autolab.practice` returns.
 
-    result: what was right at the first try. help: "full", "hints" or "none". seed: makes the same graph again, by `level` and `seed`.
+    result: what was right at the first try. help: "full", "hints" or "none". seed: makes the same graph again, by
+    `level` and `seed`.
     program: the code of a level's graph. The page checks answers and carries wrong ones out, with a kernel or without.
     """
 
@@ -195,20 +198,24 @@ def practice(
 ) -> Practice:
     """Be the engine: the backward pass of a graph waits for you at every decision.
 
-    Which node may run, what it sends along an edge, what becomes of it where it arrives, what is left afterwards. A wrong answer is carried
-    out, beside the right run, with the belief that leads there; then you may go back.
+    Which node may run, what it sends along an edge, what becomes of it where it arrives, what is left afterwards. A
+    wrong answer is carried out, beside the right run, with the belief that leads there; then you may go back.
 
-    loss: a result of autolab or of PyTorch, a recording, or a Trace. params, namespace: names, as for `autolab.explore`.
-    level: instead of a loss, 1 to 12: a graph with fresh numbers; `print(autolab.practice)` lists what each trains. Neither: the level whose
-        turn it is by your progress: one that was yours a day ago (then two days ago, four, …), else the one you have begun, else the next.
-    help: "full" (rules, formulas to choose from), "hints" (when asked for) or "none"; None: full, and less with each graph of the level
+    loss: a result of autolab or of PyTorch, a recording, or a Trace. params, namespace: names, as for
+    `autolab.explore`.
+    level: instead of a loss, 1 to 12: a graph with fresh numbers; `print(autolab.practice)` lists what each trains.
+        Neither: the level whose turn it is by your progress: one that was yours a day ago (then two days ago, four, …),
+        else the one you have begun, else the next.
+    help: "full" (rules, formulas to choose from), "hints" (when asked for) or "none"; None: full, and less with each
+    graph of the level
         that was right at the first try.
-    mode: "backward", or "forward": the values are asked, not the gradients. seed: a whole number draws the same graph each time.
+    mode: "backward", or "forward": the values are asked, not the gradients. seed: a whole number draws the same graph
+    each time.
 
     Answers are kept in `autolab.progress`; three graphs in a row that were right at the first try make a level yours.
 
-    Raises ValueError for arguments that there are not, for both `loss` and `level`, for a `loss` that is None, and for a graph in
-    which there is nothing to decide.
+    Raises ValueError for arguments that there are not, for both `loss` and `level`, for a `loss` that is None, and for
+    a graph in which there is nothing to decide.
 
     Example:
 

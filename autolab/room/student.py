@@ -36,7 +36,8 @@ class Room:
 
         >>> torch.room()
         In no room
-        Your answers stay on this machine. autolab.room("http://192.168.1.5:8765", "4KD2") joins one: ask your instructor.
+        Your answers stay on this machine. autolab.room("http://192.168.1.5:8765", "4KD2") joins one: ask your
+        instructor.
     """
 
     def __init__(self, address: str = "", code: str = "") -> None:

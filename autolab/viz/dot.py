@@ -22,7 +22,8 @@ from .mime import picture_bundle
 
 
 class Picture(graphviz.Digraph):
-    """A `graphviz.Digraph` that can also draw itself where there is no `dot` program (by pygraphviz, the extra `graphviz`)."""
+    """A `graphviz.Digraph` that can also draw itself where there is no `dot` program (by pygraphviz, the extra
+    `graphviz`)."""
 
     boxes = 0
     about = "graph"

@@ -36,7 +36,8 @@ class TrainingDashboard(Displayed):
                 record brings validation numbers. It runs between two steps: put the network into eval mode in it, and
                 back. Twelve images, spread evenly, are shown; all count in the confusion matrix.
     classes   : names of the classes.
-    pace      : the most records a second, so that one can watch; 0, the default, is as many as there can be. The viewer changes it too.
+    pace      : the most records a second, so that one can watch; 0, the default, is as many as there can be. The viewer
+                changes it too.
 
     It is driven by one of
 
@@ -52,8 +53,8 @@ class TrainingDashboard(Displayed):
     interrupt the kernel.
 
     Traits: `state` ("idle", "running", "paused", "finished", "stopped", "failed", read only); `learning_rates`, one for
-    each parameter group, and `pace`, set from either side. `history.records` has every record. An error in the training is shown,
-    and raised by `run()` and `run_blocking()`; `start()` prints it.
+    each parameter group, and `pace`, set from either side. `history.records` has every record. An error in the training
+    is shown, and raised by `run()` and `run_blocking()`; `start()` prints it.
 
     Raises TypeError for a training that cannot be iterated over.
     """

@@ -50,7 +50,8 @@ class LossLandscape(Displayed):
 
         >>> from autolab.widgets import LossLandscape
         >>> w, b = (torch.tensor(v, requires_grad=True) for v in (2.0, -1.0))
-        >>> race = LossLandscape(lambda: w * w + 10 * b * b, {"w": w, "b": b}, optimizers=["SGD", "Adam"], lr=0.05, steps=3)
+        >>> valley = lambda: w * w + 10 * b * b
+        >>> race = LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD", "Adam"], lr=0.05, steps=3)
         >>> [round(loss, 4) for loss in race.runs["SGD"].losses]
         [14.0, 3.24, 2.6244, 2.1258]
     """

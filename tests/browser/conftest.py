@@ -49,7 +49,8 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any], chromium:
 
 @pytest.fixture
 def page_options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Options of the browser's context behind `page`: a test's parameter, or what a module says by a fixture of this name."""
+    """Options of the browser's context behind `page`: a test's parameter, or what a module says by a fixture of this
+    name."""
     return getattr(request, "param", {})
 
 

@@ -41,7 +41,8 @@ def learners_trace() -> Trace:
 
 @contextlib.contextmanager
 def offline(browser: Browser, **options: Any) -> Iterator[Page]:
-    """A page without network, which must not have complained of anything in the end. `options`: of the browser's context."""
+    """A page without network, which must not have complained of anything in the end. `options`: of the browser's
+    context."""
     context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, "reduced_motion": "reduce"} | options)
     context.set_offline(True)
     page = context.new_page()
@@ -54,7 +55,8 @@ def offline(browser: Browser, **options: Any) -> Iterator[Page]:
 
 
 def script_says(page: Page, widget: str, names: str, function: str, *given: Any) -> Any:
-    """What a JavaScript `function` of (m, ...given) returns, m being the widget's script with its inner `names` exported.
+    """What a JavaScript `function` of (m, ...given) returns, m being the widget's script with its inner `names`
+    exported.
     Of "explorer drawing", each name is the first script's that has it."""
     page.goto("about:blank")
     modules, wanted = [], names.split(", ")

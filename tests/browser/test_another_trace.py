@@ -1,4 +1,5 @@
-"""The explorer's script in a page of its own, with a host that does what a notebook's may: tell of changes in any order, show nothing yet."""
+"""The explorer's script in a page of its own, with a host that does what a notebook's may: tell of changes in any
+order, show nothing yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Questions in the explorer: nothing gives the answer away, answers are checked on the page, the kernel hears of them."""
+"""Questions in the explorer: nothing gives the answer away, answers are checked on the page, the kernel hears of
+them."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def forms(answer: Any) -> set[str]:
 
 
 def in_files(shown: Explorer, folder: Path) -> list[str]:
-    """What is written in the picture of the step that is shown (as SVG; PNG and PDF are painted from the same) and in the film of all steps."""
+    """What is written in the picture of the step that is shown (as SVG; PNG and PDF are painted from the same) and in
+    the film of all steps."""
     shown.button("Tools").click()
     shown.root.get_by_role("spinbutton", name="Last step of the film").fill("9999")
     texts = []

@@ -1,5 +1,5 @@
-"""axe-core, the accessibility rules that the field agrees on, over every widget: exported and in JupyterLab, light and dark,
-wide and narrow. Nothing critical, serious or moderate of ours may be found."""
+"""axe-core, the accessibility rules that the field agrees on, over every widget: exported and in JupyterLab, light and
+dark, wide and narrow. Nothing critical, serious or moderate of ours may be found."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ PANELS += ["LossLandscape(lambda: w * w + 10 * b * b, {'w': w, 'b': b}, lr=0.04,
 
 
 def complaints(page: Page, inside: str | None = None) -> list[str]:
-    """What axe-core finds, a line for each element. `inside`: a selector of what it looks at, without what it says of whole
-    pages."""
+    """What axe-core finds, a line for each element. `inside`: a selector of what it looks at, without what it says of
+    whole pages."""
     rules = {"region": {"enabled": False}, "landmark-one-main": {"enabled": False}} if inside else {}
     found = Axe().run(page, context=inside, options={"resultTypes": ["violations"], "rules": rules}).response["violations"]
     return [f"{v['impact']} {v['id']}: {node['html'][:160]}" for v in found if v["impact"] != "minor" for node in v["nodes"]]

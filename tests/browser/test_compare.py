@@ -1,4 +1,5 @@
-"""Two explorers that are compared, on a page: the first difference is gone to, what differs is lit, one takes the other along."""
+"""Two explorers that are compared, on a page: the first difference is gone to, what differs is lit, one takes the other
+along."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A deck of `autolab lecture` in Firefox, offline, stepped by keys. Runs where Firefox is installed, driven by Mozilla's own
+"""A deck of `autolab lecture` in Firefox, offline, stepped by keys. Runs where Firefox is installed, driven by
+Mozilla's own
 client: Playwright drives an ordinary Firefox only in part."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Cards and pictures of convolution, pooling and normalisation in the Explorer: on a page without network, and in JupyterLab."""
+"""Cards and pictures of convolution, pooling and normalisation in the Explorer: on a page without network, and in
+JupyterLab."""
 
 from __future__ import annotations
 

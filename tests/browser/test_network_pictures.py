@@ -1,4 +1,5 @@
-"""Networks and very long graphs in the explorer: parts that open and close, search, zoom, pan; exported and in JupyterLab."""
+"""Networks and very long graphs in the explorer: parts that open and close, search, zoom, pan; exported and in
+JupyterLab."""
 
 from __future__ import annotations
 
@@ -149,7 +150,8 @@ IN_SIGHT = """svg => { const pane = svg.parentElement.getBoundingClientRect(), n
 
 
 def test_the_step_stays_in_sight_when_all_is_opened_and_closed(page: Page, tmp_path: Path) -> None:
-    """The picture of a network that is all open runs from the corner below to the one above: the corner shown first is empty."""
+    """The picture of a network that is all open runs from the corner below to the one above: the corner shown first is
+    empty."""
     torch.manual_seed(0)
     nn = torch.nn
     features = nn.Sequential(nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.BatchNorm2d(16), nn.ReLU(), nn.AvgPool2d(2))

@@ -27,7 +27,8 @@ def test_a_page_lays_out_what_nothing_has_laid_out(page: Page, tmp_path: Path, m
 
 
 def test_a_step_lays_the_page_out_once_or_twice(page: Page, tmp_path: Path) -> None:
-    """Once for what the step reads after all its changes, and for what it changes by what it has read; it was four times."""
+    """Once for what the step reads after all its changes, and for what it changes by what it has read; it was four
+    times."""
     page.goto(Widget(learners_trace()).to_html(tmp_path / "steps.html").as_uri())
     shown, session = Explorer(page), page.context.new_cdp_session(page)
     expect(shown.node("x")).to_be_visible()

@@ -1,4 +1,5 @@
-"""What somebody meets who reads by ear or goes by keyboard: every stop of the Tab key says what it is, nothing is cut or loose."""
+"""What somebody meets who reads by ear or goes by keyboard: every stop of the Tab key says what it is, nothing is cut
+or loose."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ def open_page(page: Page, widget: Any, folder: Path) -> Locator:
 
 
 def stops(page: Page, most: int = 80) -> list[tuple[str, str]]:
-    """(role, name), as the browser tells them to a screen reader, of everything that Tab comes to from where the focus is."""
+    """(role, name), as the browser tells them to a screen reader, of everything that Tab comes to from where the focus
+    is."""
     session = page.context.new_cdp_session(page)
     found: list[tuple[str, str]] = []
     while len(found) < most:
@@ -150,7 +152,8 @@ def test_what_scrolls_in_details_says_so_and_a_line_of_code_is_no_stop(page: Pag
     assert scrolling and all(name.endswith(": scrolls") for name in scrolling)
     assert {role for role, _ in found} == {"group", "button", "DisclosureTriangle"}, "the last is what the names of saved tensors mean"
     page.set_viewport_size({"width": 1500, "height": 900})
-    # A ResizeObserver names them again once the page has its new size, so the boxes that scroll are asked until both agree.
+    # A ResizeObserver names them again once the page has its new size, so the boxes that scroll are asked until both
+    # agree.
     said_of_all = """details => new Promise((resolve) => {
       const ask = () => {
         const boxes = [...details.querySelectorAll(".al-formula, .al-heatbox, .al-rows, .al-column, .al-scroll:not(.al-named)")];

@@ -1,4 +1,5 @@
-"""Gradient states as the page has them: the same as Python's after every step, and seen in words, colours and patterns."""
+"""Gradient states as the page has them: the same as Python's after every step, and seen in words, colours and
+patterns."""
 
 from __future__ import annotations
 

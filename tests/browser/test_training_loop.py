@@ -1,4 +1,5 @@
-"""A training loop in the explorer: iterations open and close, steps change leaves, and no gradient goes along a change."""
+"""A training loop in the explorer: iterations open and close, steps change leaves, and no gradient goes along a
+change."""
 
 from __future__ import annotations
 

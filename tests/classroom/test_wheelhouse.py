@@ -1,4 +1,5 @@
-"""A wheelhouse: what pip is asked for, what is said when it fails, and a wheel that is packed again from what is installed.
+"""A wheelhouse: what pip is asked for, what is said when it fails, and a wheel that is packed again from what is
+installed.
 
 That a room installs from one is tried by hand (docs/room.md): it takes the package index and a minute.
 """

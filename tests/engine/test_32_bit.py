@@ -1,4 +1,5 @@
-"""Positions and counts are int64 where NumPy counts in 32 bits, as it does in a browser (Pyodide) and on 32-bit processors."""
+"""Positions and counts are int64 where NumPy counts in 32 bits, as it does in a browser (Pyodide) and on 32-bit
+processors."""
 
 import numpy as np
 import pytest

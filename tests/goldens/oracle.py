@@ -140,7 +140,8 @@ def same_as_torch(program=None, **tolerance):
 
 
 def error_of(action) -> str:
-    """The exception that `action()` raises, as "Type: message"; "no error" when it raises none. Python's own guess at a misspelt argument is left
+    """The exception that `action()` raises, as "Type: message"; "no error" when it raises none. Python's own guess at a
+    misspelt argument is left
     out: from 3.13 on it is part of the message."""
     try:
         action()

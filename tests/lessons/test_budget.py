@@ -4,7 +4,8 @@ Lessons are held to it from the moment they have extensions ("## A. …"). The m
 
 - reading, 200 words a minute: prose without blocks of code and formulas set apart;
 - code, 3 seconds a line, but for cells that set up or only ask and compare;
-- steps, 3 seconds each, of the pictures that are stepped through (tag "picture" without "look"), and lines of code shown by `beside`;
+- steps, 3 seconds each, of the pictures that are stepped through (tag "picture" without "look"), and lines of code
+shown by `beside`;
 - questions, 20 seconds each: predictions, what an explorer asks, decisions of practice;
 - an explanation in one's own words, or a drawing, or a specimen to catch: a minute each;
 - exercises: a minute to think, and the plainest solution typed at 150 characters a minute.

@@ -1,4 +1,5 @@
-"""The learner's folder: brought up to date without losing what was written, without the answers, and where one opens it."""
+"""The learner's folder: brought up to date without losing what was written, without the answers, and where one opens
+it."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Nothing before its meaning: a term of the glossary is first used where the glossary says that it is explained.
 
-Held of the lessons that have extensions, in the order in which they are read: the core, then each extension by itself. What is set in bold there is
-explained there, so it is in the glossary.
+Held of the lessons that have extensions, in the order in which they are read: the core, then each extension by itself.
+What is set in bold there is explained there, so it is in the glossary.
 """
 
 import re

@@ -1,7 +1,10 @@
-"""The learning loop of each misconception: the plans say where it is predicted, acted on, seen, put into words, and met again twice.
+"""The learning loop of each misconception: the plans say where it is predicted, acted on, seen, put into words, and met
+again twice.
 
-A plan (`course/plans/NN_….md`) has a table under "## Misconceptions", one row for each that the lesson teaches, with the number of its
-specimen first. What stands between backquotes occurs in code cells of the lesson's sources: the id of a question, an `ask`, words or an exercise
+A plan (`course/plans/NN_….md`) has a table under "## Misconceptions", one row for each that the lesson teaches, with
+the number of its specimen first. What stands between backquotes occurs in code cells of the lesson's sources: the id of
+a question, an
+`ask`, words or an exercise
 (`02.q5`), or a piece of the code (`specimens[20]`). The last column is about a later lesson: there ids say which.
 """
 
@@ -33,7 +36,8 @@ LACKING = {(n, column) for n in (7, 17, 20, 22) for column in COLUMNS[3:] if (n,
 
 
 class Place(NamedTuple):
-    """A cell: its lesson, its place among the cells, the section, the minutes before it as test_budget counts them, tags and code."""
+    """A cell: its lesson, its place among the cells, the section, the minutes before it as test_budget counts them,
+    tags and code."""
 
     lesson: str
     number: int

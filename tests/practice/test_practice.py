@@ -1,4 +1,5 @@
-"""Be the engine, without a browser: right runs are the engine's, learners of every belief play all levels, answers are kept."""
+"""Be the engine, without a browser: right runs are the engine's, learners of every belief play all levels, answers are
+kept."""
 
 import doctest
 import json
@@ -140,7 +141,8 @@ def played_by(learner, game, drawn, facts):
 
 @pytest.mark.parametrize("number", LEVELS)
 def test_learners(number):
-    """Right everywhere: perfect. By a belief: wrong exactly where the belief says something. By chance: the counts agree."""
+    """Right everywhere: perfect. By a belief: wrong exactly where the belief says something. By chance: the counts
+    agree."""
     drawn, facts = _of_level(number, "none", "backward", 3)
     play, decisions = (
         partial(played_by, game=Practice(drawn.trace, drawn.asked, facts), drawn=drawn, facts=facts),
@@ -164,7 +166,8 @@ def test_learners(number):
 
 
 def test_a_wrong_run_is_that_of_the_wrong_engine(tasks):
-    """Of the specimens: where the last contribution replaces what was there, the graph ends where the page says it does."""
+    """Of the specimens: where the last contribution replaces what was there, the graph ends where the page says it
+    does."""
     for drawn in graphs(tasks, 5):
 
         def program(torch, source=drawn.program):

@@ -1,4 +1,5 @@
-"""The learner's store: what is kept, and that neither disks nor other notebooks nor killed kernels spoil it or a lesson."""
+"""The learner's store: what is kept, and that neither disks nor other notebooks nor killed kernels spoil it or a
+lesson."""
 
 import doctest
 import errno

@@ -22,7 +22,8 @@ pytestmark = [
 SUITE = "test_specimens"
 ALL = list(specimens)
 GPU = {21, 22}
-"""Their programs need a GPU: autolab's simulated one; PyTorch has none here, so autolab's right engine stands for it."""
+"""Their programs need a GPU: autolab's simulated one; PyTorch has none here, so autolab's right engine stands for
+it."""
 
 
 def each(of=ALL):

@@ -1,4 +1,5 @@
-"""micrograd 0.1.0, its file engine.py, unchanged from here on (Copyright (c) 2020 Andrej Karpathy, the MIT License: see THIRD_PARTY_NOTICES)."""
+"""micrograd 0.1.0, its file engine.py, unchanged from here on (Copyright (c) 2020 Andrej Karpathy, the MIT License: see
+THIRD_PARTY_NOTICES)."""
 
 class Value:
     """ stores a single scalar value and its gradient """

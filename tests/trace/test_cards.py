@@ -1,4 +1,5 @@
-"""Formula cards: their formulas, read back and computed by hand, give the layer's numbers; sizes and counts are right."""
+"""Formula cards: their formulas, read back and computed by hand, give the layer's numbers; sizes and counts are
+right."""
 
 import math
 import re

@@ -1,4 +1,5 @@
-"""What a recording knows of operations that failed: the operation itself, all its operands, the line, the words of the error."""
+"""What a recording knows of operations that failed: the operation itself, all its operands, the line, the words of the
+error."""
 
 import gc
 import weakref

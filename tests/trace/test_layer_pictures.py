@@ -1,4 +1,5 @@
-"""Pictures of layers: from PyTorch's graph and ours alike, equal to the tensors they show, bounded, and honest about gaps."""
+"""Pictures of layers: from PyTorch's graph and ours alike, equal to the tensors they show, bounded, and honest about
+gaps."""
 
 import base64
 import gc

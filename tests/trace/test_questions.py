@@ -1,4 +1,5 @@
-"""Questions about a trace: where the answer would be seen first, what it is, and what typical wrong answers come from."""
+"""Questions about a trace: where the answer would be seen first, what it is, and what typical wrong answers come
+from."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Operations with several results: every result that the learner gets is told of, and none that is only the engine's."""
+"""Operations with several results: every result that the learner gets is told of, and none that is only the
+engine's."""
 
 import pytest
 

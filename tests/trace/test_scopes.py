@@ -1,4 +1,5 @@
-"""Which module made which node: from recordings, from results without a recording, and from names in PyTorch's graphs."""
+"""Which module made which node: from recordings, from results without a recording, and from names in PyTorch's
+graphs."""
 
 import gc
 import threading

@@ -1,5 +1,5 @@
-"""What the sentences of steps say is worked out again, by an evaluator of its own that sees only what is printed: Python's `ast` for the
-calls, NumPy for the operations, differences for the gradients."""
+"""What the sentences of steps say is worked out again, by an evaluator of its own that sees only what is printed:
+Python's `ast` for the calls, NumPy for the operations, differences for the gradients."""
 
 import ast
 import re
@@ -117,7 +117,8 @@ def numbers(text):
 
 
 def close(a, b, terms=0.0):
-    """Whether numbers are the same, but for what float32 and three digits leave out; `terms`: how large those are that they are a sum of."""
+    """Whether numbers are the same, but for what float32 and three digits leave out; `terms`: how large those are that
+    they are a sum of."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.shape != b.shape:
         return False
@@ -216,7 +217,8 @@ class Reading:
         assert not (found["hooked"] and frame.tex), "what hooks made of it is no local derivative"
 
     def passed_on(self, frame, node):
-        """The gradients of the node's results times the derivative of its call, by differences: along the line of this frame alone."""
+        """The gradients of the node's results times the derivative of its call, by differences: along the line of this
+        frame alone."""
         edge = next(e for e in self.trace.edges if e.id == frame.edge)
         slots = [e for e in self.trace.edges if e.child == node.id and not e.update]
         target, env = self.trace.node(edge.parent).output_label(edge.parent_nr), self.env()

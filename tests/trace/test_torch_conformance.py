@@ -1,4 +1,5 @@
-"""The cells of `conformance/` that build graphs, recorded with either library: their traces are equal, but for those listed here."""
+"""The cells of `conformance/` that build graphs, recorded with either library: their traces are equal, but for those
+listed here."""
 
 import importlib
 import warnings

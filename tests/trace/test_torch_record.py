@@ -53,7 +53,8 @@ NOTES = ("backward() freed what this", "SigmoidBackward0 saved this", "No input 
 """How sentences begin that autolab adds to an error of its own."""
 
 STATED = {
-    # PyTorch fills one number of a vector by copying, and what changed a view in place shows no node and nothing it saved
+    # PyTorch fills one number of a vector by copying, and what changed a view in place shows no node and nothing it
+    # saved
     "in_place": (
         ["v2 fill_(v1, 5) float32 [] 5 FillBackward3; version 2; programs.py:39"],
         ["v2 copy_(v1, 5) float32 [] 5 version 2; programs.py:39"],
@@ -79,7 +80,8 @@ def text_of(recording):
 
 
 def facts_of(recording):
-    """What a trace holds beside its text: who changes whose gradient to what, and the modules; PyTorch's order of freeing apart."""
+    """What a trace holds beside its text: who changes whose gradient to what, and the modules; PyTorch's order of
+    freeing apart."""
     trace = recording.trace()
     frames = [(f.phase, f.run, f.node, f.edge, f.receiver, f.state, f.name) for f in trace.frames if f.event not in ("free", "accumulate", "hook")]
     last = trace.states(len(trace.frames) - 1) if trace.frames else {}

@@ -1,4 +1,5 @@
-"""What is shown is true: numbers stand as written, and every shown equation of generated programs is worked out again."""
+"""What is shown is true: numbers stand as written, and every shown equation of generated programs is worked out
+again."""
 
 import linecache
 import math
@@ -48,7 +49,8 @@ def scalars(seed):
     return {"x": torch.tensor(x, requires_grad=True), "y": torch.tensor(y, requires_grad=True)}
 
 
-# A formula in TeX as an expression of Python, by rewriting: nothing of what made it, or of what checks it in the package.
+# A formula in TeX as an expression of Python, by rewriting: nothing of what made it, or of what checks it in the
+# package.
 _FUNCTIONS = {"tanh": math.tanh, "sin": math.sin, "cos": math.cos, "sgn": lambda v: (v > 0) - (v < 0), "min": min, "max": max}
 
 

@@ -1,4 +1,5 @@
-"""Programs drawn at random of the operations that a page can run again, each with one number changed, and what the program gives with it."""
+"""Programs drawn at random of the operations that a page can run again, each with one number changed, and what the
+program gives with it."""
 
 import random
 

@@ -1,4 +1,5 @@
-"""Blame: scores are gradients (times numbers), the result is drawn and told, and nothing of the learner's is changed."""
+"""Blame: scores are gradients (times numbers), the result is drawn and told, and nothing of the learner's is
+changed."""
 
 import re
 from pathlib import Path
@@ -72,7 +73,8 @@ def test_gradient_times_input_is_exact_for_what_is_linear():
 
 
 def test_no_file_has_the_name_of_what_is_in_it():
-    """An imported file would stand in its place: `widgets.blame` was a module for who had taken `widgets.Blame` first."""
+    """An imported file would stand in its place: `widgets.blame` was a module for who had taken `widgets.Blame`
+    first."""
     import autolab.widgets
 
     files = {path.stem for path in Path(autolab.widgets.__file__).parent.glob("*.py")}

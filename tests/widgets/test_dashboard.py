@@ -1,4 +1,5 @@
-"""The training dashboard in the kernel: how it is driven, paused, interrupted, and shown. What it keeps is in `test_history`."""
+"""The training dashboard in the kernel: how it is driven, paused, interrupted, and shown. What it keeps is in
+`test_history`."""
 
 import asyncio
 import math

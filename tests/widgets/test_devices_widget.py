@@ -1,4 +1,5 @@
-"""The device explorer in the kernel: what it sends, what it refuses, its still picture. The browser's side is in tests/browser."""
+"""The device explorer in the kernel: what it sends, what it refuses, its still picture. The browser's side is in
+tests/browser."""
 
 import json
 import re

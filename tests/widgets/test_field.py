@@ -31,8 +31,8 @@ NETWORKS = {
 
 
 def touched(torch, network, selected):
-    """First and last row and column of the image whose gradient is not 0, with max pooling replaced by a mean: which number wins
-    depends on the image, what may win does not."""
+    """First and last row and column of the image whose gradient is not 0, with max pooling replaced by a mean: which
+    number wins depends on the image, what may win does not."""
     torch.manual_seed(0)
     layers = [torch.nn.AvgPool2d(m.kernel_size, m.stride) if "MaxPool" in type(m).__name__ else m for m in NETWORKS[network](torch.nn)]
     model = torch.nn.Sequential(*layers).eval()

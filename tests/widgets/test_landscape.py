@@ -1,4 +1,5 @@
-"""The landscape: its paths are those of the optimizers themselves, the picture is of the loss, and nothing of the learner's is changed."""
+"""The landscape: its paths are those of the optimizers themselves, the picture is of the loss, and nothing of the
+learner's is changed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""What a script is sent of a trace: all of it, each thing once, in few bytes. That the script reads the same is in `browser/test_states.py`."""
+"""What a script is sent of a trace: all of it, each thing once, in few bytes. That the script reads the same is in
+`browser/test_states.py`."""
 
 from __future__ import annotations
 

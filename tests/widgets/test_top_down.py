@@ -174,7 +174,8 @@ def test_what_is_wrong_inside_a_card_is_said_on_it():
 
 
 def boxes_and_shapes(explorer, rankdir):
-    """Left, top, right and bottom of every card, and of the ink of every shape: brackets reach 9.5 units up from the line, and 2.7 down."""
+    """Left, top, right and bottom of every card, and of the ink of every shape: brackets reach 9.5 units up from the
+    line, and 2.7 down."""
     root, cards, shapes = ET.fromstring(explorer.svg), [], []
     for g in root.iter(f"{SVG}g"):
         if g.get("class", "").startswith("al-node"):

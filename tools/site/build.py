@@ -1,4 +1,5 @@
-"""Build the site of the course, the guides and the reference: `make site`, or in an environment with what site.txt names and the kit
+"""Build the site of the course, the guides and the reference: `make site`, or in an environment with what site.txt
+names and the kit
 
     python tools/site/build.py build/site
 

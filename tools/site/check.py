@@ -1,4 +1,5 @@
-"""Open every page of the site in Chromium: no error, no request to elsewhere, no broken link, nothing that axe complains of, light and dark.
+"""Open every page of the site in Chromium: no error, no request to elsewhere, no broken link, nothing that axe
+complains of, light and dark.
 
     AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/site/check.py build/site
 """
@@ -102,7 +103,8 @@ class Visitor:
         if self.here.startswith("course/0"):
             page.wait_for_function("document.documentElement.dataset.lesson === 'ready'", timeout=60_000)
             self._answer(page)
-        # of a lesson with what its first question asked for: with all its explorers at once axe takes minutes, and tests/browser looks at each
+        # of a lesson with what its first question asked for: with all its explorers at once axe takes minutes, and
+        # tests/browser looks at each
         for violation in Axe().run(page, options=AXE).response["violations"]:
             nodes = "; ".join(str(node["target"][-1]) for node in violation["nodes"][:3])
             self._say(f"axe, {scheme}: {violation['id']} ({len(violation['nodes'])}): {nodes}")
@@ -112,7 +114,8 @@ class Visitor:
             self._say("something stays hidden")
 
     def _answer(self, page: Page) -> None:
-        """A lesson hides what its first question asks for, until it is answered; then it says what was right. An explorer steps."""
+        """A lesson hides what its first question asks for, until it is answered; then it says what was right. An
+        explorer steps."""
         hidden = page.locator(".awaits[hidden]").count()
         of = page.locator(".show-anyway").first.get_attribute("data-of")
         question = page.locator(f'[data-model="{of}"]').first

@@ -1,4 +1,5 @@
-"""Lessons as pages: run once, then Markdown with what their cells showed. Explorers and predictions are alive in the page without a kernel."""
+"""Lessons as pages: run once, then Markdown with what their cells showed. Explorers and predictions are alive in the
+page without a kernel."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def _run(notebook: Path, cache: Path) -> list[Any]:
 
 
 class Page:
-    """Cells as Markdown. Between a question and the next boundary what a cell showed, and what explains it, waits for an answer."""
+    """Cells as Markdown. Between a question and the next boundary what a cell showed, and what explains it, waits for
+    an answer."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []

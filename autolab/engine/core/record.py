@@ -81,7 +81,8 @@ class Op:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
     def keeps_number(self, name: str) -> bool:
-        """Whether a number saved as `name` is one in PyTorch, too, and stays: of `x ** 2`; that of `x * 2` is a tensor."""
+        """Whether a number saved as `name` is one in PyTorch, too, and stays: of `x ** 2`; that of `x * 2` is a
+        tensor."""
         return name in self.hidden or name != "other" and (name, "operand") in zip(self.params, self.kinds)
 
 

@@ -143,7 +143,7 @@ def asked_of(table):
     }
 
 
-# 01.10 which graphs can be walked twice --------------------------------------------------------------------------------
+# 01.10 which graphs can be walked twice -------------------------------------------------------------------------------
 
 FREES = {
     "x + 2": (False, "A sum has the local derivative 1, whatever x is: nothing was saved, so nothing can be missing."),

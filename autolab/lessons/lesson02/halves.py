@@ -10,7 +10,8 @@ from ..exercise import Case, Exercise, Mistake
 
 
 def stepped(answer, gradients, scale):
-    """What a step makes of weights of 1 whose scaled gradients are given; momentum tells whether a step was taken at all."""
+    """What a step makes of weights of 1 whose scaled gradients are given; momentum tells whether a step was taken at
+    all."""
     weights = [torch.nn.Parameter(torch.ones(len(g))) for g in gradients]
     optimizer = torch.optim.SGD([{"params": [w]} for w in weights], lr=0.5, momentum=0.9)
     for w in weights:  # a step before, so that momentum has something to roll on

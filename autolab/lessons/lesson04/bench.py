@@ -1,4 +1,5 @@
-"""Where the learner's engine is put together: each part is the learner's own as soon as it is right, and the model's until then."""
+"""Where the learner's engine is put together: each part is the learner's own as soon as it is right, and the model's
+until then."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ MODELS: dict[str, tuple[Any, ...]] = {
 def use(id: str, *answers: Any) -> Any:
     """The learner's part of the engine if its checker agrees, else the model's, which is said.
 
-    id: the exercise, such as "04.2". answers: what was written for it; of several the last is checked. Returns as many as were given.
+    id: the exercise, such as "04.2". answers: what was written for it; of several the last is checked. Returns as many
+    as were given.
 
     Example:
 

@@ -1,4 +1,5 @@
-"""The model engine of lesson 4: what a learner's engine is compared with, and what stands in for a part of it that is not right yet."""
+"""The model engine of lesson 4: what a learner's engine is compared with, and what stands in for a part of it that is
+not right yet."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ import numpy as np
 class Value:
     """A number, or an array of them, that remembers what it was computed from.
 
-    data: the number. grad: its gradient. parents: the Values it was computed from. op: how the operation is called. local: for each
-    parent the derivative by it, a number, an array, or a function from the result's gradient to the parent's.
+    data: the number. grad: its gradient. parents: the Values it was computed from. op: how the operation is called.
+    local: for each parent the derivative by it, a number, an array, or a function from the result's gradient to the
+    parent's.
     """
 
     def __init__(self, data: Any, parents: Any = (), op: str = "", local: Any = ()):

@@ -44,8 +44,11 @@ def gradients(answer, make, times):
 
 def passing(by=lambda parent, child, local: child.grad * local, seed=lambda result: 1.0, fresh=True, keep=True, put=False,
             walk=engine.order, most=None):  # fmt: skip
-    """A pass that sends `by(parent, child, local)` along each edge. seed: the result's gradient. fresh: results begin at 0.
-    keep: leaves do not. put: a share replaces what is there. walk: the children, in order. most: parents that get one."""
+    """A pass that sends `by(parent, child, local)` along each edge.
+
+    seed: the result's gradient. fresh: results begin at 0. keep: leaves do not. put: a share replaces what is there.
+    walk: the children, in order. most: parents that get one.
+    """
 
     def backward(result):
         for value in engine.order(result) if fresh else ():
