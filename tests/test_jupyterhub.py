@@ -1,5 +1,4 @@
-"""deploy/hub: its settings go together with the kit and with each other, a learner's server has limits, and work is
-kept."""
+"""deploy/hub: its settings go together with the kit and with each other, a learner's server has limits, and work is kept."""
 
 import os
 import re

@@ -53,7 +53,7 @@ def curves(
         axes.minorticks_off()
     for word, place in (mark or {}).items():
         axes.axvline(place, color=palette.DATA, linestyle=":")
-        axes.text(place, 0.98, f" {word}", transform=axes.get_xaxis_transform(), va="top")
+        axes.text(place, 1.01, word, transform=axes.get_xaxis_transform())  # above: the legend is inside
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axes.legend()
     return axes

@@ -30,7 +30,7 @@ NO_PLAN_YET = {21}
 """Misconceptions of which no plan says where they are met."""
 LACKING = {(n, column) for n in (7, 17, 20, 22) for column in COLUMNS[3:] if (n, column) != (20, "again, later")} | {
     (8, "again, later"), (19, "act"), (19, "again, later"),
-    *((n, "again, in a later lesson") for n in (4, 8, 9, 16, 18, 24)),
+    *((n, "again, in a later lesson") for n in (16, 18, 24)),
 }
 """What is still missing: (misconception, column), written as "–" in the table."""
 

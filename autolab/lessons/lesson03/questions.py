@@ -214,6 +214,48 @@ QUESTIONS = {
          "flag makes none.",
          "nothing": "The flag makes the features a leaf that wants a gradient, and the head leads to them."},
         key=either(lambda body, features: features and not body, "the features, and nothing else", "the body")),
+    "03.q29": Question(
+        "The head is trained for two epochs on features that were computed once: (a) under no_grad(), or (b) with the graph of the body. "
+        "Where does the second backward() fail?",
+        ("only in (b)", "in both", "in neither"),
+        {"in both": "Each epoch makes a new graph from the features to the loss. What is used twice in (a) is data, not a graph.",
+         "in neither": "In (b) the second pass goes on into the body, by the graph of the first epoch, and what was saved there is freed."},
+        key=either(lambda found: found[0] == "works" and found[1] != "works", "only in (b)", "in both")),
+    "03.q30": Question(
+        "`one.fc.weight += two.fc.weight`, where both are trained parameters. What happens?",
+        ("the weight is the sum", "an error", "nothing, the old weight stays"),
+        {"the weight is the sum": "It is a leaf that wants a gradient: a change in place would make it the result of an operation.",
+         "nothing, the old weight stays": "That is what `w = w + …` would do to whoever else holds w. In place it is refused."}),
+    "03.q31": Question(
+        "`state = keeper.state_dict()` after epoch 4, and five more epochs. Which weights are in `state` now?",
+        ("those of epoch 4", "those of the last epoch", "none, they are freed"),
+        {"those of epoch 4": "The entries share the memory of the network, and each step changes that.",
+         "none, they are freed": "What is still held by a name is not freed."},
+        key=either(lambda same: same, "those of epoch 4", "those of the last epoch")),
+    "03.q32": Question(
+        "`kept.append(loss)`, in each of ten epochs. How many of the ten losses still hold a graph at the end?",
+        ("all ten", "the last", "none, backward() ran"),
+        {"the last": "Each was computed anew, so each is the end of a graph of its own, and the list holds them all.",
+         "none, backward() ran": "backward() frees what the nodes saved. The nodes live as long as the loss does."},
+        key=lambda count: {0: "none, backward() ran", 1: "the last"}.get(count, "all ten")),
+    "03.q33": Question(
+        "`bias.to(\"cuda\")` alone in a line, and `moved = weight.to(\"cuda\")`. Which of `bias` and `moved` can NumPy read afterwards?",
+        ("only bias", "both", "neither"),
+        {"both": "NumPy reads no memory of a GPU by itself: `moved.cpu()` first.",
+         "neither": "`to` of a tensor gives another tensor. bias is where it was: nobody kept what came out."},
+        key=either(lambda found: found == (True, False), "only bias", "both")),
+    "03.q34": Question(
+        "`weight` is a leaf, `moved = weight.to(\"cuda\")`, then `moved.sum().backward()`. Whose `.grad` is filled?",
+        ("that of weight", "that of moved", "that of both"),
+        {"that of moved": "moved is the result of an operation, the copy. The gradient goes on to the leaf.",
+         "that of both": "Only leaves keep theirs, and moved is none."},
+        key=either(lambda grad: grad is not None, "that of weight", "that of moved")),
+    "03.q35": Question(
+        "A convolution, a batch normalisation, and a ReLU that overwrites its result in place. Does backward() fail?",
+        ("no", "yes, a saved tensor was changed", "only in training mode"),
+        {"yes, a saved tensor was changed": "What was changed is the result of the batch normalisation. That saved its input.",
+         "only in training mode": "What is saved is the same in both modes: the input of the normalisation."},
+        key=either(lambda works: works, "no", "yes, a saved tensor was changed")),
 }
 
 WORDS = {

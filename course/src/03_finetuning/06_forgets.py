@@ -1,8 +1,8 @@
 # %% [markdown] tags=["section"]
 # ## 5. What it forgets, and the cure
 #
-# Going on with the training of a pretrained network is called **fine-tuning**. Teach it the five new digits: ten images of each, nothing frozen, twenty
-# rounds through them. The optimizer has **momentum**: like a rolling ball, each step also takes along 0.9 of the step before. The network reads 0 to
+# Going on with the training of a pretrained network is called **fine-tuning**. Teach it the five new digits: ten images of each, nothing frozen, twenty epochs,
+# which are rounds through them. The optimizer has **momentum**: like a rolling ball, each step also takes along 0.9 of the step before. The network reads 0 to
 # 4 well. How many of those will it still read afterwards?
 
 # %% tags=["predict"]

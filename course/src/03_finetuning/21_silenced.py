@@ -96,6 +96,31 @@ axes = autolab.viz.plot_losses({"training loss of the head": losses})
 # every epoch. Who turns and shifts the images anew in every epoch has new features in every epoch. `finetune.cached_features` stores features for a whole data set, and refuses a body that
 # is not frozen or not in evaluation mode.
 
+# %% tags=["predict"]
+q29 = predict("03.q29")
+q29
+
+# %% tags=["code"]
+def two_epochs(features, head):
+    for epoch in range(2):
+        loss = F.cross_entropy(head(features), few_y)
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            return f"fails in epoch {epoch + 1}: {str(error)[:50]} …"
+    return "works"
+
+body = with_new_head().eval()
+stored = features_of(body, few_x)                  # under no_grad()
+head, body.fc = body.fc, nn.Identity()
+recorded = body(few_x)                             # with its graph
+found = two_epochs(stored, head), two_epochs(recorded, head)
+print("a:", found[0])
+print("b:", found[1])
+
+# %% tags=["reveal"]
+q29.reveal(found)
+
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.4: mend a head that does not learn
 #

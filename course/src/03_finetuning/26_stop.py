@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## D. When to stop, and what to keep?
 #
-# *Extension, 17 minutes.* Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
+# *Extension, 20 minutes.* Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
 
 # %% tags=["predict"]
 q19 = predict("03.q19")
@@ -97,6 +97,43 @@ plt.show()
 autolab.viz.plot_confusion(answers()[1:], classes=list("56789"),
                            title="validation images, after fine-tuning")
 plt.show()
+
+# %% [markdown]
+# What does *keeping* weights take? Here somebody keeps them by name, and every loss in a list, and trains on.
+
+# %% tags=["predict"]
+q31 = predict("03.q31")
+q31
+
+# %% tags=["predict"]
+q32 = predict("03.q32")
+q32
+
+# %% tags=["code"]
+keeper = nn.Linear(64, 5)
+optimizer = torch.optim.SGD(keeper.parameters(), lr=0.1)
+kept = []
+for epoch in range(10):
+    loss = F.cross_entropy(keeper(train_x), train_y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    kept.append(loss)
+    if epoch == 4:
+        state, copy = keeper.state_dict(), keeper.weight.detach().clone()
+same = torch.equal(state["weight"], copy)
+with_graph = sum(loss.grad_fn is not None for loss in kept)
+print("kept in epoch 4, and still so:", same, "- losses with a graph:", with_graph)
+
+# %% tags=["reveal"]
+q31.reveal(same)
+
+# %% tags=["reveal"]
+q32.reveal(with_graph)
+
+# %% [markdown] tags=["explain"]
+# **Why.** `state_dict()` shares the memory of the network, as `from_numpy()` does with an array. `copy.deepcopy` of it, or a file, is a copy. And a loss in a list is the end of a graph:
+# keep `loss.item()`.
 
 # %% [markdown]
 # Back to the stored features `train_x` of the beginning, and to a wish: could the *body* learn from them as well?

@@ -69,6 +69,38 @@ torch.load(folder / "from_gpu.pth")
 print(torch.load(folder / "from_gpu.pth", map_location="cpu"))
 
 # %% [markdown]
+# Now the other way: to the GPU. Three lines, and you have met what is in each of them.
+
+# %% tags=["predict"]
+q33 = predict("03.q33")
+q33
+
+# %% tags=["predict"]
+q34 = predict("03.q34")
+q34
+
+# %% tags=["code"]
+def readable(tensor):
+    try:
+        return tensor.detach().numpy() is not None
+    except TypeError:
+        return False
+
+with autolab.cuda.simulate():
+    state["fc.bias"].to("cuda")
+    weight = state["fc.weight"].clone().requires_grad_()
+    moved = weight.to("cuda")
+    moved.sum().backward()
+    found = readable(state["fc.bias"]), readable(moved)
+    print("NumPy reads bias, moved:", found, "- weight.grad:", weight.grad is not None)
+
+# %% tags=["reveal"]
+q33.reveal(found)
+
+# %% tags=["reveal"]
+q34.reveal(weight.grad)
+
+# %% [markdown]
 # Another day you go on with the training. Is a file of weights enough for that?
 
 # %% tags=["predict"]

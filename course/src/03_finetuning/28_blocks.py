@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## E. Why has a deep network shortcuts, and how do I use a large one?
 #
-# *Extension, 14 minutes.* Your network is a small ResNet. Two things in its blocks look odd: a result is *added* to what came in, and the convolutions have no bias. First
+# *Extension, 15 minutes.* Your network is a small ResNet. Two things in its blocks look odd: a result is *added* to what came in, and the convolutions have no bias. First
 # the bias. Here is a convolution with one, and batch normalisation behind it.
 
 # %% tags=["predict"]
@@ -58,6 +58,28 @@ autolab.explore(h2)
 # %% [markdown] tags=["explain"]
 # **Why.** Without shortcuts the gradient is a product of twenty local derivatives, and small factors make a tiny product. With $h + f(h)$ the local
 # derivative is $1 + f'(h)$: one path has the factor 1 at every layer, so the gradient arrives whole.
+#
+# PyTorch's ResNets save memory, too: their ReLU works in place, it overwrites what the batch normalisation before it has computed.
+
+# %% tags=["predict"]
+q35 = predict("03.q35")
+q35
+
+# %% tags=["code"]
+block = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True))
+try:
+    block(few_x).sum().backward()
+    works = True
+except RuntimeError as error:
+    works = False
+    print(error)
+print("backward works:", works)
+
+# %% tags=["reveal"]
+q35.reveal(works)
+
+# %% [markdown] tags=["explain"]
+# **Why.** A batch normalisation saves its *input*, and that is untouched. Behind a `tanh`, which saves its result, the same ReLU would be an error.
 #
 # There are two kinds of such blocks. A basic block has two 3x3 convolutions. A **bottleneck** first shrinks the channels with a 1x1
 # convolution, works there, and widens again:
