@@ -1,4 +1,5 @@
-"""deploy/hub: its settings go together with the kit and with each other, a learner's server has limits, and work is kept."""
+"""deploy/hub: its settings go together with the kit and with each other, a learner's server has limits, and work is
+kept."""
 
 import os
 import re

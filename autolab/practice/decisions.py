@@ -181,8 +181,7 @@ class Decisions(Arrivals, Aftermath, Changes):
         lead = f"`{names['child']}` {got} {g if len(g) < 90 else 'its gradient'}."
         if right.ndim and (arrived is None or right.shape != arrived.shape):
             yield self._shape(frame, edge, right, lead)
-        # Where 1 has arrived, the factor alone is right; relu hands through on one side, and its factor is the answer
-        # on the other.
+        # Where 1 has arrived, the factor alone is right; relu hands through, or its factor is the answer.
         plainly = arrived is not None and (arrived == 1).all() or self.trace.node(edge.child).op == "relu"
         hidden = ("dead", "local") if plainly else ()
         told = self._apart(right[place], [(rule, answer[place]) for rule, answer in answers], hidden)

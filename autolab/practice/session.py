@@ -201,16 +201,13 @@ def practice(
     Which node may run, what it sends along an edge, what becomes of it where it arrives, what is left afterwards. A
     wrong answer is carried out, beside the right run, with the belief that leads there; then you may go back.
 
-    loss: a result of autolab or of PyTorch, a recording, or a Trace. params, namespace: names, as for
-    `autolab.explore`.
+    loss: a result of autolab or of PyTorch, a recording, or a Trace. params, namespace: as for `autolab.explore`.
     level: instead of a loss, 1 to 12: a graph with fresh numbers; `print(autolab.practice)` lists what each trains.
         Neither: the level whose turn it is by your progress: one that was yours a day ago (then two days ago, four, …),
         else the one you have begun, else the next.
     help: "full" (rules, formulas to choose from), "hints" (when asked for) or "none"; None: full, and less with each
-    graph of the level
-        that was right at the first try.
-    mode: "backward", or "forward": the values are asked, not the gradients. seed: a whole number draws the same graph
-    each time.
+        graph of the level that was right at the first try. mode: "backward", or "forward": values are asked, not
+        gradients. seed: a whole number draws the same graph each time.
 
     Answers are kept in `autolab.progress`; three graphs in a row that were right at the first try make a level yours.
 

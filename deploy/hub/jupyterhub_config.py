@@ -1,4 +1,5 @@
-"""A hub for one machine: everybody who has the class's password gets JupyterLab with the course. README.md says how to start it.
+"""A hub for one machine: everybody who has the class's password gets JupyterLab with the course. README.md says how to
+start it.
 
 Its settings stand in values.yaml, which a hub of many machines reads, too. Learners are told apart by name only: all
 their programs run as the user that runs the hub, so it is for people who trust each other.

@@ -2,9 +2,9 @@
 
     AUTOLAB_HUB_PASSWORD=… python deploy/hub/load.py http://127.0.0.1:8000 --learners 1 5 20
 
-Each learner speaks what a browser speaks: pages and cookies of the hub, JupyterLab's REST interface, and the kernel's messages on a
-websocket. What is measured of processes is read from /proc, so it is right only on the machine of the hub (Linux). `make hub`
-starts a hub, `make hub-load` runs this.
+Each learner speaks what a browser speaks: pages and cookies of the hub, JupyterLab's REST interface, and the kernel's
+messages on a websocket. What is measured of processes is read from /proc, so it is right only on the machine of the hub
+(Linux). `make hub` starts a hub, `make hub-load` runs this.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ class Learner:
 
 
 def processes(prefix: str) -> dict[str, dict[str, float]]:
-    """Of each learner the MB of server and kernel (PSS: what is shared is divided among those who share it), private MB, and seconds of CPU."""
+    """Of each learner the MB of server and kernel (PSS: what is shared is divided among those who share it), private
+    MB, and seconds of CPU."""
     found: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for folder in Path("/proc").glob("[0-9]*"):
         try:

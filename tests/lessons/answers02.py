@@ -1,5 +1,5 @@
-"""Answers to lesson 2 as learners give them: right ones, written in more ways than the solutions that the kit ships, and
-wrong ones with the words that the checker has to find for them."""
+"""Answers to lesson 2 as learners give them: right ones, written in more ways than the solutions that the kit ships,
+and wrong ones with the words that the checker has to find for them."""
 
 import numpy as np
 from lessons import given
