@@ -251,7 +251,9 @@ class Builder:
         record, grad_fn = self.reader.op(fn), self.reader.grad_fn_name(fn)
         inputs = fn.next_functions
         names = slot_names(record, len(inputs))
-        kept = sorted(self.reader.saved(fn), key=place(names))
+        kept = list(self.reader.saved(fn))
+        if len(kept) > 1:
+            kept.sort(key=place(names))
         saved = {name: entry for name, entry in kept if isinstance(entry, SavedEntry)}
         attrs = {name: plain(item) for name, item in kept if not isinstance(item, SavedEntry)}
         parents = [

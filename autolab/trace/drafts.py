@@ -68,6 +68,9 @@ class SavedDraft:
     grad_fn: Any  # a function that gives the node, as `Draft.tensor`
 
 
+_UNSEEN: tuple[Any, Any] = (None, None)
+
+
 class Seen:
     """Objects by identity. With `weak`, an object may die; then its id no longer counts as seen."""
 
@@ -80,11 +83,11 @@ class Seen:
         return weakref.ref(item) if self.weak else lambda: item
 
     def put(self, item: Any, what: Any) -> None:
-        self._found[id(item)] = (self.hold(item), what)
+        self._found[id(item)] = (weakref.ref(item) if self.weak else item, what)
 
     def get(self, item: Any) -> Any:
-        found = self._found.get(id(item))
-        return found[1] if found is not None and found[0]() is item else None
+        held, what = self._found.get(id(item), _UNSEEN)
+        return what if not self.weak or held is not None and held() is item else None
 
 
 def place(names: list[str] | None) -> Any:

@@ -59,7 +59,8 @@ class Film(Observer):
         self._at = self._stale = ""  # the node whose rule runs, and what it saved that was changed since
         self._upstream: Value | None = None
         self._arrived: Any = None  # the array of it, of a node's first result
-        self._sums: dict[tuple[str, int], Any] = {}  # gradient so far, per node and output, of this run
+        # The gradient so far in this run and its value, per node and output.
+        self._sums: dict[tuple[str, int], tuple[Any, Value | None]] = {}
         self._last: dict[str, dict[int, int]] = {}  # receiver -> its result -> the latest contribution frame of this run
         self._parts: dict[tuple[str, int], int] = {}
         self._owner: dict[int, str] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
@@ -96,12 +97,10 @@ class Film(Observer):
 
     def leaves(self, with_grad: bool = False) -> list[Any]:
         """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
-        held = (
-            (leaf, self.builder.draft(leaf).held())
-            for leaf, grad in self._grads.items()
-            if grad is not None or not with_grad
-        )
-        return [tensor for leaf, tensor in held if tensor is not None and self.builder.by_tensor.get(tensor) == leaf]
+        nodes, now = self.builder.nodes, self.builder.by_tensor.get
+        wanted = [leaf for leaf, grad in self._grads.items() if grad is not None] if with_grad else self._grads
+        held = [(leaf, nodes[int(leaf[1:])].held()) for leaf in wanted]
+        return [tensor for leaf, tensor in held if tensor is not None and now(tensor) == leaf]
 
     def check_grads(self, note: str = "") -> None:
         """Notes every leaf's `.grad` that was reset or replaced since it was last seen; `note`: by which call."""
@@ -158,15 +157,15 @@ class Film(Observer):
     def seed(self, node: Any, output_nr: int, grad: Any) -> None:
         grad = self._reader.arriving(grad)
         receiver = self._node_id(node)
-        self._add(receiver, output_nr, grad)
+        value, total = self._add(receiver, output_nr, grad)
         self._await(receiver, output_nr)
         self._shoot(
             "seed",
             receiver,
             receiver=receiver,
             state="contribution",
-            value=self._value(grad),
-            total=self._value(self._sums[receiver, output_nr]),
+            value=value,
+            total=total,
             nr=output_nr,
         )
 
@@ -176,22 +175,24 @@ class Film(Observer):
         self._drop_done()
         self._at = node_id = self._node_id(node)
         self._complete(node_id)
-        self._upstream = self._value(grads[0]) if len(grads) == 1 else None
-        self._arrived = grads[0]
+        self._arrived, self._upstream, known = grads[0], None, None
         self._stale = "" if self.rehearsal else self.builder.unseen.saved(node_id, node)
         self.builder.pictures.arrived(node_id, grads, self.run)
         for nr, grad in enumerate(grads):
-            arrived = self._sums.pop((node_id, nr), None)
+            arrived, known = self._sums.pop((node_id, nr), (None, None))
             if grad is not None and arrived is not None and not self._reader.same(arrived, grad):
+                before, known = known, self._value(grad)
                 self._shoot(
                     self._changed_by(node),
                     node_id,
                     receiver=node_id,
-                    state=_state(self._value(grad)),
-                    value=self._value(arrived),
-                    total=self._value(grad),
+                    state=_state(known),
+                    value=before,
+                    total=known,
                     nr=nr,
                 )
+        if len(grads) == 1:
+            self._upstream = self._value(grads[0]) if known is None else known
 
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
         grad = self._reader.arriving(grad)
@@ -201,7 +202,7 @@ class Film(Observer):
         receiver = self._receiver(child, slot, target)
         if hasattr(target, "variable"):
             self._owner[id(target.variable)] = receiver
-        self._add(receiver, target_nr, grad)
+        value, total = self._add(receiver, target_nr, grad)
         part = self._parts[receiver, target_nr] = self._parts.get((receiver, target_nr), 0) + 1
         frozen = receiver in self.plans[-1].frozen
         if not frozen:
@@ -212,8 +213,8 @@ class Film(Observer):
             edge=None if edge is None else edge.id,
             receiver=receiver,
             state="never" if frozen else "contribution",
-            value=self._value(grad),
-            total=None if frozen else self._value(self._sums[receiver, target_nr]),
+            value=value,
+            total=None if frozen else total,
             upstream=self._upstream,
             hooked=self._reader.sends_through_hooks(node),
             note=self._stale,
@@ -246,17 +247,19 @@ class Film(Observer):
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
         grad, total = self._reader.arriving(grad), self._reader.arriving(total)
         receiver = self._leaf_id(tensor)
-        arrived = self._sums.pop((receiver, 0), None)
-        value, total = self._value(grad), self._value(total)
-        if arrived is not None and not self._reader.same(arrived, grad):
-            self._shoot(
-                self._changed_by(tensor),
-                receiver,
-                receiver=receiver,
-                state="contribution",
-                value=self._value(arrived),
-                total=value,
-            )
+        arrived, known = self._sums.pop((receiver, 0), (None, None))
+        if arrived is None or not self._reader.same(arrived, grad):
+            before, known = known, self._value(grad)
+            if arrived is not None:
+                self._shoot(
+                    self._changed_by(tensor),
+                    receiver,
+                    receiver=receiver,
+                    state="contribution",
+                    value=before,
+                    total=known,
+                )
+        value, total = known, known if total is grad else self._value(total)
         self._last.pop(receiver, None)
         before, self._grads[receiver] = self._grads.get(receiver), total
         self._grads[self.builder.by_tensor.get(tensor) or receiver] = total  # the leaf may have been changed since
@@ -365,11 +368,12 @@ class Film(Observer):
     def _value(self, grad: Any) -> Value | None:
         return None if grad is None else self.builder.value_of(grad)
 
-    def _add(self, receiver: str, nr: int, grad: Any) -> None:
-        before = self._sums.get((receiver, nr))
-        self._sums[receiver, nr] = (
-            self._reader.kept_gradient(grad) if before is None else self._reader.plus(before, grad)
-        )
+    def _add(self, receiver: str, nr: int, grad: Any) -> tuple[Value | None, Value | None]:
+        """(the value of a contribution, that of the sum so far)."""
+        before, value = self._sums.get((receiver, nr)), self._value(grad)
+        total = self._reader.kept_gradient(grad) if before is None else self._reader.plus(before[0], grad)
+        self._sums[receiver, nr] = total, value if before is None else self._value(total)
+        return value, self._sums[receiver, nr][1]
 
     def _await(self, receiver: str, nr: int) -> None:
         """The frame that comes next brings a part of the gradient of result `nr`."""
@@ -383,8 +387,11 @@ class Film(Observer):
     def _node_id(self, node: Any) -> str:
         if hasattr(node, "variable"):
             return self.builder.leaf(node.variable)
-        self.builder.graph([node])
-        return self.builder.by_fn.get(node)
+        known = self.builder.by_fn.get(node)
+        if known is None:
+            self.builder.graph([node])
+            known = self.builder.by_fn.get(node)
+        return known
 
     def _leaf_id(self, tensor: Any) -> str:
         return self._owner.get(id(tensor)) or self.builder.leaf(tensor)

@@ -63,7 +63,12 @@ def local_names(frame: FrameType) -> dict[str, Any]:
 def library(frame: FrameType) -> bool:
     """Whether a frame runs code of an installed library or of Python itself: neither the package's nor the
     learner's."""
-    return frame.f_code.co_filename.startswith(_LIBRARIES)
+    return in_library(frame.f_code.co_filename)
+
+
+def in_library(filename: str) -> bool:
+    """The same of the file's name."""
+    return filename.startswith(_LIBRARIES)
 
 
 def source(frame: FrameType | None, line: int | None = None) -> Source | None:

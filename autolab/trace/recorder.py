@@ -221,7 +221,8 @@ class Recorder(Recorded[Trace]):
         if frame is not None:
             self._scan(frame)
         record_, operands, literals = self._read_call(op, args, custom)
-        leaf = self._changed_leaf(target, node)
+        owner = self._owner(target, node)
+        leaf = owner if target is not None and self._is_whole(owner, target) else None
         parents = {n: self._parent(a, target, node, slot, frame, leaf) for slot, (n, a) in enumerate(operands.items())}
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
         draft.source = names.source(frame, at.line)
@@ -258,7 +259,7 @@ class Recorder(Recorded[Trace]):
         else:
             builder.film.computed(draft, "" if inplace else builder.unseen.operands(draft, operands))
         if inplace and node is None and draft.kind != "leaf":
-            self._changed_elsewhere(draft, target, place)
+            self._changed_elsewhere(draft, target, owner, place)
         if inplace and outputs[0]._base is not None:
             self._rebased(draft, outputs[0]._base)
 
@@ -285,17 +286,22 @@ class Recorder(Recorded[Trace]):
                 constant.literal = texts.get((type(number), number), "")
             draft.spelled = {n: texts[type(a), a] for n, a in numbers.items() if (type(a), a) in texts}
 
-    def _changed_leaf(self, target: Any, node: Any) -> Any:
-        """The leaf that an operation in place changes as a whole: `target` itself, or the one that it is `.data` of."""
+    def _owner(self, target: Any, node: Any) -> Any:
+        """The leaf whose memory an operation in place changes: `target` itself, or the one that it is `.data` or a part
+        of."""
         if target is None or node is not None or self._builder.reader.grad_fn(target) is not None:
             return None
-        leaf = target if target.requires_grad and target._base is None else self._updates.owner(target)
-        return leaf if leaf is not None and leaf.shape == target.shape and leaf.dtype == target.dtype else None
+        return target if target.requires_grad and target._base is None else self._updates.owner(target)
 
-    def _changed_elsewhere(self, draft: Draft, target: Any, place: int) -> None:
+    @staticmethod
+    def _is_whole(leaf: Any, target: Any) -> bool:
+        return leaf is not None and leaf.shape == target.shape and leaf.dtype == target.dtype
+
+    def _changed_elsewhere(self, draft: Draft, target: Any, leaf: Any, place: int) -> None:
         """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's
         `.grad`."""
-        leaf = self._updates.owner(target)
+        if leaf is target or self._builder.reader.grad_fn(target) is not None:
+            leaf = self._updates.owner(target)
         if leaf is not None:
             self._mark("update", place)
             self._updates.partly(leaf, draft)

@@ -13,7 +13,7 @@ in place before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -114,17 +114,18 @@ class Checks:
         first = None if tensor is None else self.builder.reader.first_version(tensor)
         return None if first is None else first != draft.version
 
-    def _behind(self, draft: Draft, through: Callable[[Draft], bool] = lambda draft: True) -> Iterator[Draft]:
+    def _behind(self, draft: Draft, through: Callable[[Draft], bool] | None = None) -> list[Draft]:
         """The operands, and those of operands that were computed again, `through` operations for which that holds."""
-        todo, seen = [draft], {draft.id}
+        todo, seen, found = [draft], {draft.id}, []
         while todo:
             here = todo.pop()
-            for parent, _ in here.operands.values() if through(here) else ():
-                other = self.builder.draft(parent)
+            for parent, _ in here.operands.values() if through is None or through(here) else ():
                 if parent not in seen and parent not in self.since:  # that was used as it was later
                     seen.add(parent)
-                    todo += [other] if other.kind == "op" and (other.again or _is_view(other)) else []
-                    yield other
+                    found.append(other := self.builder.nodes[int(parent[1:])])
+                    if other.kind == "op" and (other.again or _is_view(other)):
+                        todo.append(other)
+        return found
 
     # -- an operation was run again --------------------------------------------------------------------
     def known(self, draft: Draft) -> list[int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NamedTuple
 
 from . import names
@@ -51,20 +52,39 @@ def at_torch(custom: bool, frame: FrameType | None = None) -> At:
     learner, library, modules, applies, optimizer, compiled = None, None, [], 0, None, False
     while frame is not None:
         code = frame.f_code
-        if not names.ours(frame):
-            if not names.library(frame):
+        kind = _kind(code.co_filename, code.co_name)
+        if kind == "learner" or kind == "library":
+            if kind == "learner":
                 learner = learner or frame
             library = library or frame
-        elif code.co_name == "apply" and _ends(code, "torch/autograd/function.py"):
+        elif kind == "apply":
             applies += 1
-        elif code.co_name == "_call_impl" and _ends(code, "torch/nn/modules/module.py"):
+        elif kind == "module":
             modules.append(names.local_names(frame)["self"])
-        elif library is None and optimizer is None and "torch/optim/" in code.co_filename.replace("\\", "/"):
+        elif kind == "optimizer" and library is None and optimizer is None:
             optimizer = type(frame.f_locals.get("self"))
-        elif code.co_name == "compile_wrapper" and _ends(code, "torch/_dynamo/eval_frame.py"):
+        elif kind == "compiled":
             compiled = True
         frame = frame.f_back
     return At(learner or library, modules, applies > custom, optimizer, compiled)
+
+
+@functools.cache
+def _kind(filename: str, name: str) -> str:
+    """What a function of PyTorch's, of the package's ("") or of somebody else's is to `at_torch`."""
+    path = filename.replace("\\", "/")
+    if not names.inside(filename):
+        return "library" if names.in_library(filename) else "learner"
+    if "torch/optim/" in path:
+        return "optimizer"
+    return next((kind for kind, (function, file) in _KINDS.items() if function == name and path.endswith(file)), "")
+
+
+_KINDS = {
+    "apply": ("apply", "torch/autograd/function.py"),
+    "module": ("_call_impl", "torch/nn/modules/module.py"),
+    "compiled": ("compile_wrapper", "torch/_dynamo/eval_frame.py"),
+}
 
 
 def clearing() -> Any:
@@ -82,14 +102,10 @@ def custom_function() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
     found = None
     while frame is not None:
-        if frame.f_code.co_name == "apply" and _ends(frame.f_code, "torch/autograd/function.py"):
+        if frame.f_code.co_name == "apply" and _kind(frame.f_code.co_filename, "apply") == "apply":
             found = frame
         frame = frame.f_back
     return found
-
-
-def _ends(code: CodeType, path: str) -> bool:
-    return code.co_filename.replace("\\", "/").endswith(path)
 
 
 def lines(frame: FrameType | None) -> tuple[tuple[str, int], ...]:

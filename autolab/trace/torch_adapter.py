@@ -13,13 +13,12 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 
 from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
 from . import torch_names
-from .torch_snapshots import Snapshots, memory_of
+from .torch_snapshots import Snapshots, memory_of, numbers
 from .values import Value
 
 
@@ -96,14 +95,8 @@ class TorchReader(Reader):
             _HeldNodes(roots, self._walked)
 
     def array(self, tensor: Any) -> Any:
-        tensor = tensor.detach().cpu()  # a handle on a gradient itself would keep it from becoming a leaf's `.grad` as it is
-        if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
-            tensor = tensor.float()
-        tensor = tensor.resolve_conj().resolve_neg()
-        try:
-            return np.from_dlpack(tensor)  # after .numpy() the memory could never be resized any more
-        except (BufferError, RuntimeError, TypeError):
-            return tensor.clone().numpy()
+        # A handle on a gradient itself would keep it from becoming a leaf's `.grad` as it is.
+        return numbers(tensor.detach())
 
     def facts(self, tensor: Any) -> Facts:
         return Facts(
@@ -162,7 +155,7 @@ class TorchReader(Reader):
 
     def sharing(self, tensor: Any) -> Callable[[Any], bool]:
         memory = self.memory(tensor)
-        return lambda other: memory is not None and self.memory(other) == memory
+        return lambda other: memory is not None and memory_of(other) == memory
 
     def lost_base(self, tensor: Any, changes: bool) -> Any:
         return tensor._base if changes else None

@@ -13,6 +13,7 @@ import weakref
 from collections import deque
 from typing import Any
 
+import numpy as np
 import torch
 
 from .reader import Facts, Reader
@@ -42,7 +43,7 @@ class Snapshot:
 
     def _look(self) -> Any:
         self.looked = True
-        return seen(self.reader.array(self.tensor), self.facts.dtype)
+        return seen(numbers(self.tensor), self.facts.dtype)
 
     def settle(self) -> None:
         """Looks at the numbers now."""
@@ -103,7 +104,7 @@ class Snapshots:
         facts = self.reader.facts(tensor)
         storage = tensor.untyped_storage()
         memory = storage.data_ptr()
-        key = memory, tensor.storage_offset(), facts[:2], tensor.stride(), facts.version
+        key = memory, tensor.storage_offset(), facts.shape, facts.dtype, tensor.stride(), facts.version
         known = self._known.get(key) if facts.version is not None else None
         if known is not None:
             return known, True
@@ -172,11 +173,10 @@ def is_transformed(tensor: Any) -> bool:
 
 
 def _lies_in_memory(tensor: Any) -> bool:
-    return (
-        tensor.layout is torch.strided
-        and tensor.device.type != "meta"
-        and type(tensor) in (torch.Tensor, torch.nn.Parameter)
-    )
+    return type(tensor) in _PLAIN and tensor.layout is torch.strided and not tensor.is_meta
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def memory_of(tensor: Any) -> int | None:
@@ -187,3 +187,15 @@ def memory_of(tensor: Any) -> int | None:
         return int(tensor.untyped_storage().data_ptr())
     except (NotImplementedError, RuntimeError):
         return None
+
+
+def numbers(tensor: Any) -> Any:
+    """The numbers of a tensor outside any graph, as a NumPy array that shares its memory where it can."""
+    tensor = tensor.cpu()
+    if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
+        tensor = tensor.float()
+    tensor = tensor.resolve_conj().resolve_neg()
+    try:
+        return np.from_dlpack(tensor)  # after .numpy() the memory could never be resized any more
+    except (BufferError, RuntimeError, TypeError):
+        return tensor.clone().numpy()

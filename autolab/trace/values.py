@@ -16,6 +16,9 @@ WHOLE = 64
 ALL = 17
 """Significant digits that tell any two numbers apart."""
 
+FEW = 1 << 10
+"""Of at most this many numbers a copy is kept, and statistics are found when they are asked for."""
+
 BIG = 1 << 14
 """From this many numbers on, statistics are found piece by piece: a copy in float64 would take most of the time."""
 
@@ -248,8 +251,7 @@ def _counts(array: np.ndarray, stats: dict[str, Any] | None) -> list[int] | None
     if stats is None or stats["min"] == "nan" or stats["min"] == stats["max"]:
         return None
     if array.size >= BIG:
-        picks = _picks(array.size, COUNTED)
-        array = array.reshape(-1)[picks] if array.flags.c_contiguous else array[np.unravel_index(picks, array.shape)]
+        array = _picked(array, COUNTED)
     fits = array.dtype == np.float32 and 1e-30 < stats["max"] - stats["min"] < 1e30
     numbers = array.ravel() if fits else array.ravel().astype(np.float64)
     if stats["nan"] or stats["inf"]:
@@ -272,11 +274,17 @@ def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
     shape, dtype = array.shape, dtype or type_name(array.dtype)
     if array.size <= WHOLE:
         return functools.partial(_fields_of_few, np.array(array), dtype)
-    flat = array.reshape(-1) if array.flags.c_contiguous else array
-    picks = _picks(array.size)
-    picked = flat[picks] if flat.ndim == 1 else array[np.unravel_index(picks, shape)]
-    stats = _stats(array)
-    return functools.partial(_fields_of_many, shape, dtype, stats, picked, _counts(array, stats))
+    if array.size <= FEW:
+        return functools.partial(_fields_of_some, np.array(array), dtype)
+    counted: list[np.ndarray] = []
+    stats = _stats(array, counted)
+    counts = _counts(np.concatenate(counted) if counted else array, stats)
+    return functools.partial(_fields_of_many, shape, dtype, stats, _picked(array), counts)
+
+
+def _picked(array: np.ndarray, count: int = WHOLE) -> np.ndarray:
+    picks = _picks(array.size, count)
+    return array.reshape(-1)[picks] if array.flags.c_contiguous else array[np.unravel_index(picks, array.shape)]
 
 
 def _fields_of_few(array: np.ndarray, dtype: str) -> dict[str, Any]:
@@ -294,6 +302,11 @@ def _fields_of_few(array: np.ndarray, dtype: str) -> dict[str, Any]:
     }
 
 
+def _fields_of_some(array: np.ndarray, dtype: str) -> dict[str, Any]:
+    stats = _stats(array)
+    return _fields_of_many(array.shape, dtype, stats, _picked(array), _counts(array, stats))
+
+
 def _fields_of_many(
     shape: tuple[int, ...], dtype: str, stats: dict[str, Any] | None, picked: np.ndarray, counts: list[int] | None
 ) -> dict[str, Any]:
@@ -307,11 +320,11 @@ def _fields_of_many(
 _ONES = np.ones((ROW, 1), np.float32)
 
 
-def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
+def _stats_of_many(array: np.ndarray, counted: list[np.ndarray] | None = None) -> dict[str, Any] | None:
     """The same as `_stats` of short floats; None where one of them is not finite, or the first guess at their mean was
-    bad."""
+    bad. `counted` gets the numbers for a histogram, read while they are in the cache."""
     flat = array.ravel(order="K")
-    some = flat[:: flat.size // 1024].astype(np.float64)
+    some = flat[: flat.size // 64 * 64].reshape(64, -1)[:, :16].astype(np.float64)  # 64 lines of memory
     middle = some.mean()
     few = flat.dtype == np.float32 and middle * middle <= some.var()
     near = np.float32(0 if few else middle)  # what differs from it is added, so that not many digits cancel
@@ -320,6 +333,9 @@ def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
         rest = flat[i : i + PIECE]
         least, most = float(rest.min()), float(rest.max())
         low, high = min(low, least), max(high, most)
+        if counted is not None:
+            share = COUNTED * (i + rest.size) // flat.size - COUNTED * i // flat.size
+            counted.append(rest[_picks(rest.size, share)])
         reach, scale = max(most - near, near - least), 1.0
         fits = 1e-12 < reach < 1e12  # else the squares have no place in float32
         if near or not fits or rest.size % ROW:
@@ -346,14 +362,16 @@ def _stats_of_many(array: np.ndarray) -> dict[str, Any] | None:
     return {name: float(f"{item:.7g}") for name, item in found.items()} | {"nan": 0, "inf": 0}
 
 
-def _stats(array: np.ndarray) -> dict[str, Any] | None:
+def _stats(array: np.ndarray, counted: list[np.ndarray] | None = None) -> dict[str, Any] | None:
     if array.size == 0 or array.dtype.kind not in "iuf":
         return None
     if array.size >= BIG and array.dtype.kind == "f" and array.dtype.itemsize <= 4:
         with np.errstate(all="ignore"):
-            found = _stats_of_many(array)
+            found = _stats_of_many(array, counted)
         if found is not None:
             return found
+        if counted is not None:
+            counted.clear()
     finite, nan, inf = array.astype(np.float64, copy=False), 0, 0
     if array.dtype.kind == "f" and not (known := np.isfinite(finite)).all():
         nan = int(np.isnan(finite).sum())
