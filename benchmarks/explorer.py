@@ -2,10 +2,9 @@
 
 Each work runs in a process of its own: `explore()` until the widget is there to be shown, the median of 7 calls (of 3
 where one takes longer than 3 seconds) after one that is not counted. Then its page is written, and where there is
-playwright with a Chromium
-(AUTOLAB_CHROMIUM) opened: until it is painted, and how long a step takes until the next paint could begin, the median
-of 60 steps all over the slider. Other work on the machine counts where wall times are said; CPU times are those of the
-process, without the layout process.
+playwright with a Chromium (AUTOLAB_CHROMIUM) opened: until it is painted, how long a step takes until the next paint
+could begin, the median of 60 steps all over the slider, and how much memory its script holds then. Other work on the
+machine counts where wall times are said; CPU times are those of the process, without the layout process.
 `--only` names works. Results go to benchmarks/results/<date>-explorer.{json,md}.
 """
 
@@ -35,6 +34,7 @@ WORKS = {  # name -> (what it is, wanted seconds, wanted MB of the page)
     "scalars_3900": ("3,900 operations on scalars", None, None),
     "scalars_4200": ("4,200 operations on scalars", None, None),
     "scalars_8000": ("8,000 operations on scalars", None, None),
+    "scalars_20000": ("20,000 operations on scalars", None, None),
     "scalars_100000": ("100,000 operations on scalars", 8.0, None),
 }
 _STEPS = """async (slider, count) => {
@@ -144,7 +144,10 @@ def browsed(folder: Path, names: list[str]) -> dict[str, dict]:
             page.evaluate("() => new Promise(requestAnimationFrame)")
             painted = time.perf_counter() - began
             step = page.locator("input[type=range]").first.evaluate(_STEPS, 60)
-            found[name] = {"page_seconds": painted, "step_ms": step}
+            session = page.context.new_cdp_session(page)
+            session.send("HeapProfiler.collectGarbage")
+            heap = session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+            found[name] = {"page_seconds": painted, "page_mb": heap, "step_ms": step}
             page.close()
         browser.close()
     return found
@@ -159,17 +162,18 @@ def table(record: dict) -> str:
         "",
         "Medians; wall times with whatever else ran on the machine (see load).",
         "",
-        "| what | nodes | steps | explore(), s (CPU) | wanted | page, MB | wanted | page painted, s | a step, ms | wanted |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| what | nodes | steps | explore(), s (CPU) | wanted | page, MB | wanted | page painted, s | in memory, MB | a step, ms | wanted |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, r in record["results"].items():
         text, seconds, mb = WORKS[name]
         if "failed" in r:
-            lines.append(f"| {text} | failed: {r['failed']} | | | | | | | | |")
+            lines.append(f"| {text} | failed: {r['failed']} | | | | | | | | | |")
             continue
-        painted, step = (f"{r[key]:.{digits}f}" if key in r else "–" for key, digits in (("page_seconds", 2), ("step_ms", 1)))
+        keys = (("page_seconds", 2), ("page_mb", 0), ("step_ms", 1))
+        painted, memory, step = (f"{r[key]:.{digits}f}" if key in r else "–" for key, digits in keys)
         made = f"{r['nodes']:,} | {r['steps']:,} | {r['seconds']:.3g} ({r['cpu']:.3g}) | {seconds or '–'}"
-        lines.append(f"| {text} | {made} | {r['mb']:.2f} | {mb or '–'} | {painted} | {step} | {STEP_MS} |")
+        lines.append(f"| {text} | {made} | {r['mb']:.2f} | {mb or '–'} | {painted} | {memory} | {step} | {STEP_MS} |")
     return "\n".join(lines) + "\n"
 
 

@@ -115,6 +115,8 @@ def test_the_explorers_own_controls_and_the_clicker_agree(page: Page, deck: Path
     shown.at(0)
     page.keyboard.press("ArrowRight")
     shown.at(1)
+    page.wait_for_timeout(400)  # on a page of its own the explorer writes its state into the address by then
+    assert re.search(r"#/steps(/\d+)?$", page.url), "the address is that of the slides"
     page.keyboard.press("End")
     page.keyboard.press("ArrowRight")  # the explorer is at its end
     here(page, "quiz")

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 import trace_stories
-from lab import Explorer, learners_trace, script_says
+from lab import Explorer, Shown, learners_trace, script_says
 from playwright.sync_api import Page, expect
 from zoo import CASES, recorded
 
 import autolab
 from autolab.trace import Trace
-from autolab.widgets import explore
+from autolab.viz import html
+from autolab.widgets import ConvExplorer, LossLandscape, explore
 from autolab.widgets.packing import pack
 
 EVERYTHING = """(m, stories) => stories.map((data) => {
@@ -210,6 +211,34 @@ def test_every_state_has_its_own_word_and_look_in_the_legend(page: Page, tmp_pat
     assert len(set(looks)) == 7, "no two look alike"
     assert badges.first.is_visible() and slope is not None
     assert shown.check("faint") == []
+
+
+@pytest.mark.parametrize("page_options", [{"forced_colors": "active", "color_scheme": "dark"}], indirect=True, ids=["forced"])
+def test_in_forced_colours_all_can_be_told_apart(page: Page, tmp_path: Path) -> None:
+    autolab.manual_seed(0)
+    x, w, b = (autolab.tensor(value, requires_grad=True) for value in ([[2.0, -1.0]], 2.0, -1.0))
+    along = explore(w * w + w)
+    along.paths(w)
+    asked = [autolab.practice(level=12, seed=1), autolab.inventory("before")]
+    landscape = LossLandscape(lambda: w * w + 10 * b * b, {"w": w, "b": b}, lr=0.04, steps=3)
+    plain = [landscape, ConvExplorer(autolab.rand(1, 4, 4), autolab.nn.Conv2d(1, 1, 3))]
+    page.goto(html.write(tmp_path / "forced.html", [explore((x * 2).sum()), along, *asked, *plain]).as_uri())
+    roots = page.locator(".al, .al-predict")
+    expect(roots).to_have_count(6)
+    for root in roots.all():
+        assert Shown(page, root).check("faint") == []
+    different = "cells => new Set(cells.map((cell) => getComputedStyle(cell).backgroundColor)).size"
+    for cells in (roots.nth(0).get_by_role("table", name="value of v1").get_by_role("cell"), roots.nth(5).get_by_role("gridcell")):
+        assert cells.evaluate_all(different) > 1, "numbers have their colours"
+    outline = "button => getComputedStyle(button).outlineStyle"
+    for pressed in (roots.nth(1).locator(".al-path[aria-pressed=true]"), roots.nth(5).get_by_role("button", name="Forward")):
+        assert pressed.evaluate(outline) == "solid"
+    node = roots.nth(0).get_by_role("button", name=re.compile("^v1,"))
+    ring = "node => getComputedStyle(node.querySelector('.al-ring')).stroke"
+    before = node.evaluate(ring)
+    node.focus()
+    page.keyboard.press("Escape")
+    assert node.evaluate(ring) not in (before, "none")
 
 
 def test_numbers_of_a_big_trace_keep_their_states(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

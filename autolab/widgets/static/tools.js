@@ -28,7 +28,7 @@ export class Tools {
     this.element = h("div", { class: "al-toolbox" }, this.button, this.panel);
     this.element.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !this.element.contains(relatedTarget) && this.close());
     this.bar = this.focus.bar;
-    if (view.alone) this.address = new Address(view);
+    if (view.alone && !window.Reveal) this.address = new Address(view); // slides have an address of their own
   }
 
   // `root`: the explorer's element; a press anywhere else in it closes the dialog.
