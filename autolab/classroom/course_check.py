@@ -57,7 +57,8 @@ def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print
         say(f"There is no Graphviz here: pictures of make_dot and draw will be missing. Install it: {layout.INSTALL}")
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(jobs) as pool:
         copy = Path(work, "course")
-        shutil.copytree(source, copy, ignore=lambda at, names: [name for name in names if _left_out(Path(name), Path(at))])
+        unused = lambda at, names: [name for name in names if _left_out(Path(name), Path(at))]
+        shutil.copytree(source, copy, ignore=unused)
         good = True
         for fine, told in pool.map(_check, (copy / path.relative_to(source) for path in found), [copy] * len(found)):
             good = good and fine
@@ -67,7 +68,8 @@ def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print
 
 def _left_out(path: Path, at: Path = Path()) -> bool:
     """What is not copied: what lessons, Jupyter and Python leave behind, hidden things, environments."""
-    return any(part.startswith((".", "my_")) or part == "__pycache__" for part in path.parts) or (at / path / "pyvenv.cfg").exists()
+    made = any(part.startswith((".", "my_")) or part == "__pycache__" for part in path.parts)
+    return made or (at / path / "pyvenv.cfg").exists()
 
 
 def _check(path: Path, root: Path) -> tuple[bool, str]:

@@ -195,7 +195,8 @@ ITEMS = (
         y = x * 2
         [runs(lambda: x.add_(1)), runs(lambda: y.add_(1).backward())]
     """, ("[False, True]", "[True, True]", "[False, False]", "[True, False]"), {"x": "w", "y": "u", "3.0": "4.0", "2": "5",
-    "x.add_(1)": "w.sub_(2)", "y.add_(1)": "u.sub_(2)"}, ("[False, True]", "[True, True]", "[False, False]", "[True, False]")),
+    "x.add_(1)": "w.sub_(2)", "y.add_(1)": "u.sub_(2)"},
+    ("[False, True]", "[True, True]", "[False, False]", "[True, False]")),
     _item((15,), "requires_grad = True does not reconnect a loss that was cut off", """
         w = torch.tensor(3.0, requires_grad=True)
         loss = (w * w).detach()
@@ -216,8 +217,10 @@ ITEMS = (
         c(b(a(torch.ones(1, 1)))).sum().backward()
         [layer.weight.grad is not None for layer in (a, b, c)]
     """, ("[True, False, True]", "[False, False, True]", "[True, True, True]", "[True, False, False]"),
-    {"a, b, c": "p, q, r, s", "range(3)": "range(4)", "b": "r", "c(b(a(torch.ones(1, 1))))": "s(r(q(p(torch.ones(1, 1)))))"},
-    ("[True, True, False, True]", "[False, False, False, True]", "[True, True, True, True]", "[True, True, False, False]")),
+    {"a, b, c": "p, q, r, s", "range(3)": "range(4)", "b": "r",
+    "c(b(a(torch.ones(1, 1))))": "s(r(q(p(torch.ones(1, 1)))))"},
+    ("[True, True, False, True]", "[False, False, False, True]", "[True, True, True, True]",
+    "[True, True, False, False]")),
     _item((14,), "An optimizer steps the tensors that it was given, not what has their place later", """
         model = torch.nn.Sequential(torch.nn.Linear(1, 1, bias=False))
         optimizer = torch.optim.SGD(model.parameters(), lr=0.5)

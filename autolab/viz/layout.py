@@ -73,7 +73,8 @@ def render(dot_source: str, format: str = "svg") -> bytes:
         return _pygraphviz.draw(dot_source, format)
     else:
         absent = f"no `dot` program on the PATH, and pygraphviz cannot be loaded ({_pygraphviz_problem()})"
-        raise LayoutUnavailable(_advice("AUTOLAB_LAYOUT=browser is set" if os.environ.get("AUTOLAB_LAYOUT") else absent))
+        why = "AUTOLAB_LAYOUT=browser is set" if os.environ.get("AUTOLAB_LAYOUT") else absent
+        raise LayoutUnavailable(_advice(why))
     done = subprocess.run(command, input=dot_source.encode(), capture_output=True)
     # `dot` may exit with 1 after a mere warning: what counts is a picture.
     if done.stdout and (format != "svg" or done.stdout.rstrip().endswith(b"</svg>")):

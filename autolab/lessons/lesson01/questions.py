@@ -64,8 +64,8 @@ QUESTIONS = {
              "Gradients come to the results in the middle too, and are passed on. Only leaves keep theirs.",
          "all weights": "Then those of the layer for letters would hold 0. Nothing came to them: None.",
          "all of these": "Nothing came to the layer for letters, and results in the middle keep nothing."},
-        key=lambda filled: {("fc",): "the weights that were used", ("fc", "scores"): "those, and the results in the middle",
-                            ("fc", "letters"): "all weights"}.get(tuple(filled), "all of these")),
+        key=lambda filled: {"fc": "the weights that were used", "fc scores": "those, and the results in the middle",
+                            "fc letters": "all weights"}.get(" ".join(filled), "all of these")),
     "01.q10": Question(
         "Two losses of one network, `backward()` for each, and nothing cleared in between. Then one step. Which loss "
         "does it walk down?",

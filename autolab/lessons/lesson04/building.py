@@ -30,7 +30,7 @@ def remembered(answer, data, several):
         "what is missing": ", ".join(name for name in wanted if not hasattr(value, name)) or "nothing",
         "data": kept["data"],
         "grad": kept["grad"],
-        "the parents it was given": [next((i for i, p in enumerate(parents) if p is one), "another") for one in kept["parents"]],
+        "the parents it was given": [parents.index(one) if one in parents else "another" for one in kept["parents"]],
         "op": kept["op"],
         "local": list(kept["local"]),
         "whether two share their gradient": not simple and answer(data).grad is value.grad,

@@ -42,8 +42,11 @@ def gradients(answer, make, times):
     return {f"the gradient of {value.op}": value.grad for value in engine.order(result)}
 
 
-def passing(by=lambda parent, child, local: child.grad * local, seed=lambda result: 1.0, fresh=True, keep=True, put=False,
-            walk=engine.order, most=None):  # fmt: skip
+def _share(parent, child, local):
+    return child.grad * local
+
+
+def passing(by=_share, seed=lambda result: 1.0, fresh=True, keep=True, put=False, walk=engine.order, most=None):
     """A pass that sends `by(parent, child, local)` along each edge.
 
     seed: the result's gradient. fresh: results begin at 0. keep: leaves do not. put: a share replaces what is there.
