@@ -18,9 +18,20 @@ def forms(repository: str) -> list[str]:
     return [f"{owner}.github.io/{name}", *(f"{host}/{repository}" for host in hosts)]
 
 
+def stands() -> tuple[str, str]:
+    """The repository's address and the branch, from pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return project["project"]["urls"]["Repository"], project["tool"]["autolab"]["branch"]
+
+
+def colab(lesson: str) -> str:
+    """Where Google Colab opens a lesson, such as "01_graphs"."""
+    repository, branch = stands()
+    return f"{repository.replace('https://github.com', 'https://colab.research.google.com/github')}/blob/{branch}/course/{lesson}.ipynb"
+
+
 def main() -> int:
-    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
-    before = urls["Repository"].removeprefix("https://github.com/")
+    before = stands()[0].removeprefix("https://github.com/")
     if len(sys.argv) != 2 or sys.argv[1].count("/") != 1:
         print(f"usage: python tools/address.py OWNER/NAME     (now: {before})", file=sys.stderr)
         return 2

@@ -11,6 +11,8 @@ A source is a folder of py:percent files, joined in the order of their names:
     # %% tags=["code"]
     x = 1
 
+A cell tagged "colab" is empty in the source; what stands in the notebook is below, with the addresses that pyproject.toml names.
+
 Edit the source, not the notebook. The run is repeatable: cell ids are derived from the place of a cell, and what
 changes from run to run (times, widget model ids, process numbers) is not stored.
 """
@@ -28,9 +30,26 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+sys.path.insert(0, str(Path(__file__).parent))
+import address  # noqa: E402 (needs the path set above)
+
 COURSE = Path(__file__).resolve().parents[1] / "course"
 HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?\s*$")
 WIDGET = "application/vnd.jupyter.widget-view+json"
+COLAB = """# Only Google Colab needs this cell: it installs the kit. Elsewhere it does nothing.
+import sys
+
+if "google.colab" in sys.modules:
+    import subprocess
+    repository = "{repository}"
+    pip = [sys.executable, "-m", "pip", "install", "-q"]
+    for kit in "autolab-kit", f"autolab-kit @ {{repository}}/archive/{branch}.zip":
+        done = subprocess.run([*pip, kit], capture_output=True, text=True)
+        if done.returncode == 0:
+            break
+    else:
+        reason = done.stderr.strip().splitlines()[-1]
+        raise SystemExit(f"Not installed from PyPI, nor from {{repository}}: {{reason}}")"""
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -50,6 +69,11 @@ def cells(folder: Path) -> list[nbformat.NotebookNode]:
             elif line.strip():
                 raise ValueError(f"{file}: text before the first '# %%'")
         found += [_cell(header, lines, f"{file.stem[:2]}-{n:02}") for n, (header, lines) in enumerate(blocks)]
+    for cell in found:
+        if "colab" in cell.metadata.get("tags", ()):
+            repository, branch = address.stands()
+            found[0].source += f"\n\n[Open this lesson in Google Colab]({address.colab(folder.name)}): nothing to install."
+            cell.source = COLAB.format(repository=repository, branch=branch)
     return found
 
 

@@ -1,8 +1,10 @@
 """A lesson has what a lesson needs: its sections predict, run, show, explain and exercise; nothing is stored unrun."""
 
 import ast
+import contextlib
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +18,7 @@ NOTEBOOKS = sorted(COURSE.glob("*.ipynb"))
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 sys.path.insert(0, str(ROOT / "tools"))
+import address  # noqa: E402
 import build_notebook  # noqa: E402
 
 
@@ -43,6 +46,7 @@ def sections(path):
 
 
 LESSONS = {path.stem[:2]: path for path in NOTEBOOKS}
+SOURCES = {number: build_notebook.cells(COURSE / "src" / path.stem) for number, path in LESSONS.items()}
 SECTIONS = {number: sections(path) for number, path in LESSONS.items()}
 EVERY_SECTION = [(number, title) for number, found in SECTIONS.items() for title in found]
 every_lesson = pytest.mark.parametrize("lesson_number", LESSONS)
@@ -106,11 +110,32 @@ def test_nothing_stored_tells_where_it_was_made(path):
 
 @every_lesson
 def test_first_code_cell_installs_on_colab_and_does_nothing_elsewhere(lesson_number):
-    first = next(c for c in read(LESSONS[lesson_number]) if c["cell_type"] == "code")
-    assert 'if "google.colab" in sys.modules:' in source(first) and '"autolab-kit"' in source(first)
-    assert first["outputs"] == []
-    body = ast.parse(source(first)).body
+    top, first = SOURCES[lesson_number][:2]
+    assert f"[Open this lesson in Google Colab]({address.colab(LESSONS[lesson_number].stem)})" in top.source
+    body = ast.parse(first.source).body
     assert [type(n) for n in body] == [ast.Import, ast.If], "nothing runs outside the if"
+
+
+@pytest.mark.parametrize(("broken", "asked"), [(0, 1), (1, 2), (2, 2)], ids=["from PyPI", "from the repository", "not at all"])
+def test_colab_installs_from_the_index_else_from_the_repository_else_says_so(monkeypatch, broken, asked):
+    def run(command, **_):
+        tried.append(command[-1])
+        return subprocess.CompletedProcess(command, int(len(tried) <= broken), "", "a warning\nERROR: no network\n")
+
+    tried = []
+    monkeypatch.setitem(sys.modules, "google.colab", sys)
+    monkeypatch.setattr(subprocess, "run", run)
+    code = compile(SOURCES["01"][1].source, "the first cell", "exec")
+    with pytest.raises(SystemExit, match="Not installed from PyPI, nor from https://github.com/.*: ERROR: no network") if broken == 2 else contextlib.nullcontext():
+        exec(code, {})
+    repository, branch = address.stands()
+    assert tried == ["autolab-kit", f"autolab-kit @ {repository}/archive/{branch}.zip"][:asked]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/frontends.md"])
+def test_pages_open_the_lessons_on_colab(page):
+    named = re.findall(r"https://colab\.research\.google\.com/[^)\s]*", (ROOT / page).read_text(encoding="utf-8"))
+    assert named == [address.colab(path.stem) for path in NOTEBOOKS]
 
 
 @every_lesson

@@ -16,13 +16,7 @@
 # The kit is imported under two names. What you write with `torch` runs unchanged after a plain `import torch`, with the same numbers and the same
 # errors. `autolab` is what only this kit has: it shows you the graph.
 
-# %% tags=["setup"]
-# Only Google Colab needs this cell: it installs the kit there.
-import sys
-
-if "google.colab" in sys.modules:
-    import subprocess
-    subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "autolab-kit"])
+# %% tags=["setup", "colab"]
 
 # %% tags=["setup"]
 import numpy as np

@@ -11,13 +11,7 @@
 # 10 to 20 minutes; each answers one question, and you may skip any. `hint("02.2")` gives hints for an exercise. New words are
 # collected in the [glossary](glossary.md).
 
-# %% tags=["setup"]
-# Only Google Colab needs this cell: it installs the kit. Elsewhere it does nothing.
-import sys
-
-if "google.colab" in sys.modules:
-    import subprocess
-    subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "autolab-kit"])
+# %% tags=["setup", "colab"]
 
 # %% tags=["setup"]
 import matplotlib.pyplot as plt

@@ -14,13 +14,7 @@
 # `torch` stands for what PyTorch has too. `autolab.finetune` is a part that only this kit has: the task, and short forms of what you first
 # write by hand.
 
-# %% tags=["setup"]
-# Only Google Colab needs this cell: it installs the kit. Elsewhere it does nothing.
-import sys
-
-if "google.colab" in sys.modules:
-    import subprocess
-    subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "autolab-kit"])
+# %% tags=["setup", "colab"]
 
 # %% tags=["setup"]
 import matplotlib.pyplot as plt

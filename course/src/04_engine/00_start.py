@@ -10,13 +10,7 @@
 # Each step is a question, a few lines of yours, a check, and a look. Later steps need the earlier ones. Where yours is not right yet, the model's part
 # stands in, and says so. `hint("04.1")` helps, one hint at a time. You may run the whole notebook at once.
 
-# %% tags=["setup"]
-# Only Google Colab needs this cell: it installs the kit. Elsewhere it does nothing.
-import sys
-
-if "google.colab" in sys.modules:
-    import subprocess
-    subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "autolab-kit"])
+# %% tags=["setup", "colab"]
 
 # %% tags=["setup"]
 import numpy as np
