@@ -16,6 +16,7 @@ TORCH_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
 
 VENV := .venv
 OLDEST := .venv-oldest
+FRONTS := .venv-fronts
 LITE := .venv-lite
 DIST := .venv-dist
 SITE := .venv-site
@@ -29,7 +30,7 @@ PYTEST := $(RUN) -m pytest
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-fronts test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -65,6 +66,11 @@ test-oldest: $(OLDEST)/.installed
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile $(addprefix tests/,engine/test_ops_torch.py engine/test_ops_shapes.py \
 	  engine/test_creation.py engine/test_reduction.py engine/test_convolution.py trace widgets viz lessons)
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile --nbval-lax course
+
+# The explorer in Notebook 7, Voila and marimo, the newest of each. Not part of `test`.
+test-fronts: $(FRONTS)/.installed
+	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(FRONTS)/bin/python)" && export AUTOLAB_CHROMIUM && \
+	$(FRONTS)/bin/python -m pytest -q tests/browser/test_fronts.py
 
 # Every lesson without threads, processes, ctypes and Graphviz, as in a browser. Not part of `test`.
 test-lite: $(VENV)/.dev
@@ -110,11 +116,11 @@ bench: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(LITE) $(DIST) $(SITE) $(HUB) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
+	rm -rf $(VENV) $(OLDEST) $(FRONTS) $(LITE) $(DIST) $(SITE) $(HUB) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache test-results
 	find autolab tests benchmarks course tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One virtual environment; each stamp says what was installed into it, and is renewed when pyproject.toml changes.
-$(VENV)/bin/python $(OLDEST)/bin/python $(LITE)/bin/python $(DIST)/bin/python $(SITE)/bin/python $(HUB)/bin/python:
+$(VENV)/bin/python $(OLDEST)/bin/python $(FRONTS)/bin/python $(LITE)/bin/python $(DIST)/bin/python $(SITE)/bin/python $(HUB)/bin/python:
 	@sh tools/venv.sh $(@:/bin/python=) $(PYTHON)
 
 $(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
@@ -131,6 +137,10 @@ $(VENV)/.torch: | $(VENV)/.dev
 
 $(OLDEST)/.installed: pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -q -c tests/oldest.txt -e ".[graphviz]" pytest pytest-xdist hypothesis nbval ipykernel
+	@touch $@
+
+$(FRONTS)/.installed: pyproject.toml | $(FRONTS)/bin/python
+	$(FRONTS)/bin/python -m pip --disable-pip-version-check install -q -e ".[lab]" notebook voila marimo pytest-playwright hypothesis
 	@touch $@
 
 $(LITE)/.installed: pyproject.toml tools/lite.txt | $(LITE)/bin/python

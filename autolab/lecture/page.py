@@ -1,0 +1,67 @@
+"""A notebook as one page that needs no network, for nbconvert: `jupyter nbconvert --to autolab notebook.ipynb`.
+
+nbconvert's own `--to html`, but formulas are MathML where that wants MathJax from a server, pictures are in the page, and of
+a widget the picture that is stored beside it is shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import pass_context
+from nbconvert.exporters import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from .markdown import mathml
+
+TEMPLATE = """{% extends 'lab/index.html.j2' %}
+{% block html_head_js %}{% endblock %}
+{% block jupyter_widgets %}{% endblock %}
+{% block html_head_js_mathjax %}<style>math[display="block"] { margin: 0.8em 0 }</style>{% endblock %}
+{% block html_head_js_mermaidjs %}{% endblock %}
+{% block data_latex scoped %}<p class="jp-OutputArea-output">{{ output.data['text/latex'] | formula }}</p>{% endblock %}
+"""
+
+
+class _Renderer(IPythonRenderer):
+    """nbconvert's, with formulas as MathML."""
+
+    def inline_math(self, body: str) -> str:
+        return mathml(body)
+
+    def block_math(self, body: str) -> str:
+        return mathml(body, "block")
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
+
+
+class Page(HTMLExporter):
+    """nbconvert's exporter `autolab`."""
+
+    export_from_notebook = "HTML without a network"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"raw_template": TEMPLATE, "embed_images": True} | options)
+        self.register_filter("formula", lambda text: mathml("".join(text).strip().strip("$"), "block"))
+
+    @property
+    def default_config(self) -> Any:
+        """nbconvert's, without live widgets: these load their scripts from a server."""
+        config = super().default_config
+        kinds = config.NbConvertBase.display_data_priority
+        config.NbConvertBase.display_data_priority = [kind for kind in kinds if "widget" not in kind]
+        return config
+
+    @pass_context
+    def markdown2html(self, context: Any, source: str) -> str:
+        """The filter for cells of Markdown."""
+        renderer = _Renderer(
+            escape=False,
+            attachments=context.get("cell", {}).get("attachments", {}),
+            embed_images=self.embed_images,
+            path=context.get("resources", {}).get("metadata", {}).get("path", ""),
+            anchor_link_text=self.anchor_link_text,
+            exclude_anchor_links=self.exclude_anchor_links,
+        )
+        return MarkdownWithMath(renderer=renderer).render(source)
