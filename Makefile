@@ -67,8 +67,8 @@ test-oldest: $(OLDEST)/.installed
 	  engine/test_creation.py engine/test_reduction.py engine/test_convolution.py trace widgets viz lessons)
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile --nbval-lax course
 
-# The explorer in Notebook 7, Voila and marimo, the newest of each. Not part of `test`.
-test-fronts: $(FRONTS)/.installed
+# The explorer in Notebook 7, Voila and marimo, the newest of each, and in what stands in for Colab. Not part of `test`.
+test-fronts: $(FRONTS)/.installed build/fronts
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(FRONTS)/bin/python)" && export AUTOLAB_CHROMIUM && \
 	$(FRONTS)/bin/python -m pytest -q tests/browser/test_fronts.py
 
@@ -142,6 +142,13 @@ $(OLDEST)/.installed: pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
 $(FRONTS)/.installed: pyproject.toml | $(FRONTS)/bin/python
 	$(FRONTS)/bin/python -m pip --disable-pip-version-check install -q -e ".[lab]" notebook voila marimo pytest-playwright hypothesis
 	@touch $@
+
+# ipywidgets 7's manager
+build/fronts:
+	mkdir -p build/npm/html-manager build/npm/requirejs
+	cd build/npm && npm pack --silent @jupyter-widgets/html-manager@0.20.9 requirejs@2.3.8
+	for name in html-manager requirejs; do tar xzf build/npm/*$$name-*.tgz -C build/npm/$$name --strip-components 1; done
+	mv build/npm $@
 
 $(LITE)/.installed: pyproject.toml tools/lite.txt | $(LITE)/bin/python
 	$(LITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/lite.txt -e .

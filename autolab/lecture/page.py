@@ -17,8 +17,14 @@ from .markdown import mathml
 TEMPLATE = """{% extends 'lab/index.html.j2' %}
 {% block html_head_js %}{% endblock %}
 {% block jupyter_widgets %}{% endblock %}
-{% block html_head_js_mathjax %}<style>math[display="block"] { margin: 0.8em 0 }</style>{% endblock %}
+{% block html_head_js_mathjax %}<style>
+math[display="block"] { margin: 0.8em 0 }
+.jp-OutputArea-output img { max-width: 100%; height: auto }
+</style>{% endblock %}
 {% block html_head_js_mermaidjs %}{% endblock %}
+{% block data_svg scoped %}<div class="jp-RenderedSVG jp-OutputArea-output">
+<img alt="{{ output.data['text/plain'] | e }}" src="data:image/svg+xml;base64,{{ output.data['image/svg+xml'] | text_base64 }}">
+</div>{% endblock %}
 {% block data_latex scoped %}<p class="jp-OutputArea-output">{{ output.data['text/latex'] | formula }}</p>{% endblock %}
 """
 

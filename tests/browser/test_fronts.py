@@ -1,9 +1,16 @@
 """The explorer in other front ends than JupyterLab: it shows, and steps by keyboard (`make test-fronts`, which has
-them; elsewhere left out)."""
+them; elsewhere left out).
+
+Colab itself cannot be reached by a test. What is known of it stands in: a frame of nobody's origin, in it ipywidgets 7's
+manager (html-manager 0.20, from npm), which gets anywidget from a data URL.
+"""
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import html
+import json
 import os
 import re
 import socket
@@ -16,8 +23,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lab import LEARNER, ROOT, Explorer
-from playwright.sync_api import Browser, Page, expect
+from ipywidgets.embed import embed_data
+from lab import LEARNER, ROOT, Explorer, learners_trace
+from playwright.sync_api import Browser, FrameLocator, Page, expect
+
+from autolab.widgets import Explorer as Widget
 
 LATE = 90_000
 MARIMO = "import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n{}\n    return\n"
@@ -74,9 +84,9 @@ def notebook(folder: Path) -> None:
     nbformat.write(made, folder / "learner.ipynb")
 
 
-def steps_by_keyboard(page: Page) -> None:
+def steps_by_keyboard(page: Page, frame: FrameLocator | None = None) -> None:
     """The explorer is there, whole, and goes to its next step and its last by keys alone."""
-    shown = Explorer(page)
+    shown = Explorer(frame or page)
     expect(shown.graph).to_be_visible(timeout=LATE)
     expect(shown.node("x")).to_be_visible()
     shown.slider.focus()
@@ -117,3 +127,30 @@ def test_marimo(here: Page, tmp_path: Path) -> None:
     with serving(tmp_path, "marimo", "run", "app.py", "--headless", "--no-token") as address:
         here.goto(address)
         steps_by_keyboard(here)
+
+
+FRAME = """<!doctype html><html lang="en"><script>{require}</script>
+<script>requirejs.config({{ paths: {{ anywidget: "data:text/javascript;base64,{anywidget}" }} }})</script><script>{manager}</script>
+<body><script type="application/vnd.jupyter.widget-state+json">{state}</script>
+<script type="application/vnd.jupyter.widget-view+json">{view}</script></body></html>"""
+NPM = ROOT / "build" / "fronts"
+
+
+@pytest.mark.skipif(not NPM.is_dir(), reason="build/fronts has not got ipywidgets 7's manager from npm")
+def test_in_a_frame_with_the_manager_of_ipywidgets_7(here: Page, tmp_path: Path) -> None:
+    given = embed_data(views=[Widget(learners_trace())], drop_defaults=False)
+    for model in given["manager_state"]["state"].values():
+        if model["model_module"] == "@jupyter-widgets/base":
+            model["model_module_version"] = "1.2.0"
+    module = Path(sys.prefix, "share", "jupyter", "nbextensions", "anywidget", "index.js").read_bytes()
+    inside = FRAME.format(
+        require=(NPM / "requirejs" / "require.js").read_text(encoding="utf-8"),
+        manager=(NPM / "html-manager" / "dist" / "embed-amd.js").read_text(encoding="utf-8").replace("</script", r"<\/script"),
+        anywidget=base64.b64encode(module).decode(),
+        state=json.dumps(given["manager_state"]).replace("</", r"<\/"),
+        view=json.dumps(given["view_specs"][0]),
+    )
+    frame = f'<iframe sandbox="allow-scripts" title="Output" style="width: 100%; height: 800px" srcdoc="{html.escape(inside)}"></iframe>'
+    (tmp_path / "colab.html").write_text(f'<!doctype html><html lang="en"><title>Colab</title>{frame}</html>', encoding="utf-8")
+    here.goto((tmp_path / "colab.html").as_uri())
+    steps_by_keyboard(here, here.frame_locator("iframe"))
