@@ -11,7 +11,8 @@ A source is a folder of py:percent files, joined in the order of their names:
     # %% tags=["code"]
     x = 1
 
-A cell tagged "colab" is empty in the source; what stands in the notebook is below, with the addresses that pyproject.toml names.
+A cell tagged "colab" is empty in the source; what stands in the notebook is below, with the addresses that
+pyproject.toml names.
 
 Edit the source, not the notebook. The run is repeatable: cell ids are derived from the place of a cell, and what
 changes from run to run (times, widget model ids, process numbers) is not stored.

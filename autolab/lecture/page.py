@@ -1,7 +1,7 @@
-"""A notebook as one page that needs no network, for nbconvert: `jupyter nbconvert --to autolab notebook.ipynb`.
+"""A notebook as one page without a network, for nbconvert: `jupyter nbconvert --to autolab notebook.ipynb`.
 
-nbconvert's own `--to html`, but formulas are MathML where that wants MathJax from a server, pictures are in the page, and of
-a widget the picture that is stored beside it is shown.
+nbconvert's own `--to html`, but formulas are MathML where that wants MathJax from a server, pictures are in the page,
+and of a widget the picture that is stored beside it is shown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ math[display="block"] { margin: 0.8em 0 }
 </style>{% endblock %}
 {% block html_head_js_mermaidjs %}{% endblock %}
 {% block data_svg scoped %}<div class="jp-RenderedSVG jp-OutputArea-output">
-<img alt="{{ output.data['text/plain'] | e }}" src="data:image/svg+xml;base64,{{ output.data['image/svg+xml'] | text_base64 }}">
+<img alt="{{ output.data['text/plain'] | e }}"
+ src="data:image/svg+xml;base64,{{ output.data['image/svg+xml'] | text_base64 }}">
 </div>{% endblock %}
 {% block data_latex scoped %}<p class="jp-OutputArea-output">{{ output.data['text/latex'] | formula }}</p>{% endblock %}
 """

@@ -22,8 +22,7 @@ from .mime import picture_bundle
 
 
 class Picture(graphviz.Digraph):
-    """A `graphviz.Digraph` that can also draw itself where there is no `dot` program (by pygraphviz, the extra
-    `graphviz`)."""
+    """A `graphviz.Digraph` that also draws itself where there is no `dot` program (by pygraphviz, an extra)."""
 
     boxes = 0
     about = "graph"

@@ -1,4 +1,4 @@
-"""Pages of notebooks without a network (nbconvert), and explorers within another page: a post, a learning platform, a deck."""
+"""Pages of notebooks without a network (nbconvert), and explorers within another page: a post, a deck, a cell."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The explorer in other front ends than JupyterLab: it shows, and steps by keyboard (`make test-fronts`, which has
 them; elsewhere left out).
 
-Colab itself cannot be reached by a test. What is known of it stands in: a frame of nobody's origin, in it ipywidgets 7's
-manager (html-manager 0.20, from npm), which gets anywidget from a data URL.
+Colab itself cannot be reached by a test. What is known of it stands in: a frame of nobody's origin, in it the manager
+of ipywidgets 7 (html-manager 0.20, from npm), which gets anywidget from a data URL.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def serving(folder: Path, *command: str, port: str = "--port={}") -> Iterator[st
 
 
 THEIRS = r"reading 'schema'|ERR_FAILED|@jupyter-notebook/lab-extension"
-"""What Notebook 7.6 and Voila 0.5.13 complain of themselves: a setting, FontAwesome from a server, an extension of Notebook's."""
+"""What Notebook 7.6 and Voila 0.5.13 complain of themselves: a setting, FontAwesome from a server, an extension."""
 
 
 @pytest.fixture
