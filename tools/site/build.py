@@ -26,7 +26,7 @@ ROOT = HERE.parents[1]
 REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
 GROUPS = {
     "Learn": ["docs/gallery", "docs/practice", "docs/ask", "docs/own_engine", "docs/progress", "docs/browser"],
-    "Teach": ["docs/lectures", "docs/room", "docs/specimens"],
+    "Teach": ["docs/teaching", "docs/grading", "docs/lectures", "docs/room", "docs/frontends", "docs/specimens"],
     "From PyTorch": ["docs/pytorch", "docs/differences", "docs/checkpoints", "docs/finetuning", "docs/speed"],
     "Contribute": ["CONTRIBUTING", "ARCHITECTURE", "docs/engine_tour", "docs/contracts", "docs/rooms", "docs/tried", "docs/publishing", "CHANGELOG"],
 }
