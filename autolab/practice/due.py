@@ -31,11 +31,13 @@ class _Streak(NamedTuple):
         return self.last + timedelta(days=2 ** max(0, self.days - 1))
 
 
-def _streaks() -> dict[int, _Streak]:
+def _streaks(mode: str = "") -> dict[int, _Streak]:
+    """By level. mode: " forward" for graphs that were played forward, which make no level the learner's."""
     done: dict[int, list[progress.Event]] = {}
     for event in progress.events("practice"):
-        if event.id.isdigit() and int(event.id) in LEVELS:
-            done.setdefault(int(event.id), []).append(event)
+        name = event.id.removesuffix(mode)
+        if name + mode == event.id and name.isdigit() and int(name) in LEVELS:
+            done.setdefault(int(name), []).append(event)
     found = {}
     for level, events in done.items():
         missed = max((i for i, event in enumerate(events) if not event.right), default=-1)
@@ -45,9 +47,9 @@ def _streaks() -> dict[int, _Streak]:
     return found
 
 
-def in_a_row(level: int) -> int:
+def in_a_row(level: int, mode: str = "") -> int:
     """How many of the last graphs of a level were right at the first try, without a miss."""
-    found = _streaks().get(level)
+    found = _streaks(mode).get(level)
     return found.row if found else 0
 
 

@@ -157,8 +157,9 @@ class Practice(Explorer):
             )
         if new and self.result.complete and "all" not in self._told:
             self._told["all"] = 1
-            progress.record("practice", str(name), given=self.seed, right=self.result.perfect, help=self.help)
-            if self._facts["level"] is not None:
+            mode = _suffix(self._facts["mode"])
+            progress.record("practice", f"{name}{mode}", given=self.seed, right=self.result.perfect, help=self.help)
+            if self._facts["level"] is not None and not mode:
                 self.practice = {**self.practice, "yours": in_a_row(self._facts["level"]), "next": due().level}
 
     def _on_message(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
@@ -278,7 +279,7 @@ def _check(loss: Any, level: Any, help: Any, mode: Any, seed: Any) -> None:
 
 def _of_level(number: int, help: str | None, mode: str, seed: int | None) -> tuple[Task, dict[str, Any]]:
     chosen = random.SystemRandom().randrange(1_000_000) if seed is None else seed
-    drawn, level, row = task(number, chosen, mode == "forward"), LEVELS[number], in_a_row(number)
+    drawn, level, row = task(number, chosen, mode == "forward"), LEVELS[number], in_a_row(number, _suffix(mode))
     due = help or HELP[min(row, len(HELP) - 1)]
     facts = {
         "title": level.title,
@@ -290,6 +291,11 @@ def _of_level(number: int, help: str | None, mode: str, seed: int | None) -> tup
         "seed": chosen,
     }
     return drawn, facts
+
+
+def _suffix(mode: str) -> str:
+    """What is added to the id of a graph that is done, in the store."""
+    return " forward" if mode == "forward" else ""
 
 
 def _plain(trace: Trace) -> Trace:

@@ -265,6 +265,15 @@ def test_help_fades_and_levels_become_yours():
     assert missed._facts["level"] == 4 and missed.practice["title"] == "an operand used twice"
 
 
+def test_what_was_played_forward_makes_no_level_yours():
+    for expected in ("full", "hints", "none"):
+        game = autolab.practice(level=5, mode="forward")
+        assert game.help == expected
+        game.replies = {one["id"]: {"answer": "", "right": True, "tries": 1, "over": True} for one in game.questions}
+    assert game.result.perfect and progress.events("practice")[-1].id == "5 forward"
+    assert due().level == 1 and in_a_row(5) == 0 and "yours" not in game.practice
+
+
 def test_what_is_due(monkeypatch):
     day = [datetime(2026, 3, 1, 12, tzinfo=UTC)]
     monkeypatch.setattr("autolab.practice.due._now", lambda: day[0])
