@@ -168,7 +168,8 @@ def _state(trace: Trace, node: Node) -> Iterator[Question]:
         state = trace.states(frames[-1])[node.id]
         if state not in kinds:  # a pass that ended by an error
             continue
-        text = f"What has become of the gradient of `{node.label}` after {_which(trace, begun.run)}?"
+        verb = "would have become" if rehearsed else "has become"
+        text = f"What {verb} of the gradient of `{node.label}` after {_which(trace, begun.run)}?"
         wrong = tuple(of_state(node, state, [kind for kind in kinds if kind != state]))
         yield Question(
             "state", node.id, frames[0], frames[-1], text, "choice", state, dict(choices)[state], choices, wrong

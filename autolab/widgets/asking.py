@@ -96,7 +96,7 @@ class Asking(Displayed):
         kind   : "value" or "shape" of a result; "grad": its gradient after a backward pass; "state": what has become of
                  its gradient then; "next": which operation runs after it.
         text   : the question in your own words, `code` between backquotes; "" for the explorer's.
-        because: answer -> one sentence on what is wrong about it, beside those that the explorer knows.
+        because: answer -> one sentence on what is wrong about it, said in the place of the explorer's own.
         step   : asks about what comes after this step, counted from 0; None: after the one shown. Where nothing does,
                  from the beginning.
         id     : with a name, the answers are kept in `autolab.progress`.
@@ -126,7 +126,8 @@ class Asking(Displayed):
         asked = question(self.trace, self._called(node), kind, self.step if step is None else step).to_json()
         asked["id"] = f"q{len(self.questions) + 1}"
         asked["text"] = text or asked["text"]
-        asked["wrong"] += [[str(given), why] for given, why in (because or {}).items()]
+        # The first that fits is said: whoever asks knows better than the explorer what is to be said.
+        asked["wrong"] = [*([str(given), why] for given, why in (because or {}).items()), *asked["wrong"]]
         reply = Answer(asked["text"], id)
         self._answers[asked["id"]] = reply
         with self.hold_sync():

@@ -175,7 +175,7 @@ export class Ask {
     const { form, answer: right } = this.now;
     const sizes = form === "number" && String(shapeOf(given)) !== String(shapeOf(right)) && (Array.isArray(right) ? "As many numbers as the tensor has are wanted, in lists as its shape says." : "One number is wanted.");
     this.said.classList.remove("al-right");
-    this.say(`Not ${answer}. ${why || sizes || "Look at the graph again."}`);
+    this.say(`Not ${form === "choice" ? `“${answer}”` : answer}. ${why || sizes || "Look at the graph again."}`);
   }
 
   conclude({ text, said }, { right, tries }) {
