@@ -41,10 +41,10 @@ lab: $(VENV)/.lab
 
 test: ready test-unit test-notebooks test-browser test-kernels test-oldest
 
-# What the tests need from the system, before the first of them: pictures and a browser.
+# What the tests need from the system, before the first of them: pictures and a browser; Firefox where it can be had.
 ready: $(VENV)/.dev
 	@status=0; sh tools/layout.sh $(RUN) needed || status=1; \
-	$(if $(AUTOLAB_NO_BROWSER),,sh tools/browser.sh $(RUN) >/dev/null || status=1;) exit $$status
+	$(if $(AUTOLAB_NO_BROWSER),,sh tools/browser.sh $(RUN) >/dev/null || status=1; sh tools/firefox.sh;) exit $$status
 
 test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(PYTEST) -n 2 --dist loadfile $(TESTS)
