@@ -220,7 +220,7 @@ class Comparison:
         )
         rows = "".join(f"<tr>{cells(d)}</tr>" for d in self.differences[:MOST_ROWS])
         heads = "".join(
-            f"<th scope='col'>{escape(c)}</th>" for c in (*(f"step, {n}" for n in self.names), "what differs")
+            f"<th scope='col' style='text-align:left'>{escape(c)}</th>" for c in (*(f"step, {n}" for n in self.names), "what differs")
         )
         rest = len(self.differences) - MOST_ROWS
         more = f"<p>and {rest} more</p>" if rest > 0 else ""
