@@ -98,8 +98,10 @@ def _device(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> tu
         for c in copies:
             parts.append(_bar(across(c.start), across(c.end), y, palette.PAPER, palette.INK, size(c.bytes)))
         y += ROW
+    rows: dict[int, float] = {}
     for stream in sorted({k.stream for k in kernels}):
         parts.append(label("al-row", 12, y + 17, "kernels" if stream == 0 else f"stream {stream}"))
+        rows[stream] = y
         drawn_to = 0.0
         for k in (k for k in kernels if k.stream == stream):
             if across(k.end) - drawn_to < 0.5:
@@ -110,7 +112,12 @@ def _device(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> tu
             )
             parts.append(_bar(across(k.start), across(k.end), y, paper, ink, k.name))
         y += ROW
-    parts += _memory(trace, device, y, across)
+    booked = min((k for k in kernels if k.queued > device.peak_at), key=lambda k: k.queued, default=None)
+    if booked is not None and device.peak > device.before:
+        place = across(booked.start), rows[booked.stream] + ROW - 4
+    else:
+        place = None
+    parts += _memory(trace, device, y, across, place)
     return parts, y + MEMORY + 8 - top
 
 
@@ -122,7 +129,11 @@ def _bar(left: float, right: float, y: float, fill: str, ink: str, words: str, h
     return bar + ("" if room in ("", "…") else label("al-word", left + 4, y + 15, room, font_size=SMALL, **look))
 
 
-def _memory(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> list[str]:
+def _memory(
+    trace: DeviceTrace, device: DeviceInfo, y: float, across: Any, booked: tuple[float, float] | None
+) -> list[str]:
+    """The curve of memory, by the host's clock. `booked`: where the kernel that the peak was booked for is drawn, by
+    the GPU's."""
     near = device.memory is not None and device.memory <= 4 * device.peak
     most = device.memory if near and device.memory else max(device.peak, 1)
     top, bottom = y + 18, y + MEMORY
@@ -137,10 +148,13 @@ def _memory(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> li
         element("path", d=f"{path}V{bottom}H{across(0):.1f}Z", fill=palette.CUDA, stroke="none"),
         element("path", d=path, fill="none", stroke=palette.LEAF, stroke_width=2),
         element("path", d=f"M{at - 4:.1f} {up(device.peak) - 8:.1f}h8l-4 7Z", fill=palette.INK),
-        label("al-peak", at - 8 if late else at + 8, max(top - 5, up(device.peak) - 2), f"peak {size(device.peak)}",
-        font_size=SMALL,
+        label("al-peak", at - 8 if late else at + 8, max(top - 5, up(device.peak) - 2),
+              f"peak {size(device.peak)}, by the host's clock", font_size=SMALL,
               text_anchor="end" if late else "start"),
     ]  # fmt: skip
+    if booked is not None:
+        way = f"M{at:.1f} {up(device.peak) - 8:.1f}L{booked[0]:.1f} {booked[1]:.1f}"
+        parts.append(element("path", d=way, fill="none", stroke=palette.INK, stroke_dasharray="2 3"))
     if near and device.memory:
         line = {"stroke": palette.BAD, "stroke_width": 2, "stroke_dasharray": "8 3"}
         parts.append(element("path", d=f"M{LEFT} {up(device.memory):.1f}H{WIDTH - RIGHT}", **line))

@@ -189,7 +189,11 @@ def test_details_by_click_focus_and_keys(page: Page, made: DeviceExplorer, tmp_p
 def test_memory_has_its_peak_and_what_was_refused(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
     view = opened(page, made, tmp_path, step=len(made.trace.steps) - 1)
     for device in made.trace.devices[1:]:
-        expect(view.time.locator(".al-peakword", has_text=f"peak {device_text.size(device.peak)}").first).to_be_visible()
+        expect(view.time.locator(".al-peakword", has_text=f"peak {device_text.size(device.peak)}, by the host's clock").first).to_be_visible()
+        kernel = min((k for k in made.trace.kernels if k.device == device.name and k.queued > device.peak_at), key=lambda k: k.queued)
+        booked, begins = map(device_text.duration, (device.peak_at, kernel.start))
+        said = f"booked by the host at {booked}, for the kernel {kernel.name}, which the GPU begins at {begins}"
+        expect(view.time).to_have_accessible_description(re.compile(f"peak {device_text.size(device.peak)}, {said}"))
     expect(view.item("out of memory").locator("text")).to_have_text("11.4 MiB refused")
 
 

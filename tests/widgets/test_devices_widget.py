@@ -11,6 +11,7 @@ import traitlets
 import autolab as torch
 from autolab.trace import DeviceTrace
 from autolab.widgets import DeviceExplorer, assets
+from autolab.widgets.device_still import LEFT
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_the_still_picture(widget, trace):
     words = texts(svg)
     peak = trace.device("cuda:0").peak
     assert words[-1] and f"{len(trace.kernels)} kernels, 2 copies (19.9 KiB)" in " ".join(filter(None, words))
-    assert {"CPU", "cuda:0", "cuda:1", "Simulated T4, 4 MiB", f"peak {peak / 1024:.3g} KiB", "7.63 MiB refused"} <= set(words)
+    assert {"CPU", "cuda:0", "cuda:1", "Simulated T4, 4 MiB", f"peak {peak / 1024:.3g} KiB, by the host's clock", "7.63 MiB refused"} <= set(words)
     assert bundle["text/plain"] == f"{widget!r} is a timeline of devices to step through: run this cell in Jupyter (Shift+Enter) to see it."
     assert svg == DeviceExplorer(trace)._repr_mimebundle_()[0]["image/svg+xml"], "the same on every run"
     box = [float(n) for n in re.search(r'viewBox="([^"]+)"', svg)[1].split()]
@@ -90,6 +91,19 @@ def test_the_still_picture(widget, trace):
         if e.get("class") is None and e.get("rx") == "3":
             left, top, width, height = (float(e.get(k)) for k in ("x", "y", "width", "height"))
             assert 0 <= left <= left + width <= box[2] and 0 <= top <= top + height <= box[3]
+
+
+def test_the_peak_leads_from_the_hosts_clock_to_the_kernel_on_the_gpus():
+    with torch.cuda.simulate():
+        a = torch.ones(500, 500, device="cuda")
+        with torch.record_devices() as recording:
+            kept = [a @ a for _ in range(3)]
+    svg, trace = DeviceExplorer(recording)._repr_mimebundle_()[0]["image/svg+xml"], recording.trace()
+    (lead,) = [e for e in ET.fromstring(svg).iter() if e.get("stroke-dasharray") == "2 3"]
+    at, begins = (float(x) for x in re.findall(r"[ML](\S+) ", lead.get("d")))
+    last = trace.kernels[-1]
+    assert len(kept) == 3 and last.start > 2 * trace.device("cuda:0").peak_at
+    assert (begins - LEFT) / (at - LEFT) == pytest.approx(last.start / trace.device("cuda:0").peak_at, rel=0.02)
 
 
 def test_a_recording_without_devices():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..question import Question, about, either, which
+from ..question import Question, Words, about, either, which
 
 QUESTIONS = {
     "02.q1": Question(
@@ -42,13 +42,6 @@ QUESTIONS = {
         ("[2., 4.]", "None", "an error"),
         {"[2., 4.]": "That gradient did arrive at w, and went on to the tensor that w was copied from. w is not a leaf.",
          "an error": "Nothing complains. Reading w.grad gives a warning."}),
-    "02.q6": Question(
-        "The same line on a computer without a GPU, with `.to(\"cpu\")`. Does `w.grad` get its gradient?",
-        ("it works", "it is None too", "an error"),
-        {"it is None too": "A .to() that changes nothing returns the tensor itself: no copy, no node, still a leaf.",
-         "an error":
-             "Nobody complains: with or without a GPU the line is correct. What differs is which tensor you get."},
-        key=either(lambda leaf: leaf, "it works", "it is None too")),
     "02.q7": Question(
         "Ten products that take 0.35 ms each, in a loop between two looks at the clock. What does the clock say?",
         ("about 3.5 ms", "about 0.05 ms", "about 0.35 ms"),
@@ -77,6 +70,13 @@ QUESTIONS = {
          "about half":
              "The loss holds its node, that node holds the one before it, and so on: no part of the graph lets go."},
         key=either(lambda left: left > 0.8, "almost nothing", "almost everything")),
+    "02.q26": Question(
+        "A clock is read after each of three lines: `h = a @ a`, `best = h.max()`, `number = best.item()`. Which line takes "
+        "longest by that clock?",
+        ("h = a @ a", "best = h.max()", "number = best.item()"),
+        {"h = a @ a": "The product is most of the work, but the line only launches it: 5 µs.",
+         "best = h.max()": "This line launches a kernel too, and comes back at once."},
+        key=lambda taken: ("h = a @ a", "best = h.max()", "number = best.item()")[int(np.argmax(taken))]),
     "02.q11": Question(
         "How many times faster is a T4 than a four-core CPU, for the product of two matrices of 1,500 rows?",
         ("about 2", "about 10", "about 40", "about 1000"),
@@ -109,6 +109,13 @@ QUESTIONS = {
          "neither": "cpu() and numpy() copy nothing when the tensor is on the CPU already: a is here's own memory."},
         key=lambda here, there: which(both="both", one="only {}", none="neither")(
             [n for n, t in {"here": here, "there": there}.items() if t[0].item() == 2])),
+    "02.q27": Question(
+        "`loss.detach().numpy()`, `np.array` of a loss, `plt.plot` of a tensor, all three on the GPU. How many of them are "
+        "errors?",
+        ("none", "only the first", "all three"),
+        {"none": "NumPy and matplotlib read the host's memory, and PyTorch does not copy for you.",
+         "only the first": "np.array() and plt.plot() ask the tensor for its numbers just so, and get the same refusal."},
+        key=lambda refused: ("none", "only the first", "two of them", "all three")[refused]),
     "02.q15": Question(
         "A module keeps the mean of the data with `self.mean = mean`, a plain tensor. You call `.to(device)`. Is `mean` "
         "on the GPU now?",
@@ -151,6 +158,13 @@ QUESTIONS = {
         {"the convolutions": "They run where x and conv1d are, and those were never moved.",
          "the copies": "There are none: nothing was moved."},
         key=either(lambda found: found == 0, "nothing", "the convolutions")),
+    "02.q28": Question(
+        "Four parts of a batch: `backward()` for each part, or the four losses added up first and one `backward()`. What "
+        "does the second way take at its peak, compared with the first?",
+        ("as much", "a quarter more", "about three times as much"),
+        {"as much": "Each loss holds its graph until backward has gone through it. The sum holds all four.",
+         "a quarter more": "The sum holds every loss that went into it, each with its whole graph: four graphs."},
+        key=lambda ratio: "as much" if ratio < 1.1 else "a quarter more" if ratio < 1.7 else "about three times as much"),
     "02.q21": Question(
         "The network is checkpointed in two halves. What comes out?",
         ("the same gradients, less memory, more time", "other gradients, less memory, more time",
@@ -187,4 +201,27 @@ QUESTIONS = {
         {"twice as fast": "Each GPU has half of the work, but the launches do not get fewer. There are twice as many.",
          "about as fast": "The launches take most of the time, and there are twice as many."},
         key=lambda times: "slower" if times < 1 else "about as fast" if times < 1.5 else "twice as fast"),
+}
+
+WORDS = {
+    "02.w1": Words(
+        "Why may `model.to(device)` stand alone in a line, and `x.to(device)` not?",
+        "A module changes itself: its parameters are the same objects with new memory. A tensor cannot move; what to() "
+        "gives back is a copy, and whoever does not keep it has nothing."),
+    "02.w2": Words(
+        "The same line fills `w.grad` on a laptop and leaves None on the machine with a GPU. How can that be?",
+        "A to() that changes nothing gives back the leaf itself. One that copies is a function like any other: its result "
+        "has a history, so the gradient goes on to the leaf on the other side."),
+    "02.w3": Words(
+        "A product of 1,000 rows takes 5 µs, says a friend's clock. What has it measured?",
+        "The launch. The host put the product into the queue and read the clock; the GPU had only begun. With synchronize() "
+        "before both looks the clock shows the work."),
+    "02.w4": Words(
+        "A loss is one number. How can a list of a hundred losses fill a GPU?",
+        "Each loss holds its node, the node what it saved and the nodes before it: a hundred graphs. item() gives the "
+        "number, and lets go of the graph."),
+    "02.w5": Words(
+        "When does a NumPy array look into the same memory as a tensor, and when can it not?",
+        "On the CPU both can look into one memory, and numpy() and from_numpy() copy nothing. From a GPU NumPy cannot read "
+        "at all: cpu() has to copy, and the copy goes its own way."),
 }

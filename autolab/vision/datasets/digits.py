@@ -73,8 +73,8 @@ def _enlarged(counts, size):
     frame = _FRAMES[size]
     if not frame:
         return np.rint(counts * (255 / 16)).astype(np.uint8)
-    images = _TENTHS @ counts.astype(np.int64) @ _TENTHS.T
-    return np.rint(np.pad(images, ((0, 0), (frame, frame), (frame, frame))) * 255 / 1600).astype(np.uint8)
+    images = np.rint(_TENTHS @ counts.astype(np.int64) @ _TENTHS.T * 255 / 1600).astype(np.uint8)
+    return np.pad(images, ((0, 0), (frame, frame), (frame, frame)))
 
 
 def _tenths():

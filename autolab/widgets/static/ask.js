@@ -178,9 +178,9 @@ export class Ask {
     this.say(`Not ${form === "choice" ? `“${answer}”` : answer}. ${why || sizes || "Look at the graph again."}`);
   }
 
-  conclude({ text, said }, { right, tries }) {
+  conclude({ text, said, kind }, { right, tries }) {
     const asked = this.now ? `${text.replaceAll("`", "")} ` : "";
-    this.say(right ? `${asked}Right: ${said}${tries > 1 ? `, at try ${tries}` : ""}.` : `${asked}It is ${said}.`);
+    this.say(right ? `${asked}Right: ${said}${tries > 1 ? `, at try ${tries}` : ""}.` : `${asked}${kind === "state" ? "The answer:" : "It is"} ${said}.`);
     this.said.classList.toggle("al-right", Boolean(right));
   }
 

@@ -152,7 +152,8 @@ export class Timeline {
     const most = near ? device.memory : Math.max(device.peak, 1), top = y + 18, bottom = y + MEMORY - 6, up = (v) => bottom - ((bottom - top) * v) / most;
     const clip = `al-clip-${device.name.replace(":", "-")}`, until = svgEl("rect", { x: 0, y, height: MEMORY });
     const all = svgEl("path", { class: "al-memall" }), sofar = svgEl("path", { class: "al-memnow", "clip-path": `url(#${clip})` });
-    const peak = svgEl("path", { class: "al-peakmark" }), peakWord = text("al-peakword", top - 5, `peak ${bytesWords(device.peak)}`);
+    const peak = svgEl("path", { class: "al-peakmark" }), peakWord = text("al-peakword", top - 5, `peak ${bytesWords(device.peak)}, by the host's clock`);
+    const booked = bookedFor(story, device), kernel = booked && this.marks.find((m) => m.bar && m.item === booked), lead = svgEl("path", { class: "al-bookline" });
     const limit = svgEl("path", { class: "al-limit" }), limitWord = text("al-limitword", top - 5, `limit ${bytesWords(device.memory)}`);
     this.memories.push({ device, until, top: y });
     this.marks.push({
@@ -162,8 +163,9 @@ export class Timeline {
         path += `H${this.x(story.end)}`;
         all.setAttribute("d", path);
         sofar.setAttribute("d", `${path}V${bottom}H0Z`);
-        const at = this.x(device.peak_at), room = 12 * LETTER;
+        const at = this.x(device.peak_at), room = peakWord.textContent.length * LETTER;
         peak.setAttribute("d", `M${at - 4} ${up(device.peak) - 8}h8l-4 7Z`);
+        lead.setAttribute("d", kernel ? `M${at} ${up(device.peak) - 8}L${this.x(booked.start)} ${kernel.y + STREAM - 6}` : "");
         const left = at + 8 + room > this.width;
         peakWord.setAttribute("x", left ? at - 8 : at + 8);
         peakWord.setAttribute("text-anchor", left ? "end" : "start");
@@ -172,10 +174,10 @@ export class Timeline {
         // The limit's words keep clear of the peak's.
         limitWord.setAttribute("x", at < this.width / 2 ? this.width - 4 : 4);
         limitWord.setAttribute("text-anchor", at < this.width / 2 ? "end" : "start");
-        limitWord.style.display = near && this.width > 4 * room ? "" : "none";
+        limitWord.style.display = near && this.width > 2 * room + 24 * LETTER ? "" : "none";
       },
     });
-    return svgEl("g", UNREAD, svgEl("clipPath", { id: clip }, until), sofar, all, limit, peak, peakWord, limitWord);
+    return svgEl("g", UNREAD, svgEl("clipPath", { id: clip }, until), sofar, all, limit, lead, peak, peakWord, limitWord);
   }
 
   refusal(o, y) {
@@ -321,11 +323,20 @@ export class Timeline {
   }
 }
 
-// The peaks and limits that the curves of memory show.
-function peakWords({ devices }) {
-  const peak = ({ name, peak, peak_at: at, memory }) =>
-    `Memory of ${name}: peak ${bytesWords(peak)} at ${timeWords(at)}${memory ? `, limit ${bytesWords(memory)}` : ""}.`;
-  return devices.slice(1).map(peak).join(" ");
+// The kernel that was launched with the memory of the peak: the host booked it then, the GPU runs the kernel later.
+function bookedFor(story, { name, peak, before, peak_at: at }) {
+  const after = story.work.get(name).filter((item) => !item.origin && item.queued > at);
+  return peak > before && after.length ? after.reduce((a, b) => (b.queued < a.queued ? b : a)) : null;
+}
+
+// The peaks and limits that the curves of memory show, and by which clock.
+function peakWords(story) {
+  const peak = (device) => {
+    const { name, peak, peak_at: at, memory } = device, kernel = bookedFor(story, device);
+    const runs = kernel ? `, for the kernel ${kernel.name}, which the GPU begins at ${timeWords(kernel.start)}` : "";
+    return `Memory of ${name}: peak ${bytesWords(peak)}, booked by the host at ${timeWords(at)}${runs}${memory ? `; limit ${bytesWords(memory)}` : ""}.`;
+  };
+  return story.devices.slice(1).map(peak).join(" ");
 }
 
 // The longest stretch of time in which the host does not wait.

@@ -20,8 +20,9 @@ import numpy as np
 import autolab
 import autolab as torch
 from autolab.lessons import (
-    check, hand, hint, plots, predict, progress, short_messages
+    check, hand, hint, in_words, plots, predict, progress, short_messages
 )
+from autolab.lessons.notebook import threads_start
 from autolab.widgets import DeviceExplorer
 
 short_messages()        # errors show your lines, not the inside of the kit

@@ -46,8 +46,6 @@ per_digit = {
 }
 for n, a, b in zip(batch_sizes, *per_digit.values()):
     print(f"batch of {n:2}: CPU {a:6.1f} µs a digit, GPU {b:6.1f} µs a digit")
-
-# %% tags=["picture"]
 plots.curves(batch_sizes, per_digit, xlabel="batch", ylabel="µs a digit", log="xy")
 plt.show()
 
@@ -65,14 +63,13 @@ with autolab.record_devices() as one_and_many, torch.no_grad():
     torch.cuda.synchronize()
 DeviceExplorer(one_and_many)
 
-# %% [markdown] tags=["explain"]
+# %% [markdown] tags=["explain", "keep"]
 # **Why.** Putting a kernel into the queue is a **launch**, and costs the host 5 µs, whatever the kernel has to do. A step of this
 # network needs some five hundred launches: 2.5 ms, for one digit as for thirty-two. That is **launch overhead**. The CPU has no queue to
 # fill, so for one digit it is done after 0.3 ms. But it takes as much again for each further digit, and the GPU hardly more.
 #
 # So the same GPU is almost eight times slower with one digit, and three times faster with a batch of 64. An epoch takes it 3.6 s digit
 # by digit, and less than 0.1 s in batches of 64.
-
-# %% [markdown] tags=["keep"]
+#
 # **Take along:** every launch costs the same, so give it much to do.
 # PyTorch on [tuning performance](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).

@@ -54,17 +54,26 @@ for text, factor in factors.items():
     try:
         print(f"{text:24}", x * factor)
     except RuntimeError as error:
+        mismatch = error
         wrong.append(text)
         print(f"{text:24} RuntimeError: {error}")
 
 # %% tags=["reveal"]
 q4.reveal(wrong)
 
-# %% [markdown]
-# Who believes that `x.to(device)` moves `x` has an engine in mind that works like that. Here it is, as a **specimen**: the engine with
-# one rule exchanged. Read its belief, and change the program until the two engines agree. What did you have to change?
+# %% [markdown] tags=["explain"]
+# **Why.** A kernel reads its own GPU's memory. PyTorch could fetch the other operand by itself. It does not, because a copy costs more
+# than most operations, and you would never see why your program is slow. One exception: a tensor *without dimensions* on the CPU counts
+# as a plain number, and a number travels with the launch. `explain` shows who stood where when it failed:
 
 # %% tags=["picture"]
+autolab.explain(mismatch)
+
+# %% [markdown]
+# Who believes that `x.to(device)` moves `x` has an engine in mind that works like that. Here it is, as a **specimen**: the engine with
+# one rule exchanged. Change the program until the two engines agree. What did you have to change?
+
+# %% tags=["catch"]
 def program():
     x = torch.ones(2)
     x.to(torch.float64)
@@ -74,17 +83,20 @@ belief = autolab.specimens[20]
 print("the engine:", program(), "- this belief:", belief.run(program))
 belief
 
-# %% [markdown] tags=["explain"]
-# **Why.** A kernel reads its own GPU's memory. PyTorch could fetch the other operand by itself. It does not, because a copy costs more
-# than most operations, and you would never see why your program is slow. One exception: a tensor *without dimensions* on the CPU counts
-# as a plain number, and a number travels with the launch.
-#
+# %% tags=["words"]
+in_words("02.w1")
+
+# %% [markdown] tags=["explain", "keep"]
 # So programs have one line that decides where everything runs. You find it at the top of most PyTorch code:
 #
 # ```
 # device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 # model.to(device);   x, y = x.to(device), y.to(device)
 # ```
+#
+# **Take along:** `.to()` changes a module and copies a tensor; all operands must be in one place.
+# PyTorch on [`Tensor.to`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html) and
+# [`Module.to`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.2: everything to one place
@@ -99,8 +111,3 @@ def answer_on(model, x, device):
     return model(x)
 
 check("02.2", answer_on)
-
-# %% [markdown] tags=["keep"]
-# **Take along:** `.to()` changes a module and copies a tensor; all operands must be in one place.
-# PyTorch on [`Tensor.to`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html) and
-# [`Module.to`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to).

@@ -33,34 +33,32 @@ made = torch.tensor([1.0, 2.0], requires_grad=True)
 w = made.to(device)
 loss = (w * w).sum()
 crossing = autolab.explore(loss)
-state_of_w = crossing.ask("w", "state")
-grad_of_made = crossing.ask("made", "grad")
+crossing.ask("w", "state", id="02.a1")
+crossing.ask("made", "grad", id="02.a2")
 crossing
 
 # %% [markdown] tags=["explain"]
 # **Why.** A copy between devices is a function like any other: $w = \text{copy}(made)$, with the local derivative 1. So it is
-# recorded, `w` has a `grad_fn`, and is not a leaf. Its gradient $\bar w = 2 w = (2, 4)$ arrives, goes on, and ends in the leaf `made`, on
+# recorded, `w` has a `grad_fn`, and is not a leaf. Its gradient $\bar w = 2 w$ arrives, crosses back, and ends in the leaf on
 # the CPU. Some tutorials say that `.to()` "loses" the gradient. It is in the tensor on the other side; in the one-line version
 # that tensor has no name.
 #
-# And on a computer without a GPU, with `device = "cpu"`?
+# And on a computer without a GPU? The same line, with `"cpu"`. Compare this graph with the one above before you answer.
 
-# %% tags=["predict"]
-q6 = predict("02.q6")
-q6
+# %% tags=["picture"]
+w = torch.tensor([1.0, 2.0], requires_grad=True).to("cpu")
+at_home = autolab.explore((w * w).sum())
+at_home.ask("w", "state", id="02.a3")
+at_home
 
-# %% tags=["code"]
-made = torch.tensor([1.0, 2.0], requires_grad=True)
-stays = made.to("cpu")
-print("the same tensor:", stays is made, "- a leaf:", stays.is_leaf)
+# %% tags=["words"]
+in_words("02.w2")
 
-# %% tags=["reveal"]
-q6.reveal(stays.is_leaf)
-
-# %% [markdown] tags=["explain"]
-# **Why.** A `.to()` that changes nothing gives you the tensor itself: no copy, no node. That makes this mistake nasty. On your laptop it
-# works, and on the machine with the GPU `w.grad` is `None`. What works everywhere is `torch.tensor([1.0, 2.0], device=device,
-# requires_grad=True)`: made there, a leaf.
+# %% [markdown] tags=["explain", "keep"]
+# What works everywhere is `torch.tensor([1.0, 2.0], device=device, requires_grad=True)`: made there, a leaf.
+#
+# **Take along:** first the place, then the flag: what is moved after `requires_grad` is no leaf.
+# PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html), which has this very example.
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.3: a weight on the device
@@ -74,7 +72,3 @@ def device_weight(start, device):
     return w.to(device)
 
 check("02.3", device_weight)
-
-# %% [markdown] tags=["keep"]
-# **Take along:** first the place, then the flag: what is moved after `requires_grad` is no leaf.
-# PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html), which has this very example.

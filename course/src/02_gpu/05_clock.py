@@ -41,27 +41,28 @@ with autolab.record_devices() as queue:
     torch.cuda.synchronize()
 DeviceExplorer(queue)
 
-# %% [markdown] tags=["explain"]
+# %% [markdown] tags=["explain", "keep"]
 # **Why.** `a @ a` does not compute on the GPU. It *asks for* it, and comes back at once. Host and GPU work side by side. So the first
 # clock measured ten launches, $10 \cdot 5\,\text{µs} = 0.05$ ms. `torch.cuda.synchronize()` makes the host wait until the queue is empty.
 #
 # Whatever needs a number on the host waits too: `.item()`, `.cpu()`, `print(t)`, `if t > 0`. In a loop that is timed without
 # synchronising, the first such line seems to be the slow one. It is only the one that waits.
-
-# %% [markdown] tags=["exercise"]
-# ### Exercise 02.6: a stopwatch that waits
 #
-# `time_it(work, clock)` is meant to give the seconds that `work()` takes, until it is computed. Nothing that was in the queue before may
-# count. Mend it.
-
-# %% tags=["exercise"]
-def time_it(work, clock):
-    start = clock()
-    work()
-    return clock() - start
-
-check("02.6", time_it)
-
-# %% [markdown] tags=["keep"]
 # **Take along:** a GPU's work is only queued; synchronise before you read a clock, at both ends.
 # PyTorch on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
+#
+# Who trusts the first clock has the engine below in mind. Change the program until both engines say about the same.
+
+# %% tags=["catch"]
+def measured():
+    torch.cuda.synchronize()
+    start = torch.cuda.perf_counter()
+    c = a @ a
+    return f"{1e6 * (torch.cuda.perf_counter() - start):.0f} µs"
+
+belief = autolab.specimens[22]
+print("the engine:", measured(), "- this belief:", belief.run(measured))
+belief
+
+# %% tags=["words"]
+in_words("02.w3")

@@ -43,9 +43,9 @@ DeviceExplorer(one_step)
 # then again for each of some twenty operations. Memory for *saved tensors* grows with the batch and with the depth; the weights stay as
 # they are. Under `no_grad()` nothing is saved.
 #
-# By the program, the peak is where the forward pass ends: from there on backward frees as it goes. The picture has *two clocks*. Memory is
-# booked when the host asks for it, and the kernels below run later, on the GPU's time. So the peak stands above kernels of the
-# forward pass that are still waiting in the queue.
+# What is *kept* grows until the forward pass ends; from there on backward frees as it goes. The *peak* comes later here: backward through a
+# large convolution needs room to work in, for a moment. The picture has two clocks. Memory is booked on the host's clock, when the host
+# asks for it. Kernels run later, on the GPU's. The dotted line leads from the peak to the kernel that it was booked for.
 #
 # ### What keeps memory alive
 #
@@ -77,10 +77,13 @@ left = without_h / both
 # %% tags=["reveal"]
 q10.reveal(left)
 
-# %% [markdown] tags=["explain"]
+# %% [markdown] tags=["explain", "keep"]
 # **Why.** `del` removes a name, not a tensor. The loss holds its node, that node holds the one before, and so on: a single number keeps the
 # whole graph alive, and a list of losses keeps them all. Let go of the *end* of the graph: `loss.item()`, `loss.detach()`, or the end of the
 # function. `torch.cuda.empty_cache()` does not help here. It gives back what is not in use, and the graph is in use.
+#
+# **Take along:** memory is what the graph saved, times the batch; whoever holds the end of a graph holds all of it.
+# PyTorch on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.11b: an evaluation that fills the memory
@@ -97,6 +100,5 @@ def mean_loss(model, batches):
 
 check("02.11b", mean_loss)
 
-# %% [markdown] tags=["keep"]
-# **Take along:** memory is what the graph saved, times the batch; whoever holds the end of a graph holds all of it.
-# PyTorch on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management).
+# %% tags=["words"]
+in_words("02.w4")

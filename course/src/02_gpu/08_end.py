@@ -1,3 +1,35 @@
+# %% [markdown]
+# ### Once more, in other clothes
+#
+# Two ideas of this lesson come back. The first needs no GPU:
+
+# %% tags=["picture"]
+rate = torch.tensor([0.5, 2.0], requires_grad=True).double()
+again = autolab.explore((rate * rate).sum())
+again.ask("rate", "state", id="02.a4")
+again
+
+# %% tags=["predict"]
+q26 = predict("02.q26")
+q26
+
+# %% tags=["code"]
+a = torch.ones(1000, 1000, device=device)
+torch.cuda.synchronize()
+ticks = [clock()]
+h = a @ a
+ticks.append(clock())
+best = h.max()
+ticks.append(clock())
+number = best.item()
+ticks.append(clock())
+taken = np.diff(ticks)
+for line, t in zip(("h = a @ a", "best = h.max()", "number = best.item()"), taken):
+    print(f"{line:20} {1e6 * t:4.0f} µs")
+
+# %% tags=["reveal"]
+q26.reveal(taken)
+
 # %% [markdown] tags=["end"]
 # ## What you have, and a page to show
 #

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## B. Why does NumPy refuse my tensor, and what moves with a module?
 #
-# *Extension, 10 minutes.* NumPy and matplotlib read the host's memory only. PyTorch does not copy for you. This error is on purpose:
+# *Extension, 14 minutes.* NumPy and matplotlib read the host's memory only. PyTorch does not copy for you. This error is on purpose:
 
 # %% tags=["code", "raises-exception"]
 t = torch.ones(3, device=device)
@@ -51,7 +51,11 @@ DeviceExplorer(to_numpy)
 # batch_loss.append(loss.detach().numpy())
 # ```
 #
-# It does not. These errors are on purpose, and the plot is the place where most people meet them:
+# What happens when it runs on a GPU, and when a tensor from there is plotted?
+
+# %% tags=["predict"]
+q27 = predict("02.q27")
+q27
 
 # %% tags=["code"]
 x = torch.randn(4, 2, device=device)
@@ -62,14 +66,46 @@ attempts = [
     lambda: np.array(curve[0]),
     lambda: plt.plot(x[:, 0]),
 ]
+refused = 0
 for attempt in attempts:
     try:
         attempt()
     except TypeError as error:
+        refused += 1
         print("TypeError:", error)
 print("a number:", f"{loss.item():.4f}")
 print("an array:", x.cpu().numpy().shape)
 plt.close()
+
+# %% tags=["reveal"]
+q27.reveal(refused)
+
+# %% [markdown]
+# Two beliefs, as engines: that `from_numpy` copies, and that NumPy reads a GPU. Change one line in each program, so that engine and
+# belief agree.
+
+# %% tags=["catch"]
+def from_array():
+    numbers = np.ones(2, dtype=np.float32)
+    t = torch.from_numpy(numbers)
+    numbers += 1
+    return t.tolist()
+
+belief = autolab.specimens[19]
+print("The belief:", belief.belief)
+autolab.specimens.Example(belief, from_array)
+
+# %% tags=["catch"]
+def to_numpy():
+    t = torch.ones(2, device=device)
+    return np.asarray(t).sum()
+
+belief = autolab.specimens[21]
+print("The belief:", belief.belief)
+autolab.specimens.Example(belief, to_numpy)
+
+# %% tags=["words"]
+in_words("02.w5")
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.4: an array of one's own

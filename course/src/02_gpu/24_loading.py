@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## C. How do the data get there in time, and who took the time?
 #
-# *Extension, 15 minutes.* Two million numbers are needed on the GPU. You can make them on the CPU and move them, or make them where you need them.
+# *Extension, 17 minutes.* Two million numbers are needed on the GPU. You can make them on the CPU and move them, or make them where you need them.
 
 # %% tags=["predict"]
 q16 = predict("02.q16")
@@ -113,6 +113,20 @@ def on_device(loader, device):
     return batches
 
 check("02.8", on_device)
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 02.6: a stopwatch that waits
+#
+# `time_it(work, clock)` is meant to give the seconds that `work()` takes, until it is computed. Nothing that was in the queue before may
+# count. Mend it.
+
+# %% tags=["exercise"]
+def time_it(work, clock):
+    start = clock()
+    work()
+    return clock() - start
+
+check("02.6", time_it)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** move batches, not samples; pin what you move often.

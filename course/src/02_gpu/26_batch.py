@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## D. What if the batch does not fit?
 #
-# *Extension, 14 minutes.* Sooner or later your batch is too large. What does the GPU say, and how do you know beforehand? A network of eight layers, each 256 by 256
+# *Extension, 16 minutes.* Sooner or later your batch is too large. What does the GPU say, and how do you know beforehand? A network of eight layers, each 128 by 128
 # numbers. This error is on purpose. Read above all the note at its end:
 
 # %% tags=["code", "raises-exception"]
@@ -14,10 +14,10 @@ del filler
 
 def network():
     torch.manual_seed(0)
-    layers = [part for _ in range(8) for part in (nn.Linear(256, 256), nn.Tanh())]
+    layers = [part for _ in range(8) for part in (nn.Linear(128, 128), nn.Tanh())]
     return nn.Sequential(*layers).to(device)
 
-deep, rows = network(), torch.ones(2048, 256, device=device)
+deep, rows = network(), torch.ones(2048, 128, device=device)
 peaks = {}
 for size in (256, 512, 1024, 2048):
     torch.cuda.reset_peak_memory_stats()
@@ -35,7 +35,41 @@ plt.show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** The peak is a straight line: a part that is always there, and the same amount for each row more. So two measurements tell you the largest batch that fits. If you need a larger one, compute it in parts,
-# and call `backward()` for each: gradients add up (lesson 1, section 6). Only the saved tensors of *one* part are there at a time.
+# and call `backward()` for each: gradients add up (lesson 1, section 7). Only the saved tensors of *one* part are there at a time.
+#
+# Two ways to do that with four parts of 512 rows. The gradients are the same:
+#
+# ```
+# for part in parts:                            total = 0
+#     deep(part).sum().backward()               for part in parts:
+#                                                   total = total + deep(part).sum()
+#                                               total.backward()
+# ```
+
+# %% tags=["predict"]
+q28 = predict("02.q28")
+q28
+
+# %% tags=["code"]
+def each_at_once(parts):
+    for part in parts:
+        deep(part).sum().backward()
+
+def sum_first(parts):
+    sum(deep(part).sum() for part in parts).backward()
+
+in_parts = {}
+for way in (each_at_once, sum_first):
+    torch.cuda.reset_peak_memory_stats()
+    held = torch.cuda.memory_allocated()
+    way(rows.chunk(4))
+    in_parts[way] = (torch.cuda.max_memory_allocated() - held) / 2**20
+    deep.zero_grad()
+    print(f"{way.__name__:12}: {in_parts[way]:5.1f} MiB on top")
+ratio = in_parts[sum_first] / in_parts[each_at_once]
+
+# %% tags=["reveal"]
+q28.reveal(ratio)
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 02.11a: the largest batch

@@ -66,13 +66,20 @@ print("loss times 1e12:  finite:", torch.isfinite(too_far).all().item())
 q23.reveal(close)
 
 # %% tags=["picture"]
-tiny = torch.full((2, 2), 0.01, device=device, requires_grad=True)
-halves = torch.ones(1, 2, device=device).half() @ tiny.half()
-autolab.explore((halves.float() * 1e-8).sum(), params={"master": tiny})
+def recorded(scale):
+    tiny = torch.full((2, 2), 0.01, device=device, requires_grad=True)
+    row = torch.ones(1, 2, device=device).half()
+    with autolab.record() as recording:
+        halves = row @ tiny.half()
+        loss = (halves.float() * 1e-8).sum()
+        (loss * scale).backward()
+    return recording
+
+autolab.compare(recorded(1.0), recorded(65536.0), ("as it is", "scaled")).show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** $(c L)' = c L'$: a scaled loss scales every gradient, up to where `float16` can hold it, and the division happens in `float32`. With
-# too large a scale it overflows. In the picture the conversion `.half()` is a node like any other; follow what arrives at it.
+# too large a scale it overflows. The conversion `.half()` is a node like any other: in the two graphs, follow what arrives at it.
 #
 # In PyTorch you write `with torch.autocast("cuda", dtype=torch.float16):` around forward and loss. It chooses for each operation:
 # products in `float16`, sums and losses in `float32`. `torch.amp.GradScaler` scales the loss, skips a step whose gradients are not

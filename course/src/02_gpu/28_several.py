@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## E. Are two GPUs twice as fast?
 #
-# *Extension, 11 minutes.* Two GPUs, one training. The usual way is **data parallel**: each GPU has a copy of the model (a **replica**) and gets half of the batch. Each computes its own gradients. But then the replicas would
+# *Extension, 14 minutes.* Two GPUs, one training. The usual way is **data parallel**: each GPU has a copy of the model (a **replica**) and gets half of the batch. Each computes its own gradients. But then the replicas would
 # drift apart. So before the step the gradients are made the same.
 #
 # The loss is a mean over the batch, and each half has 32 of 64 images.
@@ -26,8 +26,8 @@ def first_model():
 single = first_model()
 replicas = [copy.deepcopy(single).to(d) for d in devices]
 digits = torch.vision.datasets.Digits(train=True, size=32)
-digit_images = digits.data.unsqueeze(1).float() / 255
-digit_labels = digits.targets
+digit_images = digits.data[:640].unsqueeze(1).float() / 255
+digit_labels = digits.targets[:640]
 x, y = digit_images[:64], digit_labels[:64]
 
 def gradient_of_first_layer(model):
@@ -48,6 +48,18 @@ q24.reveal()
 # %% [markdown] tags=["explain"]
 # **Why.** The loss of the whole batch is the mean of the two halves' losses: $L = \frac12 (L_1 + L_2)$, so $\bar w = \frac12 (\bar w_1 + \bar w_2)$. Had the loss been a sum, it would be their sum. And
 # with unequal parts each gradient counts as much as it has images.
+#
+# As a graph it is one weight, with a copy on the other GPU. Be the engine: who runs, what is sent, what arrives at `w`?
+
+# %% tags=["practice"]
+w = torch.tensor(3.0, device=devices[0], requires_grad=True)
+replica = w.to(devices[1])
+left_loss = w * 2
+right_loss = (replica * 4).to(devices[0])
+autolab.practice((left_loss + right_loss) / 2)
+
+# %% [markdown] tags=["explain"]
+# Both gradients meet at `w` and are added: that addition, with the half in front of it, is the mean. Training does it for all weights.
 #
 # Now the whole training, by hand. `average` is what libraries call an **all-reduce**: everybody ends up with the mean of all.
 
