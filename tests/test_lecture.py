@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from autolab import cli, lecture
 from autolab.lecture import kernel, markdown, notes, slides
 
+COURSE = Path(__file__).parents[1] / "course"
 PLAN = """# A plan
 
 Bring chalk.
@@ -64,6 +65,22 @@ def test_what_was_printed_comes_later_and_a_prediction_ends_its_slide():
     assert "ask" not in slide and "&lt;6&gt;" in after
     assert re.search(r'<div class="fragment"><pre class="printed[^>]*>&lt;6&gt;', after)
     assert "no" not in after, "what a checker says of no answer is not for a lecture"
+
+
+@pytest.mark.parametrize("lesson", sorted(COURSE.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_no_answer_stands_in_a_deck_before_it_is_asked_for(lesson):
+    """A question ends its slide, what is printed waits for a key, and a verdict is folded away."""
+    cells = nbformat.read(lesson, as_version=4).cells
+    tags = [tag for cell in cells for tag in cell.metadata.get("tags", ())]
+    told = [slide for column in bodies(of(*cells)) for slide in column]
+    asked = [html.split("aria-label='Predict'")[-1] for html in told if "aria-label='Predict'" in html]
+    assert len(asked) == tags.count("predict") > 5 and not any("printed" in after for after in asked)
+    folded = re.compile(r"(?s)<details\b(?:(?!</details>).)*?<summary>What it is.*?</details>")
+    assert sum(len(folded.findall(html)) for html in told) == tags.count("reveal") > 5
+    for html in told:
+        assert "It is: " not in folded.sub("", html)
+        waits = html.count('<div class="fragment"><pre class="printed') + html.startswith('<pre class="printed')
+        assert html.count('<pre class="printed') == waits, "with the next key, or on a slide of its own"
 
 
 def test_slide_types_and_tags_of_the_notebook_come_first():

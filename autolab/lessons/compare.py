@@ -24,6 +24,14 @@ def plain(value: Any) -> Any:
         return value
 
 
+class Unfit(Exception):
+    """What came back cannot be tried: its words are said as they are. The learner's code raised nothing."""
+
+
+def _unfit(value: Any) -> bool:
+    return type(value).__name__ == Unfit.__name__  # one that was raised in another process is of another class
+
+
 def same(got: Any, want: Any) -> bool:
     """Equal within float32 accuracy; NaN equals NaN; shapes must agree; a number equals a 0-d tensor."""
     if isinstance(want, dict):
@@ -42,6 +50,8 @@ def same(got: Any, want: Any) -> bool:
 def show(value: Any) -> str:
     """A value in at most about 80 characters."""
     if isinstance(value, BaseException):
+        if _unfit(value):
+            return "what cannot be tried"
         return f"{type(value).__name__}: {_short(str(value))}"
     if hasattr(value, "detach"):
         value = value.detach()
@@ -53,6 +63,8 @@ def show(value: Any) -> str:
 
 def difference(got: Any, want: Any, tell: bool = True) -> str:
     """What is wrong with `got`, in one sentence. `tell=False` keeps the wanted numbers to itself."""
+    if _unfit(got):
+        return f"{got}."
     if isinstance(got, BaseException):
         notes = " ".join(sentences(got))
         return f"Your code raised {show(got)}{' ' + notes if notes else ''}"

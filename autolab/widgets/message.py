@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 
 from ..viz import palette
 
 EDGES = {"neutral": palette.DATA, "agrees": palette.BLUE, "differs": palette.VERMILLION}  # a word always says it too
+
+
+def with_code(text: str) -> str:
+    """Text as HTML; what stands between backquotes is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def frame(tone: str = "neutral") -> str:
@@ -39,8 +45,8 @@ class Message:
 
     def _repr_html_(self) -> str:
         cell = "<td style='text-align:left;vertical-align:top;padding:1px 10px 1px 0'>"
-        rows = "".join(f"<tr>{cell}{escape(mark)}</td>{cell}{escape(text)}</td></tr>" for mark, text in self.rows)
+        rows = "".join(f"<tr>{cell}{escape(mark)}</td>{cell}{with_code(text)}</td></tr>" for mark, text in self.rows)
         table = f"<table style='margin:4px 0;border:0;background:none'>{rows}</table>" if rows else ""
-        text = "".join(f"<div style='margin:4px 0'>{escape(p)}</div>" for p in self.paragraphs)
+        text = "".join(f"<div style='margin:4px 0'>{with_code(p)}</div>" for p in self.paragraphs)
         code = "".join(f"<div style='margin:4px 0'>{escape(head)}</div><pre style='margin:4px 0'>{escape(piece)}</pre>" for head, piece in self.code)
         return f"<div role='note' style='{frame(self.tone)}'><strong>{escape(self.head)}</strong>{table}{text}{code}</div>"

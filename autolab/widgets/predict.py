@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import traitlets
 from .. import progress
 from . import assets
 from .displayed import Displayed
-from .message import Message, frame
+from .message import Message, frame, with_code
 
 
 class Prediction(Displayed):
@@ -171,11 +170,11 @@ class Prediction(Displayed):
 
     def _html(self) -> str:
         """What a page without a kernel shows: the question and the answers, to be read."""
-        items = "".join(f"<li>{_code(c)}</li>" for c in self.choices)
+        items = "".join(f"<li>{with_code(c)}</li>" for c in self.choices)
         body = f"<ul style='margin:4px 0 4px 1.5em'>{items}</ul>" if items else ""
         name = "In your own words" if self.kind == "words" else "Predict"
         return (f"<div role='group' aria-label='{name}' style='{frame()}'><strong>{name}</strong> "
-                f"{_code(self.question)}{body}<div><em>Run this cell to answer here.</em></div></div>")
+                f"{with_code(self.question)}{body}<div><em>Run this cell to answer here.</em></div></div>")
 
 
 class Verdict(Displayed):
@@ -270,7 +269,3 @@ def _text(actual: Any) -> str:
     if hasattr(actual, "detach"):
         actual = actual.detach().tolist()
     return actual if isinstance(actual, str) else " ".join(str(actual).split())
-
-
-def _code(text: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

@@ -381,7 +381,7 @@ WRONG = {
         (["MeanSquare"], "the gradient for x is g * y and the one for y is g * x"),
         (["Product", "MeanSquare", "Reciprocal"], "Reciprocal is right"),
         (["Product", "MeanSquare", "Shift"], "Shift is right"),
-        ("product", "there is no product; the suspects are Reciprocal, Product, MeanSquare, Shift"),
+        ("product", "There is no product; the suspects are Reciprocal, Product, MeanSquare, Shift"),
     ],
     "01.12b": [
         (_custom(lambda g, x: (x > 0).float()), "The arriving gradient is ignored"),
@@ -418,7 +418,7 @@ WRONG = {
         (lambda x, y, a, b, c: parabola_wrong_c(x, y, a, b, c, local=2 * c * x), "is the derivative of c * x ** 2 "
                                                                                  "with respect to x"),
         (lambda x, *rest: parabola_wrong_c(x, *rest, local=1), "the path from the error to c has one more factor"),
-        (lambda x, y, a, b, c: parabola(x, y, a, b, c)[:2], "three gradients are wanted"),
+        (lambda x, y, a, b, c: parabola(x, y, a, b, c)[:2], "Three gradients are wanted"),
         (lambda *args: parabola(*args)[::-1], "Look at grad_a"),
     ],
 }

@@ -142,7 +142,7 @@ WRONG = {
         (lambda a, b: a.data + b.data, "return a Value"),
         (lambda a, b: Value(a.data + b.data, (a, b), "", (1.0, 1.0)), "The op is missing"),
         (made(np.multiply, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)), "Second: The parents are the wrong way round"),
-        (made(np.add, lambda a, b: (a, b), lambda a, b: a), "its parents are no tuple"),
+        (made(np.add, lambda a, b: (a, b), lambda a, b: a), "Its parents are no tuple"),
         (lambda a, b: Value(a.data + b.data, (a, b), "+", (a, b)), "take its `.data`"),
     ],
     "04.3": [
@@ -189,7 +189,7 @@ WRONG = {
         (bent(lambda x: 1.0), "at 0 only"),
         (lambda a: Value(np.tanh(a.data)), "forgotten its parent"),
         (lambda a: np.tanh(a.data), "return a Value"),
-        (lambda a: Value(np.tanh(a.data), a, "tanh", (1 - np.tanh(a.data) ** 2,)), "`(self,)`, with a comma"),
+        (lambda a: Value(np.tanh(a.data), a, "tanh", (1 - np.tanh(a.data) ** 2,)), "Its parents are no tuple"),
         (lambda a: Value(np.tanh(a.data), (), "tanh", (1 - np.tanh(a.data),)), "Second: The square is missing"),
     ],
     "04.8": [

@@ -6,6 +6,7 @@ from functools import partial
 
 import autolab as torch
 
+from ..compare import Unfit
 from ..exercise import Case, Exercise, Mistake
 from .recording import leaf
 
@@ -30,7 +31,7 @@ def named(answer, name):
     names = {getattr(a, "__name__", a) for a in ([answer] if isinstance(answer, (str, type)) else answer)}
     unknown = names - SUSPECTS.keys()
     if unknown:
-        raise ValueError(f"there is no {', '.join(sorted(map(str, unknown)))}; the suspects are {', '.join(SUSPECTS)}")
+        raise Unfit(f"There is no {', '.join(sorted(map(str, unknown)))}; the suspects are {', '.join(SUSPECTS)}")
     return {"named as wrong": name in names}
 
 
@@ -124,7 +125,7 @@ my_relu = Exercise(
 def three(answer, x, y, a, b, c):
     result = answer(x, y, a, b, c)
     if not isinstance(result, tuple | list) or len(result) != 3:
-        raise TypeError("three gradients are wanted, as `return grad_a, grad_b, grad_c`")
+        raise Unfit("Three gradients are wanted, as `return grad_a, grad_b, grad_c`")
     return dict(zip(("grad_a", "grad_b", "grad_c"), result))
 
 

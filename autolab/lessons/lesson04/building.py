@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 
+from ..compare import Unfit, show
 from ..exercise import Case, Exercise, Mistake
 from . import engine
 from .engine import Value
@@ -90,18 +91,18 @@ def operation(answer, *numbers):
     if result is ...:
         return {"result": ...}
     if not hasattr(result, "parents"):
-        raise TypeError(f"{result!r} came back, which remembers nothing: return a Value")
+        raise Unfit(f"{show(result)} came back, which remembers nothing: return a Value")
     if not isinstance(result.parents, tuple | list):
-        raise TypeError("its parents are no tuple: with one parent, too, they are `(self,)`, with a comma")
+        raise Unfit("Its parents are no tuple: with one parent, too, they are `(self,)`, with a comma")
     if any(hasattr(x, "parents") for x in result.local):
-        raise TypeError("`local` holds a Value. Local derivatives are numbers: take its `.data`")
+        raise Unfit("`local` holds a Value. Local derivatives are numbers: take its `.data`")
     names = ("the left one", "the right one") if len(numbers) > 1 else ("the operand",)
     called = {id(operand): name for operand, name in zip(operands, names)}
     return {
         "value": float(result.data),
         "parents": [called.get(id(p), "another") for p in result.parents],
         "local derivatives": [float(x) for x in result.local],
-        "whether its op has a name": bool(result.op),
+        "op": "there" if result.op else "missing",
     }
 
 
@@ -232,7 +233,7 @@ def walked(answer, make):
     result = make()
     found = list(answer(result))
     if any(not hasattr(value, "parents") for value in found):
-        raise TypeError("the list holds something that is no Value")
+        raise Unfit("The list holds something that is no Value")
     there = engine.order(result)
     places = {id(value): i for i, value in enumerate(found)}
     early = [

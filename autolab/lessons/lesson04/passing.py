@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..compare import Unfit, show
 from ..exercise import Case, Exercise, Mistake
 from . import engine
 from .building import NAMELESS, chain, fork, forgotten, no_memory, operating, operation
@@ -38,7 +39,7 @@ def gradients(answer, make, times):
         if answer(result) is ...:
             return {"result": ...}
         if wrong := [value.op for value in engine.order(result) if not isinstance(value.grad, (int, float, np.number))]:
-            raise TypeError(f"the gradient of {wrong[0]} is no number any more")
+            raise Unfit(f"The gradient of {wrong[0]} is no number any more")
     return {f"the gradient of {value.op}": value.grad for value in engine.order(result)}
 
 
@@ -221,7 +222,7 @@ def fitted(answer, shape, wanted):
     if got is ...:
         return {"result": ...}
     if np.asarray(got).dtype.kind not in "iuf":
-        raise TypeError(f"{got!r} came back, which is no array of numbers")
+        raise Unfit(f"{show(got)} came back, which is no array of numbers")
     return {"shape": list(np.shape(got)), "gradient": np.asarray(got)}
 
 
