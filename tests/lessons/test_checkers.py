@@ -1,5 +1,7 @@
 """Every checker accepts right answers, however they are written, and says of each typical wrong one why it is wrong."""
 
+import re
+
 import pytest
 from lessons.catalogue import EXERCISES, LESSONS, QUESTIONS, SKELETONS, each, each_exercise, each_lesson
 
@@ -21,7 +23,7 @@ def test_answers_are_there_for_every_exercise(lesson):
 
 
 def test_no_exercise_and_no_question_is_lost():
-    assert [(len(lesson.exercises), len(lesson.questions)) for lesson in LESSONS] == [(16, 34), (14, 25), (14, 24), (8, 8)]
+    assert [(len(lesson.exercises), len(lesson.questions)) for lesson in LESSONS] == [(16, 34), (14, 27), (14, 34), (8, 12)]
 @each("right")
 def test_right_answer_is_accepted(id, case):
     verdict = judge(exercise(id), case)
@@ -120,7 +122,8 @@ def test_progress_counts(lesson):
 
 @each_lesson
 def test_questions_are_numbered(lesson):
-    assert list(lesson.questions) == [f"{lesson.number}.q{n}" for n in range(1, len(lesson.questions) + 1)]
+    """What is asked no more leaves its number unused: a learner's answers keep their meaning."""
+    assert all(re.fullmatch(rf"{lesson.number}\.q[1-9]\d*", id) for id in lesson.questions)
 
 
 @pytest.mark.parametrize("id", QUESTIONS)
