@@ -75,7 +75,7 @@ def recorded(scale):
         (loss * scale).backward()
     return recording
 
-autolab.compare(recorded(1.0), recorded(65536.0), ("as it is", "scaled")).show()
+autolab.compare(recorded(1.0), recorded(65536.0), ("unscaled", "scaled")).show()
 
 # %% [markdown] tags=["explain"]
 # **Why.** $(c L)' = c L'$: a scaled loss scales every gradient, up to where `float16` can hold it, and the division happens in `float32`. With
