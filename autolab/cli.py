@@ -12,6 +12,7 @@ import platform
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from ._version import __version__
 from .classroom import commands as classroom
@@ -32,7 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     lab.add_argument("folder", nargs="?", default=DEFAULT_FOLDER, type=Path, help="where you work (%(default)s)")
     lab.add_argument("--copy-only", action="store_true", help="copy the course, do not open JupyterLab")
-    lab.add_argument("--reset", default="", metavar="NUMBER", help="begin a lesson anew, such as 01; yours is put beside it")
+    lab.add_argument(
+        "--reset", default="", metavar="NUMBER", help="begin a lesson anew, such as 01; yours is put beside it"
+    )
     own = "a folder with a course of your own, in the place of the kit's; it is read, never written to"
     lab.add_argument("--course", type=Path, metavar="FOLDER", help=own)
     lecture = commands.add_parser("lecture", help="make slides of a notebook: one HTML file, which needs no network")
@@ -41,6 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
     lecture.add_argument("-o", "--output", type=Path, help="the file to write; with --all the folder (lectures)")
     lecture.add_argument("--notes", type=Path, help="a plan in Markdown, for the speaker's notes")
     lecture.add_argument("--no-run", action="store_true", help="take the outputs as stored; widgets are pictures then")
+    where = "the address of `autolab room serve`: predictions get a QR code, and phones answer there"
+    lecture.add_argument("--room", default="", metavar="ADDRESS", help=where)
+    lecture.add_argument("--code", default="", help="of that room; without it phones ask for it")
     commands.add_parser("doctor", help="say what was found on this machine")
     classroom.add(commands)
     chosen, rest = parser.parse_known_args(arguments)
@@ -53,7 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.command == "lecture":
         if chosen.all == (chosen.notebook is not None) or (chosen.all and chosen.notes):
             lecture.error("name one notebook, or --all (which has notes of its own)")
-        return make_lecture(chosen.notebook, chosen.output, chosen.notes, run=not chosen.no_run)
+        asked = {"run": not chosen.no_run, "room": chosen.room, "code": chosen.code}
+        return make_lecture(chosen.notebook, chosen.output, chosen.notes, **asked)
     return open_lab(chosen.folder, chosen.copy_only, rest, chosen.reset, chosen.course)
 
 
@@ -102,25 +109,26 @@ def open_lab(
     return 0
 
 
-def make_lecture(notebook: Path | None, output: Path | None, notes: Path | None = None, run: bool = True) -> int:
-    """Write the slides of a notebook, or with None those of every lesson; returns the exit status."""
+def make_lecture(notebook: Path | None, output: Path | None, notes: Path | None = None, **asked: Any) -> int:
+    """Write the slides of a notebook, or with None those of every lesson; returns the exit status. asked: `run`, `room`
+    and `code` of `lecture.write`."""
     from . import lecture
 
     try:
         if notebook is None:
             written = lecture.write_all(
-                sorted(folders.course_source().glob("*.ipynb")), output or Path("lectures"), run=run, tell=_tell_cell
+                sorted(folders.course_source().glob("*.ipynb")), output or Path("lectures"), **asked, tell=_tell_cell
             )
         else:
             plan = folders.course_source() / "plans" / f"{notebook.stem}.md"  # of a learner's copy of a lesson
             notes = notes or (plan if plan.exists() else None)
             output = output or Path(f"{notebook.stem}.html")
-            written = lecture.write(notebook, output, notes=notes, run=run, tell=_tell_cell)
+            written = lecture.write(notebook, output, notes=notes, **asked, tell=_tell_cell)
     except ImportError as error:
         install = f"{sys.executable} -m pip install jupyterlab"
         return _complain(f"{error.name} is not installed. Install what runs notebooks with\n    {install}")
     except (OSError, ValueError, RuntimeError) as error:
-        return _complain(str(error))
+        return _complain("\n".join([str(error), *getattr(error, "__notes__", [])]))
     print(f"wrote {written}; open it in a browser")
     return 0
 

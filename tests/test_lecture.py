@@ -8,7 +8,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from autolab import cli, lecture
-from autolab.lecture import kernel, markdown, notes, slides
+from autolab.lecture import kernel, markdown, notes, outputs, slides
+from autolab.viz.html import form as page_form
+from autolab.widgets import Prediction
 
 COURSE = Path(__file__).parents[1] / "course"
 PLAN = """# A plan
@@ -151,6 +153,25 @@ def test_stored_outputs_make_a_deck_without_a_kernel(tmp_path):
     assert not re.search(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?!data:)\w+:""", page), (
         "it makes no request"
     )
+
+
+def test_phones_find_the_questions_that_have_a_name(tmp_path):
+    """The address in a QR code is also that of the link around it."""
+    pytest.importorskip("segno")
+    asked = Prediction("What is `x.grad`?", choices=["6", "12"], id="my.1")
+    form = page_form(asked) | {"kind": "Prediction", "stops": []}
+    cells = [
+        code("asked", new_output("display_data", data={outputs.PAGE: form | {"asked": "my.1"}})),
+        code("asked", new_output("display_data", data={outputs.PAGE: form | {"model": "another"}})),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "own.ipynb")
+    told = {"room": "http://192.168.1.5:8765", "code": "4kd2"}
+    page = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False, **told).read_text(encoding="utf-8")
+    links = re.findall(r'<figure class="phone"><a href="([^"]+)"', page)
+    assert links == ["http://192.168.1.5:8765/phone#4KD2/my.1/6/12"]
+    plain = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False).read_text(encoding="utf-8")
+    assert '<figure class="phone">' not in plain
+    assert cli.main(["lecture", str(tmp_path / "own.ipynb"), "--no-run", "--room", "ftp://here"]) == 1
 
 
 def test_wrong_files_are_told(tmp_path, capsys):

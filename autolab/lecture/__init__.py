@@ -25,18 +25,23 @@ def write(
     notes: str | os.PathLike[str] | None = None,
     run: bool = True,
     tell: Tell | None = None,
+    room: str = "",
+    code: str = "",
 ) -> Path:
     """Write the slides of a notebook to one HTML file and return its path.
 
     notebook: an .ipynb file, run from top to bottom in its own folder; nothing in it is changed.
     notes: a plan in Markdown for the speaker; by default `plans/<name of the notebook>.md` beside it, where there is
     one. run: False takes the outputs that are stored in the notebook, in which widgets are pictures. tell: called
-    before each cell that runs, with the notebook's name, the cell's number and how many there are.
+    before each cell that runs, with the notebook's name, the cell's number and how many there are. room: the address of
+    a room such as "http://192.168.1.5:8765", where phones answer the predictions that have a name: each has a QR code
+    beside it. code: of that room; without it phones ask for it.
 
-    Raises FileNotFoundError where a file is missing, ValueError where `notebook` is none, and RuntimeError, naming the
-    cell, where one fails that is not tagged "raises-exception".
+    Raises FileNotFoundError where a file is missing, ValueError where `notebook`, `room` or `code` is none, and
+    RuntimeError, naming the cell, where one fails that is not tagged "raises-exception", or where segno, which makes QR
+    codes, is not installed.
     """
-    return _write(Path(notebook), Path(path), None if notes is None else Path(notes), run, tell)[0]
+    return _write(Path(notebook), Path(path), None if notes is None else Path(notes), run, tell, room, code)[0]
 
 
 def write_all(
@@ -45,9 +50,11 @@ def write_all(
     *,
     run: bool = True,
     tell: Tell | None = None,
+    room: str = "",
+    code: str = "",
 ) -> Path:
     """Write the slides of several notebooks into `folder`, and a page `index.html` that names them; returns its path.
-    run, tell: as of `write`."""
+    run, tell, room, code: as of `write`."""
     from . import deck
 
     folder = Path(folder)
@@ -55,7 +62,7 @@ def write_all(
     rows = []
     for notebook in map(Path, notebooks):
         name = f"{notebook.stem}.html"
-        title, sections = _write(notebook, folder / name, None, run, tell)[1:]
+        title, sections = _write(notebook, folder / name, None, run, tell, room, code)[1:]
         items = "".join(f'<li><a href="{name}#/{id}">{escape(words)}</a></li>' for id, words in sections)
         rows.append(f'<section><h2><a href="{name}">{escape(title)}</a></h2><ol>{items}</ol></section>')
     index = folder / "index.html"
@@ -64,14 +71,18 @@ def write_all(
 
 
 def _write(
-    notebook: Path, path: Path, plan: Path | None, run: bool, tell: Tell | None
+    notebook: Path, path: Path, plan: Path | None, run: bool, tell: Tell | None, room: str, code: str
 ) -> tuple[Path, str, list[tuple[str, str]]]:
     from . import deck, notes, running, slides
 
+    if room:
+        from ..room import phone
+
+        phone.figure(phone.address(room, code))  # what is wrong with it is said before the notebook runs
     cells = running.cells(notebook, run, tell)
     if plan is None and (beside := notebook.parent / "plans" / f"{notebook.stem}.md").exists():
         plan = beside
     plan_notes = notes.Plan(plan.read_text(encoding="utf-8")) if plan else None
     made = slides.Slides(cells, notebook, plan_notes)
-    path.write_text(deck.page(made), encoding="utf-8")
+    path.write_text(deck.page(made, room, code), encoding="utf-8")
     return path, made.title, [(column[0].id, column[0].heading) for column in made.columns[1:]]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from html import escape
 from pathlib import Path
+from typing import Any
 
+from ..room import phone
 from ..viz import html, palette
 from .slides import Slide, Slides
 
 STATIC = Path(__file__).parent / "static"
 
 
-def page(slides: Slides) -> str:
-    """The whole deck, which makes no request."""
+def page(slides: Slides, room: str = "", code: str = "") -> str:
+    """The whole deck, which makes no request. room, code: where phones answer its questions; each has its QR code."""
     css, places, scripts = html.parts(slides.forms)
+    if room:
+        places = [place + _by_phone(form, room, code) for place, form in zip(places, slides.forms)]
     contents = [(column[0].id, column[0].heading) for column in slides.columns[1:] if column[0].heading]
     columns = "\n".join(
         f"<section>{''.join(_slide(slide, contents if slide is slides.columns[0][0] else []) for slide in column)}</section>"
@@ -26,6 +30,13 @@ def page(slides: Slides) -> str:
 {scripts}
 <script type="module">{html.inline(_read("deck.js"))}</script>"""
     return _document(slides.title, f"{_read('reveal.css')}{_style()}{css}", body)
+
+
+def _by_phone(form: dict[str, Any], room: str, code: str) -> str:
+    """The QR code beside a question, where there is one and its name is known."""
+    if "asked" not in form or not form["state"]:
+        return ""
+    return phone.figure(phone.address(room, code, form["asked"], tuple(form["state"].get("choices", ()))))
 
 
 def index(title: str, rows: list[str]) -> str:

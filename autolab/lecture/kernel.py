@@ -24,6 +24,8 @@ def begin() -> None:
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data is not None:
             data[PAGE] = html.form(self) | {"kind": type(self).__name__, "stops": stops(self)}
+            if isinstance(self, Prediction) and self.kind != "words" and self._id:
+                data[PAGE]["asked"] = self._id
         return bundle
 
     def reveal(self: Prediction, *outcome: Any) -> Message:

@@ -6,7 +6,7 @@
     autolab.room.leave()                                # nothing is sent any more
 
 Without a room nothing is sent anywhere, and nothing else changes. `student.py` sends, `tally.py` counts and keeps,
-`server.py` has the page. docs/room.md says what is sent and what is kept.
+`server.py` has the pages, `phone.py` the QR codes. docs/room.md says what is sent and what is kept.
 """
 
 from __future__ import annotations

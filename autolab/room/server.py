@@ -21,6 +21,7 @@ from tornado import httpserver, netutil, web
 
 from ..engine.core.errors import fail
 from ..viz import palette
+from . import phone
 from .tally import Tally
 
 STATIC = Path(__file__).parent / "static"
@@ -122,7 +123,27 @@ class _File(_Handler):
         kind = {"js": "text/javascript", "css": "text/css"}.get(name.rpartition(".")[2], "text/html")
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         before = palette.page_css() if name.endswith(".css") else ""
-        self.finish(before + (STATIC / (name or "room.html")).read_text(encoding="utf-8"))
+        file = {"": "room.html", "phone": "phone.html"}.get(name, name)
+        self.finish(before + (STATIC / file).read_text(encoding="utf-8"))
+
+
+class _Code(_Handler):
+    """The QR code of the page for phones, for the instructor's page: it has the room's code in it."""
+
+    def get(self) -> None:
+        if not self.with_key:
+            raise web.HTTPError(403, reason="only the instructor's page does this")
+        where = phone.address(self.address, self.tally.code)
+        try:
+            side, path = phone.squares(where)
+        except RuntimeError:  # without segno the address alone
+            side, path = 0, ""
+        self.finish({"address": where, "side": side, "path": path})
+
+
+class _Asked(_Handler):
+    def get(self) -> None:
+        self.finish(self.tally.asked(self.get_query_argument("id", "")[:60]))
 
 
 class _State(_Handler):
@@ -153,13 +174,15 @@ class _Message(_Handler):
             self.take(lambda: (tally.answer if kind == "answer" else tally.inventory)(who, said))
 
 
-class _Release(_Handler):
-    def post(self) -> None:
+class _Instructor(_Handler):
+    """What only the page with the key may do: show and hide answers, open the second vote."""
+
+    def post(self, what: str) -> None:
         if not self.with_key:
             raise web.HTTPError(403, reason="only the instructor's page does this")
         said = self.message()
-        id, shown = said.get("id", ""), said.get("shown", "")
-        self.take(lambda: self.tally.release(id, shown))
+        id, tally = said.get("id", ""), self.tally
+        self.take(lambda: tally.again(id) if what == "again" else tally.release(id, said.get("shown", "")))
 
 
 def application(
@@ -171,8 +194,9 @@ def application(
     known = frozenset({"localhost", own, f"{own}.local", *(name.lower() for name in names)})
     given = dict(tally=tally, limits=limits or Limits(), names=known, address=address)
     pages: list[Any] = [
-        ("/", _File, given), (r"/(room\.js|room\.css)", _File, given), ("/state", _State, given),
-        ("/(join|answer|inventory)", _Message, given), ("/release", _Release, given), (".*", _Nothing, given),
+        ("/", _File, given), (r"/(phone|phone\.js|room\.js|room\.css)", _File, given),
+        ("/state", _State, given), ("/question", _Asked, given), ("/code", _Code, given),
+        ("/(join|answer|inventory)", _Message, given), ("/(release|again)", _Instructor, given), (".*", _Nothing, given),
     ]  # fmt: skip
     return web.Application(pages, log_function=lambda _: None)  # a log would tell who answered when
 

@@ -1,7 +1,7 @@
 """What a room has been told: counted, and kept in a file of JSON lines from which a new start counts again.
 
 Kept are random ids, answers and what was released; no names, addresses or times. Of each student the first answer to a
-question counts: later ones were given after the outcome was seen.
+question counts in each vote: later ones were given after the outcome was seen.
 """
 
 from __future__ import annotations
@@ -23,29 +23,37 @@ from ..lessons import book
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look like another
 STUDENTS, QUESTIONS = 2000, 300  # what one room takes
 BARS = 12  # answers that are shown one by one
+ROUNDS = 2  # of votes: before and after the class has discussed a question (peer instruction; Mazur 1997)
 INVENTORY = "inventory"  # its name where something is released
 
 
 @dataclass
 class Question:
-    """One question. given: id of a student to the answer. right: answer to how many were told that it is right, less
-    how many that it is wrong. choices: as they were offered first."""
+    """One question. rounds: of each vote, id of a student to the answer. right: answer to how many were told that it is
+    right, less how many that it is wrong. choices: as they were offered first."""
 
     id: str
     choices: tuple[str, ...] = ()
-    given: dict[str, str] = field(default_factory=dict)
+    rounds: list[dict[str, str]] = field(default_factory=lambda: [{}])
     right: Counter[str] = field(default_factory=Counter)
     released: bool = False
 
     @property
+    def given(self) -> dict[str, str]:
+        """The vote that is open."""
+        return self.rounds[-1]
+
+    @property
     def bars(self) -> list[dict[str, Any]]:
-        """The histogram: what was offered, in that order, then other answers by how many gave them, the rest in
-        one."""
-        counts = Counter(self.given.values())
-        texts = list(dict.fromkeys([*self.choices, *(text for text, _ in counts.most_common())]))
-        rows = [{"text": t, "count": counts[t], "right": self.right[t] > 0} for t in texts[:BARS]]
-        if rest := sum(counts[t] for t in texts[BARS:]):
-            rows.append({"text": f"{len(texts) - BARS} other answers", "count": rest, "right": False})
+        """The histogram, a count for each round: what was offered, in that order, then other answers by how many gave
+        them, the rest in one."""
+        counts = [Counter(given.values()) for given in self.rounds]
+        total = sum(counts, Counter())
+        texts = list(dict.fromkeys([*self.choices, *(text for text, _ in total.most_common())]))
+        rows = [{"text": t, "counts": [c[t] for c in counts], "right": self.right[t] > 0} for t in texts[:BARS]]
+        if len(texts) > BARS:
+            rest = [sum(c[t] for t in texts[BARS:]) for c in counts]
+            rows.append({"text": f"{len(texts) - BARS} other answers", "counts": rest, "right": False})
         return rows
 
 
@@ -93,7 +101,7 @@ class Tally:
             self._keep({"what": "join", "who": who})
 
     def answer(self, who: str, said: dict[str, Any]) -> None:
-        """Counts an answer; a second one to the same question changes nothing. Raises ValueError for what is none,
+        """Counts an answer; a second one in the same vote changes nothing. Raises ValueError for what is none,
         OverflowError when there are too many questions."""
         id, given, right, choices = (said.get(name) for name in ("id", "given", "right", "choices"))
         if not (isinstance(id, str) and re.fullmatch(r"[\w.\- ]{1,60}", id)):
@@ -127,12 +135,29 @@ class Tally:
             raise ValueError("id should be that of a question with answers, and shown true or false")
         self._keep({"what": "release", "id": id, "shown": shown})
 
+    def again(self, id: str) -> None:
+        """Opens the second vote on a question, and hides the answers until they are released. Raises ValueError for
+        what there is not, OverflowError after the last vote."""
+        if not isinstance(id, str) or id not in self.questions:
+            raise ValueError("id should be that of a question with answers")
+        if len(self.questions[id].rounds) >= ROUNDS:
+            raise OverflowError(f"a question has {ROUNDS} votes")
+        self._keep({"what": "again", "id": id})
+
+    def asked(self, id: str) -> dict[str, Any]:
+        """What a phone shows of a question, which the room need not know yet; without an id all that are open."""
+        if not id:
+            open_ones = [q for q in reversed(self.questions.values()) if not q.released]
+            return {"questions": [{"id": q.id, "ask": _ask(q.id)} for q in open_ones]}
+        one = self.questions.get(id) or Question(id, _offered(id))
+        return {"id": id, "ask": _ask(id), "choices": one.choices, "round": len(one.rounds)}
+
     @property
     def state(self) -> dict[str, Any]:
         """What the page shows: the newest question first; answers only of what was released."""
         questions = [
-            {"id": q.id, "ask": _ask(q.id), "answers": len(q.given), "released": q.released,
-             "bars": q.bars if q.released else []}
+            {"id": q.id, "ask": _ask(q.id), "answers": [len(given) for given in q.rounds], "released": q.released,
+             "last": len(q.rounds) == ROUNDS, "bars": q.bars if q.released else []}
             for q in reversed(self.questions.values())
         ]  # fmt: skip
         rows = Group(self.sittings).table if self.released else []
@@ -168,6 +193,9 @@ class Tally:
             one.given.setdefault(who, text)
             if first and line["right"] is not None:
                 one.right[text] += 1 if line["right"] else -1
+        elif what == "again":
+            self.questions[line["id"]].rounds.append({})
+            self.questions[line["id"]].released = False
         elif what == "release" and line["id"] == INVENTORY:
             self.released = line["shown"]
         elif what == "release":
@@ -186,7 +214,7 @@ def _sitting(when: str, said: Any) -> Sitting:
     return Sitting(when, str(letter), {int(n): choice for n, choice in answers.items()}, True)
 
 
-def _question(id: str) -> Any:
+def known(id: str) -> Any:
     """The course's own question of this name; None where it has none."""
     number = id.partition(".")[0]
     try:
@@ -196,12 +224,12 @@ def _question(id: str) -> Any:
 
 
 def _ask(id: str) -> str:
-    found = _question(id)
+    found = known(id)
     return found.ask if found else ""
 
 
 def _offered(id: str) -> tuple[str, ...]:
-    found = _question(id)
+    found = known(id)
     return tuple(found.choices) if found else ()
 
 

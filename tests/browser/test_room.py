@@ -1,12 +1,16 @@
 """The page of a room: hidden until released, by keyboard, as it fills."""
 
+import re
+
 import pytest
 
 pytest.importorskip("tornado")
+pytest.importorskip("segno")
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from room_running import Running, answer
 
+from autolab.room import phone
 from autolab.room.tally import Tally
 
 
@@ -55,5 +59,59 @@ def test_without_the_key_there_is_neither_code_nor_button(page, tmp_path):
         page.goto(room.address)
         expect(page.get_by_text("1 answer, hidden")).to_be_visible()
         assert page.get_by_role("button").count() == 0 and "4KD2" not in page.content()
+    finally:
+        room.stop()
+
+
+@pytest.fixture
+def phone_page(browser, page_options):
+    context = browser.new_context(viewport={"width": 400, "height": 800}, **page_options)
+    yield context.new_page()
+    context.close()
+
+
+def test_a_phone_answers_and_votes_again(page, phone_page, tmp_path):
+    """From the QR code of a deck to the class's page, by keyboard; then the class has discussed it."""
+    room, own = Running(Tally(tmp_path / "room.jsonl", "4KD2")), phone_page
+    page.context.set_offline(False)
+    try:
+        own.goto(phone.address(room.address, "", "my.1", ("`6`", "<b>12</b>")))
+        expect(own.get_by_role("group", name="Question my.1")).to_be_visible()
+        own.get_by_role("radio", name="6").focus()
+        own.keyboard.press("ArrowDown")
+        own.get_by_role("textbox", name="The room's code").fill("AAAA")
+        own.keyboard.press("Enter")
+        expect(own.get_by_role("status")).to_contain_text("another code")
+        own.get_by_role("textbox", name="The room's code").fill("4kd2")
+        own.keyboard.press("Enter")
+        expect(own.get_by_role("status")).to_contain_text("Sent: <b>12</b>.")
+        own.reload()
+        expect(own.get_by_role("status")).to_contain_text("Sent: <b>12</b>.")
+        expect(own.get_by_role("button", name="Send")).to_be_disabled()
+        page.goto(f"{room.address}/#{room.tally.key}")
+        expect(page.get_by_role("link", name="QR code: answer by phone")).to_have_attribute(
+            "href", re.compile("/phone#4KD2$")
+        )
+        page.get_by_role("button", name="Vote again on my.1").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("1 answer in the first vote, 0 answers in the second vote, hidden")).to_be_visible()
+        expect(page.get_by_role("button", name="Show answers to my.1")).to_be_focused()
+        expect(own.get_by_role("status")).to_contain_text("Vote again")
+        own.get_by_role("radio", name="6").check()
+        own.get_by_role("button", name="Send").click()
+        expect(own.get_by_role("status")).to_contain_text("Sent: `6`.")
+        page.get_by_role("button", name="Show answers to my.1").click()
+        expect(page.get_by_role("row", name="<b>12</b> 1 1 0 0")).to_be_visible()
+        assert [list(given.values()) for given in room.tally.questions["my.1"].rounds] == [["<b>12</b>"], ["`6`"]]
+        own.goto(f"{room.address}/phone#4KD2")
+        expect(own.get_by_role("status")).to_contain_text("No question is open")
+        room.says("answer", **answer("my.2"))
+        own.get_by_role("link", name="my.2").click()
+        expect(own.get_by_role("textbox", name="Question my.2")).to_be_visible()
+        for one in (own, page):
+            for theme in ("light", "dark"):
+                one.emulate_media(color_scheme=theme)
+                assert Axe().run(one).response["violations"] == []
+            assert one.evaluate("document.documentElement.scrollWidth <= innerWidth")
     finally:
         room.stop()

@@ -115,10 +115,10 @@ def test_answers_are_hidden_until_released(room):
         assert room.says("answer", who, **answer(given=given, right=given == "12"))[0] == 200
     assert room.says("answer", **answer(given="12", right=True))[0] == 200  # a second answer does not count
     (hidden,) = room.state()["questions"]
-    assert hidden == {"id": "my.1", "ask": "", "answers": 3, "released": False, "bars": []}
+    assert hidden == {"id": "my.1", "ask": "", "answers": [3], "released": False, "last": False, "bars": []}
     assert room.ask("/release", {"id": "my.1", "shown": True})[0] == 403
     assert room.release("my.1")[0] == 200 and room.release("not there")[0] == 400
-    bars = [{"text": "6", "count": 2, "right": False}, {"text": "12", "count": 1, "right": True}]
+    bars = [{"text": "6", "counts": [2], "right": False}, {"text": "12", "counts": [1], "right": True}]
     assert room.state()["questions"][0]["bars"] == bars
     assert "code" not in room.state()
     assert json.loads(room.ask("/state", headers={"X-Room-Key": room.tally.key})[1])["code"] == "4KD2"
@@ -147,7 +147,7 @@ def test_it_survives_a_restart_and_a_line_that_broke_off(room, tmp_path):
     again.answer("a" * 16, answer(given="13"))
     again.close()
     third = Tally(copy)
-    assert third.state["questions"][0]["answers"] == 3
+    assert third.state["questions"][0]["answers"] == [3]
     third.close()
     with pytest.raises(ValueError, match="a room with the code 4KD2"):
         Tally(copy, "AAAA")
@@ -174,6 +174,66 @@ def test_the_inventorys_gains(room):
     assert again.state == room.tally.state
     again.close()
     assert room.says("inventory", before={"letter": "A", "answers": {"1": "no choice"}}, after={})[0] == 400
+
+
+def test_a_second_vote_is_counted_beside_the_first(room):
+    for who, given in (("0" * 16, "6"), (YOU, "6"), ("a" * 16, "12")):
+        room.says("answer", who, **answer(given=given))
+    room.release("my.1")
+    key = {"X-Room-Key": room.tally.key}
+    assert room.ask("/again", {"id": "my.1"})[0] == 403 and room.ask("/again", {"id": "other"}, key)[0] == 400
+    assert room.ask("/again", {"id": "my.1"}, key)[0] == 200
+    (hidden,) = room.state()["questions"]
+    assert (hidden["answers"], hidden["released"], hidden["last"], hidden["bars"]) == ([3, 0], False, True, [])
+    for given in ("12", "6"):  # the first of the second vote counts
+        room.says("answer", **answer(given=given))
+    room.says("answer", YOU, **answer(given="6"))
+    assert json.loads(room.ask("/question?id=my.1")[1])["round"] == 2
+    room.release("my.1")
+    bars = [{"text": "6", "counts": [2, 1], "right": False}, {"text": "12", "counts": [1, 1], "right": False}]
+    assert room.state()["questions"][0]["bars"] == bars
+    assert room.ask("/again", {"id": "my.1"}, key)[0] == 409
+    again = Tally(room.tally.path)
+    assert again.state == room.tally.state
+    again.close()
+
+
+# -- phones ------------------------------------------------------------------------------------------------------------
+def test_what_a_phone_is_told(room):
+    from autolab.lessons import book
+
+    id, asked = next((i, q) for i, q in book.lesson("01").QUESTIONS.items() if q.choices)
+    told = json.loads(room.ask(f"/question?id={id}")[1])
+    assert told == {"id": id, "ask": asked.ask, "choices": list(asked.choices), "round": 1}
+    assert json.loads(room.ask("/question?id=%3Cb%3E")[1])["choices"] == [] and not room.tally.questions
+    room.says("answer", **answer("my.1"))
+    room.says("answer", **answer("my.2"))
+    room.release("my.1")
+    assert json.loads(room.ask("/question")[1]) == {"questions": [{"id": "my.2", "ask": ""}]}
+    assert room.ask("/question", headers={"Host": "evil.example"})[0] == 403
+    assert room.ask("/code")[0] == 403 and "4KD2" not in room.ask("/phone")[1]
+
+
+def test_the_address_of_a_question():
+    from autolab.room import phone
+
+    here = "http://192.168.1.5:8765"
+    assert phone.address(here) == f"{here}/phone" and phone.address(here, "4kd2") == f"{here}/phone#4KD2"
+    assert phone.address(here, "4KD2", "my.1", ("6", "a/b")) == f"{here}/phone#4KD2/my.1/6/a%2Fb"
+    assert phone.address(here, "", "my.1", ("6" * 300,)) == f"{here}/phone#/my.1"
+    assert phone.address(here, "4KD2", "01.q1", ("6",)) == f"{here}/phone#4KD2/01.q1"  # the room knows its choices
+    with pytest.raises(ValueError, match="address should be"):
+        phone.address("ftp://here")
+
+
+def test_a_code_is_one():
+    pytest.importorskip("segno")
+    from autolab.room import phone
+
+    side, path = phone.squares("http://192.168.1.5:8765/phone#4KD2/01.q1")
+    corner = [(0, 0), (6, 0), (0, 6), (6, 6)]  # of the finder pattern
+    assert side == 37 and all(f"M{x + phone.QUIET} {y + phone.QUIET}h1v1h-1z" in path for x, y in corner)
+    assert "&lt;" in phone.figure("http://a/phone#<") and "<b" not in phone.figure("http://a/<b>")
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -267,7 +327,7 @@ def test_300_students_answer_at_once(room):
 
     asyncio.run(everybody())
     room.release("my.1")
-    assert [bar["count"] for bar in room.state()["questions"][0]["bars"]] == [75] * 4
+    assert [bar["counts"] for bar in room.state()["questions"][0]["bars"]] == [[75]] * 4
     assert len(room.tally.path.read_text().splitlines()) == 1 + 300 + 300 + 1
 
 

@@ -31,18 +31,26 @@ function card(id, name) {
   const one = { section, head, answers: make("p", section, "", { class: "answers" }) };
   if (key) {
     one.button = make("button", section, "", { type: "button", "aria-expanded": "false" });
-    one.button.addEventListener("click", () => release(id, name, one.button.getAttribute("aria-expanded") !== "true"));
+    one.button.addEventListener("click", () => {
+      const shown = one.button.getAttribute("aria-expanded") !== "true";
+      tell("release", { id, shown }, `${name}: ${shown ? "shown" : "hidden"}.`);
+    });
+    one.again = make("button", section, "Vote again", { type: "button", "aria-label": `Vote again on ${id}` });
+    one.again.addEventListener("click", () => {
+      tell("again", { id }, `${id}: the second vote is open, the answers are hidden.`);
+      one.button.focus();  // this one goes
+    });
   }
   one.table = make("div", section, "", { class: "wide" });
   cards.set(id, one);
   return one;
 }
 
-function release(id, name, shown) {
-  const body = JSON.stringify({ id, shown });
-  fetch("release", { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body })
+function tell(what, told, done) {
+  const body = JSON.stringify(told);
+  fetch(what, { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body })
     .then(async (reply) => {
-      place("said").textContent = reply.ok ? `${name}: ${shown ? "shown" : "hidden"}.` : `Not done: ${await reply.text()}.`;
+      place("said").textContent = reply.ok ? done : `Not done: ${await reply.text()}.`;
       await look();
     })
     .catch(() => { place("said").textContent = "Not done: the room does not answer."; });
@@ -64,25 +72,51 @@ function table(one, caption, heads) {
   return make("tbody", made);
 }
 
+const VOTES = ["first vote", "second vote"];
+
 function question(asked) {
-  const name = `answers to ${asked.id}`, one = cards.get(asked.id) ?? card(asked.id, name);
-  const ofAll = (n) => (asked.answers ? Math.round((100 * n) / asked.answers) : 0);
+  const name = `answers to ${asked.id}`, one = cards.get(asked.id) ?? card(asked.id, name), votes = asked.answers.length;
+  const ofAll = (n, of) => (of ? Math.round((100 * n) / of) : 0);
   words(one.head, asked.ask ? `${asked.id}  ${asked.ask}` : asked.id);
-  one.answers.textContent = count(asked.answers, "answer") + (asked.released ? "" : ", hidden");
+  const counted = asked.answers.map((n, i) => count(n, "answer") + (votes > 1 ? ` in the ${VOTES[i]}` : "")).join(", ");
+  one.answers.textContent = counted + (asked.released ? "" : ", hidden");
   press(one, name, asked.released);
+  if (one.again) one.again.hidden = asked.last;
   if (!asked.released) one.table.replaceChildren();
   else {
-    const heads = [["answer", "answer"], ["students", "count"], ["part of all", ""]];
-    const body = table(one, "The first answer of each student counts.", heads);
+    const heads = asked.answers.flatMap((_, i) => [[votes > 1 ? VOTES[i] : "students", "count"], ["part of all", ""]]);
+    const caption = "The first answer of each student counts" + (votes > 1 ? ", in each vote." : ".");
+    const body = table(one, caption, [["answer", "answer"], ...heads]);
     for (const bar of asked.bars) {
       const row = make("tr", body, "", bar.right ? { class: "right" } : {});
       words(make("th", row, "", { scope: "row", class: "answer" }), bar.text + (bar.right ? " ✓ right" : ""));
-      make("td", row, String(bar.count), { class: "count" });
-      const of = `${ofAll(bar.count)} percent of all gave the answer ${bar.text}`;
-      make("progress", make("td", row), "", { max: asked.answers || 1, value: bar.count, "aria-label": of });
+      bar.counts.forEach((n, i) => {
+        const all = asked.answers[i], when = votes > 1 ? ` in the ${VOTES[i]}` : "";
+        make("td", row, String(n), { class: "count" });
+        const of = `${ofAll(n, all)} percent of all gave the answer ${bar.text}${when}`;
+        make("progress", make("td", row), "", { max: all || 1, value: n, "aria-label": of });
+      });
     }
   }
   return one.section;
+}
+
+// Where phones go, and the same as a QR code: black squares.
+async function phones() {
+  const { address, side, path } = await (await fetch("code", { headers })).json();
+  const link = place("phone").querySelector("a");
+  link.href = address;
+  link.textContent = address.replace(/#.*/, "").replace("http://", "");
+  if (side) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const parts = [["rect", { class: "light", width: side, height: side }], ["path", { class: "dark", d: path }]];
+    for (const [tag, attributes] of [["", { viewBox: `0 0 ${side} ${side}`, role: "img", "aria-label": "QR code: answer by phone" }], ...parts]) {
+      const made = tag ? svg.appendChild(document.createElementNS(svg.namespaceURI, tag)) : svg;
+      for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    }
+    link.append(svg);
+  }
+  place("phone").hidden = false;
 }
 
 function inventory(gain) {
@@ -135,3 +169,4 @@ async function watch() {
   setTimeout(watch, key ? 1000 : 3000);
 }
 watch();
+if (key) phones();

@@ -1,0 +1,66 @@
+"""Answering without Jupyter: the address of a question on the room's page for phones, and its QR code.
+
+What the page needs stands after the `#` of the address, which no server is sent: the room's code, the question's name,
+and the answers offered where the room does not know them.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from urllib.parse import quote
+
+from ..engine.core.errors import fail
+from .student import _address, _code
+from .tally import known
+
+LONGEST = 300  # characters of an address; a longer one makes a code that is hard to take from a wall
+QUIET = 4  # squares of white around a code: its norm (ISO/IEC 18004) asks for them
+
+
+def address(room: str, code: str = "", id: str = "", choices: tuple[str, ...] = ()) -> str:
+    """Where a phone answers a question. room: "http://192.168.1.5:8765". code: of the room, "" to have it typed.
+    id: of the question, "" for all that are open. choices: the answers offered.
+
+    Raises ValueError for what is no address or no code.
+    """
+    base = f"{_address(room)}/phone"
+    parts = [_code(code) if code else "", id, *(() if known(id) else choices)]
+    while len(parts) > 2 and len(_joined(base, parts)) > LONGEST:
+        parts = parts[:2]  # the answer is typed, then
+    return _joined(base, parts)
+
+
+def _joined(base: str, parts: list[str]) -> str:
+    said = "/".join(quote(part, safe="") for part in parts).rstrip("/")
+    return f"{base}#{said}" if said else base
+
+
+def squares(text: str) -> tuple[int, str]:
+    """A QR code: how many squares its side has, its white border among them, and its black ones as the path of an SVG.
+
+    Raises RuntimeError where segno is not installed.
+    """
+    try:
+        import segno
+    except ImportError:
+        note = 'pip install segno, or pip install "autolab-kit[lab]", which brings it along.'
+        raise fail(RuntimeError, "a QR code needs segno, and it is not installed", note) from None
+    rows = list(segno.make(text, error="m", micro=False).matrix)
+    path = "".join(
+        f"M{x + QUIET} {y + QUIET}h1v1h-1z" for y, row in enumerate(rows) for x, black in enumerate(row) if black
+    )
+    return len(rows) + 2 * QUIET, path
+
+
+def figure(text: str) -> str:
+    """The QR code of an address with the address below it, as HTML for a page of its own."""
+    side, path = squares(text)
+    where, _, said = text.partition("#")
+    code = said.partition("/")[0]
+    plain = escape(where.removeprefix("http://") + (f", code {code}" if code else ""))
+    return (
+        f'<figure class="phone"><a href="{escape(text)}" target="_blank" rel="noreferrer">'
+        f'<svg viewBox="0 0 {side} {side}" role="img" aria-label="QR code: answer by phone">'
+        f'<rect class="light" width="{side}" height="{side}"/><path class="dark" d="{path}"/></svg></a>'
+        f"<figcaption>Answer by phone: {plain}</figcaption></figure>"
+    )
