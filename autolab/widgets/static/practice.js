@@ -180,7 +180,7 @@ class Practice {
     for (const old of this.graph.svg.querySelectorAll(".al-yours")) old.remove();
     for (const [id, words] of Object.entries(this.astray?.at ?? {})) {
       const card = this.graph.svg.querySelector(`.al-node[data-id="${id}"]`);
-      if (card) labelAbove(card, "al-yours", `yours: ${words.length > 12 ? "other" : words}`);
+      if (card) labelAbove(card, "al-yours", words.length > 12 ? "yours differs" : `yours: ${words}`);
     }
   }
 
