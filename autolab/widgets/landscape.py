@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ from .svg import FONT, element, label
 SIZE, LEFT, TOP = 420, 62, 28  # px: the square that is drawn into, and the room for its axes
 WIDTH, HEIGHT = LEFT + SIZE + 104, TOP + SIZE + 46
 BANDS = 12
+
+
+class NoLoss(ValueError):
+    """A start at which the loss is no finite number."""
 
 
 class LossLandscape(Displayed):
@@ -65,7 +70,7 @@ class LossLandscape(Displayed):
     playing = t.Bool(False).tag(sync=True)
     interval = t.Int(500).tag(sync=True)
     data = t.Dict().tag(sync=True)
-    linked = t.Dict().tag(sync=True)  # the explorer: its id, and its first frame after each step
+    linked = t.Dict().tag(sync=True)  # the explorer: its id, and the last frame of each step
     live = t.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
 
     def __init__(
@@ -126,10 +131,40 @@ class LossLandscape(Displayed):
             raise t.TraitError(f"there is no {proposal['value']!r}; there are {', '.join(self._makes)}")
         return str(proposal["value"])
 
-    def _again(self, _: Any) -> None:
-        computed = self._computed(list(self.start), self.lr)
+    def _again(self, change: Any) -> None:
+        """From another start, or at another rate. A start without a loss is not taken: what was there stays, and it is said."""
+        try:
+            computed = self._computed(list(self.start), self.lr)
+        except NoLoss as error:
+            with self._unheard():
+                self.set_trait(change["name"], change["old"])
+            self._tell(self.data, f"Not taken: {error}.")
+            raise
+        told = "The explorer shows the steps from before, and goes its own way now." if self._part() else ""
         with self.hold_sync():
-            self.playing, self.data, self.step = False, computed["data"], 0
+            self.playing, self.step = False, 0
+            self._tell(computed["data"], told)
+
+    def _tell(self, data: dict[str, Any], words: str) -> None:
+        """Data to show, with what is to be said of them; the number makes the same words news when they are said again."""
+        self.data = data | {"told": [words, self.data["told"][1] + 1]}
+
+    @contextmanager
+    def _unheard(self) -> Iterator[None]:
+        self.unobserve(self._again, ["start", "lr"])
+        try:
+            yield
+        finally:
+            self.observe(self._again, ["start", "lr"])
+
+    def _part(self) -> bool:
+        """From the explorer of the steps, if there is one."""
+        if self._explorer is None:
+            return False
+        self._explorer.unobserve(self._led, "step")
+        self.unobserve(self._lead, "step")
+        self._explorer, self.linked = None, {}
+        return True
 
     def _computed(self, start: list[float] | None, lr: float) -> dict[str, Any]:
         """All paths from a start, and the loss around them."""
@@ -139,6 +174,9 @@ class LossLandscape(Displayed):
                 descents.descend(n, make, self._closure, self._all, begin, lr, self._steps)
                 for n, make in self._makes.items()
             ]
+            if not np.isfinite(runs[0].losses[0]):
+                words = f"the loss at the start is {runs[0].losses[0]:g}: no way leads down from there"
+                raise fail(NoLoss, words, "Begin where the loss is a finite number.")
             if self._plane is None:
                 points = np.concatenate([np.stack(run.points) for run in runs])
                 self._plane = descents.plane(self._kind, self._parameters, self._here, self._slope, points)
@@ -158,7 +196,7 @@ class LossLandscape(Displayed):
             "box": box,
             "names": list(self._plane.names),
         }
-        return {"data": data | {"words": self._plane.words}, "start": here}
+        return {"data": data | {"words": self._plane.words, "told": ["", 0]}, "start": here}
 
     def _point(self, start: list[float]) -> np.ndarray:
         return np.asarray(start, dtype=np.float64) if self._plane is None else self._plane.point(start)
@@ -214,8 +252,9 @@ class LossLandscape(Displayed):
                     self._train(name, count)
                 traces.append(recording.trace())
         explorer = explore(traces[-1])
+        self._part()
         self.selected, self._explorer = name, explorer
-        self.linked = {"model": explorer.model_id, "bounds": [len(trace.frames) for trace in traces]}
+        self.linked = {"model": explorer.model_id, "bounds": [len(trace.frames) - 1 for trace in traces]}
         explorer.observe(self._led, "step")
         self.observe(self._lead, "step")
         return explorer

@@ -83,15 +83,32 @@ def test_an_explorer_and_the_landscape_lead_each_other():
     race = LossLandscape(loss, {"w": w, "b": b}, steps=4, lr=0.04)
     explorer = race.explorer("momentum", steps=3)
     bounds = race.linked["bounds"]
-    assert race.selected == "momentum" and bounds[-1] == len(explorer.trace.frames)
+    assert race.selected == "momentum" and bounds[-1] == len(explorer.trace.frames) - 1
     explorer.step = bounds[0] - 1
     assert race.step == 0
     explorer.step = bounds[0]
     assert race.step == 1
     race.step = 2
     assert explorer.step == bounds[1]
+    race.step = 3
+    assert (race.step, explorer.step) == (3, bounds[2])  # the last step of both
     race.step = 4  # further than was recorded
-    assert explorer.step == bounds[1]
+    assert explorer.step == bounds[2]
+    race.start = [2.0, 1.0]  # the explorer shows the way from the other one
+    explorer.step = 0
+    race.step = 1
+    assert (explorer.step, race.step, race.linked) == (0, 1, {}) and "goes its own way" in race.data["told"][0]
+
+
+def test_a_start_without_a_loss_is_not_taken():
+    w, b, loss = bowl()
+    race = LossLandscape(loss, {"w": w, "b": b}, steps=2)
+    before, runs = list(race.start), race.data["runs"]
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match="the loss at the start is inf"):
+        race.start = [1e30, 1.0]
+    assert race.start == before and race.data["runs"] == runs and race.data["told"][0].startswith("Not taken: the loss")
+    race.lr = 0.02
+    assert race.data["told"][0] == "" and race.data["runs"] != runs
 
 
 def test_what_cannot_be_drawn_is_said():

@@ -28,7 +28,7 @@ export function entry(View, begin, renewed) {
         const focused = el.shadowRoot.activeElement;
         view.leave();
         view = new View(model, el);
-        if (focused) view.takeFocus?.();
+        if (focused) view.takeFocus?.(focused);
       };
       for (const name of renewed ?? []) model.on(`change:${name}`, anew);
       return () => {

@@ -12,7 +12,8 @@ const LONGEST = 70; // px of the longest arrow
 class Landscape {
   constructor(model, el) {
     this.model = model;
-    const { names, words } = (this.data = model.get("data"));
+    const { names, words, told } = (this.data = model.get("data"));
+    this.told = told[0]; // what is to be said of another start
     this.controls = new Controls(model, null);
     this.sentence = sentenceBox();
     this.alone = model.get("live") === false;
@@ -88,6 +89,7 @@ class Landscape {
   }
 
   take(input, take) {
+    if (!input.isConnected) return; // a field that is taken away says that it changed
     const value = Number(input.value);
     if (input.value === "" || !Number.isFinite(value) || take(value) === false) this.sentence.textContent = "A number is wanted here; the rate must be positive.";
   }
@@ -108,8 +110,19 @@ class Landscape {
   }
 
   listen(el) {
-    const on = { "change:step": () => this.update(), "change:selected": () => this.update(), "change:playing": () => this.play() };
+    const on = { "change:step": () => this.moved(), "change:selected": () => this.update(), "change:playing": () => this.play() };
     this.leave = attend(el, this.root, this.model, on, () => this.fit());
+  }
+
+  // Of what was drawn anew, the field in which a number was typed.
+  takeFocus(before) {
+    const name = before.getAttribute("aria-label");
+    ([...this.root.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === name) ?? this.root).focus();
+  }
+
+  moved() {
+    if (this.model.get("step")) this.told = "";
+    this.update();
   }
 
   // No text below 11 px, however small the picture is.
@@ -144,8 +157,9 @@ class Landscape {
     const best = this.data.runs.reduce((a, b) => (b.losses[now(b)] < a.losses[now(a)] ? b : a));
     const where = this.data.names.map((name, i) => `${name} = ${short(run.points[at][i])}`).join(", ");
     const ended = step > at ? ` It ended at step ${at}: its loss is no number.` : "";
-    const lowest = best === run ? "the lowest" : `lowest: ${best.name}, ${short(best.losses[now(best)])}`;
-    const words = `${run.name} ${at ? `after step ${at}` : "at the start"}: ${where}, loss ${short(run.losses[at])} (${lowest}).${ended}`;
+    const alike = this.data.runs.every((one) => one.losses[now(one)] === run.losses[at]);
+    const lowest = alike ? "" : best.losses[now(best)] === run.losses[at] ? " (the lowest)" : ` (lowest: ${best.name}, ${short(best.losses[now(best)])})`;
+    const words = `${run.name} ${at ? `after step ${at}` : "at the start"}: ${where}, loss ${short(run.losses[at])}${lowest}.${ended} ${this.told}`.trim();
     if (this.sentence.textContent !== words) this.sentence.textContent = words;
     this.lead(step);
   }
