@@ -132,7 +132,7 @@ class LossLandscape(Displayed):
         return str(proposal["value"])
 
     def _again(self, change: Any) -> None:
-        """From another start, or at another rate. A start without a loss is not taken: what was there stays, and it is said."""
+        """From another start, or at another rate. A start without a loss is not taken, and that is said."""
         try:
             computed = self._computed(list(self.start), self.lr)
         except NoLoss as error:
@@ -146,7 +146,7 @@ class LossLandscape(Displayed):
             self._tell(computed["data"], told)
 
     def _tell(self, data: dict[str, Any], words: str) -> None:
-        """Data to show, with what is to be said of them; the number makes the same words news when they are said again."""
+        """Data to show, and what is said of them; by the number the same words are news when said again."""
         self.data = data | {"told": [words, self.data["told"][1] + 1]}
 
     @contextmanager
