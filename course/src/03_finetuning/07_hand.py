@@ -40,13 +40,14 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 20)
 pairs = torch.utils.data.TensorDataset(images, labels)
 batches = torch.utils.data.DataLoader(pairs, batch_size=25, shuffle=True)
-validation = [(others, other_labels)]
+shown, digits = others[::2], other_labels[::2]     # half of them: less memory
+validation = [(shown, digits)]
 training = finetune.training(model, optimizer, (batches, validation), 20,
                              scheduler=schedule)
 
 def answers():
     with finetune.evaluating(model), torch.no_grad():
-        return others, other_labels, model(others)
+        return shown, digits, model(shown)
 
 dashboard = TrainingDashboard(training, optimizer, predict=answers,
                               classes=[str(d) for d in range(10)], pace=3)
