@@ -65,7 +65,7 @@ for path in sorted((root / "autolab").rglob("*.py")):
 json.dumps(found)
 """
 WANTED = "numpy matplotlib traitlets ipywidgets anywidget IPython graphviz latex2mathml safetensors tqdm cupy torch PIL pygments"
-WANTED += " jupyterlab nbformat mistune"
+WANTED += " jupyterlab nbformat nbconvert mistune jinja2 tornado"
 PAGE = """<!doctype html><title>Pyodide's core</title><script type="module">
 import { loadPyodide } from "/pyodide/pyodide.mjs";
 window.ready = loadPyodide({ indexURL: "/pyodide/" });
