@@ -30,7 +30,7 @@ NO_PLAN_YET: set[int] = set()
 """Misconceptions of which no plan says where they are met."""
 LACKING = {
     (8, "again, later"), (19, "act"), (19, "again, later"),
-    *((n, "again, in a later lesson") for n in (7, 16, 17, 18, 19, 20, 21, 22, 24)),
+    *((n, "again, in a later lesson") for n in (16, 18, 22, 24)),
 }
 """What is still missing: (misconception, column), written as "–" in the table."""
 
