@@ -36,7 +36,7 @@ def _run(notebook: Path, cache: Path) -> list[Any]:
             digest.update(path.read_bytes())
     kept = cache / f"{notebook.stem}-{digest.hexdigest()[:16]}.json"
     if not kept.exists():
-        cells = running.cells(notebook, run=True)
+        cells = running.cells(notebook, run=True, tell=None)
         cache.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps([dict(cell) for cell in cells]), encoding="utf-8")
     return [nbformat.from_dict(cell) for cell in json.loads(kept.read_text(encoding="utf-8"))]
