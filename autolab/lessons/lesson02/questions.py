@@ -164,7 +164,8 @@ QUESTIONS = {
         ("as much", "a quarter more", "about three times as much"),
         {"as much": "Each loss holds its graph until backward has gone through it. The sum holds all four.",
          "a quarter more": "The sum holds every loss that went into it, each with its whole graph: four graphs."},
-        key=lambda ratio: "as much" if ratio < 1.1 else "a quarter more" if ratio < 1.7 else "about three times as much"),
+        key=lambda ratio: (
+            "as much" if ratio < 1.1 else "a quarter more" if ratio < 1.7 else "about three times as much")),
     "02.q21": Question(
         "The network is checkpointed in two halves. What comes out?",
         ("the same gradients, less memory, more time", "other gradients, less memory, more time",
