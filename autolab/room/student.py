@@ -36,8 +36,7 @@ class Room:
 
         >>> torch.room()
         In no room
-        Your answers stay on this machine. autolab.room("http://192.168.1.5:8765", "4KD2") joins one: ask your
-        instructor.
+        Your answers stay on this machine. To join ask your instructor: autolab.room("http://192.168.1.5:8765", "4KD2").
     """
 
     def __init__(self, address: str = "", code: str = "") -> None:
@@ -125,7 +124,7 @@ class Room:
             store.WATCHERS.remove(self._watch)
 
     def _message(self) -> Message:
-        how = 'autolab.room("http://192.168.1.5:8765", "4KD2") joins one: ask your instructor.'
+        how = 'To join ask your instructor: autolab.room("http://192.168.1.5:8765", "4KD2").'
         if not self.joined:
             return Message(
                 "In no room", (), (" ".join(filter(None, [self.trouble, "Your answers stay on this machine.", how])),)
