@@ -98,6 +98,7 @@ def steps_by_keyboard(page: Page, frame: FrameLocator | None = None) -> None:
     shown.node("t").focus()
     page.keyboard.press("Enter")
     expect(shown.details).to_contain_text("tanh")
+    page.close()  # before its server ends, which it would complain of
 
 
 ROOT_MAY = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
