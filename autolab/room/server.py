@@ -196,7 +196,8 @@ def application(
     pages: list[Any] = [
         ("/", _File, given), (r"/(phone|phone\.js|room\.js|room\.css)", _File, given),
         ("/state", _State, given), ("/question", _Asked, given), ("/code", _Code, given),
-        ("/(join|answer|inventory)", _Message, given), ("/(release|again)", _Instructor, given), (".*", _Nothing, given),
+        ("/(join|answer|inventory)", _Message, given), ("/(release|again)", _Instructor, given),
+        (".*", _Nothing, given),
     ]  # fmt: skip
     return web.Application(pages, log_function=lambda _: None)  # a log would tell who answered when
 

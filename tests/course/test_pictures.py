@@ -62,11 +62,11 @@ def cell_after(words):
     ("nothing until step 10, contributions at steps 11, 12 and 14",
      {5: "backward would start", 7: "to b (contribution 1 of 2", 9: "to b (contribution 2 of 2, so far 7)",
       11: "to x (contribution 1 of 3", 12: "to x (contribution 2 of 3", 14: "to x (contribution 3 of 3", 15: "x.grad would become 40"}),
-    ("Compare step 5 with step 11", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
+    ("compare step 5 with step 11", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
     ("`t.detach()` leaves out a single use", {3: "y would send 3 to w"}),
-    ("The whole graph is a single node. At step 2", {2: "loss.grad would become 1"}),
-    ("At step 5 the branch not taken gets a 0, and at step 10 it sends a NaN",
-     {5: "would send 0 to v1", 10: "v1 would send nan to x"}),
+    ("The whole graph is a single node.", {2: "loss.grad would become 1"}),
+    ("What reaches the root, which was not taken?",
+     {5: "would send 0 to root", 10: "root would send nan to x"}),
 ])
 def test_steps_are_as_the_prose_says(shown, words, steps):
     frames = shown[cell_after(words)].trace.frames

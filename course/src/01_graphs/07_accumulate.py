@@ -25,7 +25,7 @@ q6.reveal(x.grad)
 q7 = predict("01.q7")
 q7
 
-# %% tags=["picture"]
+# %% tags=["run", "picture"]
 x = torch.tensor(3.0, requires_grad=True)
 with autolab.record() as recording:
     for turn in (1, 2):

@@ -23,7 +23,7 @@ print(w)
 q8 = predict("01.q8")
 q8
 
-# %% tags=["code", "picture"]
+# %% tags=["run", "picture"]
 w = torch.tensor(3.0, requires_grad=True)
 y = w.detach() * w
 explorer = autolab.explore(y)
