@@ -25,10 +25,13 @@ def shown(page: Page) -> Shown:
     return Shown(page, page.get_by_role("group", name=re.compile("^Loss landscape")))
 
 
-LOOKS = [{"color_scheme": "light"}, {"color_scheme": "dark", "viewport": {"width": 400, "height": 900}}]
+LOOKS = [
+    {"viewport": {"width": 840, "height": 768}},  # beside JupyterLab's side bar
+    {"color_scheme": "dark", "viewport": {"width": 400, "height": 900}},
+]
 
 
-@pytest.mark.parametrize("page_options", LOOKS, indirect=True, ids=["light", "dark and narrow"])
+@pytest.mark.parametrize("page_options", LOOKS, indirect=True, ids=["beside a side bar", "dark and narrow"])
 def test_a_page_steps_and_the_explorer_goes_along(page: Page, tmp_path: Path) -> None:
     w, b = (torch.tensor(v, requires_grad=True) for v in (2.0, -1.0))
     race = LossLandscape(lambda: w * w + 10 * b * b, {"w": w, "b": b}, lr=0.04, steps=5)
@@ -47,6 +50,8 @@ def test_a_page_steps_and_the_explorer_goes_along(page: Page, tmp_path: Path) ->
     expect(land.said).to_contain_text("momentum at the start")
     expect(land.root.get_by_role("table").get_by_role("row", name=re.compile("LBFGS"))).to_contain_text("14")
     expect(land.root.get_by_role("spinbutton", name="rate")).to_be_disabled()
+    within = "table => table.getBoundingClientRect().right <= table.closest('.al-land').getBoundingClientRect().right"
+    assert land.root.get_by_role("table").evaluate(within)
     for check in ("faint", "small", "unnamed"):
         assert land.check(check) == [], check
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
