@@ -79,7 +79,7 @@ def test_paths_are_lit_one_by_one_by_keyboard(browser: Browser, tmp_path: Path) 
         panel.get_by_role("combobox", name="From").select_option(label="b")
         expect(panel).to_contain_text("6 + 1 = 7")
         assert shown.check("faint") == [] and shown.check("unnamed") == []
-        panel.get_by_role("button", name="Close").click()
+        panel.get_by_role("combobox", name="From").press("Escape")
         expect(panel).to_be_hidden()
         expect(lit).to_have_count(0)
     torch.manual_seed(1)

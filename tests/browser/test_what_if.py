@@ -76,6 +76,9 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
         expect(said).to_contain_text("Moved by 3: y changes by 36.")
         expect(field).to_have_value("5")
         expect(shown.graph.get_by_role("button", name="y, what if: changed from 28 to 64")).to_be_visible()
+        field.press("Escape")
+        expect(panel).to_be_hidden()
+        expect(shown.button("Tools")).to_be_focused()
 
 
 LOOP = """import autolab as torch

@@ -80,7 +80,7 @@ export class Paths {
     this.said = h("p", { class: "al-note", role: "status" });
     this.element = h(
       "div",
-      { class: "al-aside", role: "group", "aria-label": "Paths", hidden: true, onkeydown: (event) => event.target.matches("select") && event.stopPropagation() },
+      { class: "al-aside", role: "group", "aria-label": "Paths", hidden: true, onkeydown: (event) => this.key(event) },
       h("div", { class: "al-buttons al-asidebar" }, h("label", {}, "from ", this.from), h("label", {}, "to ", this.to), h("button", { type: "button", class: "al-small", text: "Close", onclick: () => this.close() })),
       this.said,
       this.body,
@@ -103,6 +103,12 @@ export class Paths {
 
   choose() {
     this.keep([this.from.value, this.to.value]);
+  }
+
+  // Keys in a field are the field's; Escape closes.
+  key(event) {
+    if (event.key === "Escape") this.close();
+    if (event.key === "Escape" || event.target.matches("select")) event.stopPropagation();
   }
 
   close() {

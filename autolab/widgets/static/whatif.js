@@ -25,7 +25,7 @@ export class WhatIf {
     const small = (text, onclick) => h("button", { type: "button", class: "al-small", text, onclick });
     this.element = h(
       "div",
-      { class: "al-aside", role: "group", "aria-label": "What if", hidden: true, onkeydown: (event) => event.target.matches("select, input") && event.stopPropagation() },
+      { class: "al-aside", role: "group", "aria-label": "What if", hidden: true, onkeydown: (event) => this.key(event) },
       h("div", { class: "al-buttons al-asidebar" }, this.which, "= ", this.field, this.slider, small("As recorded", () => this.choose()), small("Close", () => this.close())),
       this.said,
     );
@@ -72,6 +72,12 @@ export class WhatIf {
     this.field.value = this.slider.value = value;
     this.run(value);
     this.view.fit();
+  }
+
+  // Keys in a field are the field's; Escape closes.
+  key(event) {
+    if (event.key === "Escape") this.close();
+    if (event.key === "Escape" || event.target.matches("select, input")) event.stopPropagation();
   }
 
   close() {
