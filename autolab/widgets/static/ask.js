@@ -1,5 +1,5 @@
 // Questions of an explorer (asking.py): what an open one hides, and the form that it is answered in.
-import { h, svgEl } from "./dom.js";
+import { h, prose, svgEl } from "./dom.js";
 import { agree, parse, parseShape, shapeOf } from "./answers.js";
 
 const HIDDEN = "hidden until the question is answered";
@@ -79,11 +79,6 @@ function mark(g, row, kind) {
   const box = svgEl("rect", { x, y: top, width: 44, height: 19, rx: 3 });
   g.append(svgEl("g", { class: "al-question", "aria-hidden": "true" }, box, svgEl("text", look)));
   g.setAttribute("aria-description", "the question is about it");
-}
-
-// `code` between backquotes.
-function prose(text) {
-  return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
 }
 
 export class Ask {

@@ -26,6 +26,11 @@ export function breakable(name) {
   return name.split(/(?<=[_.])(?=.)/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
 }
 
+// `code` between backquotes becomes <code>; everything else stays text, never markup.
+export function prose(text) {
+  return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
+}
+
 export function clamp(value, low, high) {
   return Math.max(low, Math.min(high, value));
 }

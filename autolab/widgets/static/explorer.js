@@ -1,6 +1,6 @@
 // The explorer's view and its entry points. It needs only get, set, save_changes, on, off and send of its host, so it
 // runs in any notebook and, with the small host of viz/html.py, in a page of its own.
-import { HOLDS_STOPS, h } from "./dom.js";
+import { HOLDS_STOPS, h, prose } from "./dom.js";
 import { rehearsed } from "./moods.js";
 import { grouped } from "./values.js";
 import { deviceLegend, legend } from "./legend.js";
@@ -115,8 +115,8 @@ export class View {
     return h(
       "div",
       { class: "al-explained", role: "note", "aria-label": "Explanation" },
-      said.text.map((text) => h("p", { text })),
-      said.more ? h("p", { class: "al-more", text: said.more }) : null,
+      said.text.map((text) => h("p", {}, prose(text))),
+      said.more ? h("p", { class: "al-more" }, prose(said.more)) : null,
     );
   }
 

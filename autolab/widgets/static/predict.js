@@ -1,14 +1,9 @@
 // A prediction: a question answered before anything runs. Needs of a host only get, set, save_changes, on and off.
-import { followTheme, h } from "./dom.js";
+import { followTheme, h, prose } from "./dom.js";
 import { entry } from "./entry.js";
 
 const SURE = ["a guess", "unsure", "fairly sure", "certain"];
 let questions = 0; // the radio buttons of one question share a name that no other question has
-
-// `code` between backquotes becomes <code>; everything else stays text, never markup.
-function prose(text) {
-  return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
-}
 
 function isNumber(text) {
   return /^[[(]/.test(text) || (text !== "" && Number.isFinite(Number(text.replaceAll(",", ""))));
