@@ -193,7 +193,7 @@ def test_the_listbox_of_devices_holds_options_only(page: Page, tmp_path: Path, n
     told = timeline.aria_snapshot().splitlines()
     assert len(told) > 5
     assert [line for line in told[1:] if not re.match(r'\s*- option "', line)] == []
-    expect(timeline).to_have_accessible_description(re.compile(r"^Memory of cuda:0: peak [\d.]+ MiB at .*, limit 64 MiB\.$"))
+    expect(timeline).to_have_accessible_description(re.compile(r"^Memory of cuda:0: peak [\d.]+ MiB, booked by the host at .*; limit 64 MiB\.$"))
 
 
 def test_a_cell_without_anything_is_a_dash_and_says_none(page: Page, tmp_path: Path, normalised: Trace) -> None:

@@ -151,27 +151,27 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
     copy(lesson, mine)
     assert folders.start_page(mine) == folders.START
     page = (mine / folders.START).read_text()
-    assert "| [a title](01_graphs.ipynb) | 0 of 16 solved | 0 of 34 made | not begun |" in page
+    assert "| [a title](01_graphs.ipynb) | 0 of 16 solved | 0 of 35 made | not begun |" in page
     progress.record("prediction", "01.q9", given="12", right=True)
     progress.record("exercise", "01.5", given="?", right=True)
     progress.record("practice", "level-3", right=True)
     assert folders.start_page(mine) == "01_graphs.ipynb"
     page = (mine / folders.START).read_text()
     today = progress.events()[0].time[:10]
-    assert f"| 1 of 16 solved | 1 of 34 made | {today} |" in page and "You last worked on [a title](01_graphs.ipynb)." in page
+    assert f"| 1 of 16 solved | 1 of 35 made | {today} |" in page and "You last worked on [a title](01_graphs.ipynb)." in page
 
 
 def test_what_begins_anew_counts_as_never_tried():
     for id in ("01.5", "01.6", "02.1"):
         progress.record("exercise", id, right=True)
     progress.record("prediction", "01.q9", right=False)
-    assert overview("01") == (2, 16, 1, 34)
+    assert overview("01") == (2, 16, 1, 35)
     reset("01.5")
-    assert overview("01") == (1, 16, 1, 34)
+    assert overview("01") == (1, 16, 1, 35)
     progress.record("exercise", "01.5", right=True)
     assert overview("01")[0] == 2, "what came after counts"
     reset("01")
-    assert overview("01") == (0, 16, 0, 34) and overview("02")[0] == 1
+    assert overview("01") == (0, 16, 0, 35) and overview("02")[0] == 1
     with pytest.raises(KeyError, match='there is no "01.99"'):
         reset("01.99")
 

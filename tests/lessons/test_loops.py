@@ -28,13 +28,6 @@ MINUTES_BETWEEN, IN_ONE_EXTENSION = 10, 4
 
 NO_PLAN_YET: set[int] = set()
 """Misconceptions of which no plan says where they are met."""
-LACKING = {
-    (8, "again, later"), (19, "act"), (19, "again, later"),
-    *((n, "again, in a later lesson") for n in (16, 18, 22, 24)),
-}
-"""What is still missing: (misconception, column), written as "–" in the table."""
-
-
 class Place(NamedTuple):
     """A cell: its lesson, its place among the cells, the section, the minutes before it as test_budget counts them,
     tags and code."""
@@ -94,7 +87,7 @@ def located(text, name):
 
 def test_every_misconception_has_its_row_and_nothing_lacks_unnoticed():
     assert sorted({n for n, _ in ROWS} | NO_PLAN_YET) == [one.number for one in specimens]
-    assert {(n, column) for (n, _), row in ROWS.items() for column, text in row.items() if text == "–"} == LACKING
+    assert {(n, column) for (n, _), row in ROWS.items() for column, text in row.items() if text == "–"} == set()
 
 
 @each_row

@@ -152,7 +152,7 @@ def test_predictions_count_in_the_progress():
     q9.answer, q18.answer = "12", "1"
     q9.reveal(12.0)
     q18.reveal(4.0)
-    assert repr(progress("01")).endswith("Predictions: 2 of 34 made, 1 of them came true.")
+    assert repr(progress("01")).endswith("Predictions: 2 of 35 made, 1 of them came true.")
     assert "came true" not in repr(predict("01.q6"))
 
 

@@ -235,6 +235,12 @@ QUESTIONS = {
         {"x is [2., 2.], and a result now": "Then the leaf that the gradient belongs to would be gone. So it is refused.",
          "part is [2.], and x stays as it is": "part has no memory of its own: it shows that of x."},
         key=lambda seen: "an error" if isinstance(seen, Exception) else str(seen)),
+    "01.q35": Question(
+        "`layer = nn.Linear(1, 1)`, then `layer.weight.mul_(0.1)`. What happens?",
+        ("the weight is ten times smaller", "the weight is a result, and no leaf any more", "an error"),
+        {"the weight is ten times smaller": "So it would be under no_grad(). Outside, the change would be part of the graph, and the leaf gone.",
+         "the weight is a result, and no leaf any more": "Then no optimizer could train it, without a word. So it is refused."},
+        key=lambda seen: "an error" if isinstance(seen, Exception) else "the weight is ten times smaller"),
 }
 
 WORDS = {

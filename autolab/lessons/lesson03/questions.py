@@ -256,6 +256,12 @@ QUESTIONS = {
         {"yes, a saved tensor was changed": "What was changed is the result of the batch normalisation. That saved its input.",
          "only in training mode": "What is saved is the same in both modes: the input of the normalisation."},
         key=either(lambda works: works, "no", "yes, a saved tensor was changed")),
+    "03.q36": Question(
+        "A clock on the host is read right before and right after `layer(rows)`, which runs on a GPU. What has it measured?",
+        ("how long the launch takes", "how long the layer takes", "launch and layer together"),
+        {"how long the layer takes": "Nobody waited for it: the host went on while the GPU computed. Call synchronize() before each look.",
+         "launch and layer together": "The host waits for the launch alone. Call synchronize() before each look at the clock."},
+        key=either(lambda said, done: said < done / 5, "how long the launch takes", "launch and layer together")),
 }
 
 WORDS = {

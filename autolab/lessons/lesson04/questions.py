@@ -121,4 +121,31 @@ QUESTIONS = {
         },
         key=either(lambda same: same, "yes, nothing was trained", "no"),
     ),
+    "04.q13": Question(
+        "`e = Value(np.exp(w.data))`, and `y = e * w`, at w = 1. What is `w.grad` after `y.backward()`?",
+        ("2.718, which is e", "5.437, which is 2e", "0"),
+        {
+            "5.437, which is 2e": "So it would be with a node for exp. This e has no parents, whoever computed it: one of the two paths is missing.",
+            "0": "One path is there: y = e * w, and by w its slope is e.",
+        },
+        key=either(lambda grad: abs(grad - np.e) < 0.01, "2.718, which is e", "5.437, which is 2e"),
+    ),
+    "04.q14": Question(
+        "`root = sqrt(x)`, with a node and the local derivative 1 / (2 sqrt(x)); `y = mask * root`. x = [0., 4.], mask = [0., 1.]. What is `x.grad`?",
+        ("[nan, 0.25]", "[0, 0.25]", "[inf, 0.25]"),
+        {
+            "[0, 0.25]": "The mask sends 0 into the root. There 0 is multiplied by infinity, and that is NaN.",
+            "[inf, 0.25]": "The local derivative is infinite, and what arrives is 0. 0 times infinity is NaN.",
+        },
+        key=lambda grad: "[nan, 0.25]" if np.isnan(grad[0]) else "[0, 0.25]",
+    ),
+    "04.q15": Question(
+        "`y = v * v`, with v = [1., 2., 3.]. Your `backward()` begins with ones. It is called for `y * Value([0., 0., 10.])`. What is `v.grad`?",
+        ("[0., 0., 60.]", "[20., 40., 60.]", "[0., 0., 10.]"),
+        {
+            "[20., 40., 60.]": "The 10 belongs to the third number alone; the others are multiplied by 0. So it is with gradient= in PyTorch.",
+            "[0., 0., 10.]": "That arrives at y. The way on to v multiplies it by 2 v, here 6.",
+        },
+        key=lambda grad: str([float(g) for g in grad]).replace(".0", "."),
+    ),
 }

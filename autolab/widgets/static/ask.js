@@ -93,8 +93,8 @@ export class Ask {
     const over = all.filter(({ id }) => replies[id]?.over).sort((a, b) => last(b.id) - last(a.id))[0];
     this.element.append(...(this.now ? [this.form(all)] : []), this.said);
     const before = this.now && replies[this.now.id];
-    // A live region is read when its words change, not when it comes with them.
-    setTimeout(() => (before ? this.tell(before) : over ? this.conclude(over, replies[over.id]) : null), 60);
+    // A live region is read when its words change, not when it comes with them. Who answers at once has been told something newer by then.
+    setTimeout(() => (this.said.hasChildNodes() ? null : before ? this.tell(before) : over ? this.conclude(over, replies[over.id]) : null), 60);
   }
 
   form(all) {

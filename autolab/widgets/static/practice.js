@@ -1,5 +1,5 @@
 // Be the engine (practice/session.py): the pass waits for the learner, and a wrong answer is carried out beside the right run.
-import { h, reducedMotion, svgEl } from "./dom.js";
+import { h, prose, reducedMotion, svgEl } from "./dom.js";
 import { agree, parse, parseShape } from "./answers.js";
 import { openQuestions } from "./ask.js";
 import { View } from "./explorer.js";
@@ -9,11 +9,6 @@ import { entry } from "./entry.js";
 
 const WORDS = { who: "which node", what: "what is sent", how: "how it arrives", then: "what is left", value: "values" };
 const PAUSE = 450; // ms between two steps that nobody is asked about
-
-// `code` between backquotes.
-function withCode(text) {
-  return text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
-}
 
 class Practice {
   constructor(model) {
@@ -31,7 +26,8 @@ class Practice {
     this.element.focus = (options) => (this.field ?? this.form ?? this.done ?? this.place).focus(options);
     this.now ? this.put() : this.finish();
     const before = this.all[this.all.length - this.open.length - 1], reply = before && this.replies()[before.id];
-    if (reply) setTimeout(() => this.say(h("p", { class: reply.right ? "al-right" : "", text: `${reply.shown ? "" : "Right. "}${before.said}` })), 60);
+    // Who answers at once has been told something newer by then.
+    if (reply) setTimeout(() => this.said.hasChildNodes() || this.say(h("p", { class: reply.right ? "al-right" : "", text: `${reply.shown ? "" : "Right. "}${before.said}` })), 60);
   }
 
   replies() {
@@ -55,7 +51,7 @@ class Practice {
   // The question, and what it is answered with.
   put() {
     const { form, text, choices, hint, formulas } = this.now, { help } = this.facts;
-    const asked = h("p", { class: "al-asked", id: "al-decision" }, withCode(text));
+    const asked = h("p", { class: "al-asked", id: "al-decision" }, prose(text));
     const typed = form === "number" || form === "shape";
     this.field = typed ? h("input", { type: "text", class: "al-answer", autocomplete: "off", spellcheck: "false", "aria-label": text.replaceAll("`", ""), "aria-describedby": "al-how" }) : null;
     const button = ([value, words]) => h("button", { type: "button", text: words, onclick: () => this.judge(value, words) });

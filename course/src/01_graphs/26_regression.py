@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## G. How is a whole training written?
 #
-# *Extension, 12 minutes.* Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
+# *Extension, 13 minutes.* Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
 # gradients by hand, then by the graph, then with an optimizer, then with a module. All four have to find the same line.
 #
 # Before that, one more guess, about the loop with its gradients never cleared.
@@ -145,6 +145,27 @@ for epoch in range(1000):
     loss.backward()
     optimizer.step()
 print(f"a = {model.bias.item():.4f}, b = {model.weight.item():.4f}")
+
+# %% [markdown]
+# A layer begins with small random weights. Here they shall begin ten times smaller still.
+
+# %% tags=["predict"]
+q35 = predict("01.q35")
+q35
+
+# %% tags=["code"]
+layer, outcome = nn.Linear(1, 1), "changed"
+try:
+    layer.weight.mul_(0.1)
+except RuntimeError as error:
+    outcome = error
+print(outcome)
+
+with torch.no_grad():                   # as nn.init has it
+    layer.weight.mul_(0.1)
+
+# %% tags=["reveal"]
+q35.reveal(outcome)
 
 # %% [markdown]
 # Now the loop without clearing, beside the one with it.

@@ -70,6 +70,29 @@ autolab.explore(loss, params=dict(big.fc.named_parameters()))
 #
 # In older code you find `resnet18(pretrained=True)`, a loop that freezes everything, and training with the network left in training mode. You can now say what is missing: the name of the weights, and `eval()` for the frozen statistics.
 
+# %% [markdown]
+# How long would a large layer take on a GPU? A clock is read before and after.
+
+# %% tags=["predict"]
+q36 = predict("03.q36")
+q36
+
+# %% tags=["code"]
+clock = autolab.cuda.perf_counter
+with autolab.cuda.simulate():
+    there = nn.Linear(1000, 1000, device="cuda")
+    rows = torch.ones(1000, 1000, device="cuda")
+    torch.cuda.synchronize()
+    start = clock()
+    there(rows)
+    said = clock() - start
+    torch.cuda.synchronize()
+    done = clock() - start
+print(f"said: {1e6 * said:.0f} µs, done: {1e6 * done:.0f} µs")
+
+# %% tags=["reveal"]
+q36.reveal(said, done)
+
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.12: the whole preparation
 #

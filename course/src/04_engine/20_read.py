@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "explain"]
 # ## A. Where are your functions in autolab's engine
 #
-# *Extension, 17 minutes.* autolab's engine has a core of some 2,500 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
+# *Extension, 18 minutes.* autolab's engine has a core of some 2,500 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
 # you see is the code that runs, read from the files at this moment.
 
 # %% tags=["code"]
@@ -100,6 +100,46 @@ q11.reveal(loss.grad, w.grad)
 
 # %% tags=["reveal"]
 q12.reveal(same)
+
+# %% [markdown]
+# And three from lesson 1, in the clothes of your engine.
+
+# %% tags=["predict"]
+q13 = predict("04.q13")
+q13
+
+# %% tags=["predict"]
+q14 = predict("04.q14")
+q14
+
+# %% tags=["predict"]
+q15 = predict("04.q15")
+q15
+
+# %% tags=["code"]
+w = Value(1.0)
+e = Value(np.exp(w.data))               # computed by NumPy
+(e * w).backward()
+print("w.grad:", w.grad)
+
+x, mask = Value(np.array([0.0, 4.0])), Value(np.array([0.0, 1.0]))
+with np.errstate(all="ignore"):
+    root = Value(np.sqrt(x.data), (x,), "sqrt", (0.5 / np.sqrt(x.data),))
+    (mask * root).backward()
+print("x.grad:", x.grad)
+
+v = Value(np.array([1.0, 2.0, 3.0]))
+(v * v * Value(np.array([0.0, 0.0, 10.0]))).backward()
+print("v.grad:", v.grad)
+
+# %% tags=["reveal"]
+q13.reveal(w.grad)
+
+# %% tags=["reveal"]
+q14.reveal(x.grad)
+
+# %% tags=["reveal"]
+q15.reveal(v.grad)
 
 # %% [markdown] tags=["keep"]
 # **Take along:** an engine is a graph that remembers, local derivatives, an order, and a sum. The rest is care, and speed.
