@@ -31,7 +31,7 @@ Bring chalk.
 
 
 def code(source, *outputs, **metadata):
-    return new_code_cell(source, outputs=list(outputs), metadata=metadata)
+    return new_code_cell(source, outputs=list(outputs), metadata=metadata, execution_count=9)  # as stored
 
 
 def printed(text):
@@ -190,14 +190,14 @@ def test_wrong_files_are_told(tmp_path, capsys):
 
 def test_a_cell_that_fails_is_named(tmp_path):
     nbformat.write(
-        new_notebook(cells=[code("1 / 0", tags=["raises-exception"]), code("ok = 1"), code("wrong")]),
+        new_notebook(cells=[code("1 / 0", tags=["raises-exception"]), code("ok = 1"), code("wrong"), code("later")]),
         tmp_path / "own.ipynb",
     )
     told = []
     with pytest.raises(RuntimeError, match=r"cell 3 of own.ipynb failed: NameError: name 'wrong' is not defined"):
         lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", tell=lambda *run: told.append(run))
     assert not (tmp_path / "deck.html").exists()
-    assert told == [("own.ipynb", cell, 3) for cell in range(4)]
+    assert told == [("own.ipynb", cell, 4) for cell in range(4)]
 
 
 def test_all_lessons_and_a_page_that_names_them(tmp_path):

@@ -33,6 +33,9 @@ def _run(notebook: Any, path: Path, tell: Tell | None) -> None:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.execution_count = None  # it is stored, and below says what has run
     notebook.cells.insert(0, nbformat.v4.new_code_cell(BEGIN))
     here = str(Path(__file__).parents[2])  # the kernel has this autolab, be it installed or not
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}
