@@ -11,6 +11,7 @@ FOLDER ?= my-course
 LAB_ARGS ?=
 TORCH ?=
 TESTS ?= tests
+NOTEBOOKS ?= course
 # PyTorch's own index has the small CPU build; elsewhere on Linux the build with CUDA is what one gets.
 TORCH_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
 
@@ -50,7 +51,7 @@ test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(PYTEST) -n 2 --dist loadfile $(TESTS)
 
 test-notebooks: $(VENV)/.dev
-	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with autolab/classroom/nbval_sanitize.cfg course
+	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with autolab/classroom/nbval_sanitize.cfg $(NOTEBOOKS)
 
 test-browser: $(VENV)/.dev
 	$(if $(AUTOLAB_NO_BROWSER),,AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(RUN))" && export AUTOLAB_CHROMIUM &&) \
