@@ -2,7 +2,7 @@
 run, and with one thread and two. Training makes differences in the last digit grow; what a test or a lesson says of it
 must hold on any processor.
 
-    python tools/other_kernels.py              the tests marked "trained" with the oldest and the newest of the kernels, and lesson 3
+    python tools/other_kernels.py              tests marked "trained", oldest and newest kernels; and lesson 3
     python tools/other_kernels.py --all        every unit test and lesson, all kernels, one thread and two (an hour)
 """
 
