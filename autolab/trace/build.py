@@ -428,12 +428,8 @@ class Builder:
         self.film.forget()
 
     def _written(
-        self,
-        meta: dict[str, Any],
-        updates: Updates | None,
-        marks: Iterable[Mark],
-        grads: list[Any],
-        states: States | None,
+        self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark],
+        grads: list[Any], states: States | None,
     ) -> Trace:
         groups = scopes.groups(self.nodes, self.edges)
         fill_devices(self.nodes, self.edges)

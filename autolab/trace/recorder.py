@@ -222,7 +222,7 @@ class Recorder(Recorded[Trace]):
             self._scan(frame)
         record_, operands, literals = self._read_call(op, args, custom)
         owner = self._owner(target, node)
-        leaf = owner if target is not None and self._is_whole(owner, target) else None
+        leaf = owner if owner is not None and (owner.shape, owner.dtype) == (target.shape, target.dtype) else None
         parents = {n: self._parent(a, target, node, slot, frame, leaf) for slot, (n, a) in enumerate(operands.items())}
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
         draft.source = names.source(frame, at.line)
@@ -292,10 +292,6 @@ class Recorder(Recorded[Trace]):
         if target is None or node is not None or self._builder.reader.grad_fn(target) is not None:
             return None
         return target if target.requires_grad and target._base is None else self._updates.owner(target)
-
-    @staticmethod
-    def _is_whole(leaf: Any, target: Any) -> bool:
-        return leaf is not None and leaf.shape == target.shape and leaf.dtype == target.dtype
 
     def _changed_elsewhere(self, draft: Draft, target: Any, leaf: Any, place: int) -> None:
         """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's
