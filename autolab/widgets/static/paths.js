@@ -66,6 +66,12 @@ function productOf(path, local) {
 const few = (number) => short(Number(number.toPrecision(12))); // 0.1 * 3 is 0.30000000000000004
 const boxWords = (matrix, rows, columns) => (rows * columns === 1 ? (matrix ? few(matrix[0][0]) : "?") : `${rows}×${columns}`);
 
+// Keys in a field are the field's; Escape closes the panel.
+export const panelKeys = (close) => (event) => {
+  if (event.key === "Escape") close();
+  if (event.key === "Escape" || event.target.matches("select, input")) event.stopPropagation();
+};
+
 export class Paths {
   constructor(view) {
     this.view = view;
@@ -80,7 +86,7 @@ export class Paths {
     this.said = h("p", { class: "al-note", role: "status" });
     this.element = h(
       "div",
-      { class: "al-aside", role: "group", "aria-label": "Paths", hidden: true, onkeydown: (event) => this.key(event) },
+      { class: "al-aside", role: "group", "aria-label": "Paths", hidden: true, onkeydown: panelKeys(() => this.close()) },
       h("div", { class: "al-buttons al-asidebar" }, h("label", {}, "from ", this.from), h("label", {}, "to ", this.to), h("button", { type: "button", class: "al-small", text: "Close", onclick: () => this.close() })),
       this.said,
       this.body,
@@ -103,12 +109,6 @@ export class Paths {
 
   choose() {
     this.keep([this.from.value, this.to.value]);
-  }
-
-  // Keys in a field are the field's; Escape closes.
-  key(event) {
-    if (event.key === "Escape") this.close();
-    if (event.key === "Escape" || event.target.matches("select")) event.stopPropagation();
   }
 
   close() {

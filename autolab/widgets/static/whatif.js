@@ -1,7 +1,7 @@
 // What if this number were another one: the run again, what changed, and whether the gradient had said so.
 import { h, svgEl } from "./dom.js";
 import { narrow } from "./marks.js";
-import { pathsBetween } from "./paths.js";
+import { panelKeys, pathsBetween } from "./paths.js";
 import { replay, tensorOf, Unknown } from "./replay.js";
 import { relation, shapeWords, short } from "./values.js";
 
@@ -25,7 +25,7 @@ export class WhatIf {
     const small = (text, onclick) => h("button", { type: "button", class: "al-small", text, onclick });
     this.element = h(
       "div",
-      { class: "al-aside", role: "group", "aria-label": "What if", hidden: true, onkeydown: (event) => this.key(event) },
+      { class: "al-aside", role: "group", "aria-label": "What if", hidden: true, onkeydown: panelKeys(() => this.close()) },
       h("div", { class: "al-buttons al-asidebar" }, this.which, "= ", this.field, this.slider, small("As recorded", () => this.choose()), small("Close", () => this.close())),
       this.said,
     );
@@ -72,12 +72,6 @@ export class WhatIf {
     this.field.value = this.slider.value = value;
     this.run(value);
     this.view.fit();
-  }
-
-  // Keys in a field are the field's; Escape closes.
-  key(event) {
-    if (event.key === "Escape") this.close();
-    if (event.key === "Escape" || event.target.matches("select, input")) event.stopPropagation();
   }
 
   close() {
