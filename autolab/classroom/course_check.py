@@ -30,9 +30,9 @@ NBVAL = f'`{sys.executable} -m pip install "autolab-kit[teach]"`'
 
 
 def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print) -> bool:
-    """Run the notebooks in a folder (None: the course as it was shipped) and those in folders within it, `jobs` at the
-    same time;
-    `say` gets a line for each as it ends, after what differs in it. Returns whether all cells gave what is stored.
+    """Run the notebooks in a folder (None: the course as it was shipped) and in folders within it, `jobs` at the same
+    time; `say` gets a line for each as it ends, after what differs in it. Returns whether all cells gave what is
+    stored.
 
     A notebook without any stored output, such as a learner's copy, is only run. Raises RuntimeError without nbval,
     ValueError for a folder without notebooks and for jobs below 1.

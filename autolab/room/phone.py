@@ -25,7 +25,7 @@ def address(room: str, code: str = "", id: str = "", choices: tuple[str, ...] = 
     """
     base = f"{_address(room)}/phone"
     parts = [_code(code) if code else "", id, *(() if known(id) else choices)]
-    while len(parts) > 2 and len(_joined(base, parts)) > LONGEST:
+    if len(_joined(base, parts)) > LONGEST:
         parts = parts[:2]  # the answer is typed, then
     return _joined(base, parts)
 

@@ -477,7 +477,8 @@ def _outputs(op):
     lines = ["n._extra = {'shapes': tuple([(o._array.shape, o.dtype) for o in outs])}"]
     for k, name in enumerate(op.outputs):
         if name not in op.nondiff:
-            lines += [f"o = outs[{k}]", "if o.dtype.is_inexact:", f"    o._node, o._nr, o._req = n, {k}, True"]
+            lines += [f"o = outs[{k}]", "if o.dtype.is_inexact:"]
+            lines += ["    o._node = n", f"    o._nr = {k}", "    o._req = True"]
     return "\n".join(lines)
 
 

@@ -16,11 +16,17 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..core.errors import fail
+
 SMALLEST = 1 << 16  # bytes: the C library itself reuses smaller blocks
 LARGEST = 1 << 25
 # what a ResNet-9 gives back in a step and asks for again; with a third of that 70 MB were new in each, filled with
 # zeros. Where many learners share a machine, less is kept for each (deploy/hub)
-KEPT = int(os.environ.get("AUTOLAB_KEPT_MB", "192")) << 20
+_asked = os.environ.get("AUTOLAB_KEPT_MB") or "192"
+if not _asked.isdecimal():
+    note = "It says how much memory the kit keeps for its next arrays; without it these are 192 MB."
+    raise fail(ValueError, f"AUTOLAB_KEPT_MB should be a whole number of megabytes, but is {_asked!r}", note)
+KEPT = int(_asked) << 20
 # bytes of a line of the cache: NumPy's loops and OpenBLAS take up to twice as long where their vectors lie across two
 # of them
 LINE = 64
