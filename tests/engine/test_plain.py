@@ -192,3 +192,9 @@ def test_the_engine_runs_without_what_is_compiled():
 def test_another_word_is_refused():
     done = run("slow")
     assert done.returncode and "AUTOLAB_ENGINE should be 'fast' or 'plain', but is 'slow'" in done.stderr
+
+
+def test_memory_that_is_kept_is_a_number_of_megabytes():
+    environment = os.environ | {"AUTOLAB_KEPT_MB": "much", "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", "import autolab"], env=environment, capture_output=True, text=True)
+    assert "AUTOLAB_KEPT_MB should be a whole number of megabytes, but is 'much'" in done.stderr
