@@ -17,8 +17,8 @@ LEVELS = (1, 2, 3)
 def catch(seed: int | None = None, level: int = 3) -> Game:
     """A game: it gives you an engine, which is one of the specimens or the right one, and you find out which.
 
-    seed: a whole number makes the same choice each time. level: 1 has the rules of the backward pass to choose from,
-    2 also those of what is recorded, 3 all 25. Raises TypeError or ValueError for other arguments.
+    seed: a whole number makes the same choice each time. level: 1 has the rules of the backward pass and of its check
+    to choose from, 2 also those of what is recorded, 3 all 25. Raises TypeError or ValueError for other arguments.
 
     Example:
 
