@@ -122,15 +122,16 @@ def encoded(maps: np.ndarray) -> dict[str, Any]:
     finite = np.isfinite(maps)
     scale = float(np.abs(maps[finite]).max(initial=0))
     if maps.size <= EXACT:
-        exact = [[[_four(v) for v in row] for row in plane] for plane in maps]
+        exact = [[[_four(v) for v in row] for row in plane] for plane in maps.tolist()]
         return {"scale": _four(scale), "numbers": exact, "bytes": None}
     part = np.where(finite, maps, 0) / (scale or 1) * 127
     packed = np.where(finite, np.rint(part), -128).astype(np.int8)
     return {"scale": _four(scale), "numbers": None, "bytes": base64.b64encode(packed.tobytes()).decode()}
 
 
-def _four(value: Any) -> Any:
-    return number(float(f"{float(value):.4g}") + 0.0)
+def _four(value: float) -> Any:
+    rounded = float(f"{value:.4g}") + 0.0
+    return rounded if math.isfinite(rounded) else number(rounded)
 
 
 def described(title: str, maps: np.ndarray, names: list[str]) -> str:

@@ -3,6 +3,7 @@ reads it."""
 
 from __future__ import annotations
 
+import marshal
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -63,6 +64,14 @@ def _records(kind: type, records: Sequence[Any], values: _Values, numbers: bool)
     return packed | {"columns": {field.name: (packed["columns"] | alike)[field.name] for field in fields(kind)}}
 
 
+def _written(item: Any) -> bytes | str:
+    """Plain data as a key, in which 1, 1.0 and True differ. To put numbers into words takes several times as long."""
+    try:
+        return marshal.dumps(item, 2)  # in later versions the bytes of equal items may differ
+    except ValueError:  # a library's own kind of tuple or number
+        return repr(item)
+
+
 def _plain(item: Any) -> Any:
     if isinstance(item, (str, int)) or item is None:
         return item
@@ -76,7 +85,7 @@ class _Values:
 
     def __init__(self) -> None:
         self.found: list[dict[str, Any]] = []
-        self._by_words: dict[str, int] = {}
+        self._written: dict[bytes | str, int] = {}
         self._by_object: dict[int, tuple[int, Value]] = {}  # the value is kept, so that no other gets its id
 
     def place(self, value: Value | None) -> int | None:
@@ -85,7 +94,7 @@ class _Values:
         known = self._by_object.get(id(value))
         if known is None:
             plain = value.to_json()
-            place = self._by_words.setdefault(repr(plain), len(self.found))
+            place = self._written.setdefault(_written(plain), len(self.found))
             if place == len(self.found):
                 self.found.append(plain)
             known = self._by_object[id(value)] = place, value
@@ -126,7 +135,7 @@ def _column(items: list[Any]) -> dict[str, Any]:
         kinds = set(map(type, chain.from_iterable(filter(None, items))))
     if not (kinds <= {str} or kinds == {int} or kinds == {bool}):  # 1, 1.0 and True are equal, and are written differently
         items = list(map(_plain, items))
-        keys = list(map(repr, items))
+        keys = list(map(_written, items))
     different = dict(zip(reversed(keys), reversed(items), strict=True))  # the first of each counts
     if len(different) <= 1:
         return {"all": next(map(_plain, different.values()), None)}

@@ -1,15 +1,18 @@
 // What Details do with new contents: formulas fit, and the focus stays.
 
+const fitted = new WeakMap(); // formula -> the width of its place then: pictures stay, and a step need not lay them out again
+
 // A formula that is a little wider than its place is smaller there, down to 12 px.
 export function fitFormulas(root) {
-  const boxes = [...root.querySelectorAll(".al-formula")];
+  const boxes = [...root.querySelectorAll(".al-formula")].filter((box) => fitted.get(box) !== box.clientWidth);
   for (const box of boxes) if (box.style.fontSize) box.style.fontSize = "";
-  const sizes = boxes.map((box) => (box.clientWidth ? Math.min(1, box.clientWidth / box.scrollWidth) * parseFloat(getComputedStyle(box).fontSize) : 0));
-  boxes.forEach((box, i) => {
-    // Rules and spaces shrink less than letters: then one step more.
-    for (let less = 0; less < 3 && sizes[i] && box.scrollWidth > box.clientWidth; less += 1)
-      box.style.fontSize = `${Math.max(12, Math.floor(sizes[i] * 2) / 2 - less)}px`;
-  });
+  const sizes = new Map(boxes.map((box) => [box, Math.min(1, box.clientWidth / box.scrollWidth) * parseFloat(getComputedStyle(box).fontSize)]));
+  // Rules and spaces shrink less than letters: then one step more. All are read, then all are written.
+  for (let less = 0, wide = boxes; less < 3; less += 1) {
+    wide = wide.filter((box) => box.scrollWidth > box.clientWidth);
+    for (const box of wide) box.style.fontSize = `${Math.max(12, Math.floor(sizes.get(box) * 2) / 2 - less)}px`;
+  }
+  for (const box of boxes) fitted.set(box, box.clientWidth);
 }
 
 // Other children; the focus stays on what had it, or goes to what is called so now, or to all of the element: a button in it that
