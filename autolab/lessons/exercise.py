@@ -117,7 +117,8 @@ def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = Tru
     if answer is None or answer is Ellipsis:
         return Verdict(exercise, "open")
     if callable(exercise.reference) and not callable(answer):
-        why = (f"A function is wanted, this is {show(answer)}. Pass the function itself, without calling it: "
+        kind = "class" if isinstance(exercise.reference, type) else "function"
+        why = (f"A {kind} is wanted, this is {show(answer)}. Pass the {kind} itself, without calling it: "
                f'check("{exercise.id}", {getattr(exercise.reference, "__name__", "f")}).')
         return Verdict(exercise, "differs", (), why)
     outcomes: list[Outcome] = []

@@ -51,8 +51,52 @@ def made(number, slopes, parents=lambda a, b: (a, b)):
     return lambda a, b: Value(number(a.data, b.data), parents(a, b), "?", slopes(a.data, b.data))
 
 
+def added_in_place(a, b):
+    a.data += b.data
+    return Value(a.data, (a, b), "+", (1.0, 1.0))
+
+
 def bent(slope):
     return lambda a: Value(np.tanh(a.data), (a,), "tanh", (slope(a.data),))
+
+
+# 04.4
+
+def from_a_stack(result):
+    found, todo = [], [result]
+    while todo:
+        value = todo.pop()
+        if value not in found:
+            found.append(value)
+            todo += value.parents
+    return found
+
+
+def kept_from_before():
+    found = []
+
+    def order(result):
+        for value in engine.order(result)[::-1]:
+            if value not in found:
+                found.append(value)
+        return found[::-1]
+
+    return order
+
+
+def by_number(result):
+    seen, found = set(), []
+
+    def visit(value):
+        if value.data in seen:
+            return
+        for parent in value.parents:
+            visit(parent)
+        seen.add(value.data)
+        found.insert(0, value)
+
+    visit(result)
+    return found
 
 
 # 04.5, 04.6
@@ -60,7 +104,7 @@ def bent(slope):
 def passes(arrive, seed=1.0, clear=None, walk=order):
     def backward(result):
         for value in order(result):
-            if clear is not None and (clear == "all" or value.parents):
+            if clear in ("all", "results" if value.parents else "leaves"):
                 value.grad = 0.0
         result.grad = seed
         for child in walk(result):
@@ -103,6 +147,40 @@ def by_depth(result):
     return [result, *(value for parent in result.parents for value in by_depth(parent))]
 
 
+def seeds_twice(result):
+    result.grad += 1.0
+    for child in order(result):
+        for parent, local in zip(child.parents, child.local):
+            add(parent, child, local)
+
+
+def clears_each_time(result):
+    result.grad = 1.0
+    for child in order(result):
+        for parent in child.parents:
+            if parent.parents:
+                parent.grad = 0.0
+        for parent, local in zip(child.parents, child.local):
+            add(parent, child, local)
+
+
+def clears_behind(result):
+    by_paths(result)
+    for value in order(result):
+        if value.parents:
+            value.grad = 0.0
+
+
+def one_edge(result):
+    for value in order(result):
+        if value.parents:
+            value.grad = 0.0
+    result.grad = 1.0
+    for child in order(result):
+        for parent in {*child.parents}:
+            add(parent, child, child.local[child.parents.index(parent)])
+
+
 # 04.8
 
 def fit_at_once(sent, shape):
@@ -131,8 +209,11 @@ WRONG = {
         (value_with(op=""), "what it was computed by"),
         (value_with(parents=(), grad=None), "two mistakes. First: It forgets its parents"),
         (Shared, "Look at grad"),
-        (type("Part", (), {"__init__": lambda self, data, *rest: setattr(self, "data", data)}), "Look at what is missing"),
+        (type("Part", (), {"__init__": lambda self, data, *rest: setattr(self, "data", data)}), "not kept: `self.parents`, `self.op`"),
         (lambda data: data, "TypeError"),
+        (value_with(parents=set()), "`parents` is a set"),
+        (value_with(parents=(1.0, 2.0)), "other than the parents"),
+        (Value(3.0), "A class is wanted"),
     ],
     "04.2": [
         (lambda a, b: Value(a.data + b.data), "forgotten its parents"),
@@ -144,6 +225,11 @@ WRONG = {
         (made(np.multiply, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)), "Second: The parents are the wrong way round"),
         (made(np.add, lambda a, b: (a, b), lambda a, b: a), "Its parents are no tuple"),
         (lambda a, b: Value(a.data + b.data, (a, b), "+", (a, b)), "take its `.data`"),
+        (lambda a, b: Value(a.data + b.data, (a, b), "+", 1.0), "`local` is no tuple"),
+        (lambda a, b: Value(a.data + b.data, (a, b), "+", ("1", "1")), "Numbers are wanted"),
+        (lambda a, b: Value(a.data + b.data, (a.data, b.data), "+", (1.0, 1.0)), "not their numbers"),
+        (lambda a, b: Value(a.data + b.data, (a, b), "*", (1.0, 1.0)), 'The op is "*"'),
+        (added_in_place, "It changes the left operand"),
     ],
     "04.3": [
         (made(np.multiply, lambda a, b: (a, b)), "They are swapped"),
@@ -151,16 +237,23 @@ WRONG = {
         (made(np.multiply, lambda a, b: (a * b, a * b)), "not the product"),
         (made(np.add, lambda a, b: (b, a)), "The number is that of a sum"),
         (made(np.add, lambda a, b: (1.0, 1.0)), "Second: These are the local derivatives of a sum"),
+        (lambda a, b: Value(a.data * b.data, (a, b), "+", (b.data, a.data)), 'The op is "+"'),
+        (made(np.multiply, lambda a, b: (a, b), lambda a, b: (b, a)), "their local derivatives with them"),
     ],
     "04.4": [
         (lambda result: order(result)[::-1], "from the wrong end"),
         (as_met, "must wait for them"),
         (lambda result: [result, *result.parents], "go on until there are none"),
-        (lambda result: [result], "Look at what is missing"),
-        (lambda result: order(result)[:-1], "Look at what is missing"),
+        (lambda result: [result], "Only the result is there"),
+        (lambda result: order(result)[:-1], "stands once, and before its parents"),
+        (lambda result: order(result).reverse(), "None came back: return a list of Values (`found.reverse()`"),
+        (lambda result: "text", "'text' came back: return a list"),
+        (from_a_stack, "must wait for them"),
+        (kept_from_before(), "stands once, and before its parents"),
+        (by_number, "taken for one"),
         (lambda result: [v for v in order(result) if v.parents], "The leaves are missing"),
         (lambda result: order(result)[1:], "it comes first"),
-        (lambda result: [*order(result), result], "Look at what is there twice"),
+        (lambda result: [*order(result), result], "stands once, and before"),
     ],
     "04.5": [
         (passes(put, seed=0.0), "0 times anything is 0"),
@@ -169,6 +262,9 @@ WRONG = {
         (passes(lambda parent, child, local: setattr(parent, "grad", child.data * local)), "by the child's number"),
         (lambda result: None, "0 times anything is 0"),
         (passes(put, walk=lambda result: order(result)[::-1]), "Only the result has sent"),
+        (lambda result: [setattr(value, "grad", 1.0) for value in order(result)], "belongs to the result alone"),
+        (passes(lambda parent, child, local: setattr(parent, "grad", parent.grad * local)), "nobody else gets anything"),
+        (passes(lambda parent, child, local: put(child, child, local)), "It belongs to the parent"),
         (passes(lambda p, child, local: setattr(p, "grad", child.grad * p.data)), "by the parent's number"),
         (passes(lambda p, child, local: setattr(p, "grad", local), seed=0.0), "Second: Each parent gets its local derivative alone"),
     ],
@@ -178,12 +274,20 @@ WRONG = {
         (passes(add, clear="all"), "You clear the leaves"),
         (passes(add, clear="results", walk=as_met), "b has sent before"),
         (passes(add, seed=0.0, clear="results"), "0 times anything is 0"),
+        (passes(add, clear="leaves"), "the wrong way round"),
+        (seeds_twice, "which is then 2"),
+        (clears_each_time, "A child wipes out"),
+        (clears_behind, "cleared at the end"),
+        (one_edge, "two edges, two shares"),
         (passes(add, walk=by_depth), "What is used twice sends twice"),
         (passes(lambda p, child, local: setattr(p, "grad", p.grad + local)), "Second: One pass is right"),
         (passes(lambda p, child, local: setattr(p, "grad", p.grad + child.data * local), clear="all"), "Second: You clear the leaves"),
     ],
     "04.7": [
         (bent(lambda x: 1 - x * x), "taken at the operand"),
+        (bent(lambda x: 1 - np.tanh(x) * 2), "twice t"),
+        (lambda a: Value(np.tanh(a.data), (a,), "tanh", 1 - np.tanh(a.data) ** 2), "`local` is no tuple"),
+        (bent(lambda x: lambda g: g * (1 - np.tanh(x) ** 2)), "`local` holds a function"),
         (bent(lambda x: 1 - np.tanh(x)), "The square is missing"),
         (bent(lambda x: np.tanh(x)), "not the value"),
         (bent(lambda x: 1.0), "at 0 only"),
@@ -194,6 +298,10 @@ WRONG = {
     ],
     "04.8": [
         (lambda sent, shape: sent, "A gradient has the shape of its value"),
+        (lambda sent, shape: sent.sum(axis=0), "You sum over the first axis"),
+        (lambda sent, shape: sent.mean(axis=0), "of the first axis"),
+        (lambda sent, shape: engine.fit(sent, shape).squeeze(), "is gone with the sum"),
+        (lambda sent, shape: sent.T.sum(axis=0), "The shape is (4,), it should be (3,)"),
         (lambda sent, shape: sent.sum(), "Sum over the repeated axes only"),
         (lambda sent, shape: sent.sum(axis=tuple(range(sent.ndim - len(shape)))), "keepdims=True"),
         (lambda sent, shape: sent.mean(axis=tuple(range(sent.ndim - len(shape)))), "There are two mistakes. First: You take the mean"),

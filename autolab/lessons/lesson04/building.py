@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import Any
-
 
 from ..compare import Unfit, show
 from ..exercise import Case, Exercise, Mistake
@@ -22,18 +22,22 @@ def remembered(answer, data, several):
     parents = tuple(Value(float(i)) for i in range(several))
     given = (data, parents, "*", tuple(range(several))) if several else (data,)
     value = answer(*given)
-    if not getattr(value, "__dict__", {}):
+    missing = [name for name in vars(Value(*given)) if not hasattr(value, name)]
+    if len(missing) == 5 and not getattr(value, "__dict__", {}):
         return {"result": ...}
-    wanted = vars(Value(*given))
-    kept = wanted | vars(value)  # what is missing is said once
-    simple = isinstance(kept["grad"], int | float | None)
+    if missing:
+        raise Unfit(f"Something is not kept: `self.{'`, `self.'.join(missing)}`")
+    if isinstance(value.parents, set | frozenset):
+        raise Unfit("`parents` is a set. That forgets which came first, and that both parents of x * x are x: keep them as they come")
+    if any(one not in parents for one in value.parents):
+        raise Unfit("`parents` holds something other than the parents it was given")
+    simple = isinstance(value.grad, int | float | None)
     return {
-        "what is missing": ", ".join(name for name in wanted if not hasattr(value, name)) or "nothing",
-        "data": kept["data"],
-        "grad": kept["grad"],
-        "the parents it was given": [parents.index(one) if one in parents else "another" for one in kept["parents"]],
-        "op": kept["op"],
-        "local": list(kept["local"]),
+        "data": value.data,
+        "grad": value.grad,
+        "the parents it was given": [parents.index(one) for one in value.parents],
+        "op": value.op,
+        "local": list(value.local),
         "whether two share their gradient": not simple and answer(data).grad is value.grad,
     }
 
@@ -84,8 +88,11 @@ remembers = Exercise(
 
 
 # 04.2 and 04.3 operations ---------------------------------------------------------------------------------------------
-def operation(answer, *numbers):
-    """What an operation makes of Values of these numbers."""
+SIGNS = ("+", "*", "tanh")
+
+
+def operation(name, answer, *numbers):
+    """What an operation makes of Values of these numbers. name: its op, which may be another word, but no other's."""
     operands = [kind_of(answer)(number) for number in numbers]
     result = answer(*operands)
     if result is ...:
@@ -94,15 +101,22 @@ def operation(answer, *numbers):
         raise Unfit(f"{show(result)} came back, which remembers nothing: return a Value")
     if not isinstance(result.parents, tuple | list):
         raise Unfit("Its parents are no tuple: with one parent, too, they are `(self,)`, with a comma")
+    if any(not hasattr(p, "parents") for p in result.parents):
+        raise Unfit("`parents` holds something that is no Value: give the operands themselves, not their numbers")
+    if not isinstance(result.local, tuple | list):
+        raise Unfit("`local` is no tuple: it has one number for each parent, and with one parent, too, a comma: `(1.0,)`")
     if any(hasattr(x, "parents") for x in result.local):
         raise Unfit("`local` holds a Value. Local derivatives are numbers: take its `.data`")
+    if any(callable(x) for x in result.local):
+        raise Unfit("`local` holds a function. Here it holds numbers: the slope at the operands' values")
     names = ("the left one", "the right one") if len(numbers) > 1 else ("the operand",)
     called = {id(operand): name for operand, name in zip(operands, names)}
     return {
-        "value": float(result.data),
+        "value": result.data,
         "parents": [called.get(id(p), "another") for p in result.parents],
-        "local derivatives": [float(x) for x in result.local],
-        "op": "there" if result.op else "missing",
+        "local derivatives": list(result.local),
+        "op": name if result.op and result.op not in SIGNS else result.op,
+        "the operands afterwards": [operand.data for operand in operands],
     }
 
 
@@ -125,13 +139,26 @@ def forgotten(*_):
 
 
 NAMELESS = Mistake({"op": ""}, "The op is missing, which is how the explorer calls the operation.")
+
+
+def misnamed(op):
+    return Mistake({"op": op}, f'The op is "{op}", and the explorer would say so: that is another operation.')
+
+
+def grows(a, b):
+    """The sum, kept in the left operand, too."""
+    total = engine.add(a, b)
+    a.data = total.data
+    return total
+
+
 TURNED = Mistake({"parents": lambda a, b: (b, a)}, "The parents are the wrong way round: self is the left one, and comes first.")
 
 
 addition = Exercise(
     id="04.2",
     title="Addition",
-    observe=operation,
+    observe=partial(operation, "+"),
     reference=engine.add,
     cases=(
         Case("2 + 5", lambda: (2.0, 5.0)),
@@ -145,8 +172,10 @@ addition = Exercise(
             "The result has forgotten its parents: give them to Value, with one local derivative each.",
         ),
         Mistake({"number": lambda a, b: a * b}, "The number is that of a product."),
+        Mistake(grows, "It changes the left operand (`self.data += …`). Others may need its number: make a new Value only."),
         TURNED,
         NAMELESS,
+        misnamed("*"),
         Mistake(
             {"local": lambda a, b: (b, a)},
             "These are the local derivatives of a product. Raise one summand by 0.1: by how much does the sum rise?",
@@ -168,7 +197,7 @@ addition = Exercise(
 product = Exercise(
     id="04.3",
     title="Multiplication",
-    observe=operation,
+    observe=partial(operation, "*"),
     reference=engine.multiply,
     cases=(
         Case("2 * 5", lambda: (2.0, 5.0)),
@@ -182,8 +211,13 @@ product = Exercise(
             "The result has forgotten its parents: give them to Value, with one local derivative each.",
         ),
         Mistake({"number": lambda a, b: a + b}, "The number is that of a sum."),
+        Mistake(
+            {"parents": lambda a, b: (b, a), "local": lambda a, b: (a, b)},
+            "The two parents, and their local derivatives with them, are the wrong way round: self is the left one, and comes first.",
+        ),
         TURNED,
         NAMELESS,
+        misnamed("+"),
         Mistake(
             {"local": lambda a, b: (a, b)},
             "They are swapped. If the left factor rises by a little, the product rises by the *right* factor times as much.",
@@ -229,9 +263,18 @@ def ladder(steps=12):
     return y
 
 
+def twins():
+    """y = a * b, with one number in both."""
+    return Value(9.0, (Value(3.0, op="a"), Value(3.0, op="b")), "y", (3.0, 3.0))
+
+
 def walked(answer, make):
     result = make()
-    found = list(answer(result))
+    found = answer(result)
+    if isinstance(found, str | None) or not hasattr(found, "__iter__"):
+        also = " (`found.reverse()` turns a list around and returns None)" if found is None else ""
+        raise Unfit(f"{show(found)} came back: return a list of Values{also}")
+    found = list(found)
     if any(not hasattr(value, "parents") for value in found):
         raise Unfit("The list holds something that is no Value")
     there = engine.order(result)
@@ -246,6 +289,7 @@ def walked(answer, make):
         "what is missing": {v.op for v in there if id(v) not in places},
         "what is there twice": {v.op for v in found if sum(v is other for other in found) > 1},
         "what comes too early": set(early),
+        "what is not part of this graph": {v.op for v in found if not any(v is other for other in there)},
     }
     return {fact: ", ".join(sorted(names)) or "nothing" for fact, names in facts.items()}
 
@@ -286,14 +330,41 @@ def _deep_first(result):
 
 _TOO_EARLY = "A value is listed when it is first met. In the graph with a fork, b is met before all of its children: it must wait for them."
 
+def _stack(result):
+    found: list[Any] = []
+    todo = [result]
+    while todo:
+        value = todo.pop()
+        if not any(value is other for other in found):
+            found.append(value)
+            todo += value.parents
+    return found
+
+
+def _by_number(result):
+    found: list[Any] = []
+
+    def visit(value):
+        if value.data not in [one.data for one in found]:
+            for parent in value.parents:
+                visit(parent)
+            found.append(value)
+
+    visit(result)
+    return found[::-1]
+
+
+_ORDERED = "Each Value stands once, and before its parents. The lines above say which does not."
+
 topological = Exercise(
     id="04.4",
     title="The order",
     observe=walked,
     reference=engine.order,
     cases=(
-        Case("a chain", lambda: (chain,)),
-        Case("a fork: y = 3 * b - b * x", lambda: (fork,)),
+        Case("a chain", lambda: (chain,), why=_ORDERED),
+        Case("a fork: y = 3 * b - b * x", lambda: (fork,), why=_ORDERED),
+        Case("y = a * b, both 3", lambda: (twins,), public=False),
         Case("y = y + y, twelve times", lambda: (ladder,), public=False),
         Case("a single leaf", lambda: (lambda: Value(1.0, op="x"),), public=False),
     ),
@@ -305,6 +376,9 @@ topological = Exercise(
         Mistake(no_memory, "What is used twice is listed twice. Keep track of what you have seen."),
         Mistake(_as_met, _TOO_EARLY),
         Mistake(_deep_first, _TOO_EARLY),
+        Mistake(_stack, _TOO_EARLY),
+        Mistake(lambda result: [result], "Only the result is there. Its parents belong to the list, and their parents."),
+        Mistake(_by_number, "Two Values that hold the same number are taken for one. Ask whether it is the same *object*: `id(value)`."),
         Mistake(
             lambda result: [result, *result.parents], "The parents' parents are missing: go on until there are none."
         ),

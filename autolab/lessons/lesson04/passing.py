@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..compare import Unfit, show
 from ..exercise import Case, Exercise, Mistake
 from . import engine
-from .building import NAMELESS, chain, fork, forgotten, no_memory, operating, operation
+from .building import NAMELESS, chain, fork, forgotten, misnamed, no_memory, operating, operation
 
 
 # 04.5 and 04.6 backward -----------------------------------------------------------------------------------------------
@@ -47,20 +49,24 @@ def _share(parent, child, local):
     return child.grad * local
 
 
-def passing(by=_share, seed=lambda result: 1.0, fresh=True, keep=True, put=False, walk=engine.order, most=None):
+def _edges(child):
+    return list(zip(child.parents, child.local))
+
+
+def passing(by=_share, seed=lambda result: 1.0, fresh=True, keep=True, put=False, walk=engine.order, edges=_edges):
     """A pass that sends `by(parent, child, local)` along each edge.
 
     seed: the result's gradient. fresh: results begin at 0. keep: leaves do not. put: a share replaces what is there.
-    walk: the children, in order. most: parents that get one.
+    walk: the children, in order. edges: the parents of a child that get a share, with the local derivatives.
     """
 
     def backward(result):
-        for value in engine.order(result) if fresh else ():
-            if value.parents or not keep:
+        for value in engine.order(result):
+            if fresh if value.parents else not keep:
                 value.grad = 0.0
         result.grad = seed(result)
         for child in walk(result):
-            for parent, local in list(zip(child.parents, child.local))[:most]:
+            for parent, local in edges(child):
                 parent.grad = by(parent, child, local) + (0.0 if put else parent.grad)
 
     return backward
@@ -77,6 +83,37 @@ def _as_met(result):
 def _each_path(result):
     """Values as often as they are met, along one path after the other."""
     return [result] + [value for parent in result.parents for value in _each_path(parent)]
+
+
+def _each_one(result):
+    """1 for everybody."""
+    for value in engine.order(result):
+        value.grad = 1.0
+
+
+def _to_child(result):
+    """A share is kept by who sends it."""
+    result.grad = 1.0
+    for child in engine.order(result):
+        for _, local in _edges(child):
+            child.grad = child.grad * local
+
+
+def _wipes(result):
+    """Each child clears its parents before it sends."""
+    result.grad = 1.0
+    for child in engine.order(result):
+        for parent in child.parents:
+            parent.grad = 0.0 if parent.parents else parent.grad
+        for parent, local in _edges(child):
+            parent.grad += child.grad * local
+
+
+def _clears_behind(result):
+    """The pass, after which results are at 0 again."""
+    engine.backward(result)
+    for value in engine.order(result):
+        value.grad = 0.0 if value.parents else value.grad
 
 
 _TOO_OFTEN = "What is used twice sends twice, its first share included. Let it wait until all has arrived: use `order`."
@@ -104,7 +141,14 @@ _CHAIN_MISTAKES = (
         {"by": lambda parent, child, local: child.grad * parent.data},
         "You multiply by the parent's number. What is wanted of the operation is in `local` already.",
     ),
-    Mistake({"most": 1}, "Only the first parent of each gets a share. Go through all of them."),
+    Mistake(
+        {"by": lambda parent, child, local: 0.0},
+        "The result has its 1, and nobody else gets anything. Is it the *child's* gradient that is multiplied, and `parent.grad` that is "
+        "written?",
+    ),
+    Mistake(_to_child, "What is sent is written to the child. It belongs to the parent: `parent.grad`."),
+    Mistake(_each_one, "Everybody has the gradient 1. That is the seed: it belongs to the result alone, and stands before the loop."),
+    Mistake({"edges": lambda child: _edges(child)[:1]}, "Only the first parent of each gets a share. Go through all of them."),
     Mistake(
         {"walk": lambda result: engine.order(result)[::-1]},
         "Only the result has sent something. `order` begins at the result: go through all of it, and from its beginning.",
@@ -150,6 +194,15 @@ every_graph = Exercise(
             engine.straight, "Still `=`: the last share to arrive replaces all before it. Add it to what is there."
         ),
         Mistake(
+            {"fresh": False, "keep": False},
+            "It is the wrong way round: at the start of a pass results begin at 0.0, and leaves (values without parents) keep what they have.",
+        ),
+        Mistake(
+            {"fresh": False, "seed": lambda result: result.grad + 1.0},
+            "One pass is right; the second finds what the first left: in the middle, and a 1 at the result, which is then 2. "
+            "All but the leaves begin at 0.0.",
+        ),
+        Mistake(
             {"fresh": False},
             "One pass is right; the second is not. The gradients in the middle still hold the first pass: results begin at 0.0 each time, "
             "and only leaves (values without parents) keep what they have.",
@@ -157,6 +210,15 @@ every_graph = Exercise(
         Mistake(
             {"keep": False},
             "You clear the leaves, too. As in PyTorch, leaves keep what they hold and add to it: clearing them is up to who trains.",
+        ),
+        Mistake(_wipes, "A child wipes out what another has sent before. Clear all results once, before the loop."),
+        Mistake(
+            _clears_behind,
+            "Leaves are right. But results are cleared at the end, when one wants to see them: clear them where a pass begins.",
+        ),
+        Mistake(
+            {"edges": lambda child: dict(_edges(child)).items()},
+            "In x * x both parents are x: two edges, two shares. A dict or a set keeps one of them.",
         ),
         Mistake(
             {"walk": _as_met},
@@ -177,7 +239,7 @@ every_graph = Exercise(
 bend = Exercise(
     id="04.7",
     title="A bend: tanh",
-    observe=operation,
+    observe=partial(operation, "tanh"),
     reference=engine.tanh,
     cases=(
         Case("tanh(0)", lambda: (0.0,)),
@@ -192,6 +254,8 @@ bend = Exercise(
         Mistake({"parents": forgotten}, "The result has forgotten its parent: `(self,)`, with the comma."),
         Mistake({"number": np.tan, "local": lambda x: (1 - np.tan(x) ** 2,)}, "That is the tangent: `np.tanh`, with an h."),
         NAMELESS,
+        misnamed("*"),
+        Mistake({"local": lambda x: (1 - 2 * np.tanh(x),)}, "`t * 2` is twice t. The square is `t * t`, or `t ** 2`."),
         Mistake(
             {"local": lambda x: (1 - x * x,)},
             "1 - x * x is taken at the operand. The rule is about the result: 1 minus the square of tanh(x).",
@@ -201,10 +265,6 @@ bend = Exercise(
         Mistake({"local": lambda x: (np.tanh(x) ** 2 - 1,)}, "The sign is wrong: tanh rises everywhere, so its slope is positive."),
         Mistake({"local": lambda x: (np.tanh(x),)}, "`local` holds the derivative, not the value."),
         Mistake({"local": lambda x: (1.0,)}, "The slope is 1 at 0 only; the curve bends."),
-        Mistake(
-            {"local": lambda x: 1 - np.tanh(x) ** 2},
-            "`local` is a tuple, with one parent, too: `(1 - t * t,)`, with a comma.",
-        ),
     ),
     hints=(
         "`t = np.tanh(self.data)` is the number. One parent: `(self,)`, with the comma.",
@@ -223,7 +283,7 @@ def fitted(answer, shape, wanted):
         return {"result": ...}
     if np.asarray(got).dtype.kind not in "iuf":
         raise Unfit(f"{show(got)} came back, which is no array of numbers")
-    return {"shape": list(np.shape(got)), "gradient": np.asarray(got)}
+    return {"result": np.asarray(got)}
 
 
 def _fitting(way=np.sum, front=True, stretched=True):
@@ -264,6 +324,18 @@ broadcast = Exercise(
         Mistake(
             lambda sent, shape: np.asarray(sent).sum(),
             "Everything is summed to one number. Sum over the repeated axes only.",
+        ),
+        Mistake(
+            lambda sent, shape: np.asarray(sent).sum(axis=0),
+            "You sum over the first axis, whatever was repeated. Compare the shape of `sent` with `shape`: where they agree, nothing was.",
+        ),
+        Mistake(
+            lambda sent, shape: np.asarray(sent).mean(axis=0),
+            "You take the mean, and of the first axis, whatever was repeated. Copies add up; and sum over what was repeated only.",
+        ),
+        Mistake(
+            lambda sent, shape: engine.fit(sent, shape).reshape([n for n in shape if n != 1]),
+            "The axes are the right ones. But an axis of size 1 is gone with the sum: keep it, `keepdims=True`.",
         ),
         Mistake(
             lambda sent, shape: np.asarray(sent).ravel()[: int(np.prod(shape))].reshape(shape),
