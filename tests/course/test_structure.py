@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import html
 import json
 import re
 import subprocess
@@ -189,6 +190,16 @@ def test_all_exercises_and_questions_are_used_once_in_their_section(lesson_numbe
     module = lesson(lesson_number)
     assert sorted(re.findall(r'^check\("([^"]+)"', everything, re.MULTILINE)) == sorted(module.EXERCISES)
     assert sorted(re.findall(r'predict\("([^"]+)"\)', everything)) == sorted(module.QUESTIONS)
+
+
+@every_lesson
+def test_what_came_out_is_the_choice_that_no_reason_speaks_against(lesson_number):
+    """Else the right answer would be called wrong."""
+    for cell in read(LESSONS[lesson_number]):
+        if found := re.match(r"(q\d+)\.reveal\(", source(cell)):
+            question = lesson(lesson_number).QUESTIONS[f"{lesson_number}.{found[1]}"]
+            (said,) = re.findall(r"<strong>It is: (.*?)</strong>", "".join(cell["outputs"][0]["data"]["text/html"]))
+            assert not question.choices or {html.unescape(said)} == set(question.choices) - question.because.keys(), cell["id"]
 
 
 @every_lesson

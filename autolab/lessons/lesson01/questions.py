@@ -222,7 +222,8 @@ QUESTIONS = {
         ("3", "0", "None", "an error"),
         {"0": "eval() switches some layers to another way of computing. Gradients are as before.",
          "None": "That would be so for a frozen weight. eval() freezes nothing.",
-         "an error": "Nothing would be recorded under no_grad(). eval() does not stop the recording."}),
+         "an error": "Nothing would be recorded under no_grad(). eval() does not stop the recording."},
+        key=lambda grad: None if grad is None else grad.item()),
     "01.q33": Question(
         "x = [1., 2., 3.], `y = x * x`, and `y.backward(gradient=torch.tensor([1., 0., 0.]))`. What is `x.grad`?",
         ("[2., 0., 0.]", "[2., 4., 6.]", "[0.6667, 1.3333, 2.]", "2."),
