@@ -23,10 +23,14 @@ def diamond() -> Any:
     return recording
 
 
-LOOKS = [{"color_scheme": "light", "viewport": {"width": 1366, "height": 768}}, {"color_scheme": "dark", "viewport": {"width": 400, "height": 900}}]
+LOOKS = [
+    {"color_scheme": "light", "viewport": {"width": 1366, "height": 768}},
+    {"color_scheme": "dark", "viewport": {"width": 400, "height": 900}},
+    {"forced_colors": "active", "color_scheme": "dark"},
+]
 
 
-@pytest.mark.parametrize("page_options", LOOKS, indirect=True, ids=["light", "dark and narrow"])
+@pytest.mark.parametrize("page_options", LOOKS, indirect=True, ids=["light", "dark and narrow", "forced"])
 def test_what_differs_is_lit_and_one_takes_the_other_along(page: Page, tmp_path: Path) -> None:
     wrong = torch.specimens["set instead of add"].run(diamond)
     found = torch.compare(wrong, diamond(), names=("wrong", "right"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer, Panel
+from lab import Explorer, Notebook, Panel, Server
 from playwright.sync_api import Page, expect
 
 import autolab
@@ -138,3 +138,18 @@ def test_at_200_percent_controls_and_graph_are_on_the_first_screen(page: Page, t
     assert pane and pane["height"] >= 100 and pane["y"] + pane["height"] <= 384
     assert page.evaluate("document.documentElement.scrollWidth") <= 683
     assert shown.check("unreachable") == [] and shown.check("unnamed") == []
+
+
+def test_at_200_percent_they_are_so_in_jupyterlab_beside_its_side_bar(open_notebook: Callable[..., Notebook], server: Server) -> None:
+    """Of 683 x 384, JupyterLab's bars leave 353 x 263 to the notebook."""
+    code = "import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)\nb = x * x\ntorch.explore(3 * x * b + b)"
+    server.write("zoomed.ipynb", code)
+    shown = open_notebook("zoomed.ipynb", viewport={"width": 683, "height": 384}, device_scale_factor=2).run()
+    shown.root.evaluate("root => root.scrollIntoView({ block: 'start' })")
+    pane = shown.graph.locator("..")
+    box = pane.bounding_box()
+    assert box and box["height"] >= 100 and shown.root.bounding_box()["width"] < 340, "the side bar is open"
+    for seen in (shown.button("Play"), shown.slider, shown.button("Fit"), shown.said.first, pane):
+        expect(seen).to_be_in_viewport(ratio=0.99)
+    assert shown.check("unreachable") == [] and shown.check("unnamed") == []
+    shown.shut_down()

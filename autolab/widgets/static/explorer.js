@@ -27,7 +27,7 @@ const DETAILS_WIDTH = 380;
 const PATIENCE = 15000, BUSY = 1500, UNANSWERED = 2500; // ms that an answer of the kernel is waited for; where the browser can draw itself
 const BARS = 124; // px: what JupyterLab's own bars take of a window's height
 const LEAST_ROOM = 440, LEAST_PANE = 180, LEAST_DETAILS = 180; // px that the widget, the graph and Details have in any window
-const SHORT = 500, LEAST_SHORT = 110, TITLE = 36; // px: a window that is lower (a page at 200 %), what the graph has there, a page's own title
+const SHORT = 500, LEAST_SHORT = 100, TITLE = 36; // px: a window that is lower (a page at 200 %), what the graph has there, a page's own title
 const MANY = 30; // nodes from which on a search box helps
 
 export class View {
@@ -350,7 +350,7 @@ export class View {
   // an output is a frame that grows with it, the screen says what is usual.
   bound(beside, narrow) {
     const above = this.main.offsetTop - this.root.offsetTop;
-    for (const said of this.root.querySelectorAll(".al-explained"))
+    for (const said of this.root.querySelectorAll(".al-explained, .al-why"))
       if (this.short && said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0;
       else said.removeAttribute("tabindex");
     if (this.short) {
