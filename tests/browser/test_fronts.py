@@ -28,6 +28,7 @@ from lab import LEARNER, ROOT, Explorer, learners_trace
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from autolab.widgets import Explorer as Widget
+from autolab.widgets.engine import packed
 
 LATE = 90_000
 MARIMO = "import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n{}\n    return\n"
@@ -132,6 +133,9 @@ def test_marimo(here: Page, tmp_path: Path) -> None:
 
 FRAME = """<!doctype html><html lang="en"><script>{require}</script>
 <script>requirejs.config({{ paths: {{ anywidget: "data:text/javascript;base64,{anywidget}" }} }})</script><script>{manager}</script>
+<script>requirejs(["@jupyter-widgets/base"], (base) => {{ // in the kernel's place, which is asked where there is no Graphviz
+  base.WidgetModel.prototype.send = function () {{ this.trigger("msg:custom", {{ kind: "viz", source: "{viz}" }}, []); }};
+}})</script>
 <body><script type="application/vnd.jupyter.widget-state+json">{state}</script>
 <script type="application/vnd.jupyter.widget-view+json">{view}</script></body></html>"""
 NPM = ROOT / "build" / "fronts"
@@ -139,7 +143,9 @@ NPM = ROOT / "build" / "fronts"
 
 @pytest.mark.skipif(not NPM.is_dir(), reason="build/fronts has not got ipywidgets 7's manager from npm")
 def test_in_a_frame_with_the_manager_of_ipywidgets_7(here: Page, tmp_path: Path) -> None:
-    given = embed_data(views=[Widget(learners_trace())], drop_defaults=False)
+    widget = Widget(learners_trace())
+    given = embed_data(views=[widget], drop_defaults=False)
+    given["manager_state"]["state"][widget.model_id]["state"] = widget.export_state()
     for model in given["manager_state"]["state"].values():
         if model["model_module"] == "@jupyter-widgets/base":
             model["model_module_version"] = "1.2.0"
@@ -148,6 +154,7 @@ def test_in_a_frame_with_the_manager_of_ipywidgets_7(here: Page, tmp_path: Path)
         require=(NPM / "requirejs" / "require.js").read_text(encoding="utf-8"),
         manager=(NPM / "html-manager" / "dist" / "embed-amd.js").read_text(encoding="utf-8").replace("</script", r"<\/script"),
         anywidget=base64.b64encode(module).decode(),
+        viz=packed(),
         state=json.dumps(given["manager_state"]).replace("</", r"<\/"),
         view=json.dumps(given["view_specs"][0]),
     )
