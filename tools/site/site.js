@@ -4,6 +4,8 @@
   for (const place of waiting) place.hidden = true;
   const open = (of) => {
     for (const place of waiting) if (place.dataset.of === of) place.hidden = false;
+    // the theme makes a stop for the Tab key of what scrolls, and saw no width while this was hidden
+    for (const box of document.querySelectorAll("pre")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     for (const button of document.querySelectorAll(".show-anyway")) if (button.dataset.of === of) button.remove();
   };
   for (const button of document.querySelectorAll(".show-anyway")) {
