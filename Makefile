@@ -137,7 +137,7 @@ $(VENV)/.torch: | $(VENV)/.dev
 	@touch $@
 
 $(OLDEST)/.installed: pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
-	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -q -c tests/oldest.txt -e ".[graphviz]" pytest pytest-xdist hypothesis nbval ipykernel
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -q -c tests/oldest.txt -e ".[graphviz]" matplotlib pytest pytest-xdist hypothesis nbval ipykernel
 	@touch $@
 
 $(FRONTS)/.installed: pyproject.toml | $(FRONTS)/bin/python
@@ -160,7 +160,7 @@ $(DIST)/.installed: | $(DIST)/bin/python
 	@touch $@
 
 $(SITE)/.installed: pyproject.toml tools/site/site.txt | $(SITE)/bin/python
-	$(SITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/site/site.txt -e ".[graphviz]"
+	$(SITE)/bin/python -m pip --disable-pip-version-check install -q -r tools/site/site.txt -e ".[lab,graphviz]"
 	@touch $@
 
 $(HUB)/.installed: pyproject.toml deploy/hub/requirements.txt | $(HUB)/bin/python

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PURE = ["anywidget", "psygnal", "ipywidgets", "jupyterlab_widgets", "comm", "graphviz", "latex2mathml", "typing_extensions"]
 PYTHON = "3.14"  # of Pyodide 314
 INSTALL = """# The kit is installed from this site, into this browser tab.
-%pip install -q autolab-kit"""
+%pip install -q autolab-kit matplotlib"""
 
 
 def wheels(folder: Path) -> list[Path]:

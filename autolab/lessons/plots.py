@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..viz import palette
+from ..viz.panels import matplotlib
 
 
 def _array(values: Any) -> np.ndarray:
@@ -18,9 +19,7 @@ def _array(values: Any) -> np.ndarray:
 
 
 def _axes(**size: Any) -> Any:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(layout="constrained", **size)[1]
+    return matplotlib("pyplot").subplots(layout="constrained", **size)[1]
 
 
 def curves(
@@ -61,12 +60,10 @@ def curves(
 
 def images(pictures: Any, words: Sequence[str] = (), *, columns: int = 10, title: str = "") -> Any:
     """Grey images (n, 1, H, W) from 0, paper, to 1, ink, in rows; `words` stand above each."""
-    import matplotlib.pyplot as plt
-
     array = _array(pictures)[:, 0]
     rows = -(-len(array) // columns)
     size = 0.85 * columns, (1.15 if words else 0.9) * rows + 0.4 * bool(title)
-    figure, places = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    figure, places = matplotlib("pyplot").subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
     for i, axes in enumerate(places.flat):
         axes.axis("off")
         if i < len(array):
@@ -95,9 +92,8 @@ def chances(probabilities: Mapping[str, Any], *, title: str = "") -> Any:
 def plane(points: Mapping[str, Any], labels: Any, names: Sequence[str]) -> Any:
     """Points in planes, side by side, each drawn as the name of its class. points: title -> (n, 2). labels: the class
     of each, from 0."""
-    import matplotlib.pyplot as plt
-
     classes = _array(labels)
+    plt = matplotlib("pyplot")
     _, places = plt.subplots(1, len(points), figsize=(5.5 * len(points), 5), squeeze=False, layout="constrained")
     for axes, (title, values) in zip(places.flat, points.items()):
         for k, name in enumerate(names):

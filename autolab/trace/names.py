@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import inspect
 import itertools
@@ -13,7 +14,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from .model import Source
@@ -53,11 +54,23 @@ def local_names(frame: FrameType) -> dict[str, Any]:
     if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return dict(found)  # a module or notebook cell: this dict is where the variables live
     names = dict(found)
-    if isinstance(
-        found, dict
-    ):  # before Python 3.13 a function's frame keeps this copy, and tensors alive after `del x`
+    if isinstance(found, dict):  # before Python 3.13 a function's frame keeps this copy, and tensors alive after `del x`
         found.clear()
+    if comprehended := _comprehended(frame.f_code):
+        line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+        for name, begin, end in comprehended:
+            if line is not None and begin <= (line, column) < end:
+                names.pop(name, None)
     return names
+
+
+@functools.lru_cache(256)
+def _comprehended(code: CodeType) -> list[tuple[str, Any, Any]]:
+    """The variables of comprehensions, each with where that begins and ends: Python 3.12 and newer run a comprehension
+    in the frame around it, older ones in a frame of its own. A name outlives it in neither."""
+    clearing = (item for item in dis.get_instructions(code) if item.opname == "LOAD_FAST_AND_CLEAR")
+    places = ((item.argval, item.positions) for item in clearing)
+    return [(name, (p.lineno, p.col_offset), (p.end_lineno, p.end_col_offset)) for name, p in places if p]
 
 
 def library(frame: FrameType) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine.core.errors import fail
 from . import palette
-from .panels import SMALL, axes, colour_bar, mosaic, numbers, whole
+from .panels import SMALL, axes, colour_bar, matplotlib, mosaic, numbers, whole
 
 
 def plot_confusion(
@@ -49,7 +49,7 @@ def plot_confusion(
         for row, column in zip(*np.nonzero(shown)):
             value = shown[row, column]
             text = f"{value:.2f}" if normalize else f"{value:.10g}"
-            ink = _ink(colours(norm(value)))
+            ink = palette.ink(colours(norm(value)))
             ax.text(column, row, text, ha="center", va="center", fontsize=SMALL, color=ink)
     ticks = range(len(counts)) if len(counts) <= 40 else range(0, len(counts), math.ceil(len(counts) / 20))
     labels = [names[i] for i in ticks]
@@ -113,11 +113,9 @@ def plot_misclassified(
     if pictures.ndim == 4:
         pictures, stretched = _visible(pictures)
         return mosaic(ax, pictures[wrong[:n]], labels, columns, inch=1.9, title=title + stretched)
-    from matplotlib.colors import Normalize
-
     finite = pictures[np.isfinite(pictures)]
     low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
-    norm = Normalize(low, high if high > low else 1.0)
+    norm = matplotlib("colors").Normalize(low, high if high > low else 1.0)
     ax = mosaic(ax, pictures[wrong[:n]], labels, columns, inch=1.9, title=title, cmap="gray", norm=norm)
     colour_bar(ax, "pixel")
     return ax
@@ -219,11 +217,3 @@ def _visible(pictures: np.ndarray) -> tuple[np.ndarray, str]:
     if 0 <= low and high <= 1:
         return pictures, ""
     return (pictures - low) / ((high - low) or 1), f" (colours stretched from {low:.3g}..{high:.3g})"
-
-
-def _ink(colour: Sequence[float]) -> str:
-    """Black or white, whichever contrasts more with the colour (at least 4.5:1). Source: WCAG 2.2, relative
-    luminance."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return palette.BLACK if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else palette.PAPER

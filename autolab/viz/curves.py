@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import palette
+from .panels import matplotlib
 
 
 def plot_losses(runs: Any, *, log: bool = False, smooth: float = 0, ax: Any = None, title: str = "Loss") -> Any:
@@ -27,9 +28,7 @@ def plot_losses(runs: Any, *, log: bool = False, smooth: float = 0, ax: Any = No
     if log:
         _check_positive(labelled)
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(layout="constrained")
+        _, ax = matplotlib("pyplot").subplots(layout="constrained")
     elif not hasattr(ax, "plot"):
         raise TypeError(f"ax must be a matplotlib Axes, got {type(ax).__name__}")
     for i, (label, losses) in enumerate(labelled.items()):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.core.errors import fail
 from . import palette
-from .panels import SMALL, broken, numbers, whole
+from .panels import SMALL, broken, matplotlib, numbers, whole
 
 
 def plot_weight_histograms(
@@ -80,7 +80,7 @@ def _draw(
     whole(bins, "bins")
     finite = {name: t[np.isfinite(t)].astype(np.float64) for name, t in tensors.items() if t is not None}
     common = _span(np.concatenate(list(finite.values()))) if shared else None
-    import matplotlib.pyplot as plt
+    plt = matplotlib("pyplot")
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     columns = min(len(tensors), 4)

@@ -6,7 +6,7 @@ Source: M. Okabe and K. Ito, Color Universal Design (2008), https://jfly.uni-koe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 YELLOW, SKY, PURPLE, ORANGE, BLACK = "#F0E442", "#56B4E9", "#CC79A7", "#E69F00", "#000000"
@@ -142,3 +142,11 @@ def _variables(theme: int) -> Iterator[str]:
     for name, pair in THEMES.items():
         theirs = JUPYTER.get(name)
         yield f"--{name}: {f'var({theirs}, {pair[theme]})' if theirs else pair[theme]};"
+
+
+def ink(colour: Sequence[float]) -> str:
+    """Black or white, whichever contrasts more with the colour (at least 4.5:1). Source: WCAG 2.2, relative
+    luminance."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return BLACK if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else PAPER

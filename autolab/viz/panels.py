@@ -3,6 +3,7 @@ images."""
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from textwrap import fill
@@ -15,6 +16,21 @@ from . import palette
 
 SMALL = 9
 """Points; 12.5 pixels at matplotlib's 100 dots per inch."""
+
+
+def matplotlib(module: str) -> Any:
+    """A module of Matplotlib, such as "pyplot"; raises ModuleNotFoundError that says how to get it.
+
+    Example:
+
+        >>> matplotlib("colors").to_hex("red")
+        '#ff0000'
+    """
+    try:
+        return importlib.import_module(f"matplotlib.{module}")
+    except ModuleNotFoundError as error:
+        error.add_note('Plots are drawn by Matplotlib: pip install matplotlib, or "autolab-kit[lab]", which brings it.')
+        raise
 
 
 def numbers(value: Any, where: str) -> np.ndarray:
@@ -79,23 +95,20 @@ def broken(array: np.ndarray) -> str:
 def signed_scale(array: np.ndarray) -> tuple[Any, Any]:
     """(colour map, norm) as in the explorer: blue negative, white 0, vermillion positive. Both ends are equally far
     from 0; a scale without negative numbers starts at 0. Purple: NaN or infinite."""
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
-
+    colors = matplotlib("colors")
     finite = array[np.isfinite(array)]
     top = float(np.abs(finite).max(initial=0)) or 1.0
     negative = bool((finite < 0).any())
     colours = [palette.BLUE, palette.PAPER, palette.VERMILLION][0 if negative else 1 :]
     name = "signed" if negative else "positive"
-    colour_map = LinearSegmentedColormap.from_list(name, colours, N=257)  # odd: 0 is exactly white
-    return colour_map.with_extremes(bad=palette.BAD), Normalize(-top if negative else 0.0, top)
+    colour_map = colors.LinearSegmentedColormap.from_list(name, colours, N=257)  # odd: 0 is exactly white
+    return colour_map.with_extremes(bad=palette.BAD), colors.Normalize(-top if negative else 0.0, top)
 
 
 def axes(ax: Any, width: float, height: float) -> Any:
     """`ax`, checked, or the Axes of a new figure of that size in inches."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        return plt.subplots(figsize=(width, height), layout="constrained")[1]
+        return matplotlib("pyplot").subplots(figsize=(width, height), layout="constrained")[1]
     if not hasattr(ax, "imshow"):
         raise fail(TypeError, f"ax must be a matplotlib Axes, got {type(ax).__name__}", "plt.subplots() makes one.")
     return ax

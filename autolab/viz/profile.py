@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import palette
+from .panels import matplotlib
 
 _UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
 _ENGINE = "autograd::engine::evaluate_function: "
@@ -64,10 +65,8 @@ def _called(event: Any) -> bool:
 
 
 def _figure(rows: int, depth: float) -> Any:
-    import matplotlib.pyplot as plt
-
     heights = (0.9 + 0.3 * rows, 0.9 + 0.36 * depth)
-    _, axes = plt.subplots(
+    _, axes = matplotlib("pyplot").subplots(
         2, 1, figsize=(9, sum(heights)), layout="constrained", gridspec_kw={"height_ratios": heights}
     )
     return axes

@@ -277,6 +277,5 @@ def _place(entry: Entry) -> str:
 def _look(score: float, scale: float) -> str:
     """CSS of a word or a cell: its colour, and words that are read on it."""
     paper = heat.color(float(score), scale)
-    r, g, b = bytes.fromhex(paper[1:])
-    ink = palette.INK if 0.299 * r + 0.587 * g + 0.114 * b > 110 else palette.PAPER
+    ink = palette.ink([part / 255 for part in bytes.fromhex(paper[1:])])
     return f"background:{paper};color:{ink};padding:1px 5px;border-radius:3px"

@@ -1,6 +1,7 @@
 """Loss curves: what the lines hold, how runs are told apart, and errors that name the argument."""
 
 import math
+import sys
 
 import matplotlib
 import pytest
@@ -121,3 +122,10 @@ def test_an_error_opens_no_figure():
     with pytest.raises(ValueError, match="smooth"):
         plot_losses([1.0], smooth=2)
     assert plt.get_fignums() == []
+
+
+def test_without_matplotlib_it_is_said_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ModuleNotFoundError) as raised:
+        plot_losses([1.0])
+    assert 'pip install matplotlib, or "autolab-kit[lab]"' in raised.value.__notes__[0]

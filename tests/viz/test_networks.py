@@ -15,7 +15,7 @@ from matplotlib.text import Text  # noqa: E402
 import autolab  # noqa: E402
 from autolab import viz  # noqa: E402
 from autolab.viz import palette  # noqa: E402
-from autolab.viz.confusion import _ink, confusion_matrix  # noqa: E402
+from autolab.viz.confusion import confusion_matrix  # noqa: E402
 
 try:
     import torch as pytorch
@@ -171,14 +171,15 @@ def test_confusion_matrix_given():
     assert confusion_matrix([1], [1], classes=3).tolist() == [[0, 0, 0], [0, 1, 0], [0, 0, 0]]
 
 
-def test_numbers_in_cells_can_be_read():
+@pytest.mark.parametrize("end", [palette.BLUE, palette.VERMILLION])
+def test_numbers_in_cells_can_be_read(end):
     def luminance(colour):
         return float(np.dot([0.2126, 0.7152, 0.0722], [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]))
 
-    white, blue = np.array(to_rgb(palette.PAPER)), np.array(to_rgb(palette.BLUE))
+    white, full = np.array(to_rgb(palette.PAPER)), np.array(to_rgb(end))
     for share in np.linspace(0, 1, 101):
-        cell = white + share * (blue - white)
-        dark, light = sorted((luminance(cell), luminance(to_rgb(_ink(cell)))))
+        cell = white + share * (full - white)
+        dark, light = sorted((luminance(cell), luminance(to_rgb(palette.ink(cell)))))
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 

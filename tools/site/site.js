@@ -2,10 +2,13 @@
 (async () => {
   const waiting = [...document.querySelectorAll(".awaits")];
   for (const place of waiting) place.hidden = true;
+  const stops = () => { // for the Tab key; the theme makes them of what scrolls, but neither of what was hidden nor of tables
+    for (const box of document.querySelectorAll("pre, .shown")) if (box.scrollWidth > box.clientWidth)
+      Object.assign(box, { tabIndex: 0, role: "group", ariaLabel: box.ariaLabel ?? "Code or output" });
+  };
   const open = (of) => {
     for (const place of waiting) if (place.dataset.of === of) place.hidden = false;
-    // the theme makes a stop for the Tab key of what scrolls, and saw no width while this was hidden
-    for (const box of document.querySelectorAll("pre")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    stops();
     for (const button of document.querySelectorAll(".show-anyway")) if (button.dataset.of === of) button.remove();
   };
   for (const button of document.querySelectorAll(".show-anyway")) {
@@ -19,5 +22,7 @@
     if (!model.state || !("verdicts" in model.state || "choices" in model.state)) continue;
     model.on("change:answer", () => model.get("answer") && open(id));
   }
+  addEventListener("resize", stops);
+  stops();
   document.documentElement.dataset.lesson = "ready";
 })();
