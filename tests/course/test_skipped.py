@@ -33,8 +33,11 @@ def test_what_needs_a_part_that_was_skipped_is_named(tmp_path):
         ("markdown", "## A. One", []), ("code", "only_a = a", []), ("code", "1 / 0", ["raises-exception"]),
         ("markdown", "## B. Two", []), ("code", "only_a", []), ("code", "a", ["raises-exception"]),
     ]  # fmt: skip
-    notebook = {"cells": [{"cell_type": kind, "source": [text], "metadata": {"tags": tags}, "id": str(n)} for n, (kind, text, tags) in enumerate(cells)]}
-    (tmp_path / "lesson.ipynb").write_text(json.dumps(notebook))
+    stored = [
+        {"cell_type": kind, "source": [text], "metadata": {"tags": tags}, "id": str(n)}
+        for n, (kind, text, tags) in enumerate(cells)
+    ]
+    (tmp_path / "lesson.ipynb").write_text(json.dumps({"cells": stored}))
     assert run(tmp_path / "lesson.ipynb", tmp_path) == [
         "core and A, B",
         "core, cell 4: NameError: name 'helper' is not defined",
