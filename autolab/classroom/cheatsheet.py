@@ -138,6 +138,6 @@ code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 0
 _PAGE = """<!doctype html>
 <html lang="en" theme="light"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>autolab: cheat sheet</title>
 <style>%s</style></head>
-<body><main><header><h1>autolab: what to take along</h1><span>graphs, gradients, GPUs, fine-tuning</span></header>
+<body><main><header><h1>autolab: what to take along</h1><span>graphs, gradients, GPUs, fine-tuning, an engine</span></header>
 <div class="columns">%s</div></main></body></html>
 """

@@ -70,7 +70,7 @@ def _one(exercise: Exercise, id: str, cell: int | None, done: Run) -> tuple[str,
             return "stopped", f"{what}: {done.stopped[place]}"
     if gave is None:
         before = ", ".join(f"cell {place}: {why}" for place, why in done.stopped.items())
-        return "stopped", f"not reached; {before or 'the process never began'}"
+        return "stopped", f"not reached; {before or 'the process said that it was at its end, or never began'}"
     raised = f" Cell {cell} raised {done.raised[cell]}." if cell in done.raised else ""
     if gave.get("open") or "missing" in gave:
         return "open", (f"not answered: {gave['missing']}." if "missing" in gave else "not answered.") + raised

@@ -229,7 +229,7 @@ def _status() -> dict[str, str]:
 def _message(verdict: Verdict) -> Message:
     e = verdict.exercise
     head = f"Exercise {e.id} ({e.title}): "
-    stuck = f'Stuck? hint("{e.id}") gives the first of {NUMBER_WORDS[len(e.hints)]} hints.'
+    stuck = f'Stuck? hint("{e.id}") gives {_next(e)}.'
     rows = tuple((o.state, _row(o, verdict.tell)) for o in verdict.outcomes)
     if verdict.given:
         return Message(head + "not answered yet, it still does what the given code does", rows, (stuck,))
@@ -247,6 +247,14 @@ def _message(verdict: Verdict) -> Message:
              f"all agree. Not tried: {e.leaves_out}.")
     count = _solved(e.id.split(".")[0]).capitalize() + "."
     return Message(head + "solved", rows, (tried, count), "agrees", _ways(e.id))
+
+
+def _next(e: Exercise) -> str:
+    """What another call of `hint` shows."""
+    seen = record.hints.get(e.id, 0)
+    if not seen:
+        return f"the first of {NUMBER_WORDS[len(e.hints)]} hints"
+    return "the next hint" if seen < len(e.hints) else "a solution"
 
 
 def _row(outcome: Outcome, tell: bool) -> str:

@@ -43,10 +43,12 @@ def test_solved_says_what_was_tried_and_what_was_not():
 
 def test_hints_come_one_at_a_time():
     hints = exercise("01.3").hints
-    for shown in (1, 2, 3):
+    for shown, following in ((1, "the first of three hints"), (2, "the next hint"), (3, "the next hint")):
+        assert f'Stuck? hint("01.3") gives {following}.' in repr(check("01.3", ...))
         text = repr(hint("01.3"))
         assert [h in text for h in hints] == [n < shown for n in range(3)]
     assert "That was the last hint." in text and "def slope" not in text
+    assert 'Stuck? hint("01.3") gives a solution.' in repr(check("01.3", ...))
     for _ in range(2):
         assert "given up" in repr(hint("01.3")) and "    return -(w3 * w1) - (w4 * w2)" in repr(hint("01.3"))
 

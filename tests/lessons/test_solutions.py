@@ -18,6 +18,14 @@ def test_every_exercise_has_a_solution_and_every_solution_an_exercise():
     assert {id for lesson in LESSONS for id in of_lesson(lesson.number)} == set(EXERCISES)
 
 
+def test_there_is_another_way_to_write_it_where_the_answer_is_code():
+    """It follows the first one, and says in what it differs; a table or a list is written in one way."""
+    for id in EXERCISES:
+        first, *others = solutions(id)
+        assert first.way == "" and all(other.way and other.source != first.source for other in others)
+        assert others or not callable(first.answer()), id
+
+
 @pytest.mark.parametrize("one", [one for id in EXERCISES for one in solutions(id)], ids=lambda one: f"{one.id} {one.way}")
 def test_a_solution_is_accepted(one):
     assert judge(EXERCISES[one.id], one.answer()).status == "agrees"

@@ -10,6 +10,12 @@ def w(x1, x2):
     return torch.log(x1 * x2) * torch.sin(x2)
 
 
+# %% 01.1: with methods, step by step
+def w(x1, x2):
+    product = x1 * x2
+    return product.log() * x2.sin()
+
+
 # %% 01.2
 def make_weight(values):
     return (torch.tensor(values) * 0.1).requires_grad_()
@@ -48,6 +54,13 @@ def node_names(result):
 # %% 01.3
 def slope(a, w1, w2, w3, w4):
     return -(w3 * w1) - (w4 * w2)
+
+
+# %% 01.3: path by path
+def slope(a, w1, w2, w3, w4):
+    through_b = -1 * w3 * w1
+    through_c = -1 * w4 * w2
+    return through_b + through_c
 
 
 # %% 01.7
@@ -103,6 +116,16 @@ def jacobian(f, x):
         v[i] = 1
         x.grad = None
         y.backward(gradient=v, retain_graph=True)
+        rows.append(x.grad)
+    return torch.stack(rows)
+
+
+# %% 01.9: a fresh graph for each row
+def jacobian(f, x):
+    rows = []
+    for i in range(len(f(x))):
+        x.grad = None
+        f(x)[i].backward()
         rows.append(x.grad)
     return torch.stack(rows)
 
@@ -180,6 +203,13 @@ def parabola_gradients(x, y, a, b, c):
     grad_b = -2 * (x * error).mean()
     grad_c = -2 * (x**2 * error).mean()
     return grad_a, grad_b, grad_c
+
+
+# %% 01.13: first to the error, then to each weight
+def parabola_gradients(x, y, a, b, c):
+    error = y - (a + b * x + c * x**2)
+    arriving = -2 * error / len(error)
+    return arriving.sum(), (arriving * x).sum(), (arriving * x**2).sum()
 
 
 # %% 01.5

@@ -15,11 +15,22 @@ def kernel_time(nbytes, operations):
     return max(memory, arithmetic, 2.5e-6)
 
 
+# %% 02.1: the largest of a list
+def kernel_time(nbytes, operations):
+    times = [2.5e-6, nbytes / (0.7 * 320e9), operations / (0.7 * 8.1e12)]
+    return sorted(times)[-1]
+
+
 # %% 02.2
 def answer_on(model, x, device):
     model.to(device)
     x = x.to(device)
     return model(x)
+
+
+# %% 02.2: in one line
+def answer_on(model, x, device):
+    return model.to(device)(x.to(device))
 
 
 # %% 02.3
@@ -53,6 +64,16 @@ class Noisy(nn.Module):
         return x * self.scale + offset
 
 
+# %% 02.5: the constant made where the input is
+class Noisy(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.register_buffer("scale", scale)
+
+    def forward(self, x):
+        return x * self.scale + x.new_full((x.shape[-1],), 0.5)
+
+
 # %% 02.6
 def time_it(work, clock):
     torch.cuda.synchronize()
@@ -60,6 +81,17 @@ def time_it(work, clock):
     work()
     torch.cuda.synchronize()
     return clock() - start
+
+
+# %% 02.6: with a clock that waits
+def time_it(work, clock):
+    def now():
+        torch.cuda.synchronize()
+        return clock()
+
+    start = now()
+    work()
+    return now() - start
 
 
 # %% 02.7
@@ -97,6 +129,19 @@ def train_epoch(model, batches, optimizer, device):
     return float(np.mean(batch_loss))
 
 
+# %% 02.9: with a sum that grows
+def train_epoch(model, batches, optimizer, device):
+    model.to(device)
+    total, count = 0.0, 0
+    for x, y in batches:
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total, count = total + loss.item(), count + 1
+    return total / count
+
+
 # %% 02.10
 def bottleneck(rows):
     host = gpu = 0.0
@@ -108,11 +153,27 @@ def bottleneck(rows):
     return "host" if host > gpu else "GPU"
 
 
+# %% 02.10: as two lists
+def bottleneck(rows):
+    kernels = [row for row in rows if row.device_type.name == "CUDA"]
+    calls = [row for row in rows if row.device_type.name == "CPU" and not row.key.startswith("cuda")]
+    host = sum(row.self_cpu_time_total for row in calls)
+    gpu = sum(row.self_device_time_total for row in kernels)
+    return "host" if host > gpu else "GPU"
+
+
 # %% 02.11a
 def largest_batch(a, peak_a, b, peak_b, total):
     each = (peak_b - peak_a) / (b - a)
     fixed = peak_a - a * each
     return max(0, int((total - fixed) // each))
+
+
+# %% 02.11a: counted from the first measurement on
+def largest_batch(a, peak_a, b, peak_b, total):
+    each = (peak_b - peak_a) / (b - a)
+    more = (total - peak_a) // each
+    return max(0, int(a + more))
 
 
 # %% 02.11b
@@ -138,6 +199,17 @@ def average_weighted(models, sizes):
             p.grad = mean.to(p.device)
 
 
+# %% 02.12: first weighed, then added
+def average_weighted(models, sizes):
+    for model, size in zip(models, sizes):
+        for p in model.parameters():
+            p.grad = p.grad * (size / sum(sizes))
+    for same in zip(*(model.parameters() for model in models)):
+        whole = sum(p.grad.cpu() for p in same)
+        for p in same:
+            p.grad = whole.to(p.device)
+
+
 # %% 02.13
 def scaled_step(optimizer, scale):
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
@@ -145,5 +217,16 @@ def scaled_step(optimizer, scale):
         return scale / 2
     for p in parameters:
         p.grad = p.grad / scale
+    optimizer.step()
+    return scale
+
+
+# %% 02.13: divided first, then looked at
+def scaled_step(optimizer, scale):
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    for p in parameters:
+        p.grad /= scale
+    if any(not torch.isfinite(p.grad).all() for p in parameters):
+        return 0.5 * scale
     optimizer.step()
     return scale
