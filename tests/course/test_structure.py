@@ -175,6 +175,48 @@ def test_every_prediction_comes_before_its_code_and_is_revealed_after_it(lesson_
         assert any({"code", "run"} & set(tags(c)) for c in between), f"{name}: nothing runs between question and answer"
 
 
+READ = {
+    "01.q27": ("Train with it: walk downhill", "There is a tool that tells. `gradcheck` changes"),
+    "01.q29": ("**3. With an optimizer.** It does the update",),
+    "03.q17": ("`gradual()` hands over", "The loop is the same for all.", "This cell takes the longest: six methods"),
+    "03.q18": ("`gradual()` hands over", "The loop is the same for all.", "This cell takes the longest: six methods"),
+    "04.q8": ("Training: forward, clear, backward",),
+}
+"""How the prose begins that stands between a question and its reveal: somebody read it, and it tells nothing."""
+EXPLAINED = {"01.q13", "03.q25"}
+"""They apply what their section has explained before, in words that the answer uses, too: frozen."""
+
+
+def runs_of_five(text):
+    words = re.findall(r"[a-z0-9']+", text.lower())
+    return {tuple(words[i:i + 5]) for i in range(len(words) - 4)}
+
+
+@every_lesson
+def test_prose_tells_nothing_of_an_open_question(lesson_number):
+    """Between a question and its reveal there is no prose but what was read for it. Nor do five words in a row of what
+    is said to a wrong answer, or of the right one, stand there, in code or prose, or in what leads to the question from
+    the beginning of its section on."""
+    cells, begun, told, between = SOURCES[lesson_number], 0, {}, {}
+    for place, cell in enumerate(cells):
+        begun = place if "section" in tags(cell) else begun
+        if not (asked := re.match(r'(q\d+) = predict\("(.+)"\)', source(cell))):
+            continue
+        end = next(i for i, c in enumerate(cells) if re.match(rf"{asked[1]}\.reveal\(", source(c)))
+        prose = [source(c) for c in cells[place:end] if c["cell_type"] == "markdown"]
+        if prose:
+            between[asked[2]] = prose
+        question = lesson(lesson_number).QUESTIONS[asked[2]]
+        right = [choice for choice in question.choices if choice not in question.because]
+        said = set().union(*map(runs_of_five, [*question.because.values(), *right])) - runs_of_five(question.ask)
+        before = [c for c in cells[begun:place] if c["cell_type"] == "markdown" and not {"explain", "keep"} & set(tags(c))]
+        seen = set().union(*(runs_of_five(source(c)) for c in [*before, *cells[place:end]]))
+        told |= {asked[2]: found} if (found := seen & said) else {}
+    assert told.keys() == {id for id in EXPLAINED if id.startswith(lesson_number)}, told
+    assert all(text.startswith(READ.get(id, ())) for id, prose in between.items() for text in prose), between
+    assert {id for id in READ if id.startswith(lesson_number)} == between.keys()
+
+
 @every_section
 def test_every_section_ends_with_one_line_and_its_source(lesson_number, title):
     last = [c for c in SECTIONS[lesson_number][title] if "keep" in tags(c)][-1]

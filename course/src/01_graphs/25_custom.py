@@ -2,7 +2,7 @@
 # ## F. How do I write a backward of my own, and who checks it?
 #
 # *Extension, 13 minutes.* You can add a node of your own: say what goes forward, and what goes back. Here is one from a tutorial, for
-# $y = 3x^2 + 2x + 1$. Its derivative is $6x + 2$. Read the last line carefully, and answer.
+# $y = 3x^2 + 2x + 1$. Its derivative is $6x + 2$. Read it, and answer.
 
 # %% tags=["code"]
 class Quadratic(torch.autograd.Function):
@@ -35,8 +35,8 @@ for step in range(41):
     x.grad = None
 
 # %% [markdown]
-# The loss falls, and stays at 0.5. The lowest value is 0.3333. Here is the tool that finds it. `gradcheck` changes each input by a tiny
-# amount, sees what the result does, and compares that with the `backward`. It needs the precision of `torch.float64`.
+# There is a tool that tells. `gradcheck` changes each input by a tiny amount, sees what the result does, and compares that with the
+# `backward`. It needs the precision of `torch.float64`.
 
 # %% tags=["code"]
 x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
@@ -51,7 +51,7 @@ except RuntimeError as error:
 q27.reveal(right)
 
 # %% [markdown] tags=["explain"]
-# **Why.** Multiplication binds more tightly than addition: `grad_output * 6*input + 2` is $(\bar y \cdot 6x) + 2$. The 2 is added whatever arrives. In
+# **Why.** The loss fell, and stayed at 0.5. The lowest value is 0.3333. Multiplication binds more tightly than addition: `grad_output * 6*input + 2` is $(\bar y \cdot 6x) + 2$. The 2 is added whatever arrives. In
 # numbers, at the end of the training: $\bar y = \tfrac12$, so the rule gives $3x + 2$, which is zero at $x = -2/3$. The right one is
 # $\bar y \cdot (6x + 2) = 3x + 1$, zero at $x = -1/3$.
 #

@@ -3,12 +3,6 @@
 #
 # *Extension, 13 minutes.* Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
 # gradients by hand, then by the graph, then with an optimizer, then with a module. All four have to find the same line.
-#
-# Before that, one more guess, about the loop with its gradients never cleared.
-
-# %% tags=["predict"]
-q28 = predict("01.q28")
-q28
 
 # %% tags=["code"]
 np.random.seed(42)
@@ -101,7 +95,7 @@ q29 = predict("01.q29")
 q29
 
 # %% [markdown]
-# **3. With an optimizer.** It holds the leaves, and does the update and the clearing.
+# **3. With an optimizer.** It does the update and the clearing, of what it was given.
 
 # %% tags=["code"]
 torch.manual_seed(42)
@@ -168,7 +162,11 @@ with torch.no_grad():                   # as nn.init has it
 q35.reveal(outcome)
 
 # %% [markdown]
-# Now the loop without clearing, beside the one with it.
+# One more guess, about the loop that you wrote by the graph, with its gradients never cleared.
+
+# %% tags=["predict"]
+q28 = predict("01.q28")
+q28
 
 # %% tags=["code"]
 *_, cleared = fit_with_graph(epochs=200)
@@ -182,6 +180,9 @@ print(f"after 200 steps: {cleared[-1]:.4f} cleared, {not_cleared[-1]:.4f} not cl
 # %% tags=["picture"]
 runs = {"cleared": cleared, "not cleared": not_cleared}
 axes = autolab.viz.plot_losses(runs, log=True)
+
+# %% tags=["reveal"]
+q28.reveal(rises)
 
 # %% [markdown]
 # Two steps of each, on a smaller loss, compared. What differs is lit in both graphs; *First difference* goes to where they part.
@@ -199,9 +200,6 @@ def two_steps(clear):
     return recording
 
 autolab.compare(two_steps(True), two_steps(False), ("cleared", "not cleared")).show()
-
-# %% tags=["reveal"]
-q28.reveal(rises)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Without clearing, the update is $w \leftarrow w - \eta\,(g_1 + g_2 + \dots + g_t)$: all gradients since the start, added up. At the bottom of the valley

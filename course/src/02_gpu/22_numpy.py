@@ -1,7 +1,45 @@
 # %% [markdown] tags=["section"]
-# ## B. Why does NumPy refuse my tensor, and what moves with a module?
+# ## B. When may NumPy read my tensor, and what moves with a module?
 #
-# *Extension, 14 minutes.* NumPy and matplotlib read the host's memory only. PyTorch does not copy for you. This error is on purpose:
+# *Extension, 14 minutes.* Here is a training loop from a course, written on a computer without a GPU. It is meant to run on one when the comment sign is moved:
+#
+# ```
+# # device = torch.device('cuda:0')
+# ...
+# batch_loss.append(loss.detach().numpy())
+# ```
+#
+# What happens when it runs on a GPU, and when a tensor from there is plotted?
+
+# %% tags=["predict"]
+q27 = predict("02.q27")
+q27
+
+# %% tags=["code"]
+x = torch.randn(4, 2, device=device)
+loss = (x * torch.ones(2, device=device, requires_grad=True)).mean()
+curve = [loss.detach(), loss.detach()]
+attempts = [
+    lambda: loss.detach().numpy(),
+    lambda: np.array(curve[0]),
+    lambda: plt.plot(x[:, 0]),
+]
+refused = 0
+for attempt in attempts:
+    try:
+        attempt()
+    except TypeError as error:
+        refused += 1
+        print("TypeError:", error)
+print("a number:", f"{loss.item():.4f}")
+print("an array:", x.cpu().numpy().shape)
+plt.close()
+
+# %% tags=["reveal"]
+q27.reveal(refused)
+
+# %% [markdown] tags=["explain"]
+# **Why.** NumPy and matplotlib read the host's memory only. PyTorch does not copy for you. This error is on purpose:
 
 # %% tags=["code", "raises-exception"]
 t = torch.ones(3, device=device)
@@ -42,43 +80,6 @@ DeviceExplorer(to_numpy)
 # **Why.** `here.cpu()` is `here` itself, because it is there already. `numpy()` copies nothing either: the array and the tensor look at the *same memory*. So `a += 1`, which writes
 # into the memory, changes the tensor. `a = a + 1` makes a new array and changes nothing. From the GPU there is no such view: `there.cpu()` must copy, and the copy goes its own way.
 # So the same line shares memory on one machine and not on the other. When you want a copy for certain, say so: `.clone()` or `.copy()`.
-#
-# Here is a training loop from a course, written on a computer without a GPU. It is meant to run on one when the comment sign is moved:
-#
-# ```
-# # device = torch.device('cuda:0')
-# ...
-# batch_loss.append(loss.detach().numpy())
-# ```
-#
-# What happens when it runs on a GPU, and when a tensor from there is plotted?
-
-# %% tags=["predict"]
-q27 = predict("02.q27")
-q27
-
-# %% tags=["code"]
-x = torch.randn(4, 2, device=device)
-loss = (x * torch.ones(2, device=device, requires_grad=True)).mean()
-curve = [loss.detach(), loss.detach()]
-attempts = [
-    lambda: loss.detach().numpy(),
-    lambda: np.array(curve[0]),
-    lambda: plt.plot(x[:, 0]),
-]
-refused = 0
-for attempt in attempts:
-    try:
-        attempt()
-    except TypeError as error:
-        refused += 1
-        print("TypeError:", error)
-print("a number:", f"{loss.item():.4f}")
-print("an array:", x.cpu().numpy().shape)
-plt.close()
-
-# %% tags=["reveal"]
-q27.reveal(refused)
 
 # %% [markdown]
 # Two beliefs, as engines: that `from_numpy` copies, and that NumPy reads a GPU. Change one line in each program, so that engine and
