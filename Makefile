@@ -28,6 +28,8 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check
 PYTEST := $(RUN) -m pytest
 
+$(shell sh tools/moved.sh)
+
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:

@@ -122,3 +122,12 @@ def test_a_notebook_is_saved_after_it_was_run_from_top_to_bottom(notebook):
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     counts = [c["execution_count"] for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()]
     assert counts == list(range(1, len(counts) + 1))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell's script")
+def test_an_environment_that_was_made_elsewhere_is_removed(tmp_path):
+    for name, command in {".venv": "/before/.venv", ".venv-here": tmp_path.resolve() / ".venv-here", ".venv-other": ""}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pyvenv.cfg").write_text(f"command = /usr/bin/python3 -m venv {command}\n" if command else "uv = 0.9\n")
+    subprocess.run(["sh", ROOT / "tools" / "moved.sh"], cwd=tmp_path, check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".venv-here", ".venv-other"]
