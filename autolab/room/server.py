@@ -1,23 +1,27 @@
 """The web server of a room: one page, what it shows, and what students send. It is Tornado's, on which JupyterLab runs.
 
 Refused are other hosts' names (a page elsewhere that calls itself this machine), other pages' scripts, wrong codes and
-their guessing, more than `RATE` messages a second from one student, and anything above `LARGEST` bytes.
+their guessing, more than `RATE` messages a second from one student, anything above `LARGEST` bytes, and connections
+above what the system lets a program hold.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import ipaddress
 import json
 import re
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-from tornado import httpserver, netutil, web
+from tornado import httpserver, iostream, netutil, web
 
 from ..engine.core.errors import fail
 from ..viz import palette
@@ -27,6 +31,7 @@ from .tally import Tally
 STATIC = Path(__file__).parent / "static"
 LARGEST = 8192  # bytes; both sittings of the inventory are 2,000
 RATE, BURST = 1.0, 30.0  # messages of one student: in the long run a second, and at once
+CONNECTIONS = 4096  # open ones, where the system lets a program have so many; a phone holds one or two
 GUESSES, MINUTE = 20, 60.0  # wrong codes from one address, and for how many seconds it then waits
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -90,6 +95,12 @@ class _Handler(web.RequestHandler):
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(self._reason)
 
+    def log_exception(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not isinstance(error, web.HTTPError):  # what is refused is told to who asked, and to nobody else
+            super().log_exception(kind, error, trace)
+
     def message(self) -> dict[str, Any]:
         """What was sent, a JSON object."""
         try:
@@ -115,6 +126,7 @@ class _Handler(web.RequestHandler):
             raise web.HTTPError(409, reason=_reason(error)) from None
         except OSError as error:  # a full disk: the student's machine tries again
             raise web.HTTPError(503, reason=f"the answer could not be kept: {_reason(error)}") from None
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish("ok")
 
 
@@ -211,14 +223,54 @@ class _Nothing(_Handler):
             raise web.HTTPError(404, reason="there is nothing here")
 
 
+class _Server(httpserver.HTTPServer):
+    """Closes what is more than `most` connections, or half of them from one address; where a system's own limit is
+    reached, nobody gets in any more, and macOS lets a program have 256 unless it asks for more."""
+
+    most: int
+    held: Counter[str]
+
+    def handle_stream(self, stream: iostream.IOStream, address: Any) -> None:
+        """A new connection."""
+        who = str(address[0])
+        if self.held.total() >= self.most or self.held[who] >= self.most // 2:
+            stream.close()
+        else:
+            self.held[who] += 1
+            super().handle_stream(stream, address)
+
+    def on_close(self, server_conn: Any) -> None:
+        """A connection that ended."""
+        super().on_close(server_conn)
+        self.held[str(server_conn.context.address[0])] -= 1
+
+
+def _connections() -> int:
+    """How many connections this process may hold open, after it has asked for `CONNECTIONS`."""
+    try:
+        import resource
+    except ImportError:
+        return 480  # Windows: select() there takes 512
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return (CONNECTIONS if soft == resource.RLIM_INFINITY else min(soft, CONNECTIONS)) - 64  # its own files
+
+
 def server(
-    tally: Tally, address: str = "", names: tuple[str, ...] = (), limits: Limits | None = None
+    tally: Tally, address: str = "", names: tuple[str, ...] = (), limits: Limits | None = None, most: int = 0
 ) -> httpserver.HTTPServer:
-    """The server of a room, which takes no more than `LARGEST` bytes and waits for nobody's slow message."""
-    return httpserver.HTTPServer(
+    """The server of a room, which takes no more than `LARGEST` bytes and waits for nobody's slow message. most:
+    connections at once, 0 for what the system lets it have."""
+    made = _Server(
         application(tally, address, names, limits), max_body_size=LARGEST, max_header_size=LARGEST,
         body_timeout=10.0, idle_connection_timeout=30.0,
     )  # fmt: skip
+    made.most, made.held = most or _connections(), Counter()
+    return made
 
 
 def serve(file: Path, port: int = 8765, code: str = "", interface: str = "", names: tuple[str, ...] = ()) -> None:

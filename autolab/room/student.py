@@ -41,7 +41,7 @@ class Room:
 
     def __init__(self, address: str = "", code: str = "") -> None:
         self.address, self.sent, self.trouble = address, 0, ""
-        self._code, self._left = code, threading.Event()
+        self._code, self._left, self._asked, self._refused = code, threading.Event(), threading.Event(), ""
         self._queue: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue(WAITING)
         # the same after a restart of the kernel, so that nobody counts twice; nobody's in another room
         mine = progress.learner()
@@ -58,23 +58,21 @@ class Room:
         return self._queue.unfinished_tasks
 
     def _enter(self) -> None:
-        """Says to the room that we are here; raises ValueError when it refuses the code."""
-        try:
-            status, text = self._post("join", {})
-        except (OSError, http.client.HTTPException) as error:
-            self.trouble = f"not reached: {error}"
-        else:
-            if status == 403:
-                note = "The code is on the instructor's page: four letters and digits. Ask whether the room was opened anew."
-                raise fail(ValueError, f"code: the room at {self.address} answers: {text}", note)
-            self.trouble = "" if status == 200 else text
+        """Says to the room that we are here, and waits `PATIENCE` for what it says; raises ValueError when it refuses
+        the code."""
+        self.trouble = "not reached yet"
         try:
             threading.Thread(target=self._work, name="autolab room", daemon=True).start()
         except RuntimeError as error:  # Python in a browser has no threads
             self._left.set()
             self.trouble = f"nothing can be sent from here: {error}"
-        else:
-            store.WATCHERS.append(self._watch)
+            return
+        self._asked.wait(PATIENCE + 0.5)
+        if self._refused:
+            self._left.set()
+            note = "The code is on the instructor's page: four letters and digits. Ask whether the room was opened anew."
+            raise fail(ValueError, f"code: the room at {self.address} answers: {self._refused}", note)
+        store.WATCHERS.append(self._watch)
 
     def _watch(self, event: Event) -> None:
         if event.kind in KINDS:
@@ -84,6 +82,13 @@ class Room:
                 self._queue.put_nowait(("answer", said))
 
     def _work(self) -> None:
+        try:
+            status, text = self._post("join", {})
+            self.trouble = "" if status == 200 else text
+            self._refused = text if status == 403 else ""
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.trouble = f"not reached: {error}"
+        self._asked.set()
         while not self._left.is_set():
             with contextlib.suppress(queue.Empty):
                 path, said = self._queue.get(timeout=1.0)
@@ -107,6 +112,8 @@ class Room:
             wait = min(2 * wait, LONGEST)
 
     def _post(self, path: str, said: dict[str, Any]) -> tuple[int, str]:
+        """Status and text of the room's answer; raises OSError where something else answers, such as a wireless
+        network's page to log in."""
         url = urlsplit(self.address)
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         line = kind(url.hostname or "", url.port, timeout=PATIENCE)
@@ -114,7 +121,11 @@ class Room:
             body = json.dumps({"code": self._code, "who": self._who, **said})
             line.request("POST", f"/{path}", body.encode(), {"Content-Type": "application/json"})
             reply = line.getresponse()
-            return reply.status, reply.read(2000).decode("utf-8", "replace").strip()
+            text = reply.read(2000).decode("utf-8", "replace").strip()
+            says = reply.headers.get("Content-Type", "")
+            if not says.startswith("text/plain") or reply.status == 200 and text != "ok":
+                raise OSError(f"what answers there is no room ({reply.status} {reply.reason})")
+            return reply.status, text
         finally:
             line.close()
 
@@ -135,7 +146,8 @@ class Room:
             *([("why", self.trouble)] if self.trouble else []),
         )
         said = "Answers to predictions and questions go there without your name. autolab.room.leave() ends that."
-        return Message(f"In the room at {self.address}", rows, (said,), "differs" if self.trouble else "agrees")
+        where = f"The room at {self.address} is joined, but not reached" if self.trouble else f"In the room at {self.address}"
+        return Message(where, rows, (said,), "differs" if self.trouble else "agrees")
 
     def __repr__(self) -> str:
         return repr(self._message())

@@ -22,6 +22,7 @@ from ..lessons import book
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look like another
 STUDENTS, QUESTIONS = 2000, 300  # what one room takes
+LARGEST = 100_000_000  # bytes of its file; a class of 300 with 40 questions writes 1.3 MB
 BARS = 12  # answers that are shown one by one
 ROUNDS = 2  # of votes: before and after the class has discussed a question (peer instruction; Mazur 1997)
 INVENTORY = "inventory"  # its name where something is released
@@ -69,12 +70,14 @@ class Tally:
         self.students: set[str] = set()
         self.questions: dict[str, Question] = {}
         self.sittings: dict[str, tuple[Sitting, Sitting]] = {}
-        self.released, self.version = False, 0
+        self.released = False
         self.code, self.key = "", ""
         self.path, self._file = Path(file), None
         if self.path.exists():
             for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
                 self._again(line)
+            if self.path.stat().st_size and not self.code:
+                raise ValueError(f"{file} is not of a room; name another --file")
         if code and not re.fullmatch("[A-Z0-9]{4,12}", code):
             raise ValueError(f"--code should be 4 to 12 letters A to Z and digits, but is {code!r}")
         if code and self.code and code != self.code:
@@ -104,8 +107,8 @@ class Tally:
         """Counts an answer; a second one in the same vote changes nothing. Raises ValueError for what is none,
         OverflowError when there are too many questions."""
         id, given, right, choices = (said.get(name) for name in ("id", "given", "right", "choices"))
-        if not (isinstance(id, str) and re.fullmatch(r"[\w.\- ]{1,60}", id)):
-            raise ValueError("id should be up to 60 letters, digits, dots and dashes")
+        if not (isinstance(id, str) and re.fullmatch(r"\w[\w.\- ]{0,59}", id) and id != INVENTORY):
+            raise ValueError("id should be up to 60 letters, digits, dots and dashes, a letter or digit first")
         if not (isinstance(given, str) and len(given) <= 200):
             raise ValueError("given should be a text of up to 200 characters")
         if right is not None and not isinstance(right, bool):
@@ -120,6 +123,7 @@ class Tally:
             raise OverflowError(f"the room has {QUESTIONS} questions, and takes no other")
         self.join(who)
         if id not in self.questions or who not in self.questions[id].given:
+            choices = [] if id in self.questions else choices  # the first ones count
             self._keep({"what": "answer", "who": who, "id": id, "given": given, "right": right, "choices": choices})
 
     def inventory(self, who: str, said: dict[str, Any]) -> None:
@@ -165,8 +169,11 @@ class Tally:
         return {"students": len(self.students), "questions": questions, INVENTORY: gain}
 
     def _keep(self, line: dict[str, Any]) -> None:
-        """On the disk first, then counted: what was counted is there after a restart."""
+        """On the disk first, then counted: what was counted is there after a restart. Raises OverflowError when the
+        file is full, for what students send."""
         assert self._file is not None
+        if "who" in line and self._file.tell() > LARGEST:
+            raise OverflowError(f"the room is full: {LARGEST // 1_000_000} MB")
         self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._file.flush()
         self._count(line)
@@ -178,7 +185,6 @@ class Tally:
             pass  # a line that broke off
 
     def _count(self, line: dict[str, Any]) -> None:
-        self.version += 1
         what, who = line["what"], line.get("who", "")
         if what == "room":
             self.code, self.key = line["code"], line["key"]
@@ -209,7 +215,7 @@ def _sitting(when: str, said: Any) -> Sitting:
     letter = said.get("letter") if isinstance(said, dict) else None
     answers = said.get("answers") if isinstance(said, dict) else None
     offered = {str(i.number): i.form(letter).shuffled("", "") for i in ITEMS} if letter in ("A", "B") else {}
-    if not isinstance(answers, dict) or any(choice not in offered.get(n, ()) for n, choice in answers.items()):
+    if not offered or not isinstance(answers, dict) or any(choice not in offered.get(n, ()) for n, choice in answers.items()):
         raise ValueError(f"{when} should be a letter A or B, and answers that the inventory offers")
     return Sitting(when, str(letter), {int(n): choice for n, choice in answers.items()}, True)
 

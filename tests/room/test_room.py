@@ -2,8 +2,10 @@
 
 import asyncio
 import http.client
+import http.server
 import json
 import socket
+import threading
 import time
 
 import pytest
@@ -80,6 +82,29 @@ def test_a_room_that_is_not_there_disturbs_nothing(tmp_path, capsys):
     assert event.given == "6" and joined.waiting == 1 and "not reached" in repr(joined)
     assert capsys.readouterr() == ("", "")
     assert autolab.room() is joined
+
+
+@pytest.mark.parametrize("status", [200, 403])
+def test_what_answers_is_no_room(status):
+    """A wireless network's page to log in, or a JupyterLab: neither takes answers nor refuses a code."""
+
+    class Portal(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(status)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<h1>Log in</h1>")
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Portal) as other:
+        threading.Thread(target=other.serve_forever).start()
+        joined = autolab.room(f"127.0.0.1:{other.server_port}", "4KD2")
+        progress.record("ask", "my.1", given="6")
+        assert (joined.sent, joined.waiting) == (0, 1) and "is no room (" in repr(joined)
+        autolab.room.leave()
+        other.shutdown()
 
 
 def test_what_a_watcher_raises_is_passed_over(monkeypatch):
@@ -173,7 +198,9 @@ def test_the_inventorys_gains(room):
     again = Tally(room.tally.path)
     assert again.state == room.tally.state
     again.close()
-    assert room.says("inventory", before={"letter": "A", "answers": {"1": "no choice"}}, after={})[0] == 400
+    none = {"letter": "B", "answers": {}}
+    for before in ({"letter": "A", "answers": {"1": "no choice"}}, {"letter": ["A"], "answers": {}}):
+        assert room.says("inventory", before=before, after=none)[0] == 400
 
 
 def test_a_second_vote_is_counted_beside_the_first(room):
@@ -256,7 +283,8 @@ def test_foreign_requests_are_refused(room):
 @pytest.mark.parametrize(
     "said",
     [
-        {"id": "<b>"}, {"id": "a" * 61}, {"id": 4}, {"given": 6}, {"given": "6" * 201}, {"given": "\ud800"}, {"right": 1},
+        {"id": "<b>"}, {"id": "a" * 61}, {"id": 4}, {"id": " "}, {"id": "inventory"},
+        {"given": 6}, {"given": "6" * 201}, {"given": "\ud800"}, {"right": 1},
         {"choices": None}, {"choices": ["a"] * 13}, {"choices": [1]}, {"who": "Ada"}, {"who": 7}, {"who": None},
     ],
 )  # fmt: skip
@@ -293,6 +321,38 @@ def test_floods_are_refused(tmp_path):
         assert running.says("join", "b" * 16)[0] == 200
     finally:
         running.stop()
+
+
+def test_connections_that_are_held_open_lock_nobody_out(tmp_path):
+    room = Running(Tally(tmp_path / "room.jsonl", "4KD2"), most=4)
+    try:
+        held = [socket.create_connection(("127.0.0.1", room.port), timeout=30) for _ in range(3)]
+        assert held[2].recv(1) == b""  # half of all are one address's
+        held[0].sendall(b"GET / HTTP/1.1\r\n")
+        for one in held:
+            one.close()
+        assert until(lambda: room.server.held["127.0.0.1"] == 0)
+        assert room.ask("/state")[0] == 200
+    finally:
+        room.stop()
+
+
+def test_a_file_holds_so_much_and_no_others_text(tmp_path, monkeypatch):
+    tally = Tally(tmp_path / "room.jsonl", "4KD2")
+    choices = ["6", "12"]
+    tally.answer(YOU, answer(choices=choices))
+    tally.answer("0" * 16, answer(choices=choices))
+    assert tally.path.read_text().count('"12"') == 1  # what is offered is kept once
+    monkeypatch.setattr("autolab.room.tally.LARGEST", 100)
+    with pytest.raises(OverflowError, match="the room is full: 0 MB"):
+        tally.join("a" * 16)
+    tally.release("my.1", True)
+    tally.close()
+    diary = tmp_path / "diary.txt"
+    diary.write_text("Monday\n")
+    with pytest.raises(ValueError, match="is not of a room"):
+        Tally(diary)
+    assert diary.read_text() == "Monday\n"
 
 
 def test_a_room_is_full_some_day(tmp_path):

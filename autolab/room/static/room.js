@@ -35,8 +35,8 @@ function card(id, name) {
       const shown = one.button.getAttribute("aria-expanded") !== "true";
       tell("release", { id, shown }, `${name}: ${shown ? "shown" : "hidden"}.`);
     });
-    one.again = make("button", section, "Vote again", { type: "button", "aria-label": `Vote again on ${id}` });
-    one.again.addEventListener("click", () => {
+    if (id !== "inventory") one.again = make("button", section, "Vote again", { type: "button", "aria-label": `Vote again on ${id}` });
+    one.again?.addEventListener("click", () => {
       tell("again", { id }, `${id}: the second vote is open, the answers are hidden.`);
       one.button.focus();  // this one goes
     });
@@ -84,7 +84,7 @@ function question(asked) {
   if (one.again) one.again.hidden = asked.last;
   if (!asked.released) one.table.replaceChildren();
   else {
-    const heads = asked.answers.flatMap((_, i) => [[votes > 1 ? VOTES[i] : "students", "count"], ["part of all", ""]]);
+    const heads = asked.answers.flatMap((_, i) => [[votes > 1 ? VOTES[i] : "students", "count"], ["part of all", "part"]]);
     const caption = "The first answer of each student counts" + (votes > 1 ? ", in each vote." : ".");
     const body = table(one, caption, [["answer", "answer"], ...heads]);
     for (const bar of asked.bars) {
@@ -94,7 +94,7 @@ function question(asked) {
         const all = asked.answers[i], when = votes > 1 ? ` in the ${VOTES[i]}` : "";
         make("td", row, String(n), { class: "count" });
         const of = `${ofAll(n, all)} percent of all gave the answer ${bar.text}${when}`;
-        make("progress", make("td", row), "", { max: all || 1, value: n, "aria-label": of });
+        make("progress", make("td", row, "", { class: "part" }), "", { max: all || 1, value: n, "aria-label": of });
       });
     }
   }
@@ -115,6 +115,8 @@ async function phones() {
       for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     }
     link.append(svg);
+    const larger = make("button", place("phone"), "Larger", { type: "button", "aria-pressed": "false", "aria-label": "Larger QR code" });
+    larger.addEventListener("click", () => larger.setAttribute("aria-pressed", String(place("phone").classList.toggle("large"))));
   }
   place("phone").hidden = false;
 }
@@ -129,7 +131,7 @@ function inventory(gain) {
     const heads = ["before", "after", "gain"];
     const caption = "Percent right; gain: (after - before) / (100 - before), Hake's normalised gain.";
     const body = table(one, caption, [["idea", "answer"], ...heads.map((text) => [text, "number"])]);
-    for (const line of gain.rows) {
+    for (const line of gain.rows.filter((one) => one.before)) {  // beliefs that share an idea have one line
       const row = make("tr", body);
       make("th", row, line.idea, { scope: "row", class: "answer" });
       heads.forEach((head) => make("td", row, line[head] || "-", { class: "number" }));
