@@ -158,6 +158,9 @@ def observation(exercise: Exercise, answer: Any, case: Case) -> Any:
             got = exercise.observe(_guarded(answer), *case.make())
     except Unanswered:
         return Ellipsis
+    except KeyboardInterrupt as error:
+        error.add_note(f"Your answer was still running, on this input: {case.text}. Does each of its loops come to an end?")
+        raise
     except Exception as error:      # noqa: BLE001  what the learner's code raises is a result, not a reason to stop
         return error
     return Ellipsis if any(value is Ellipsis for value in got.values()) else got

@@ -1,6 +1,7 @@
 """What `check`, `hint` and `progress` say, on exercises of lesson 1; and how the judge tries an answer."""
 
 import importlib
+import re
 import traceback
 
 import pytest
@@ -135,3 +136,16 @@ def test_an_error_that_was_met_is_named_for_what_it_is():
         hint("03.11")
     text = " ".join(repr(check("03.11", lambda model, state: model.load_state_dict(state, strict=False))).split())
     assert "gives the error 'RuntimeError about size mismatch' (wanted: the body is that of the file True" in text
+
+
+def test_who_interrupts_an_endless_answer_is_told_where_it_ran_and_sees_no_line_of_the_kit(capsys, monkeypatch):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    monkeypatch.setattr("warnings.formatwarning", None)  # put back afterwards
+    shell.run_cell("from autolab.lessons import check, short_messages; short_messages()")
+    shell.run_cell("def order(result):\n    raise KeyboardInterrupt\n\ncheck('04.4', order)")
+    told = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert "Your answer was still running, on this input: a chain." in told
+    assert "in order(result)" in told and "exercise.py" not in told

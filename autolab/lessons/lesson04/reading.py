@@ -36,7 +36,7 @@ class Beside:
             for head, text in self.pieces
         ]
         mine = [part for (head, _), part in zip(self.pieces, parts) if head.startswith("yours")]
-        columns = [("1 1 20em", mine), ("2 1 36em", parts[len(mine) :])]
+        columns = [("1 1 20em", mine), ("2 1 62em", parts[len(mine) :])]
         divided = (f"<div style='flex:{flex};min-width:0'>{''.join(inside)}</div>" for flex, inside in columns if inside)
         return f"<div style='display:flex;flex-wrap:wrap;gap:4px 16px;max-width:100%'>{''.join(divided)}</div>"
 

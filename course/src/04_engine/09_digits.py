@@ -67,7 +67,7 @@ for p in parameters.values():
 loss = cross_entropy(network(digit), truth)
 loss.backward()
 guess = network(digit).data.argmax()
-print(f"a {label}, read as a {guess}; the loss is {loss.data:.2f}")
+print(f"a {label}, read as {guess}; the loss is {loss.data:.2f}")
 name = max(parameters, key=lambda n: np.abs(parameters[n].grad).max())
 grad = parameters[name].grad
 place = [int(i) for i in np.unravel_index(np.abs(grad).argmax(), grad.shape)]
@@ -81,7 +81,7 @@ same = [np.allclose(theirs[n].grad, p.grad, atol=1e-12) for n, p in parameters.i
 print("autolab has the same gradients:", all(same))
 
 # %% tags=["picture"]
-for p in parameters.values():
+for p in (digit, *parameters.values()):
     p.grad = 0.0
 loss = cross_entropy(network(digit), truth)
 explorer = autolab.explore(loss)

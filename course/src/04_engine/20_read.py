@@ -5,7 +5,9 @@
 # you see is the code that runs, read from the files at this moment.
 
 # %% tags=["code"]
-print(autolab.engine.core.__doc__)
+from IPython.display import Markdown
+
+Markdown(autolab.engine.core.__doc__)
 
 # %% [markdown]
 # **`errors.py`, `dtype.py`, `device.py`, `observe.py`, `grad_mode.py`: nothing of yours.** Misused, your engine computes something. This one refuses, in PyTorch's words, with a sentence for you. It
@@ -56,8 +58,8 @@ beside(share, "node.backward", "node.apply_fix")
 beside(Value.__add__, "apply.apply", "apply.record")
 
 # %% [markdown]
-# **`backward.py`, `differentiate.py` are your `order` and `backward`.** `plan` need not search: nodes are numbered when they are made, so newest first is a topological order. It does not call itself, so
-# graphs of any depth run. `run` is your loop, `deliver` your `+=`. Gradients in the middle live in a dictionary for one pass, so nothing has to begin at 0 again. New: several results at once, hooks,
+# **`backward.py`, `differentiate.py` are your `order` and `backward`.** `plan` collects the nodes, and sorts them by the number that each got when it was made: newest first is a topological order. It does not
+# call itself, so graphs of any depth run. `run` is your loop, `deliver` your `+=`. Gradients in the middle live in a dictionary for one pass, so nothing has to begin at 0 again. New: several results at once, hooks,
 # and gradients that can be differentiated again.
 
 # %% tags=["picture"]
@@ -65,7 +67,7 @@ display(beside(order, "backward._Pass.plan"))
 beside(backward, "backward._Pass.run", "backward._Pass.deliver")
 
 # %% [markdown]
-# Two last questions, about what an engine cannot see. Your `Value` will do for both.
+# Two questions about what an engine cannot see. Your `Value` will do for both.
 
 # %% tags=["predict"]
 q11 = predict("04.q11")
