@@ -18,6 +18,7 @@ from ..trace.values import number, short
 from ..viz import palette
 from . import heat
 
+MOST_DRAWN = 8  # tensors; of more, those that hold the numbers of the table
 MOST_CELLS = 4096  # numbers of one tensor that are drawn
 
 
@@ -80,9 +81,10 @@ class Blame:
 
     def _repr_html_(self) -> str:
         scale = max((abs(e.score) for e in self.top), default=0.0)
+        many = len(self.scores) > MOST_DRAWN
+        names = dict.fromkeys(e.name for e in self.top) if many else self.scores
         drawn = "".join(
-            f"<div style='margin:0 18px 10px 0'><div><b>{escape(n)}</b></div>{self._drawn(n, scale)}</div>"
-            for n in self.scores
+            f"<div style='margin:0 18px 10px 0'><div><b>{escape(n)}</b></div>{self._drawn(n, scale)}</div>" for n in names
         )
         cells = lambda e: (_place(e), short(number(e.value)), short(number(e.gradient)), short(number(e.score)))
         rows = "".join(
@@ -92,7 +94,11 @@ class Blame:
         head = "".join(
             f"<th scope='col' style='text-align:left'>{c}</th>" for c in ("number", "is", "gradient", "score")
         )
-        shares = ", ".join(f"{escape(name)} {part:.0%}" for name, part in self.share.items())
+        parts = sorted(self.share.items(), key=lambda item: -item[1])[:MOST_DRAWN] if many else self.share.items()
+        shares = ", ".join(f"{escape(name)} {part:.0%}" for name, part in parts)
+        if many:
+            rest = len(self.scores) - len(parts)
+            shares += f", the other {rest} together {1 - sum(part for _, part in parts):.0%}"
         return (
             f"<div role='group' aria-label='Blame'><p>{escape(self.words)}. {self._key}; full colour: "
             f"±{short(number(scale))}. Share of all scores: {shares}.</p><div style='display:flex;flex-wrap:wrap'>{drawn}</div>"

@@ -50,6 +50,13 @@ def test_it_is_told_and_drawn():
     assert "too many dimensions to draw" in autolab.blame(big.sum(), big)._repr_html_()
 
 
+def test_of_many_tensors_those_of_the_table_are_drawn():
+    many = {f"t{i}": autolab.full((2,), float(i), requires_grad=True) for i in range(10)}
+    html = autolab.blame(sum(t.sum() for t in many.values()), many, top=3)._repr_html_()
+    assert re.findall(r"<b>(\w+)</b>", html) == ["t9", "t8"]
+    assert "Share of all scores: t9 20%, t8 18%" in html and "the other 2 together 2%" in html
+
+
 def test_wrong_calls_are_told():
     x = autolab.tensor([1.0, 2.0], requires_grad=True)
     for call, kind, words in (

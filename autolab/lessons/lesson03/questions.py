@@ -198,7 +198,7 @@ QUESTIONS = {
          "a gradient, it does not touch."},
         key=either(lambda arrived: arrived, "yes", "no, all that leads to them is frozen")),
     "03.q27": Question(
-        "`gradual()` gives the optimizer *all* parameters, with momentum and weight decay, and unfreezes "
+        "`gradual()` gives the optimizer all parameters, with momentum and weight decay, and unfreezes "
         "`conv1` in epoch 28. Do its weights shrink before?",
         ("no", "yes, by the weight decay", "yes, by weight decay and momentum"),
         {"yes, by the weight decay": "Weight decay is a part of the step, and a parameter whose .grad is None "

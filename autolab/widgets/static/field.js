@@ -152,7 +152,7 @@ class Field {
       [, , columns] = maps[selected[0]].size;
     const part = selected[0] === maps.length - 1 ? gradients[selected[1] * columns + selected[2]] : null;
     if (!part) {
-      const why = gradients.length ? "Choose a number of the last map to see its gradient." : "Too many gradients to keep: none is shown.";
+      const why = gradients.length ? "Choose a number of the last map to see its gradient." : "No gradient is kept for so large a map.";
       this.influence.replaceChildren(h("p", { class: "al-note", text: why }));
       return;
     }

@@ -61,7 +61,7 @@ plots.curves([*ways], {"0 to 4": [share_right(m, old) for m in ways.values()],
 plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** Fifty old images are enough to hold what seven hundred taught, because they need not teach it again. They only have to object when a
+# **Why.** Fifty old images hold most of what seven hundred taught, because they need not teach it again. They only have to object when a
 # step would destroy it. Where old images are not to be had, people take smaller steps, or freeze (section 3), and measure what is lost. What
 # you do not measure, you do not see.
 #

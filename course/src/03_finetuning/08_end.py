@@ -2,7 +2,7 @@
 # ## Which of its 78,010 numbers was to blame
 #
 # That was the question of the course. Now ask it of the network that took your digit for another. The table names
-# single numbers, with their gradient, and the share of each layer. Then compare with the one that learnt your hand.
+# single numbers, with their gradient; above stand the shares of the layers. Then write `after` in the last line: the one that learnt your hand.
 
 # %% tags=["picture", "look"]
 def to_blame(network):
