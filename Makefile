@@ -33,7 +33,7 @@ $(shell sh tools/moved.sh)
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-fronts test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -74,6 +74,11 @@ test-oldest: $(OLDEST)/.installed
 test-fronts: $(FRONTS)/.installed build/fronts
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(FRONTS)/bin/python)" && export AUTOLAB_CHROMIUM && \
 	$(FRONTS)/bin/python -m pytest -q tests/browser/test_fronts.py
+
+# Each lesson in JupyterLab, first cell to last, by learners who answer right, wrong, by turns and not at all. Minutes each; not part of
+# `test`.
+test-walks: $(VENV)/.dev
+	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(RUN))" && export AUTOLAB_CHROMIUM && $(PYTEST) -q -m walks --durations=0 tests/browser/test_walks.py
 
 # Every lesson without threads, processes, ctypes and Graphviz, as in a browser. Not part of `test`.
 test-lite: $(VENV)/.dev

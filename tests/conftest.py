@@ -22,12 +22,15 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Tests of a real GPU are left out where there is none, those of compiled functions where the plain engine runs."""
+    """Tests of a real GPU are left out where there is none, those of compiled functions where the plain engine runs,
+    walks through whole lessons unless they are asked for."""
     import autolab
 
     absent = [] if autolab.cuda.is_available() else ["gpu"]
     if os.environ.get("AUTOLAB_ENGINE") == "plain":
         absent.append("compiled")
+    if "walks" not in config.getoption("-m"):
+        absent.append("walks")
     out = [item for item in items if any(map(item.get_closest_marker, absent))]
     if out:
         config.hook.pytest_deselected(items=out)

@@ -31,7 +31,8 @@ def parts(cells: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown" and source.startswith("## "):
             name = source[3:].split(".")[0]
-            part = "optional" if "optional" in cell["metadata"].get("tags", []) else name if name in "ABCDEFGHIJKLMNOP" else "core"
+            part = name if name in "ABCDEFGHIJKLMNOP" else "core"
+            part = "optional" if "optional" in cell["metadata"].get("tags", []) else part
         found.setdefault(part, []).append(cell)
     return found
 
@@ -43,7 +44,8 @@ class Session:
         from IPython.core.interactiveshell import InteractiveShell
         from traitlets.config import Config
 
-        self.shell, self.loop = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False})), asyncio.new_event_loop()
+        self.shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+        self.loop = asyncio.new_event_loop()
 
     def run(self, part: str, cells: list[dict[str, Any]]) -> list[str]:
         """What went wrong, a line for each cell."""
@@ -53,7 +55,8 @@ class Session:
                 continue
             source = self.shell.transform_cell("".join(cell["source"]).replace("pace=3", "pace=0"))  # nobody watches
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                result = self.loop.run_until_complete(self.shell.run_cell_async(source, store_history=True, transformed_cell=source))
+                running = self.shell.run_cell_async(source, store_history=True, transformed_cell=source)
+                result = self.loop.run_until_complete(running)
             error = result.error_in_exec or result.error_before_exec
             if (error is not None) != ("raises-exception" in cell["metadata"].get("tags", [])):
                 wrong.append(f"{part}, cell {cell['id']}: {type(error).__name__}: {error}")

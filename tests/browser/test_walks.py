@@ -1,0 +1,71 @@
+"""Each lesson from its first cell to its last in JupyterLab, in the copy that a learner gets, by learners who answer
+right, wrong and not at all. Minutes each: `make test-walks`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from lab import ROOT, Notebook, Server
+from playwright.sync_api import Browser
+from walker import MENDED, NOTHING, RIGHT, WRONG, Key, Walk, flat
+
+from autolab import progress
+from autolab.lessons import folder
+
+LEARNERS = {"right": (RIGHT,), "wrong first": (MENDED,), "by turns": (RIGHT, WRONG, NOTHING), "not at all": (NOTHING,)}
+# Trainings as short as in a browser, and answers kept in a file; wrong answers are those of the lessons' tests.
+BEFORE = """import os, sys
+sys.path.append({tests!r})
+os.environ["AUTOLAB_PROGRESS"] = {kept!r}
+import autolab.lessons.notebook
+autolab.lessons.notebook.threads_start = lambda: False"""
+TEXT = """(() => {
+  const inner = (root) => [...root.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+  const of = (root) => [root.textContent, ...inner(root).map(of)].join(" ");
+  return of(document.body);
+})()"""
+
+
+@pytest.fixture
+def opened(server: Server, browser: Browser) -> Iterator[Callable[[str, str], Walk]]:
+    """A lesson open in JupyterLab, in a learner's folder of its own; shut down afterwards."""
+    context, notebooks = browser.new_context(viewport={"width": 1366, "height": 768}), []
+
+    def open(number: str, learner: str) -> Walk:
+        mine = server.folder / f"{learner} {number}"
+        list(folder.copy_course(folder.course_source(), mine))
+        notebooks.append(notebook := Notebook(server, context, f"{mine.name}/{Key(number).name}"))
+        notebook.execute(BEFORE.format(tests=str(ROOT / "tests"), kept=str(mine / "progress.jsonl")))
+        turns = itertools.cycle(LEARNERS[learner])
+        return Walk(notebook, number, lambda: next(turns))
+
+    yield open
+    for notebook in notebooks:
+        notebook.shut_down()
+    context.close()
+
+
+@pytest.mark.walks
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("number", ["01", "02", "03", "04"])
+def test_a_lesson_is_walked(
+    opened: Callable[[str, str], Walk], server: Server, monkeypatch: pytest.MonkeyPatch, number: str, learner: str
+) -> None:
+    walk = opened(number, learner)
+    model = walk.notebook._panel("return panel.content.model.toJSON();")
+    assert not any(cell.get("outputs") for cell in model["cells"]) and "widgets" not in model["metadata"]
+    sources = ["".join(cell["source"]) for cell in model["cells"]]
+    everything = flat(" ".join([walk.notebook.page.evaluate(TEXT), *sources, json.dumps(model["metadata"])]))
+    assert not [secret for secret in walk.key.secrets() if secret in everything]
+    if learner == "not at all":
+        walk.all_at_once()
+    else:
+        walk.through()
+    walk.left_open()
+    walk.counted()
+    monkeypatch.setenv("AUTOLAB_PROGRESS", str(server.folder / f"{learner} {number}" / "progress.jsonl"))
+    answered = {id for id, manner in walk.did.items() if manner != NOTHING and not id.startswith("catch")}
+    assert {event.id for event in progress.events() if event.kind != "practice"} == answered
