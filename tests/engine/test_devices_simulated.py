@@ -301,6 +301,22 @@ def test_a_launch_returns_before_the_work_is_done(sim):
     assert timed(lambda: a @ a) == (pytest.approx(returned), pytest.approx(done))
 
 
+def test_what_a_function_of_ones_own_computes_on_the_cpu_is_timed_once(sim):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    x = torch.ones(1000, requires_grad=True)
+    assert timed(lambda: Twice.apply(x)) == timed(lambda: x.detach() * 2)
+    Twice.apply(x).sum().backward()
+    assert x.grad[0] == 2
+
+
 @pytest.mark.parametrize("wait", [lambda t: t.item(), lambda t: t.cpu(), repr, bool, float, lambda t: t.tolist()])
 def test_whoever_reads_a_value_waits(sim, wait):
     a = torch.ones(1024, 1024, device="cuda")

@@ -27,14 +27,14 @@ class HostWork(Observer):
 
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         made = [o for o in outputs if hasattr(o, "_storage")]
-        name = getattr(op, "name", "")  # "": a custom function, whose ops were counted one by one
-        if not made or made[0]._storage.device is not CPU or name in ("", "to_device"):
+        custom = not hasattr(op, "view")  # a function of the user's own, whose ops were counted one by one
+        if custom or not made or made[0]._storage.device is not CPU or op.name == "to_device":
             return
         seconds = HOST_CALL
         if not op.view:
             tensors = [a for a in args if hasattr(a, "_storage")]
             nbytes = sum(t.nbytes for t in (*tensors, *made))
-            seconds = HOST_CALL + max(nbytes / HOST_BANDWIDTH, _flops(name, tensors, made) / HOST_FLOPS)
+            seconds = HOST_CALL + max(nbytes / HOST_BANDWIDTH, _flops(op.name, tensors, made) / HOST_FLOPS)
         self.clock.spend(round(seconds, 10))
         if node is not None:
             self._nodes[node] = round(2 * seconds - HOST_CALL, 10)
