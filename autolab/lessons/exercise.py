@@ -8,9 +8,10 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from .compare import difference, same, show
+from .compare import Unfit, difference, same, show
 
 
 class Unanswered(Exception):
@@ -121,6 +122,10 @@ def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = Tru
         why = (f"A {kind} is wanted, this is {show(answer)}. Pass the {kind} itself, without calling it: "
                f'check("{exercise.id}", {getattr(exercise.reference, "__name__", "f")}).')
         return Verdict(exercise, "differs", (), why)
+    if isinstance(exercise.reference, type) and not isinstance(answer, type):
+        return Verdict(exercise, "differs", (), f"A class is wanted, this is of the type {type(answer).__name__}.")
+    if isinstance(exercise.reference, dict) and not isinstance(answer, dict):
+        return Verdict(exercise, "differs", (), f"A dict is wanted, this is {show(answer)}.")
     outcomes: list[Outcome] = []
     for public in (True, False):
         outcomes += (_try(exercise, answer, case) for case in exercise.cases if case.public is public)
@@ -151,33 +156,56 @@ def _try(exercise: Exercise, answer: Any, case: Case) -> Outcome:
 
 
 def observation(exercise: Exercise, answer: Any, case: Case) -> Any:
-    """What `answer` does on `case`: labelled results, the exception it raised, or `...` when nothing is answered."""
+    """What `answer` does on `case`: labelled results, the exception it raised, or `...` when nothing is answered.
+
+    Unfit: it raised nothing, and the checker can do nothing with what came back.
+    """
+    back = [] if callable(answer) else [answer]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            got = exercise.observe(_guarded(answer), *case.make())
+            got = exercise.observe(_guarded(answer, back), *case.make())
     except Unanswered:
         return Ellipsis
     except KeyboardInterrupt as error:
         error.add_note(f"Your answer was still running, on this input: {case.text}. Does each of its loops come to an end?")
         raise
     except Exception as error:      # noqa: BLE001  what the learner's code raises is a result, not a reason to stop
-        return error
+        return _unusable(back[-1], error) if back and _raised_here(error) else error
     return Ellipsis if any(value is Ellipsis for value in got.values()) else got
 
 
-def _guarded(answer: Any) -> Any:
-    """A plain function that raises `Unanswered` instead of returning `...`."""
+def _guarded(answer: Any, back: list[Any]) -> Any:
+    """A plain function that raises `Unanswered` instead of returning `...`, and leaves in `back` what it returned."""
     if not callable(answer) or isinstance(answer, type):
         return answer
 
     @functools.wraps(answer)
     def run(*args: Any, **kwargs: Any) -> Any:
+        back.clear()
         result = answer(*args, **kwargs)
         if result is Ellipsis:
             raise Unanswered
+        back.append(result)
         return result
     return run
+
+
+def _raised_here(error: Exception) -> bool:
+    """Whether a checker's own line raised it, rather than the learner's code or the engine."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and Path(__file__).parent in Path(trace.tb_frame.f_code.co_filename).parents
+
+
+def _unusable(came: Any, error: Exception) -> Exception:
+    if isinstance(error, Unfit):
+        return error
+    if isinstance(error, KeyError):
+        return Unfit(f"There is no {error} in {show(came)}")
+    return Unfit("This is None. A function without `return` gives None" if came is None
+                 else f"{show(came)} came back, which is not of the kind that is wanted")
 
 
 def _does_the_same(exercise: Exercise, other: Any, outcomes: list[Outcome]) -> bool:
@@ -221,7 +249,9 @@ def _differences(outcome: Outcome, tell: bool) -> Iterator[str]:
         yield difference(outcome.got, outcome.want, tell)
         return
     differ = [label for label, want in outcome.want.items() if not same(outcome.got.get(label), want)]
+    differ = [label for label in differ if label in outcome.got] or differ  # of a wrong kind: not all can be asked of it
     for label in differ[:2]:
         if len(outcome.want) > 1 or label != "result":
             yield f"Look at {label}."
-        yield difference(outcome.got.get(label), outcome.want[label], tell)
+        yield difference(outcome.got[label], outcome.want[label], tell) if label in outcome.got else (
+            "What came back is not of the kind that is wanted.")

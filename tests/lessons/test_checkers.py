@@ -112,6 +112,15 @@ def test_nothing_a_learner_writes_can_raise_or_leave_a_simulation_behind(lesson,
 
 
 @each_lesson
+@pytest.mark.parametrize("came", ["text", None, 1.5, [1, 2]])
+def test_what_came_back_of_a_wrong_kind_was_not_raised_by_the_learner(lesson, came):
+    for id, e in lesson.exercises.items():
+        said = repr(check(id, (lambda *a, **k: came) if callable(e.reference) else came))
+        assert not re.search(r"raised (Attribute|Key|Index)Error|object is not|unsupported operand", said), said
+        assert came is None or "This is None" not in said, said
+
+
+@each_lesson
 def test_progress_counts(lesson):
     id = next(iter(lesson.exercises))
     check(id, lesson.right[id][0])

@@ -44,6 +44,7 @@ sum_over_paths = Exercise(
                 "There is a factor a too much: the derivative of w1 * a with respect to a is w1, not w1 * a."),
         Mistake(lambda a, w1, w2, w3, w4: -(w1 + w3 + w2 + w4),
                 "You added along the paths. Along one path the local derivatives are multiplied."),
+        Mistake(lambda a, w1, w2, w3, w4: 10 - (w3 * w1 + w4 * w2) * a, "This is L itself, not its derivative."),
         Mistake({"early": True},
                 "A path stops one edge early, at b or at c. From b to a there is still the factor w1, from c to a w2."),
     ),

@@ -39,13 +39,19 @@ def value_and_graph(answer, x1, x2):
     return {"value": result, "graph": graph_text(result, {"x1": x1, "x2": x2})}
 
 
+PLAIN_NUMBER = (
+    "The number is right, and a node is missing: Python's math, NumPy, `.data` and detach() take numbers out of a tensor. "
+    "Only operations of torch on the tensors themselves leave nodes: torch.log, torch.sin.")
+
 from_picture = Exercise(
     id="01.1",
     title="From a picture to code",
     observe=value_and_graph,
     reference=lambda x1, x2: torch.log(x1 * x2) * torch.sin(x2),
     cases=(
-        Case("x1 = 1, x2 = 2", lambda: (leaf(1.0), leaf(2.0))),
+        Case("x1 = 1, x2 = 2", lambda: (leaf(1.0), leaf(2.0)),
+             why="Set your graph beside the picture, from the right: a Mul, fed by a Log and a Sin; another Mul feeds the "
+                 "Log. x1 goes into one node, x2 into two."),
         Case("x1 = 0.5, x2 = 3", lambda: (leaf(0.5), leaf(3.0)), public=False),
         Case("x1 = [1, 2], x2 = [4, 0.5]", lambda: (leaf([1.0, 2.0]), leaf([4.0, 0.5])), public=False),
     ),
@@ -53,18 +59,21 @@ from_picture = Exercise(
         Mistake(lambda x1, x2: (torch.log(x1) + torch.log(x2)) * torch.sin(x2),
                 "The number is right, the graph is another one. The picture has one Log node, fed by a Mul node; "
                 "you recorded two Log nodes and an Add. Different graphs may compute the same function."),
-        Mistake(lambda x1, x2: _math(x1, x2),
-                "The number is right, and a node is missing: Python's math takes the number out of the tensor and "
-                "gives back a plain one. "
-                "Only operations of torch leave nodes: torch.log, torch.sin."),
+        Mistake(lambda x1, x2: _math(x1, x2), PLAIN_NUMBER),
+        Mistake(lambda x1, x2: torch.log(x1 * x2) * torch.sin(x2.detach()), PLAIN_NUMBER),
+        Mistake(lambda x1, x2: torch.log(x1.detach() * x2) * torch.sin(x2),
+                "The number is right, but x1 is not in the graph: `.data`, detach() and item() give its numbers without it."),
         Mistake(lambda x1, x2: torch.log(x1 * x2) + torch.sin(x2),
                 "The last node of the picture is a Mul; yours is an Add."),
+        Mistake(lambda x1, x2: torch.log(x1 + x2) * torch.sin(x2),
+                "In the picture a Mul node feeds the Log; in yours an Add does."),
         Mistake(lambda x1, x2: torch.log(x1 * x2) * torch.sin(x1),
                 "In the picture the Sin node hangs on x2; yours hangs on x1."),
         Mistake(lambda x1, x2: torch.log(x1 * x2 * torch.sin(x2)),
                 "In the picture the Log node comes before the last Mul; yours is the last node."),
         Mistake(lambda x1, x2: (torch.log(x1 * x2) * torch.sin(x2)).detach(),
-                "The number is right, but the graph is gone: detach() gives a tensor that remembers nothing."),
+                "The number is right, and nothing was recorded. What leaves the graph: Python's math and NumPy, `.data`, "
+                "item(), detach(), no_grad()."),
     ),
     hints=(
         "Read the picture from the right. The last node is what you compute last.",
