@@ -55,6 +55,12 @@ def test_a_page_steps_and_the_explorer_goes_along(page: Page, tmp_path: Path) ->
     for check in ("faint", "small", "unnamed"):
         assert land.check(check) == [], check
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    legend = land.root.get_by_role("list", name="Legend").get_by_role("listitem")
+    expect(legend).to_have_text(["downhill: against the gradient", "where momentum carries"])
+    alone = LossLandscape(lambda: w * w + b * b, {"w": w, "b": b}, optimizers=["SGD"], lr=0.04, steps=1)
+    (tmp_path / "alone.html").write_text(html.page([alone]))
+    page.goto((tmp_path / "alone.html").as_uri())
+    expect(legend).to_have_text(["downhill: against the gradient"])
 
 
 def test_the_kernel_computes_another_start_and_rate(server: Server, open_notebook: Callable[..., Notebook]) -> None:

@@ -23,7 +23,7 @@ class Landscape {
       h("div", { class: "al-main" }, this.map(),
         h("div", { class: "al-left" },
           h("div", { class: "al-scroll" }, h("table", { "aria-label": "Optimizers at this step" }, h("thead", {}, h("tr", {}, heads)), this.table)),
-          this.fields(), legend(), h("p", { class: "al-note", text: words }))));
+          this.fields(), legend(this.data.runs.some((run) => run.momenta.some(Boolean))), h("p", { class: "al-note", text: words }))));
     this.rows();
     this.root.addEventListener("keydown", (event) => !event.target.matches("[type=radio]") && onKey(event, model, []));
     this.listen(el);
@@ -193,9 +193,9 @@ class Landscape {
   }
 }
 
-function legend() {
+function legend(momentum) {
   const item = (name, text) => h("li", {}, svgEl("svg", { class: "al-sample", width: 34, height: 12, "aria-hidden": "true" }, svgEl("path", { class: `al-arrow ${name}`, d: "M2 6h28M24 2l6 4l-6 4" })), text);
-  return h("ul", { class: "al-legend", "aria-label": "Legend" }, item("al-downhill", "downhill: against the gradient"), item("al-inertia", "where momentum carries"));
+  return h("ul", { class: "al-legend", "aria-label": "Legend" }, item("al-downhill", "downhill: against the gradient"), momentum ? item("al-inertia", "where momentum carries") : null);
 }
 
 // On a page without a kernel the landscape follows the explorer it is linked to, shown or not.
