@@ -119,7 +119,7 @@ def test_quadratic_goes_where_the_prose_says():
 
 
 def test_mending_costs_what_the_prose_says():
-    assert "of the shipped digits 0 to 4 it read 177, now 149" in PROSE
+    assert "after the shipped 7 it reads 149 of the 180, where it read 177" in PROSE
     test = Digits(train=False, size=32)
     known = test.targets < 5
     images, digits = test.data[known].unsqueeze(1) / 255, test.targets[known]

@@ -47,6 +47,7 @@ q1
 # %% tags=["run"]
 # all of them, by what this lesson is about
 image.requires_grad_()
+network.zero_grad()                         # section 7 says why
 loss = F.cross_entropy(network(image), label)
 loss.backward()
 print(sum(p.grad.numel() for p in network.parameters()), "slopes, of one walk")

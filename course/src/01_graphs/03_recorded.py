@@ -41,10 +41,10 @@ explorer
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Step 1 is the **forward pass**: it computes the value of `z`, and leaves the node. From step 2 on the gradient comes back: the **backward pass**. It begins with $\bar z = 1$. The rule of
-# a product is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. Here both factors are `x`, so two arrows lead from it to the node, and something comes back along each. Together that is $2x$, as
-# it should be.
+# a product is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. Here both factors are `x`, so two arrows lead from it to the node, and something comes back along each. Together that is $2x$. The
+# node's yellow tabs hold both factors, saved for this.
 #
-# You may read that "the graph is created when `backward()` is called". You have just seen that it is not so.
+# You may read that "the graph is created when `backward()` is called". You have just seen otherwise.
 #
 # **Take along:** the graph is written while you compute, one node for each operation.
 # PyTorch says it [here](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history).

@@ -76,13 +76,14 @@ loop(network, image.detach(), label, lr=0.001, steps=40)
 report(network)
 
 # %% [markdown] tags=["explain"]
-# It reads your digit, or is on the way; and it has *forgotten* some of what it knew: of the shipped digits 0 to 4 it read 177, now 149. Nothing in your loss asked it to
+# It reads your digit, or is on the way; and it has *forgotten* some of what it knew: after the shipped 7 it reads 149 of the 180, where it read 177. Nothing in your loss asked it to
 # keep them. Try `lr=0.01`: the steps are so long that it forgets all of it.
 #
 # So the answer to the question: *each* of the 78,010 has its share of the blame, its gradient says how much, and all of them move a little. Look at the whole graph, from the loss
 # down to your pixels. The cell also writes `my_digit.html`, a page for somebody who was not here.
 
 # %% tags=["picture", "look"]
+image.grad = None
 loss = F.cross_entropy(network(image), label)
 explorer = autolab.explore(loss)
 autolab.viz.html.write("my_digit.html", [pad, explorer],

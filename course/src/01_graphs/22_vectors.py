@@ -142,7 +142,7 @@ row = row @ A
 print("at x:", torch.allclose(x.grad, row), x.grad)
 
 # %% [markdown]
-# The diagonal is never written down: $\sin$ multiplies each number by its own cosine. So one walk gives the slope of the sine at a hundred places.
+# The diagonal is never written down: $\sin$ multiplies each number by its own cosine. So one walk gives the slope of the sine at 101 places.
 
 # %% tags=["code"]
 x = torch.linspace(0, 2 * torch.pi, 101, requires_grad=True)

@@ -13,8 +13,8 @@ y = torch.from_numpy(y_data).float()
 print(x.shape, y.shape, x.requires_grad)
 
 # %% [markdown]
-# **1. By hand.** The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` lie three
-# nodes: the mean, the square, and the subtraction. Multiply along the path: $\frac1n \cdot 2 e_i \cdot (-1)$, and add over the 100 points. For `b` there is
+# **1. By hand.** The loss is the mean of the squared errors, $\frac1n \sum e_i^2$ with $e_i = y_i - (a + b x_i)$. Between the loss and `a` lie four
+# nodes: the mean, the square, the subtraction, and the addition. Multiply along the path: $\frac1n \cdot 2 e_i \cdot (-1) \cdot 1$, and add over the 100 points. For `b` there is
 # one more factor, $x_i$. So this needs nothing but NumPy:
 
 # %% tags=["code"]

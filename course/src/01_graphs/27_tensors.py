@@ -41,7 +41,7 @@ q30.reveal()
 
 # %% [markdown] tags=["explain"]
 # **Why.** A tensor is a row of numbers in memory and a **shape**, which says how to read it. `view` reads on row by row; it needs numbers that lie in that order, and `reshape` copies
-# where they do not. `permute` exchanges dimensions. None of the three moves a number by itself, and all go through the graph: the gradient is turned back.
+# where they do not. `permute` exchanges dimensions. Neither it nor `view` moves a number, and all three go through the graph: the gradient is turned back.
 #
 # All numbers of a tensor have one type, its `dtype`, and one place, its `device`: lesson 2 moves it elsewhere.
 #

@@ -65,10 +65,11 @@ DeviceExplorer(one_and_many)
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Putting a kernel into the queue is a **launch**, and costs the host 5 µs, whatever the kernel has to do. A step of this
-# network needs some five hundred launches: 2.5 ms, for one digit as for thirty-two. That is **launch overhead**. The CPU has no queue to
-# fill, so for one digit it is done after 0.3 ms. But it takes as much again for each further digit, and the GPU hardly more.
+# network needs some five hundred launches: 2.5 ms, however many digits go through it together. That is **launch overhead**. The CPU has no queue to
+# fill, so for one digit it is done after 0.3 ms. But each further digit costs it 0.2 ms more, and
+# the GPU little more than 0.01 ms.
 #
-# So the same GPU is almost eight times slower with one digit, and three times faster with a batch of 64. An epoch takes it 3.6 s digit
+# So the same GPU is almost eight times slower with one digit, and more than three times faster with a batch of 64. An epoch takes it 3.6 s digit
 # by digit, and less than 0.1 s in batches of 64.
 #
 # **Take along:** every launch costs the same, so give it much to do.
