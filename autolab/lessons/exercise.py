@@ -122,10 +122,6 @@ def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = Tru
         why = (f"A {kind} is wanted, this is {show(answer)}. Pass the {kind} itself, without calling it: "
                f'check("{exercise.id}", {getattr(exercise.reference, "__name__", "f")}).')
         return Verdict(exercise, "differs", (), why)
-    if isinstance(exercise.reference, type) and not isinstance(answer, type):
-        return Verdict(exercise, "differs", (), f"A class is wanted, this is of the type {type(answer).__name__}.")
-    if isinstance(exercise.reference, dict) and not isinstance(answer, dict):
-        return Verdict(exercise, "differs", (), f"A dict is wanted, this is {show(answer)}.")
     outcomes: list[Outcome] = []
     for public in (True, False):
         outcomes += (_try(exercise, answer, case) for case in exercise.cases if case.public is public)
@@ -160,7 +156,7 @@ def observation(exercise: Exercise, answer: Any, case: Case) -> Any:
 
     Unfit: it raised nothing, and the checker can do nothing with what came back.
     """
-    back = [] if callable(answer) else [answer]
+    back = [] if callable(answer) and not isinstance(exercise.reference, type) else [answer]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -171,7 +167,7 @@ def observation(exercise: Exercise, answer: Any, case: Case) -> Any:
         error.add_note(f"Your answer was still running, on this input: {case.text}. Does each of its loops come to an end?")
         raise
     except Exception as error:      # noqa: BLE001  what the learner's code raises is a result, not a reason to stop
-        return _unusable(back[-1], error) if back and _raised_here(error) else error
+        return _unusable(exercise, back[-1], error) if back and _raised_here(error) else error
     return Ellipsis if any(value is Ellipsis for value in got.values()) else got
 
 
@@ -199,9 +195,13 @@ def _raised_here(error: Exception) -> bool:
     return trace is not None and Path(__file__).parent in Path(trace.tb_frame.f_code.co_filename).parents
 
 
-def _unusable(came: Any, error: Exception) -> Exception:
-    if isinstance(error, Unfit):
+def _unusable(exercise: Exercise, came: Any, error: Exception) -> Exception:
+    if isinstance(error, Unfit) or isinstance(came, type):
         return error
+    if isinstance(exercise.reference, type):
+        return Unfit(f"A class is wanted, this is of the type {type(came).__name__}")
+    if isinstance(exercise.reference, dict) and not isinstance(came, dict):
+        return Unfit(f"A dict is wanted, this is {show(came)}")
     if isinstance(error, KeyError):
         return Unfit(f"There is no {error} in {show(came)}")
     return Unfit("This is None. A function without `return` gives None" if came is None

@@ -315,7 +315,7 @@ WRONG = {
         (LEARNS | {"h = b(a(x)).detach(); y = c(h)": "a c"}, "detach() cuts the path"),
         (LEARNS | {"with no_grad(): h = a(x)": "a b c"}, "Under no_grad() nothing is recorded"),
         (LEARNS | {"all frozen, loss.requires_grad = True": "a b c"}, "makes the loss a leaf of its own"),
-        ({"b.eval()": "a b c"}, "KeyError: 'b.requires_grad_(False)'"),
+        ({"b.eval()": "a b c"}, "There is no 'b.requires_grad_(False)' in"),
     ],
     "03.4": [
         (lambda *a: train_nothing(*a, silence=True), "silences the error, and that is all"),
