@@ -291,6 +291,15 @@ OTHER_WAYS = {
 }
 RIGHT = {id: given(id) + OTHER_WAYS.get(id, []) for id in EXERCISES}
 
+
+
+def train_mode_one_level_deep(model):
+    model.train()
+    for module in model.children():
+        if isinstance(module, nn.BatchNorm1d) and not module.weight.requires_grad:
+            module.eval()
+
+
 WRONG = {
     "03.1": [
         (directions_uncentred, "The mean was not subtracted"),
@@ -327,6 +336,7 @@ WRONG = {
         (lambda model, *a: train_head(model.train(), *a), "Look at"),
     ],
     "03.5": [
+        (train_mode_one_level_deep, "goes one level deep"),
         (lambda model: model.train(), "model.train() came later and undid it"),
         (eval_then_train, "model.train() came later and undid it"),
         (lambda model: model.eval(), "Everything is in evaluation mode"),
@@ -387,6 +397,7 @@ WRONG = {
         (lambda *a: prepare(*a) and None, "End with `return optimizer`"),
     ],
     "03.13": [
+        (lambda new, old, n: "text", "'text' came back: return a pair"),
         (rehearsal_of_first, "Of each class so many are wanted"),
         (rehearsal_of_as_many, "the right number, but they are the first of all"),
         (rehearsal_alone, "The new ones are missing"),

@@ -137,7 +137,7 @@ mend_head = Exercise(
 
 def train_mode(model, how="right"):
     """Puts into training mode what is trained; `how` is a way to get it wrong."""
-    norms = [m for m in model.modules() if isinstance(m, nn.BatchNorm1d)]
+    norms = [m for m in (model.children() if how == "children" else model.modules()) if isinstance(m, nn.BatchNorm1d)]
     if how == "eval":
         return model.eval()
     model.train()
@@ -159,7 +159,14 @@ def modes(answer, model):
     answer(model)
     every = {name: "train" if module.training else "eval" for name, module in model.named_children()}
     layers = {name: every[name] for name in ("bn1", "bn2", "dropout", "fc")}
-    return {**layers, "momentum": [model.bn1.momentum, model.bn2.momentum]}
+    inside = ["train" if m.training else "eval" for m in model.layer1.modules() if isinstance(m, nn.BatchNorm1d)]
+    return {**layers, "inside layer1": inside, "momentum": [model.bn1.momentum, model.bn2.momentum]}
+
+
+def _nested():
+    model = small()
+    model.add_module("layer1", nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).requires_grad_(False))
+    return model
 
 
 def _frozen(*names, training=True):
@@ -178,8 +185,12 @@ frozen_statistics = Exercise(
         Case("layer1 and bn1 frozen", lambda: (_frozen("layer1", "bn1"),)),
         Case("nothing frozen, the network in eval mode", lambda: (_frozen(training=False),), public=False),
         Case("all frozen but the head", lambda: (_frozen("layer1", "bn1", "layer2", "bn2"),), public=False),
+        Case("a frozen one inside layer1", lambda: (_nested(),), public=False),
     ),
     mistakes=(
+        Mistake(partial(train_mode, how="children"),
+                "A batch normalisation inside another module is missed: `model.children()` goes one level deep, `model.modules()` "
+                "through all."),
         Mistake(partial(train_mode, how="train"),
                 "bn1 is in training mode at the end: its statistics move with every batch. If you did put it into "
                 "eval mode, model.train() came later and undid it."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import autolab as torch
 
+from ..compare import Unfit, show
 from ..exercise import Case, Exercise, Mistake
 
 
@@ -19,6 +20,8 @@ def mixed(answer, new, old, per_class):
     result = answer(pair(new, 0), pair(old, 100), per_class)
     if result is ...:
         return {"result": result}
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise Unfit(f"{show(result)} came back: return a pair, `images, labels`")
     images, labels = result
     which = images.flatten(1)[:, 0]
     order = which.argsort()
