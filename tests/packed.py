@@ -25,6 +25,8 @@ def items(column, length):
         return [form and re.sub(packing.HOLE, lambda _: next(fill), form) for form in forms]
     if "each" in column:
         return column["each"]
+    if "lists" in column:
+        return [words.split() for words in items(column["lists"], length)]
     different = items(column["table"], max(column["at"]) + 1)
     return [different[place] for place in column["at"]]
 

@@ -14,8 +14,10 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..engine.core import observe
-from .reader import UNKNOWN, SavedEntry, is_tensor
+from .reader import UNKNOWN, SavedEntry, dtype_name, is_tensor
 from .since import Checks
 
 if TYPE_CHECKING:
@@ -94,10 +96,10 @@ def _forget_overwritten(builder: Builder) -> None:
 
 @contextmanager
 def _unseen(reader: Any):
-    """No history, no observer."""
+    """No history, no observer, and no word of 1/0."""
     before, observe.observer = observe.observer, None
     try:
-        with reader.without_grad():
+        with reader.without_grad(), np.errstate(all="ignore"):
             yield
     finally:
         observe.observer = before
@@ -105,8 +107,8 @@ def _unseen(reader: Any):
 
 def _work(draft: Draft, known: dict[str, Any]) -> int:
     """About how many additions and multiplications an operation is."""
-    sizes = [item.shape for item in known.values() if is_tensor(item)]
-    numbers = max(math.prod(shape) for shape in [draft.shape or (), *sizes])
+    sizes = [tuple(item.shape) for item in known.values() if is_tensor(item)]
+    numbers = max(map(math.prod, [draft.shape or (), *sizes]))
     if numbers > MOST:
         raise Unknown(f"{numbers:,} numbers are too many")
     if draft.record.name not in _PRODUCTS:
@@ -119,18 +121,23 @@ def _work(draft: Draft, known: dict[str, Any]) -> int:
     return math.prod(draft.shape or ()) * max(16, min(inner, default=1))
 
 
+@functools.cache
+def _is_drawn(record: Any) -> bool:
+    return any("generator" in name for name in record.params)
+
+
 def _operands(builder: Builder, draft: Draft, fn: Any, changed: set[str | None]) -> dict[str, Any]:
     """The operands by name, as tensors outside any graph, or numbers."""
     record = draft.record
     if record is None:
         what = "a function of your own" if hasattr(fn, "saved_tensors") else f"what {draft.grad_fn} computes is not known here"
         raise Unknown(what if what[0] == "w" else f"{what} would have to run again")
-    if any("generator" in name for name in record.params):
+    if _is_drawn(record):
         raise Unknown("it was drawn at random")
     known = {name: _operand(builder, parent, nr, changed) for name, (parent, nr) in draft.operands.items()}
-    devices = {device for item in known.values() if (device := builder.reader.device(item)) not in ("", "cpu")}
-    if devices:
-        raise Unknown(f"it is on {devices.pop()}")
+    for item in known.values():
+        if (device := builder.reader.device(item)) not in ("", "cpu"):
+            raise Unknown(f"it is on {device}")
     return known
 
 
@@ -145,8 +152,8 @@ def _run(builder: Builder, draft: Draft, fn: Any, known: dict[str, Any]) -> list
     except Exception as error:  # whatever it raises: that run is not the learner's
         raise Unknown(f"running it again failed with {type(error).__name__}") from None
     results = list(found) if isinstance(found, (tuple, list)) else [found]
-    first = builder.reader.facts(results[0])
-    if draft.shape is not None and (first.shape, first.dtype) != (tuple(draft.shape), draft.dtype or first.dtype):
+    shape, dtype = tuple(results[0].shape), dtype_name(results[0].dtype)
+    if draft.shape is not None and (shape, dtype) != (tuple(draft.shape), draft.dtype or dtype):
         raise Unknown("an argument that was not kept made it another shape or dtype")
     return results
 
@@ -158,7 +165,7 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str | None]) -
     if draft.kind == "leaf":
         item = draft.held()
         item = UNKNOWN if item is None else item
-        version = 0 if item is UNKNOWN else builder.reader.facts(item).version
+        version = 0 if item is UNKNOWN else builder.reader.version(item)
         if version and any(other is not None and builder.draft(other).kind == "leaf" for other in changed):
             raise Unknown(f"{draft.name or 'an operand'} may have been changed in place since, as other leaves were")
         if draft.missing:
@@ -203,7 +210,7 @@ def _argument(builder: Builder, draft: Draft, fn: Any, name: str, known: dict[st
     if name in _SHAPED and draft.shape is not None:
         return _SHAPED[name](tuple(draft.shape))
     if name == "dtype" and draft.dtype:
-        own = next((builder.reader.facts(item).dtype for item in known.values() if is_tensor(item)), "")
+        own = next((dtype_name(item.dtype) for item in known.values() if is_tensor(item)), "")
         return None if own == draft.dtype and name in record.defaults else builder.reader.dtype(draft.dtype)
     if name in ("momentum", "memory_format"):
         return 0.0 if name == "momentum" else None  # of no influence on the numbers

@@ -7,7 +7,6 @@ back on the walk for history that is older than the recording.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,21 +15,21 @@ from . import labels, scopes
 from .cuts import Cuts
 from .drafts import (
     Draft,
+    EdgeDraft,
     SavedDraft,
     Seen,
-    aliases,
     fill_devices,
+    mark_aliases,
     name_overwritten,
     operation_name,
-    place,
     plain,
-    slot_names,
 )
-from .saving import Memories, States, kept, states_now, with_states
+from .saving import Memories, States, kept, slots, states_now, with_states
 from .film import Film
-from .model import Edge, Node, Output, Trace
+from .model import Output, Trace
 from .pictures import Pictures
-from .reader import UNKNOWN, Reader, SavedEntry, is_parameter, is_tensor, saved_kinds
+from .records import Records
+from .reader import UNKNOWN, Facts, Reader, SavedEntry, is_parameter, is_tensor
 from .unseen import Unseen
 from .values import Value, type_name, written
 
@@ -46,7 +45,7 @@ class Builder:
     def __init__(self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True) -> None:
         self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
         self.nodes: list[Draft] = []
-        self.edges: list[Edge] = []
+        self.edges: list[EdgeDraft] = []
         self.saved: list[SavedDraft] = []
         self.film = Film(self)
         self.pictures = Pictures(self)
@@ -55,8 +54,9 @@ class Builder:
         self.cuts, self.unseen = Cuts(self, weak), Unseen(self)
         self._memories = Memories(reader)
         self._saved_of: dict[str, list[SavedDraft]] = {}
+        self._looked: dict[int, tuple[Facts, Value | None, Any]] = {}  # saved tensor -> it, which thereby keeps its id
         self._result_arrays: dict[int, str] = {}
-        self._edge_at: dict[tuple[str, int], str] = {}
+        self._edge_at: dict[tuple[str, int], EdgeDraft] = {}
         self._outputs_seen: dict[tuple[str, int], Value] = {}
         self._saved_outputs: dict[Any, tuple[str, int, Any]] = {}  # the data of a saved result that has no gradient
         # Of an existing graph, for what is computed again: nodes by id, and what is at hand of results and constants.
@@ -192,13 +192,12 @@ class Builder:
     def edge(
         self, parent: str, parent_nr: int, child: str, slot: int, differentiable: bool = True, update: bool = False
     ) -> None:
-        edge = Edge(f"e{len(self.edges)}", parent, parent_nr, child, slot, differentiable, update=update)
+        edge = EdgeDraft(f"e{len(self.edges)}", parent, parent_nr, child, slot, differentiable, update)
         self.edges.append(edge)
-        self._edge_at[child, slot] = edge.id
+        self._edge_at[child, slot] = edge
 
-    def edge_at(self, child: str, slot: int) -> Edge | None:
-        found = self._edge_at.get((child, slot))
-        return None if found is None else self.edges[int(found[1:])]
+    def edge_at(self, child: str, slot: int) -> EdgeDraft | None:
+        return self._edge_at.get((child, slot))
 
     def save(self, draft: Draft, fn: Any, entry: SavedEntry) -> None:
         """Notes that `draft` keeps `entry` for its backward."""
@@ -206,9 +205,18 @@ class Builder:
         if nr and source == draft.id and entry.tensor is not None and not self.recording:
             self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
         memory_of = self._memories if source is None or self.draft(source).kind == "op" else lambda _: 0
-        saved = kept(number, draft.id, entry, (source, nr), self.reader, self.value_of, memory_of)
+        saved = kept(number, draft.id, entry, (source, nr), self._look, memory_of)
         self.saved.append(SavedDraft(saved, self.by_fn.hold(fn)))
         self._saved_of.setdefault(draft.id, []).append(self.saved[-1])
+
+    def _look(self, tensor: Any) -> tuple[Facts, Value | None]:
+        """What a saved tensor says and holds; of an existing graph, in which nothing changes, it is asked once."""
+        found = self._looked.get(id(tensor))
+        if found is None:
+            found = self.reader.facts(tensor), self.value_of(tensor), tensor
+            if not self.recording:
+                self._looked[id(tensor)] = found
+        return found[:2]
 
     def saved_of(self, node_id: str) -> list[SavedDraft]:
         return self._saved_of.get(node_id, [])
@@ -248,20 +256,23 @@ class Builder:
             self._from_graph(fn)
 
     def _from_graph(self, fn: Any) -> None:
-        record, grad_fn = self.reader.op(fn), self.reader.grad_fn_name(fn)
-        inputs = fn.next_functions
-        names = slot_names(record, len(inputs))
+        record, grad_fn, inputs = self.reader.op(fn), self.reader.grad_fn_name(fn), fn.next_functions
+        names, order, beside = slots(record, len(inputs))
         kept = list(self.reader.saved(fn))
         if len(kept) > 1:
-            kept.sort(key=place(names))
+            kept.sort(key=order)
         saved = {name: entry for name, entry in kept if isinstance(entry, SavedEntry)}
         attrs = {name: plain(item) for name, item in kept if not isinstance(item, SavedEntry)}
         parents = [
             None if names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution without bias says so
-            else self._parent(fn, slot, record, names, saved)
-            for slot in range(len(inputs))
+            else self._parent(fn, slot, parent, record, names, saved)
+            for slot, (parent, _) in enumerate(inputs)
         ]  # fmt: skip
-        beside = self._beside(record, names, saved)
+        extras = [  # operands that never get a gradient but are kept (an index, a mask, class labels)
+            (name, self.constant(entry.tensor))
+            for name, entry in saved.items()
+            if name in beside and entry.tensor is not None and not entry.tensor.requires_grad
+        ]
         outputs = self.reader.outputs(fn)
         result = self.reader.result(fn)
         draft = self.add(
@@ -301,19 +312,19 @@ class Builder:
             if parent is not None:
                 draft.operands[name] = parent, inputs[slot][1]
                 self.edge(parent, inputs[slot][1], draft.id, slot, differentiable=inputs[slot][0] is not None)
-        for extra, (name, parent) in enumerate(beside):
+        for slot, (name, parent) in enumerate(extras, len(inputs)):
             draft.operands[name] = parent, 0
-            self.edge(parent, 0, draft.id, len(inputs) + extra, differentiable=False)
+            self.edge(parent, 0, draft.id, slot, differentiable=False)
         for entry in saved.values():
             self.save(draft, fn, entry)
             self._learn(entry.tensor)
 
     def _parent(
-        self, fn: Any, slot: int, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]
+        self, fn: Any, slot: int, parent: Any, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]
     ) -> str | None:
-        parent, _ = fn.next_functions[slot]
         if parent is not None:
-            return self.leaf(parent.variable) if hasattr(parent, "variable") else self.by_fn.get(parent)
+            known = self.by_fn.get(parent)
+            return self.leaf(parent.variable) if known is None and hasattr(parent, "variable") else known
         if names is None:
             return None  # an operation unknown to the registry: nothing tells an operand from an argument left out
         operand, entry = self.reader.operand(fn, slot), saved.get(names[slot])
@@ -322,17 +333,6 @@ class Builder:
         if operand is None or operand is UNKNOWN and names[slot] in record.defaults:
             return None
         return self.constant(operand)
-
-    def _beside(self, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]) -> list[tuple[str, str]]:
-        """Operands that never get a gradient but are kept (an index, a mask, class labels), as (name, node id)."""
-        if record is None or names is None:
-            return []
-        inputs = saved_kinds(record, ("input",))
-        return [
-            (name, self.constant(entry.tensor))
-            for name, entry in saved.items()
-            if name in inputs and name not in names and entry.tensor is not None and not entry.tensor.requires_grad
-        ]
 
     def _learn(self, tensor: Any) -> None:
         """A saved tensor that is another operation's result tells that result's value."""
@@ -417,9 +417,10 @@ class Builder:
     ) -> Callable[[], Trace]:
         """What writes out the trace, from what tensors and nodes say now; of a recording also from what changed leaves,
         and where its code was."""
-        grads = [self._grad_of(draft) for draft in self.nodes]
+        for draft in self.nodes:
+            draft.grad = self._grad_of(draft)
         states = states_now(self.saved, self.reader) if self.recording else None
-        return lambda: self._written(meta, updates, marks, grads, states)
+        return lambda: self._written(meta, updates, marks, states)
 
     def forget(self) -> None:
         """The recording is over: lets go of what is no part of its trace."""
@@ -428,66 +429,38 @@ class Builder:
         self.film.forget()
 
     def _written(
-        self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark],
-        grads: list[Any], states: States | None,
+        self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark], states: States | None
     ) -> Trace:
         groups = scopes.groups(self.nodes, self.edges)
         fill_devices(self.nodes, self.edges)
         name_overwritten(self.nodes)
+        mark_aliases(self.nodes, self.edges)
         if self.reader.library == "autolab":
             scopes.name_parameters(self.nodes, self.edges)
         if updates is not None:
             updates.share_names()
         book = labels.Book(self.nodes, self.formulas)
         book.write_out(self.saved)
-        edges = book.edges(self.edges, aliases(self.nodes, self.edges), self.film.seen_gradients())
+        edges = book.edges(self.edges, self.film.seen_gradients())
         if updates is not None:
             groups = updates.groups(groups, list(marks), book)
-        nodes = tuple(self._freeze(draft, grad, book, updates) for draft, grad in zip(self.nodes, grads))
+        layers = self.pictures.all(book)
+        told = {} if updates is None else {d.id: updates.describe(d, book) for d in self.nodes}
+        nodes = Records(self.nodes, lambda _, d: book.node(d, layers.get(d.id), told.get(d.id)))
         frozen = {d.id for d in self.nodes if d.parameter and not d.requires_grad}
         frames, passes = self.film.develop(nodes, edges, frozen, book)
         if frozen:
-            meta = meta | {"frozen": [n.id for n in nodes if n.id in frozen]}
-        away = {n.device for n in nodes} - {"", "cpu"}
+            meta = meta | {"frozen": [d.id for d in self.nodes if d.id in frozen]}
+        away = {d.device for d in self.nodes} - {"", "cpu"}
         if away:
             unknown = {"title": "", "simulated": False}
             meta = meta | {"devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}}
-        return Trace(nodes, edges, with_states(self.saved, states), frames, groups, passes, meta)
-
-    def _freeze(self, d: Draft, grad: Value | None, book: labels.Book, updates: Updates | None) -> Node:
-        tex, tex_numbers = book.forward(d)
-        update = updates.describe(d, book) if updates is not None else None
-        return Node(
-            d.id,
-            d.kind,
-            d.op,
-            d.grad_fn,
-            d.name,
-            book.names[d.id],
-            d.shape,
-            d.dtype,
-            d.device,
-            d.requires_grad,
-            d.value,
-            grad,
-            d.grad_before,
-            d.source,
-            d.module,
-            tex,
-            tex_numbers,
-            d.cut,
-            d.version,
-            tuple(replace(o, label=book.label(d.id, nr)) for nr, o in enumerate(d.outputs)),
-            d.attrs,
-            book.call(d),
-            self.pictures.of(d, book),
-            d.error,
-            d.mark,
-            update,
-            missing=d.missing if d.value is None else "",
-            again=d.again,
-            time=d.time,
-        )
+        saved = with_states(self.saved, states)
+        if self.recording:  # it may go on, and its drafts change
+            return Trace(tuple(nodes), tuple(edges), saved, tuple(frames), groups, passes, meta)
+        for draft in self.nodes:
+            draft.tensor = None
+        return Trace(nodes, edges, saved, frames, groups, passes, meta)
 
     def _grad_of(self, draft: Draft) -> Value | None:
         tensor = draft.held() if draft.requires_grad else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .model import Edge, Output, Saved, Source
+from .model import Kinds, Output, Saved, Source
 from .values import Value, number
 
 ALIAS_FROM = 4
@@ -19,7 +19,7 @@ dot 14 s."""
 
 
 @dataclass(slots=True)
-class Draft:
+class Draft(Kinds):
     """A node in the making: the fields of `model.Node`, and what its formulas need."""
 
     id: str
@@ -27,11 +27,13 @@ class Draft:
     op: str = ""
     grad_fn: str = ""
     name: str = ""
+    label: str = ""  # at the end
     shape: tuple[int, ...] | None = None
     dtype: str = ""
     device: str = ""
     requires_grad: bool = False
     value: Value | None = None
+    grad: Value | None = None  # at the end
     grad_before: Value | None = None
     source: Source | None = None
     module: str = ""
@@ -60,6 +62,20 @@ class Draft:
     def change_output(self, nr: int, **fields: Any) -> None:
         """Exchanges fields of output `nr`."""
         self.outputs = tuple(replace(o, **fields) if i == nr else o for i, o in enumerate(self.outputs))
+
+
+@dataclass(slots=True)
+class EdgeDraft:
+    """An edge in the making: the fields of `model.Edge` that are no formulas."""
+
+    id: str
+    parent: str
+    parent_nr: int
+    child: str
+    slot: int
+    differentiable: bool
+    update: bool
+    alias: bool = False  # at the end
 
 
 @dataclass(slots=True)
@@ -122,15 +138,15 @@ def operation_name(grad_fn: str) -> str:
 
 def plain(item: Any) -> Any:
     """An attribute as JSON."""
-    if item is None or isinstance(item, (bool, str)):
+    if item is None or isinstance(item, (bool, str)) or item.__class__ is int:
         return item
     if isinstance(item, (list, tuple)):
         return [plain(i) for i in item]
     return number(item) if isinstance(item, (int, float, np.number)) else str(item)
 
 
-def aliases(nodes: list[Draft], edges: list[Edge]) -> set[str]:
-    """Ids of the edges that a picture replaces by another box of the parent's name."""
+def mark_aliases(nodes: list[Draft], edges: list[EdgeDraft]) -> None:
+    """Notes which edges a picture replaces by another box of the parent's name."""
     children: dict[str, list[str]] = {}
     for edge in edges:
         if nodes[int(edge.parent[1:])].kind != "op":
@@ -138,10 +154,11 @@ def aliases(nodes: list[Draft], edges: list[Edge]) -> set[str]:
             if edge.child not in known[-2:]:
                 known.append(edge.child)
     often = {parent: known[0] for parent, known in children.items() if len(known) > ALIAS_FROM}
-    return {edge.id for edge in edges if edge.parent in often and edge.child != often[edge.parent]}
+    for edge in edges:
+        edge.alias = edge.parent in often and edge.child != often[edge.parent]
 
 
-def fill_devices(nodes: list[Draft], edges: list[Edge]) -> None:
+def fill_devices(nodes: list[Draft], edges: list[EdgeDraft]) -> None:
     """Devices that nothing told, from what a node is joined to."""
     for edge in reversed(edges):  # operands are where the result is; only a copy comes from elsewhere
         parent, child = nodes[int(edge.parent[1:])], nodes[int(edge.child[1:])]

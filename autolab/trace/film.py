@@ -11,6 +11,7 @@ from ..engine.core.observe import Observer
 from . import passes, words
 from .model import Edge, Frame, Node, Pass
 from .passes import Plan
+from .records import Records
 from .values import Value
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Shot:
     hooked: bool = False  # whether hooks had a say in what the node sends
     name: str = ""  # of a gradient that was handed back
     nr: int = 0  # the receiver's result that it belongs to
+    index: int = 0  # at the end
 
 
 class Film(Observer):
@@ -361,9 +363,11 @@ class Film(Observer):
 
     def _keeps_grad(self, node: Any, node_id: str) -> bool:
         """Whether `retain_grad` was asked of a result of the node."""
+        hooks = getattr(node, "hooks", None)
+        if hooks is not None and getattr(hooks, "retain", None):
+            return True
         tensor = self.builder.draft(node_id).held()
-        asked = getattr(getattr(node, "hooks", None), "retain", None)
-        return bool(asked) or (tensor is not None and bool(tensor.retains_grad))
+        return tensor is not None and bool(tensor.retains_grad)
 
     def _value(self, grad: Any) -> Value | None:
         return None if grad is None else self.builder.value_of(grad)
@@ -371,9 +375,13 @@ class Film(Observer):
     def _add(self, receiver: str, nr: int, grad: Any) -> tuple[Value | None, Value | None]:
         """(the value of a contribution, that of the sum so far)."""
         before, value = self._sums.get((receiver, nr)), self._value(grad)
-        total = self._reader.kept_gradient(grad) if before is None else self._reader.plus(before[0], grad)
-        self._sums[receiver, nr] = total, value if before is None else self._value(total)
-        return value, self._sums[receiver, nr][1]
+        if before is None:
+            total, said = self._reader.kept_gradient(grad), value
+        else:
+            total = self._reader.plus(before[0], grad)
+            said = self._value(total)
+        self._sums[receiver, nr] = total, said
+        return value, said
 
     def _await(self, receiver: str, nr: int) -> None:
         """The frame that comes next brings a part of the gradient of result `nr`."""
@@ -382,13 +390,13 @@ class Film(Observer):
     def _complete(self, receiver: str) -> None:
         last = self._last.pop(receiver, None)
         if last:
-            self.shots[max(last.values())].state = _state(*(self.shots[index].total for index in last.values()))
+            self.shots[max(last.values())].state = _state(*[self.shots[index].total for index in last.values()])
 
     def _node_id(self, node: Any) -> str:
-        if hasattr(node, "variable"):
-            return self.builder.leaf(node.variable)
         known = self.builder.by_fn.get(node)
         if known is None:
+            if hasattr(node, "variable"):
+                return self.builder.leaf(node.variable)
             self.builder.graph([node])
             known = self.builder.by_fn.get(node)
         return known
@@ -398,8 +406,12 @@ class Film(Observer):
 
     def _free_rehearsed(self) -> None:
         node, self._to_free = self._to_free, None
-        if node is not None and any(s.saved.state == "alive" for s in self.builder.saved_of(self._node_id(node))):
-            self.free(node)
+        if node is None:
+            return
+        for item in self.builder.saved_of(self._node_id(node)):
+            if item.saved.state == "alive":
+                self.free(node)
+                break
 
     # -- the end -----------------------------------------------------------------------------------
     def forget(self) -> None:
@@ -412,35 +424,37 @@ class Film(Observer):
         return {shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None}
 
     def develop(
-        self, nodes: tuple[Node, ...], edges: tuple[Edge, ...], frozen: set[str], book: labels.Book
-    ) -> tuple[tuple[Frame, ...], tuple[Pass, ...]]:
+        self, nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str], book: labels.Book
+    ) -> tuple[Sequence[Frame], tuple[Pass, ...]]:
         """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad."""
         self._lost()
-        for shot in self.shots:
+        parts: dict[tuple[int, str | None, int], int] = {}  # run, receiver and its result -> how many contributions
+        for index, shot in enumerate(self.shots):
+            shot.index = index
             if isinstance(shot.state, _Later):
                 shot.state = _told(shot.state.values)
-        found = passes.passes(self.plans, self.shots, nodes, edges, frozen)
-        roots = {p.run: ", ".join(nodes[int(root[1:])].label for root in p.roots) for p in found}
-        parts: dict[tuple[int, str, int], int] = {}
-        for shot in self.shots:
             if shot.part:
-                parts[shot.run, shot.receiver or "", shot.nr] = shot.part
-        frames = []
-        for i, shot in enumerate(self.shots):
+                parts[shot.run, shot.receiver, shot.nr] = shot.part
+        found = passes.passes(self.plans, self.shots, self.builder.nodes, self.builder.edges, frozen)
+        roots = {p.run: ", ".join(book.names[root] for root in p.roots) for p in found}
+        rehearsal = self.rehearsal
+
+        def words_of(shot: Shot) -> tuple[str, str]:
             node = nodes[int(shot.node[1:])] if shot.node else None
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
-            of = parts.get((shot.run, shot.receiver or "", shot.nr), 0)
+            of = parts.get((shot.run, shot.receiver, shot.nr), 0)
             ruled = edge is not None and bool(edge.tex) and not shot.hooked  # else it is not the rule's number alone
             chain = book.chain(edge, shot.upstream, shot.value) if edge is not None and ruled else ""
             rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
-            tell = functools.partial(
-                words.describe, shot, node, receiver, edge, of, root, rounded, self.rehearsal, chain
-            )
-            what = i, shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state
-            frame = Frame(*what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr)
-            frames.append(frame.told_by(tell))
-        return tuple(frames), found
+            return words.describe(shot, node, receiver, edge, of, root, rounded, rehearsal, chain)
+
+        def frame(index: int, shot: Shot) -> Frame:
+            what = index, shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state
+            made = Frame(*what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr)
+            return made.told_by(functools.partial(words_of, shot))
+
+        return Records(self.shots, frame), found
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ open. Edges between the same two boxes are merged. `static/folding.js` mirrors `
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -15,6 +15,7 @@ from typing import Any
 
 from .drafts import ALIAS_FROM
 from .model import Edge, Node, Trace
+from .records import rough
 
 FEW_NODES = 24
 """A trace of at most this many nodes begins with everything open."""
@@ -108,14 +109,15 @@ class Folding:
     card that each of these is in. `single`: modules of which only one operation has a card; it stands for them."""
 
     def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+        self.trace, self.nodes, self.edges = trace, rough(trace.nodes), rough(trace.edges)
         self.parts: dict[str, Part] = {}
         self.home: dict[str, str] = {}
         self._folded: tuple[tuple[frozenset[str], bool], Folded] | None = None  # the last answer: it is often asked for again
-        self._aliases = {edge.id for edge in trace.edges if edge.alias}
+        self._aliases = {edge.id for edge in self.edges if edge.alias}
         self._sort_groups()
         self._sort_runs()
         self.parts = dict(sorted(self.parts.items(), key=lambda item: len(self._around(item[0]))))
+        self._chains = {part: [self.parts[p] for p in self._around(part)] for part in (None, *self.parts)}
         self.held = self._sort_leaves()
         self.rows, self.within = self._sort_rows()
         self.single = self._find_single()
@@ -152,7 +154,7 @@ class Folding:
 
     def _sort_runs(self) -> None:
         levels: dict[str | None, dict[str, None]] = {}
-        for node in self.trace.nodes:
+        for node in self.nodes:
             if node.ran:
                 item, around = node.id, self.home.get(node.id)
                 levels.setdefault(around, {})[item] = None
@@ -202,13 +204,13 @@ class Folding:
         group_of = {node: group.id for group in self.trace.groups for node in group.nodes}  # the innermost come last
         homes: dict[str, dict[str | None, None]] = {}
         inside: set[str] = set()
-        for edge in self.trace.edges:
+        for edge in self.edges:
             # A step is where it ran, and the leaf that it changes where that is used.
-            if not self.trace.node(edge.parent).ran and not edge.update:
+            if not self.nodes[int(edge.parent[1:])].ran and not edge.update:
                 homes.setdefault(edge.parent, {})[self.home.get(edge.child)] = None
                 if (edge.parent, group_of.get(edge.child)) in owned:
                     inside.add(edge.parent)
-        self._owned = inside | {n for n in homes if self.trace.node(n).is_number}
+        self._owned = inside | {n for n in homes if self.nodes[int(n[1:])].is_number}
         variables = [n for n in homes if n not in self._owned]
         kept = set(variables) if len(variables) <= MOST_VARIABLES else set()
         held = {
@@ -221,10 +223,10 @@ class Folding:
     def _unused(self, homes: Collection[str], held: dict[str, list[str]]) -> dict[str, list[str]]:
         """Leaves that nobody used after the step that changed them: beside the step, where what they were is in a
         part."""
-        before = {edge.child: edge.parent for edge in self.trace.edges if edge.update}
+        before = {edge.child: edge.parent for edge in self.edges if edge.update}
         found: dict[str, list[str]] = {}
         for node, step in before.items():
-            if node not in homes and not self.trace.node(node).ran:
+            if node not in homes and not self.nodes[int(node[1:])].ran:
                 was = before.get(step, step)
                 place = self.home.get(step) or next(iter(held.get(was, ())), None)
                 if was in held and place is not None:
@@ -235,7 +237,7 @@ class Folding:
     def _sort_rows(self) -> tuple[dict[str, list[str]], dict[str, str]]:
         operands: dict[str, list[str]] = {}
         users: dict[str, dict[str, None]] = {}
-        for edge in self.trace.edges:
+        for edge in self.edges:
             if not edge.update:
                 operands.setdefault(edge.child, []).append(edge.parent)
                 users.setdefault(edge.parent, {})[edge.child] = None
@@ -244,7 +246,7 @@ class Folding:
         found: list[str] = []  # operations on nothing but what a module holds
         after: dict[str, str] = {}  # such an operation that nothing uses -> the next one of its module
         last: dict[str | None, list[str]] = {}
-        for node in self.trace.nodes:
+        for node in self.nodes:
             home = self.home.get(node.id)
             if node.kind != "op" or home is None:
                 continue
@@ -261,7 +263,7 @@ class Folding:
             if card is not None and self.home.get(card) == self.home[op]:
                 within[op] = within.get(card, card)
         cards: dict[str, dict[str, None]] = {}
-        for node in self.trace.nodes:
+        for node in self.nodes:
             if node.id in within:
                 cards.setdefault(within[node.id], {})[node.id] = None
             elif node.id in self._owned and node.id in self.held:
@@ -276,16 +278,17 @@ class Folding:
     def _find_single(self) -> dict[str, str]:
         """Modules of which only one operation has a card, and that operation."""
         cards: dict[str, list[str]] = {}
-        for node in self.trace.nodes:
+        for node in self.nodes:
             if node.ran and node.id not in self.within:
-                for part in self._around(self.home.get(node.id)):
-                    cards.setdefault(part, []).append(node.id)
-        return {part: ops[0] for part, ops in cards.items() if len(ops) == 1 and self.parts[part].kind == "module"}
+                for part in self._chains[self.home.get(node.id)]:
+                    if part.kind == "module":
+                        cards.setdefault(part.id, []).append(node.id)
+        return {part: ops[0] for part, ops in cards.items() if len(ops) == 1}
 
     def _find_steps(self) -> list[tuple[str, str]]:
         """Each update with the last operation before its step: a step stands after the loss."""
         last, found = "", []
-        for node in self.trace.nodes:
+        for node in self.nodes:
             if node.kind == "update" and last:
                 found.append((last, node.id))
             elif node.kind == "op":
@@ -294,10 +297,10 @@ class Folding:
 
     def _count(self) -> None:
         seen: set[tuple[str, str]] = set()
-        kinds: dict[str, Counter[str]] = {}
+        kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
         updates: Counter[str] = Counter()
-        for node in self.trace.nodes:
-            for part in map(self.parts.__getitem__, self._around(self.home.get(node.id))):
+        for node in self.nodes:
+            for part in self._chains[self.home.get(node.id)]:
                 part.ops += 1
                 updates[part.id] += node.kind == "update"
                 part.first, part.last = part.first or node.id, node.id
@@ -305,10 +308,10 @@ class Folding:
                     part.shape, part.dtype = node.shape, node.dtype
                 part.requires_grad = part.requires_grad or node.requires_grad
                 if part.id[0] == "r":
-                    kinds.setdefault(part.id, Counter())[node.op] += 1
+                    kinds[part.id][node.op] += 1
             for home in self.held.get(node.id, ()):
                 if _parameter(node) and node.id not in self._after:
-                    for part in map(self.parts.__getitem__, self._around(home)):
+                    for part in self._chains[home]:
                         if (part.id, node.id) not in seen:
                             seen.add((part.id, node.id))
                             part.parameters += math.prod(node.shape or ())
@@ -323,12 +326,12 @@ class Folding:
     # -- what is open ------------------------------------------------------------------------------
     def first(self) -> list[str]:
         """The parts that are open in the first picture."""
-        if len(self.trace.nodes) <= FEW_NODES:
+        if len(self.nodes) <= FEW_NODES:
             return list(self.parts)
         children: dict[str | None, list[str]] = {}
         for part in self.parts.values():
             children.setdefault(part.parent, []).append(part.id)
-        own = Counter(self.home.get(n.id) for n in self.trace.nodes if n.ran)
+        own = Counter(self.home.get(n.id) for n in self.nodes if n.ran)
         boxes, closed, opened = own[None] + len(children.get(None, [])), list(children.get(None, [])), []
         # Of a loop, one iteration says what the others do.
         rounds = [part for part in closed if self.parts[part].kind == "iteration"]
@@ -396,13 +399,13 @@ class Folding:
         def box(key: str, of: str, home: str | None) -> str:
             hidden = closed[home]
             if hidden is not None:
-                boxes.setdefault(hidden, Box(hidden, hidden, frame_of[self.parts[hidden].parent]))
-                return hidden
-            boxes.setdefault(key, Box(key, of, frame_of[home]))
+                key, of, home = hidden, hidden, self.parts[hidden].parent
+            if key not in boxes:
+                boxes[key] = Box(key, of, frame_of[home])
             return key
 
         links: dict[Any, Link] = {}
-        for edge in self.trace.edges:
+        for edge in self.edges:
             child = within.get(edge.child, edge.child)
             end = box(child, child, self._home(child))
             if edge.parent in within:
@@ -414,12 +417,11 @@ class Folding:
                 start = box(key, edge.parent, home)
             if start != end:
                 single = start[0] == "n" and end[0] == "n"
-                link = links.setdefault(
-                    edge.id if single else (start, end, edge.differentiable, edge.update),
-                    Link(edge.id, start, end, edge.differentiable, update=edge.update),
-                )
-                link.edges.append(edge.id)
-        for node in self.trace.nodes:
+                kind = edge.id if single else (start, end, edge.differentiable, edge.update)
+                if kind not in links:
+                    links[kind] = Link(edge.id, start, end, edge.differentiable, update=edge.update)
+                links[kind].edges.append(edge.id)
+        for node in self.nodes:
             if node.id not in within and (node.ran or node.id not in self.held):
                 box(node.id, node.id, self.home.get(node.id))
         self._repeat_leaves(boxes, list(links.values()))
@@ -469,10 +471,10 @@ class Folding:
         places = {part: i for i, part in enumerate(self.parts)}
         return {
             "parts": [part.to_json() for part in self.parts.values()],
-            "home": [places[self.home[n.id]] if n.id in self.home else -1 for n in self.trace.nodes],
+            "home": [places[self.home[n.id]] if n.id in self.home else -1 for n in self.nodes],
             "aliases": sorted(self._aliases),
             "steps": [list(pair) for pair in self.steps],
-            "held": {node: [places[home] for home in homes] for node, homes in self.held.items()},
+            "held": {n: [places[h] for h in found] if found[1:] else places[found[0]] for n, found in self.held.items()},
             "network": self.network,
             "rows": self.rows,
             "single": self.single,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import formulas, rules, truth
-from .model import Edge
+from .model import Edge, Node
+from .records import Records
 from .values import Value, exact, short, written
 
 if TYPE_CHECKING:
-    from .drafts import Draft, SavedDraft
+    from .drafts import Draft, EdgeDraft, SavedDraft
 
 MOST = 6
 """Results of one operation that are listed."""
@@ -74,6 +76,8 @@ class Book:
 
     def __init__(self, nodes: list[Draft], formulas: bool = True) -> None:
         self.nodes, self.names, self.wanted = nodes, of(nodes), formulas
+        for draft in nodes:
+            draft.label = self.names[draft.id]
         self.rounded: set[str] = set()  # nodes whose formula with numbers has a rounded one on the right
         self._symbols_of: dict[str, dict[str, str]] = {}
         self._filled: dict[tuple[str, int], dict[str, str] | None] = {}
@@ -134,17 +138,18 @@ class Book:
     def is_number(self, parent: tuple[str, int]) -> bool:
         """Whether an operand is a number of the learner's code: it is shown with all its digits."""
         draft = self.nodes[int(parent[0][1:])]
-        return draft.kind == "data" and not draft.name and draft.shape == () and draft.value is not None
+        return draft.is_number and draft.value is not None
 
     def write_out(self, saved: list[SavedDraft]) -> None:
         """A number that is its own name has all its digits wherever its value is shown."""
         for draft in self.nodes:
-            if self.is_number((draft.id, 0)) and draft.value is not None:
-                draft.value = replace(draft.value, text=self.names[draft.id])
+            if draft.is_number and draft.value is not None and draft.value.text != draft.label:
+                draft.value = replace(draft.value, text=draft.label)
         for item in saved:
             source, value = item.saved.source_node, item.saved.value
             if source is not None and value is not None and self.is_number((source, 0)):
-                item.saved = replace(item.saved, value=replace(value, text=self.names[source]))
+                if value.text != self.names[source]:
+                    item.saved = replace(item.saved, value=replace(value, text=self.names[source]))
 
     def filled(self, draft: Draft, digits: int = 3) -> dict[str, str] | None:
         """Template names -> LaTeX with numbers where values are known and few; None when no operand has any."""
@@ -209,37 +214,57 @@ class Book:
             self.rounded.add(draft.id)
         return tex, f"{left} {found} {right}" if found else ""
 
+    def node(self, d: Draft, layer: dict[str, Any] | None, update: dict[str, Any] | None) -> Node:
+        """A node with its formulas. `layer`, `update`: as of a Node."""
+        tex, tex_numbers = self.forward(d)
+        return Node(
+            d.id,
+            d.kind,
+            d.op,
+            d.grad_fn,
+            d.name,
+            d.label,
+            d.shape,
+            d.dtype,
+            d.device,
+            d.requires_grad,
+            d.value,
+            d.grad,
+            d.grad_before,
+            d.source,
+            d.module,
+            tex,
+            tex_numbers,
+            d.cut,
+            d.version,
+            tuple(replace(o, label=self.label(d.id, nr)) for nr, o in enumerate(d.outputs)),
+            d.attrs,
+            self.call(d),
+            layer,
+            d.error,
+            d.mark,
+            update,
+            missing=d.missing if d.value is None else "",
+            again=d.again,
+            time=d.time,
+        )
+
     def edges(
-        self, edges: list[Edge], aliases: set[str], gradients: dict[str, tuple[Value | None, Value | None]]
-    ) -> tuple[Edge, ...]:
-        """The edges with their formulas and alias marks. `gradients`: edge id -> (gradient of the child,
-        contribution)."""
-        done = []
-        for edge in edges:
-            tex, numbers = (
-                self.local(edge, gradients.get(edge.id, (None, None)))
-                if self.wanted and edge.differentiable
-                else ("", "")
-            )
-            done.append(
-                Edge(
-                    edge.id,
-                    edge.parent,
-                    edge.parent_nr,
-                    edge.child,
-                    edge.slot,
-                    edge.differentiable,
-                    tex,
-                    numbers,
-                    edge.id in aliases,
-                    edge.update,
-                )
-            )
-        return tuple(done)
+        self, edges: list[EdgeDraft], gradients: dict[str, tuple[Value | None, Value | None]]
+    ) -> Sequence[Edge]:
+        """The edges with their formulas. `gradients`: edge id -> (gradient of the child, contribution)."""
+
+        def edge(_: int, e: EdgeDraft) -> Edge:
+            seen = gradients.get(e.id, (None, None))
+            tex, numbers = self.local(e, seen) if self.wanted and e.differentiable else ("", "")
+            what = e.id, e.parent, e.parent_nr, e.child, e.slot, e.differentiable
+            return Edge(*what, tex, numbers, e.alias, e.update)
+
+        return Records(edges, edge)
 
     def local(
         self,
-        edge: Edge,
+        edge: Edge | EdgeDraft,
         gradients: tuple[Value | None, Value | None],
         least: int = truth.DIGITS[0],
         of_pass: bool = False,

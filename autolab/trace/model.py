@@ -7,10 +7,11 @@ strings: nodes "n0", "n1" ... in forward order, edges "e0" ..., saved tensors "s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from .records import Records, rough
 from .values import Value
 
 GradState = Literal["none", "never", "zero", "contribution", "accumulated", "returned", "freed"]
@@ -21,7 +22,7 @@ GRAD_STATES: tuple[str, ...] = get_args(GradState)
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, Records)):
         return [_plain(item) for item in value]
     return value.to_json() if hasattr(value, "to_json") else value
 
@@ -76,8 +77,27 @@ class Output(_Record):
     label: str = ""
 
 
+class Kinds:
+    """What follows from the kind of a node, or of one in the making."""
+
+    __slots__ = ()
+    kind: str
+    shape: tuple[int, ...] | None
+    name: str
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number of the learner's code, as the 3 of `3 * x`."""
+        return self.kind == "data" and self.shape == () and not self.name
+
+    @property
+    def ran(self) -> bool:
+        """Whether something ran here: an operation, or an optimizer's step for one leaf."""
+        return self.kind in ("op", "update")
+
+
 @dataclass(frozen=True, slots=True)
-class Node(_Record):
+class Node(_Record, Kinds):
     """One tensor of the computation and, for kind "op", the operation that made it.
 
     kind         : "leaf" (requires grad, no grad_fn), "data" (does not require grad, not computed here), "op", "update"
@@ -143,16 +163,6 @@ class Node(_Record):
     missing: str = ""
     again: bool = False
     time: float | None = None
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it is a number of the learner's code, as the 3 of `3 * x`."""
-        return self.kind == "data" and self.shape == () and not self.name
-
-    @property
-    def ran(self) -> bool:
-        """Whether something ran here: an operation, or an optimizer's step for one leaf."""
-        return self.kind in ("op", "update")
 
     def output_label(self, nr: int) -> str:
         """What result `nr` is called."""
@@ -377,10 +387,10 @@ class Trace(_Record):
     """
 
     _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group, "passes": Pass}
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...] = ()
-    saved: tuple[Saved, ...] = ()
-    frames: tuple[Frame, ...] = ()
+    nodes: Sequence[Node]
+    edges: Sequence[Edge] = ()
+    saved: Sequence[Saved] = ()
+    frames: Sequence[Frame] = ()
     groups: tuple[Group, ...] = ()
     passes: tuple[Pass, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
@@ -417,13 +427,13 @@ class Trace(_Record):
         state are "never"; all others keep what they were at the end of the pass before.
         """
         states = {}
-        for node in self.nodes:
+        for node in rough(self.nodes):
             before = node.grad_before
             states[node.id] = "none" if before is None else "zero" if before.is_zero else "accumulated"
         held = dict(states)
         begins = {p.run: p for p in self.passes}
         run = 0
-        for frame in self.frames[: frame_index + 1]:
+        for frame in rough(self.frames)[: frame_index + 1]:
             if frame.run > run:
                 run = frame.run
                 if run in begins:
@@ -448,7 +458,7 @@ class Trace(_Record):
     def why_never(self, node_id: str, frame_index: int) -> str:
         """Why no gradient comes to a node in the pass that a frame belongs to; "" where one comes, or no pass has
         begun."""
-        run = max((f.run for f in self.frames[: frame_index + 1]), default=0)
+        run = max((f.run for f in rough(self.frames)[: frame_index + 1]), default=0)
         if self.states(frame_index)[node_id] != "never":
             return ""
         return next((p.never[node_id] for p in reversed(self.passes) if p.run <= run and node_id in p.never), "")

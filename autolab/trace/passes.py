@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .model import Edge, Node, Pass
+from .model import Node, Pass
 
 if TYPE_CHECKING:
+    from .drafts import Draft, EdgeDraft
     from .film import Shot
 
 MOST_LOOKED_AT = 2_000_000
@@ -46,13 +47,13 @@ class Plan:
 
 
 def passes(
-    plans: Sequence[Plan], shots: Sequence[Shot], nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str]
+    plans: Sequence[Plan], shots: Sequence[Shot], nodes: Sequence[Draft], edges: Sequence[EdgeDraft], frozen: set[str]
 ) -> tuple[Pass, ...]:
     """The passes of a film that were begun. `frozen`: parameters that do not require grad."""
     return _Account(nodes, edges, frozen).of(plans, shots)
 
 
-def own_reason(node: Node, operands: Iterable[Node], frozen: bool) -> str:
+def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: bool) -> str:
     """Why a node that does not require grad does not, whichever pass is meant."""
     if node.error:
         return "it failed: there is no result"
@@ -78,9 +79,9 @@ def own_reason(node: Node, operands: Iterable[Node], frozen: bool) -> str:
 class _Account:
     """Goes through the frames as `Trace.states` does, and notes at the begin of each pass what it changes."""
 
-    def __init__(self, nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str]) -> None:
+    def __init__(self, nodes: Sequence[Draft], edges: Sequence[EdgeDraft], frozen: set[str]) -> None:
         self.nodes, self.frozen = nodes, frozen
-        self.into: dict[str, list[Edge]] = {}
+        self.into: dict[str, list[EdgeDraft]] = {}
         for edge in edges:
             self.into.setdefault(edge.child, []).append(edge)
         # Only what differs from "none" has an entry.
@@ -181,7 +182,7 @@ class _Account:
             return f"only the gradient of {', '.join(map(self._label, plan.asked or ()))} was asked for"
         return self._way(self._node(cutter), result)
 
-    def _way(self, cutter: Node, result: str) -> str:
+    def _way(self, cutter: Draft, result: str) -> str:
         at = f"its way to {result} is cut at {cutter.label}"
         if cutter.kind != "op":  # a leaf, or a step: what was changed is a leaf anew
             return "it was changed since, and no gradient flows back through an update"
@@ -199,7 +200,7 @@ class _Account:
     def _label(self, node_id: str) -> str:
         return self._node(node_id).label
 
-    def _node(self, node_id: str) -> Node:
+    def _node(self, node_id: str) -> Draft:
         return self.nodes[_number(node_id)]
 
     def _cutters(self, plan: Plan) -> dict[str, str]:

@@ -229,7 +229,11 @@ class Pictures:
         return {f"{prefix}mean": (mean, used), f"{prefix}variance": (variance, used)}
 
     # -- the end ---------------------------------------------------------------------------------------------------
-    def of(self, draft: Draft, book: Book) -> dict[str, Any] | None:
+    def all(self, book: Book) -> dict[str, dict[str, Any]]:
+        """`Node.layer` of the operations that have one, by node."""
+        return {draft.id: found for draft in self.builder.nodes if (found := self._of_layer(draft, book)) is not None}
+
+    def _of_layer(self, draft: Draft, book: Book) -> dict[str, Any] | None:
         """`Node.layer`; None for other operations."""
         op = _op(draft)
         if not op:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..engine.devices import device as devices
 from ..engine.core.grad_mode import per_thread
-from ..engine.core.node import Freed
+from ..engine.core.node import Freed, Node
 from ..engine.autograd.packing import Packed
 from ..engine.core.record import OPS
 from ..engine.core.tensor import Tensor
@@ -208,7 +208,7 @@ class Reader:
 
     def kept_gradient(self, grad: Any) -> Any:
         """One that stays as it is: the engine may go on adding to its own array in place."""
-        return np.array(grad)
+        return grad if isinstance(grad, np.generic) else np.array(grad)
 
     def plus(self, a: Any, b: Any) -> Any:
         """The sum of two gradients."""
@@ -263,7 +263,7 @@ class Reader:
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
         """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
-        shapes = getattr(node, "_meta", None) or node.extra().get("shapes")
+        shapes = getattr(node, "_meta", None) or getattr(node, "_extra", {}).get("shapes")
         if shapes:  # as in torch, results that cannot have a gradient do not count
             names = () if node.op is None else node.op.outputs
             kept = [nr for nr, name in enumerate(names) if name not in node.op.nondiff]
@@ -290,8 +290,12 @@ class Reader:
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
-        tensors, packed = self._tensor_names(node), self._packed_names(node)
+        tensors, packed, lane = self._tensor_names(node), self._packed_names(node), self._of_lane(node)
         for name in self._saved_names(node):
+            if name in lane:
+                if (tensor := lane[name]) is not None:
+                    yield name, SavedEntry(name, tensor, "alive")
+                continue
             if name in packed:
                 yield name, SavedEntry(name, None, "alive")
                 continue
@@ -351,6 +355,17 @@ class Reader:
             return set()
         return {name for name, entry in zip(node._saved_names, saved) if isinstance(entry, Packed)}
 
+    def _of_lane(self, node: Any) -> dict[str, Any]:
+        """What can be read off the entries that a lane has saved: tensors that are as they were, and None."""
+        found: dict[str, Any] = {}
+        if isinstance(node, Node) and node.plain and node.saved.__class__ is tuple:
+            for name, kind, entry in zip(node.op.saves, node.op.save_kinds, node.entries()):
+                if kind == "input" and entry is None:
+                    found[name] = None
+                elif kind == "input" and entry.__class__ is tuple and isinstance(entry[0], Tensor):
+                    found |= {name: entry[0]} if entry[0]._storage.version == entry[1] else {}
+        return found
+
     def _tensor_names(self, node: Any) -> frozenset[str]:
         """Names under which this node may save tensors (None there means: not needed)."""
         op = self.op(node)
@@ -392,8 +407,7 @@ class Reader:
 
     def again(self, record: Any, arguments: dict[str, Any], attrs: dict[str, Any]) -> Any:
         """What an operation gives for these arguments."""
-        with np.errstate(all="ignore"):
-            return record.call(*(arguments[name] for name in record.params))
+        return record.call(*(arguments[name] for name in record.params))
 
     def seed(self, root: Any, gradient: Any) -> Any:
         """The gradient that backward() starts with at `root`: what was given, or 1 for a single number.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .drafts import SavedDraft
+from .drafts import SavedDraft, place, slot_names
 from .model import Saved
-from .reader import Reader, SavedEntry
+from .reader import Facts, Reader, SavedEntry, saved_kinds
 from .values import Value
 
 States = dict[str, dict[str, str]]
@@ -20,18 +21,18 @@ def kept(
     node: str,
     entry: SavedEntry,
     source: tuple[str | None, int],
-    reader: Reader,
-    value_of: Callable[[Any], Value | None],
+    look: Callable[[Any], tuple[Facts, Value | None]],
     memory_of: Callable[[Any], int | None],
 ) -> Saved:
-    """What `node` keeps under the entry's name; `source`: whose result it is, and which."""
+    """What `node` keeps under the entry's name; `source`: whose result it is, and which; `look` tells facts and value
+    of a tensor."""
     if entry.tensor is None:
         why = {"freed": "freed by backward()", "modified": "changed in place since it was saved"}
         words = why.get(entry.state, "kept by a hook for saved tensors, which alone knows it")
         return Saved(
             number, node, entry.name, state=entry.state, source_node=source[0], source_nr=source[1], missing=words
         )
-    facts, value = reader.facts(entry.tensor), value_of(entry.tensor)
+    facts, value = look(entry.tensor)
     return Saved(
         number,
         node,
@@ -70,6 +71,15 @@ class Memories:
             if holder is not None and holder() is not None
             else self._numbers.setdefault(memory, len(self._numbers) + 1)
         )
+
+
+@functools.lru_cache(maxsize=1024)
+def slots(record: Any, count: int) -> tuple[list[str] | None, Any, frozenset[str]]:
+    """Of the nodes of an operation with so many inputs: their names, the order of what is saved, and the names of
+    operands that are kept beside them."""
+    names = slot_names(record, count)
+    beside = frozenset() if record is None or names is None else saved_kinds(record, ("input",)) - {*names}
+    return names, place(names), beside
 
 
 def states_now(saved: list[SavedDraft], reader: Reader) -> States:

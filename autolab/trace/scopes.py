@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
-from .model import Edge, Group
+from .model import Group
 
 if TYPE_CHECKING:
-    from .drafts import Draft
+    from .drafts import Draft, EdgeDraft
 
 Scope = tuple[Optional["Scope"], str, str, bool | None]
 
@@ -34,7 +34,7 @@ def path(scope: Scope | None) -> str:
     return ".".join(reversed(names))
 
 
-def groups(nodes: list[Draft], edges: Iterable[Edge]) -> tuple[Group, ...]:
+def groups(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> tuple[Group, ...]:
     """One group for every call of a module, the outer before the inner, in the order of the calls. Sets `module` of the
     nodes."""
     calls: dict[int, _Call] = {}
@@ -99,7 +99,7 @@ def is_parameter(draft: Draft) -> bool:
     return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
 
 
-def name_parameters(nodes: list[Draft], edges: Iterable[Edge]) -> None:
+def name_parameters(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> None:
     """Names what no variable leads to any more, because the module is gone: by the name it was registered under, in the
     innermost module that used it."""
     depths: dict[str, int] = {}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .build import Builder
     from .drafts import Draft
 
+NOTHING: frozenset[str] = frozenset()
 UNSEEN = "in a way that autograd does not see, such as .data or NumPy"
 
 _VOUCHES = frozenset(
@@ -52,6 +53,7 @@ class Checks:
             for parent, _ in draft.operands.values():
                 self.children.setdefault(parent, []).append(draft)
         self._by_memory: dict[Any, list[Draft]] | None = None
+        self._confirmed: list[Draft] = []  # those verified last, as long as nobody asks for whose number they vouch
         self.vouched: dict[str, list[str]] = {}  # node -> those that come to what they came to, with its number
         self.felt: dict[str, list[str]] = {}  # the same, where some change of it could have made no difference
         self.verified: set[str] = set()  # operations that come to the number shown
@@ -77,10 +79,10 @@ class Checks:
     # -- what the version counters say ---------------------------------------------------------------
     def moved(self, draft: Draft, nr: int = 0) -> bool:
         """Whether a result was changed in place after it was made, or may have been."""
-        item = self.builder.raw.get((draft.id, nr)) if nr else None
-        return (draft.id, nr) in self.stale or bool(
-            self.builder.reader.facts(item).version if is_tensor(item) else not nr and draft.version
-        )
+        if (draft.id, nr) in self.stale or not nr:
+            return bool(draft.version) or (draft.id, nr) in self.stale
+        item = self.builder.raw.get((draft.id, nr))
+        return is_tensor(item) and bool(self.builder.reader.version(item))
 
     def is_fresh(self, draft: Draft) -> bool:
         """Whether the result certainly has memory of its own: then every count of its version is a later change."""
@@ -130,16 +132,19 @@ class Checks:
     # -- an operation was run again --------------------------------------------------------------------
     def known(self, draft: Draft) -> list[int]:
         """Which results of an operation are known, and can be compared."""
-        return [nr for nr in range(max(1, len(draft.outputs))) if (draft.id, nr) in self.builder.raw]
+        if not draft.outputs:
+            return [0] if (draft.id, 0) in self.builder.raw else []
+        return [nr for nr in range(len(draft.outputs)) if (draft.id, nr) in self.builder.raw]
 
     def compare(self, draft: Draft, known: dict[str, Any], run: Callable[[dict[str, Any]], list[Any]]) -> None:
         """Of a node with known results: what it comes to from the operands `known`, as they are shown. Raises what
         `run` raises."""
         results, (nr, *others) = run(known), self.known(draft)
-        shown = self.builder.raw[draft.id, nr]
-        fresh, suspects = self.is_fresh(draft), self.suspects(draft)
-        used = frozenset(n for n, (parent, _) in draft.operands.items() if parent in self.since)
-        if fresh and self.moved(draft, nr):
+        shown, moved = self.builder.raw[draft.id, nr], self.moved(draft, nr)
+        used = frozenset(n for n, (parent, _) in draft.operands.items() if parent in self.since) if self.since else NOTHING
+        fresh = bool(moved or others) and self.is_fresh(draft)
+        if fresh and moved:
+            suspects = self.suspects(draft)
             if not suspects and not used:
                 self._put_back(draft, nr, results)
             else:
@@ -148,14 +153,15 @@ class Checks:
         elif self._same(shown, results[nr], draft) and not (used and self._differs(draft, results, others)):
             if not _is_view(draft):  # which is the same whatever became of the memory
                 self._confirm(draft)
-        elif not fresh and (used or self.moved(draft, nr)):
+        elif (used or moved) and not self.is_fresh(draft):
+            suspects = self.suspects(draft)
             self.forget(draft, f"its memory was changed in place, before or after {draft.op}; it is {self._now(shown)} now")
             self._forget_all(suspects, "it may have been changed in place since")
             self.unseen = True  # an operation in place counts its own change: it may have been an operand
         elif used and not self._differs(draft, results := run(known | self._later(draft, used)), [nr, *others]):
             draft.unlike = used  # changed before it was used here: the number of then is its own, and not this one's operand
             self._confirm(draft)
-        elif suspects:
+        elif suspects := self.suspects(draft):
             sure = "it was" if len(suspects) == 1 else "it or another operand was"
             self._forget_all(suspects, f"{sure} changed in place since {draft.op} used it")
             self.blamed.append(draft)
@@ -266,11 +272,21 @@ class Checks:
     def _confirm(self, draft: Draft) -> None:
         """A number that comes out as it was vouches for what it was computed from."""
         self.verified.add(draft.id)
-        for known, through in ((self.vouched, _each_counts), (self.felt, self._some_count)):
-            for other in self._behind(draft, through):
-                known.setdefault(other.id, []).append(draft.id)
+        self._confirmed.append(draft)
+
+    def _weigh(self) -> None:
+        """Works out for whose numbers the operations vouch that were confirmed: before somebody asks, or a number is
+        exchanged, for in most graphs nobody does."""
+        if not self._confirmed:
+            return
+        confirmed, self._confirmed = self._confirmed, []
+        for draft in confirmed:
+            for known, through in ((self.vouched, _each_counts), (self.felt, self._some_count)):
+                for other in self._behind(draft, through):
+                    known.setdefault(other.id, []).append(draft.id)
 
     def _is_right(self, node_id: str, by: dict[str, list[str]] | None = None) -> bool:
+        self._weigh()
         return any(other not in self.lost for other in (self.vouched if by is None else by).get(node_id, ()))
 
     def _some_count(self, draft: Draft) -> bool:
@@ -279,6 +295,7 @@ class Checks:
 
     def _put_back(self, draft: Draft, nr: int, results: list[Any]) -> None:
         """Only the result was changed: the number of then is what came out now."""
+        self._weigh()
         now = self._now(self.builder.raw.pop((draft.id, nr)))
         if nr == 0:
             draft.value, draft.again = None, True
@@ -294,6 +311,7 @@ class Checks:
     def forget(self, draft: Draft, why: str) -> None:
         """No number is shown, and the node says why; nor what was computed again from it, or lies in the same
         memory."""
+        self._weigh()
         todo = [(draft, why)]
         while todo:
             draft, why = todo.pop()

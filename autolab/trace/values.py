@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,9 @@ class _Later:
     _make: Callable[[], dict[str, Any]]
 
 
+_will_be = _Later.__dict__["_make"].__set__  # as frozen as a value is
+
+
 @dataclass(frozen=True, slots=True)
 class Value(_Later):
     """What a tensor held at one moment.
@@ -162,12 +165,12 @@ class Value(_Later):
         """The value with the fields that `make()` gives; it is called when something is asked for first, and then
         forgotten. Where it gives another `_make` instead of some fields, these are found when they are asked for."""
         value: Value = object.__new__(cls)
-        value.will_be(make)
+        _will_be(value, make)
         return value
 
     def will_be(self, make: Callable[[], dict[str, Any]]) -> None:
         """Another way to find an open value."""
-        object.__setattr__(self, "_make", make)
+        _will_be(self, make)
 
     def __getattr__(self, name: str) -> Any:
         # Reached where an attribute is missing: a value made by `later` has none until now.
@@ -187,7 +190,8 @@ class Value(_Later):
     @classmethod
     def of_literal(cls, item: Any, text: str, dtype: str = "") -> Value:
         """The value of a number of the learner's own code, which stands as it is written there."""
-        return replace(cls.of(item, dtype), text=text)
+        array = np.asarray(item)
+        return cls((), dtype or type_name(array.dtype), number(array[()]), None, None, text)
 
     def is_exact(self, digits: int = 3) -> bool:
         """Whether the numbers at so many digits are the numbers themselves."""
@@ -278,8 +282,9 @@ def _bounded(text: str, limit: int = 72) -> str:
 def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
     """Looks at an array, which may change after that, and gives a function for `Value.later` that puts what was seen
     into words."""
-    if not isinstance(array, np.generic):
-        array = np.asarray(array)
+    if isinstance(array, np.generic):
+        return functools.partial(_fields_of_few, array, dtype or type_name(array.dtype))
+    array = np.asarray(array)
     shape, dtype = array.shape, dtype or type_name(array.dtype)
     if array.size <= WHOLE:
         return functools.partial(_fields_of_few, np.array(array), dtype)
@@ -296,7 +301,7 @@ def _picked(array: np.ndarray, count: int = WHOLE) -> np.ndarray:
     return array.reshape(-1)[picks] if array.flags.c_contiguous else array[np.unravel_index(picks, array.shape)]
 
 
-def _fields_of_few(array: np.ndarray, dtype: str) -> dict[str, Any]:
+def _fields_of_few(array: Any, dtype: str) -> dict[str, Any]:
     data = _nested(array)
     text = _bounded(_short_text(data)) if array.shape else short(data)
     stats = _stats(array) if array.shape else None

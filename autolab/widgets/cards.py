@@ -6,6 +6,7 @@ from typing import Any
 
 from ..trace.folding import Part
 from ..trace.model import Node, Saved, Trace
+from ..trace.records import rough
 from ..trace.text import count_words, shape_text
 from ..trace.values import Value
 from ..trace.words import STATE_WORDS, state_word
@@ -190,13 +191,13 @@ class Card:
 
 def gradients(trace: Trace) -> dict[str, list[Value | None]]:
     """Every gradient each node is known to have had, in order; last the one it kept (`.grad`), where it kept one."""
-    grads: dict[str, list[Value | None]] = {node.id: [] for node in trace.nodes}
+    grads: dict[str, list[Value | None]] = {node.id: [] for node in rough(trace.nodes)}
     old: set[str] = set()  # what they had is from before an update
-    for frame in trace.frames:
+    for frame in rough(trace.frames):
         if frame.receiver is not None and frame.total is not None and frame.event != "clear":
             grads[frame.receiver].append(frame.total)
             old.discard(frame.receiver) if frame.event != "update" else old.add(frame.receiver)
-    for node in trace.nodes:
+    for node in rough(trace.nodes):
         grads[node.id] += [node.grad] if node.grad is not None or node.id in old else []
     return grads
 

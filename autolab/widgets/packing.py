@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from ..trace.model import Edge, Frame, Node, Output, Saved, Trace
+from ..trace.records import rough
 from ..trace.values import Value
 from .mathml import formulas
 
@@ -20,7 +21,7 @@ BIG = 8_000
 
 HOLE, NONE = "\x7f", "\x00"
 FEW = 64
-_CHANGING = re.compile(r"\d+(?:\.\d+)?")
+_CHANGING = re.compile(r"(\d+(?:\.\d+)?)")
 
 _VALUES = ("value", "grad", "grad_before", "total")
 _KEPT = {  # of a big trace; for the rest a script gets what a record has by default
@@ -47,6 +48,7 @@ def pack(trace: Trace, numbers: bool = True) -> dict[str, Any]:
 
 
 def _records(kind: type, records: Sequence[Any], values: _Values, numbers: bool) -> dict[str, Any]:
+    records = records[:] if numbers else rough(records)
     columns: dict[str, list[Any]] = {}
     same: dict[str, Any] = {}
     for field in fields(kind):
@@ -111,7 +113,8 @@ class _Values:
 def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
     """Columns of the same length, each as short as it gets: {"all": item} where all are equal; {"count": 0} of 0, 1, 2
     ...; {"forms", "at", "fill"} of words that differ in their numbers (see `_words`); {"table": a column of the
-    different items, "at": the place of each}; or {"each": items}. Columns of few different items often change together:
+    different items, "at": the place of each}; {"lists": words, in each of which a list of words stands}; or {"each":
+    items}. Columns of few different items often change together:
     they share one `at`, the places in `rows`, and "at" is the column's number there."""
     length = len(next(iter(columns.values()), ()))
     packed = {name: _column(items) for name, items in columns.items()}
@@ -127,40 +130,53 @@ def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
 
 def _column(items: list[Any]) -> dict[str, Any]:
     kinds = set(map(type, items)) - {type(None)}
-    texts = kinds <= {str}
     if kinds == {int} and items == list(range(len(items))) and len(items) > 1:
         return {"count": 0}
+    if kinds == {str} and (items[0] or "").endswith("0") and len(items) > 1:  # ids, which count
+        name = items[0][:-1]
+        if items[1] == f"{name}1" and items == [f"{name}{i}" for i in range(len(items))]:
+            return {"forms": [name + HOLE]}
     keys = items
     if kinds == {tuple}:
         kinds = set(map(type, chain.from_iterable(filter(None, items))))
     if not (kinds <= {str} or kinds == {int} or kinds == {bool}):  # 1, 1.0 and True are equal, and are written differently
         items = list(map(_plain, items))
         keys = list(map(_written, items))
-    different = dict(zip(reversed(keys), reversed(items), strict=True))  # the first of each counts
-    if len(different) <= 1:
-        return {"all": next(map(_plain, different.values()), None)}
-    if len(different) * 2 <= len(items):
-        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-        each = [_plain(different[key]) for key in places]
-        return {"table": _words(each) if texts else {"each": each}, "at": list(map(places.__getitem__, keys))}
-    return _words(items) if texts else {"each": list(map(_plain, items))}
+    first = dict(zip(reversed(keys), reversed(items), strict=True)) if keys is not items else None
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    if len(places) <= 1:
+        return {"all": next((_plain(key if first is None else first[key]) for key in places), None)}
+    if len(places) * 2 <= len(items):
+        each = list(places) if first is None else [first[key] for key in places]
+        return {"table": _each(each, kinds), "at": list(map(places.__getitem__, keys))}
+    return _each(items, kinds)
 
 
-def _words(texts: Sequence[str | None]) -> dict[str, Any]:
+def _each(items: list[Any], kinds: set[type]) -> dict[str, Any]:
+    """Different items, and the kinds of what they are or hold."""
+    if kinds != {str}:
+        return {"each": list(map(_plain, items))}
+    if items[0].__class__ is tuple:
+        return {"lists": _words(list(map(" ".join, items)))}
+    return _words(items)
+
+
+def _words(texts: list[str | None]) -> dict[str, Any]:
     """Texts without their numbers, which follow in `fill`, one line for all: "v3 = v2 * x" has the form "v# = v# * x"
     and the numbers "3 2". No `at` where there is one form, no `fill` where the numbers only count: "n0", "n1" ..."""
-    whole = "\n".join(NONE if text is None else text for text in texts)  # at once: ten times as fast as one by one
-    if HOLE in whole or whole.count("\n") != len(texts) - 1 or whole.count(NONE) != sum(text is None for text in texts):
+    empty = texts.count(None)
+    whole = "\n".join([NONE if text is None else text for text in texts] if empty else texts)  # type: ignore[arg-type]
+    if HOLE in whole or whole.count("\n") != len(texts) - 1 or whole.count(NONE) != empty:
         return {"each": list(texts)}
-    fill, forms = _CHANGING.findall(whole), _CHANGING.sub(HOLE, whole).split("\n")
+    pieces = _CHANGING.split(whole)  # at once: ten times as fast as one by one
+    fill, forms = pieces[1::2], HOLE.join(pieces[::2]).split("\n")
     places = {form: place for place, form in enumerate(dict.fromkeys(forms))}
     if len(places) * 2 > len(texts):
         return {"each": list(texts)}
-    at = list(map(places.__getitem__, forms))
     packed: dict[str, Any] = {"forms": [None if form == NONE else form for form in places]}
     if len(places) > 1:
-        packed["at"] = at
-    counting = len(fill) == len(texts) and fill == [str(i) for i in range(len(fill))]
+        packed["at"] = list(map(places.__getitem__, forms))
+    counting = len(fill) == len(texts) and fill == list(map(str, range(len(fill))))
     return packed if counting else packed | {"fill": " ".join(fill)}
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..trace.folding import Folding, Link, Part
 from ..trace.model import Node, Saved, Trace
+from ..trace.records import rough
 from ..trace.text import shape_text
 from ..trace.words import STATE_WORDS, state_word
 from ..viz.palette import BACKWARD, FORWARD, LEAF, MUTED, PAPER
@@ -36,21 +37,22 @@ class Cards:
         """rows: those of operations have their parameters inside, and parts are small: from top to bottom."""
         self.trace, self.folding, self.rows = trace, folding, rows
         self.rehearsed = trace.meta.get("backward") == "dry"
-        self.used = {edge.parent for edge in trace.edges}
+        nodes, edges, frames = rough(trace.nodes), rough(trace.edges), rough(trace.frames)
+        self.used = {edge.parent for edge in edges}
         self.grads, self.ends = gradients(trace), trace.states(len(trace.frames) - 1)
-        self.names = {f.receiver: f.name for f in trace.frames if f.event == "return" and f.state == "returned"}
+        self.names = {f.receiver: f.name for f in frames if f.event == "return" and f.state == "returned"}
         self.saved: dict[str, list[Saved]] = {}
         for s in trace.saved:
             self.saved.setdefault(s.node, []).append(s)
         self.types = {group.path: group.type for group in trace.groups}
-        self.sent = {f.edge: f.value for f in trace.frames if f.edge is not None and f.value is not None}
+        self.sent = {f.edge: f.value for f in frames if f.edge is not None and f.value is not None}
         self.devices: dict[str, Any] = trace.meta.get("devices", {})
-        copied = {node.id for node in trace.nodes if node.op == "to_copy" and trace.copied(node)}
+        copied = {node.id for node in nodes if node.op == "to_copy" and trace.copied(node)}
         self.copies = {
-            edge.id for edge in trace.edges if edge.child in copied
+            edge.id for edge in edges if edge.child in copied
         }  # what flows along these goes to another device
         self.wrong: dict[str, str] = {}  # part -> what is wrong with a node in it
-        for node in trace.nodes:
+        for node in nodes:
             for of in folding.opening(node.id) if node.error or node.mark else ():
                 self.wrong.setdefault(of, "an operation failed" if node.error else node.mark)
         self._made: dict[str, Card | PartCard | RowsCard] = {}
@@ -133,7 +135,7 @@ class Picture:
         self.folding = self.cards.folding
         self.expanded = self.folding.first() if expanded is None else list(expanded)
         self.folded = self.folding.fold(self.expanded, self.cards.rows)
-        self._edges = {edge.id: edge for edge in trace.edges}
+        self._edges = {edge.id: edge for edge in rough(trace.edges)}
         self.headers = {part: Header(self.folding.parts[part]) for part in self.folded.frames}
         self.pills: set[str] = set()
         self.shapes = (

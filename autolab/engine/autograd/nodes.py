@@ -72,7 +72,7 @@ class _Face(Base):
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """((node, output number), …) per differentiable argument; (None, 0) where no gradient goes."""
         nrs = self.input_nrs
-        return tuple((n, 0 if nrs is None else nrs[i]) for i, n in enumerate(self.inputs))
+        return tuple([(n, 0) for n in self.inputs]) if nrs is None else tuple(zip(self.inputs, nrs))
 
     @property
     def metadata(self) -> dict[str, Any]:

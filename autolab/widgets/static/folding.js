@@ -18,7 +18,7 @@ export class Folding {
     this.byId = new Map(parts.map((part) => [part.id, part]));
     this.aliases = new Set(aliases);
     this.home = new Map(trace.nodes.map((node, i) => [node.id, home[i] < 0 ? null : parts[home[i]].id]));
-    this.held = new Map(Object.entries(held).map(([node, places]) => [node, places.map((place) => parts[place].id)]));
+    this.held = new Map(Object.entries(held).map(([node, places]) => [node, [places].flat().map((place) => parts[place].id)]));
     this.chains = new Map([[null, []]]); // part -> it and all around it, the outermost first
     for (const part of parts) this.chains.set(part.id, [...this.chains.get(part.parent), part.id]);
     if (parts.length) timelineOf(trace).sortParts([...this.byId.keys()], (id) => this.around(id));

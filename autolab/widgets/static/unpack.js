@@ -40,6 +40,7 @@ function records({ length, columns, rows, at }) {
 function itemsOf(column, length) {
   if ("each" in column) return column.each;
   if ("forms" in column) return texts(column, length);
+  if ("lists" in column) return itemsOf(column.lists, length).map((words) => (words ? words.split(" ") : []));
   if ("count" in column) return Array.from({ length }, (_, i) => i);
   if ("all" in column) return Array.from({ length }, () => column.all);
   const different = itemsOf(column.table, column.at.reduce((most, place) => Math.max(most, place), -1) + 1);
