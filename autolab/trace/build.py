@@ -302,12 +302,7 @@ class Builder:
             if result is not None:
                 self.raw[draft.id, 0] = result
         if isinstance(result, np.ndarray):
-            # An in-place operation leaves its result in the array of the one before, which thereby lost its own.
-            before = self._result_arrays.get(id(result))
-            if before is not None:
-                self.draft(before).value = None
-                self.raw.pop((before, 0), None)
-            self._result_arrays[id(result)] = draft.id
+            self._lies_in(result, draft)
         for slot, (name, parent) in enumerate(zip(names or map(str, range(len(inputs))), parents)):
             if parent is not None:
                 draft.operands[name] = parent, inputs[slot][1]
@@ -318,6 +313,14 @@ class Builder:
         for entry in saved.values():
             self.save(draft, fn, entry)
             self._learn(entry.tensor)
+
+    def _lies_in(self, array: np.ndarray, draft: Draft) -> None:
+        """An in-place operation leaves its result in the array of the one before, which thereby lost its own."""
+        before = self._result_arrays.get(id(array))
+        if before is not None:
+            self.draft(before).value = None
+            self.raw.pop((before, 0), None)
+        self._result_arrays[id(array)] = draft.id
 
     def _parent(
         self, fn: Any, slot: int, parent: Any, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]

@@ -474,7 +474,7 @@ class Folding:
             "home": [places[self.home[n.id]] if n.id in self.home else -1 for n in self.nodes],
             "aliases": sorted(self._aliases),
             "steps": [list(pair) for pair in self.steps],
-            "held": {n: [places[h] for h in found] if found[1:] else places[found[0]] for n, found in self.held.items()},
+            "held": {n: [places[h] for h in at] if at[1:] else places[at[0]] for n, at in self.held.items()},
             "network": self.network,
             "rows": self.rows,
             "single": self.single,

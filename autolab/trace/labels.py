@@ -22,7 +22,7 @@ def of(nodes: list[Draft]) -> dict[str, str]:
     """Node id -> label: the variable's name (a second `y` is `y(2)`), a constant's number, else v1, v2 ... in order.
 
     Where one of several results has a name, another that is used gets its own v: under its id and number, "n3 1"."""
-    taken = {name for d in nodes for name in (d.name, *(o.label for o in d.outputs)) if name}
+    taken = {d.name for d in nodes} | {o.label for d in nodes for o in d.outputs}
     used = {parent for d in nodes for parent in d.operands.values() if parent[1]}
     counts: dict[str, int] = {}
     repeated: dict[str, int] = {}
@@ -58,9 +58,11 @@ def _has_names(draft: Draft) -> bool:
 def _is_tuple(draft: Draft) -> bool:
     """Whether the learner gets several results (no more are those that only the engine needs, of a batch norm), and has
     a name for none."""
+    if len(draft.outputs) < 2:
+        return False
     record = draft.record
     public = record is None or record.variadic or record.return_type is not None or not record.nondiff
-    return len(draft.outputs) > 1 and public and not _has_names(draft)
+    return public and not _has_names(draft)
 
 
 def _order(draft: Draft) -> list[str]:

@@ -398,7 +398,9 @@ class Reader:
 
     def device(self, item: Any) -> str:
         """Where a plain tensor is; "" for a number."""
-        return device_name(item.device) if is_tensor(item) else ""
+        if not is_tensor(item):
+            return ""
+        return "cpu" if getattr(item, "_memory", item) is None else device_name(item.device)  # on a device it has memory
 
     def dtype(self, name: str) -> Any:
         from ..engine.core.dtype import BY_NAME

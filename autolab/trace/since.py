@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .build import Builder
     from .drafts import Draft
 
-NOTHING: frozenset[str] = frozenset()
 UNSEEN = "in a way that autograd does not see, such as .data or NumPy"
 
 _VOUCHES = frozenset(
@@ -141,7 +140,8 @@ class Checks:
         `run` raises."""
         results, (nr, *others) = run(known), self.known(draft)
         shown, moved = self.builder.raw[draft.id, nr], self.moved(draft, nr)
-        used = frozenset(n for n, (parent, _) in draft.operands.items() if parent in self.since) if self.since else NOTHING
+        operands = draft.operands.items() if self.since else ()
+        used = frozenset([n for n, (parent, _) in operands if parent in self.since])
         fresh = bool(moved or others) and self.is_fresh(draft)
         if fresh and moved:
             suspects = self.suspects(draft)

@@ -208,6 +208,9 @@ class Value(_Later):
     @property
     def is_zero(self) -> bool:
         """Every number is 0 (an empty tensor counts)."""
+        make = self._make if self.is_open else None
+        if isinstance(make, functools.partial) and isinstance(make.args[0], np.floating):
+            return not make.args[0]  # of one number, which need not be put into words for that
         if self.stats is not None:
             return self.stats["min"] == 0 == self.stats["max"] and not self.stats["nan"] and not self.stats["inf"]
         return math.prod(self.shape) == 0 or (self.shape == () and self.data == 0)
