@@ -7,8 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import autolab as torch
+from autolab.trace import trace
+from autolab.trace.folding import Folding
 from autolab.trace.model import GRAD_STATES, Frame, Node, Pass, Trace
+from autolab.trace.records import Records
 from autolab.trace.values import Value, extent, number, short
+from autolab.widgets.packing import pack
 
 SAMPLE = Path(__file__).with_name("sample_trace.json")
 
@@ -232,3 +237,16 @@ def test_an_unknown_node_id_is_a_key_error(sample):
     for bad in ("n99", "e0", "", "nx"):
         with pytest.raises(KeyError):
             sample.node(bad)
+
+
+def test_nodes_edges_and_frames_of_a_graph_are_made_when_they_are_looked_at():
+    made = []
+    records = Records("abc", lambda place, letter: made.append(place) or letter.upper())
+    assert len(records) == 3 and records[-1] == "C" and records[0] is records[0] and made == [2, 0]
+    assert records[1:] == ("B", "C") and records == ("A", "B", "C") == records and made == [2, 0, 1]
+    x = torch.tensor(2.0, requires_grad=True)
+    seen = trace((x * x).exp())
+    pack(seen, numbers=False)
+    Folding(seen)
+    assert not any(item for part in (seen.nodes, seen.edges, seen.frames) for item in part._made)
+    assert seen.frames[0].text == "v1 = x * x = 4" and sum(item is not None for item in seen.nodes._made) == 1
