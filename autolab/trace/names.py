@@ -56,7 +56,7 @@ def local_names(frame: FrameType) -> dict[str, Any]:
     names = dict(found)
     if isinstance(found, dict):  # before Python 3.13 a function's frame keeps this copy, and tensors alive after `del x`
         found.clear()
-    if comprehended := _comprehended(frame.f_code):
+    if sys.version_info >= (3, 12) and (comprehended := _comprehended(frame.f_code)):
         line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
         for name, begin, end in comprehended:
             if line is not None and begin <= (line, column) < end:
