@@ -215,7 +215,9 @@ def _sitting(when: str, said: Any) -> Sitting:
     letter = said.get("letter") if isinstance(said, dict) else None
     answers = said.get("answers") if isinstance(said, dict) else None
     offered = {str(i.number): i.form(letter).shuffled("", "") for i in ITEMS} if letter in ("A", "B") else {}
-    if not offered or not isinstance(answers, dict) or any(choice not in offered.get(n, ()) for n, choice in answers.items()):
+    if not offered or not isinstance(answers, dict) or any(
+        choice not in offered.get(n, ()) for n, choice in answers.items()
+    ):
         raise ValueError(f"{when} should be a letter A or B, and answers that the inventory offers")
     return Sitting(when, str(letter), {int(n): choice for n, choice in answers.items()}, True)
 

@@ -113,7 +113,7 @@ def test_number_in_the_prose(words, said, computed):
 
 def test_quadratic_goes_where_the_prose_says():
     assert "which is zero at $x = -2/3$" in PROSE and "zero at $x = -1/3$" in PROSE
-    assert "stays at 0.5. The lowest value is 0.3333" in PROSE
+    assert "stayed at 0.5. The lowest value is 0.3333" in PROSE
     height = lambda x: (3 * x**2 + 2 * x + 1) / 2
     assert (height(-2 / 3), round(height(-1 / 3), 4)) == (pytest.approx(0.5), 0.3333)
 
