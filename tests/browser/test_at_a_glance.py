@@ -93,7 +93,7 @@ def test_a_small_graph_its_sentence_and_its_formula_fit_a_notebook_on_a_small_sc
     x = torch.tensor(2.0, requires_grad=True)
     b = x * x
     fork = explore(3 * x * b + b).to_html(tmp_path / "fork.html")
-    page.set_viewport_size({"width": width, "height": 768})
+    page.set_viewport_size({"width": width, "height": 768 - 47})  # as much as JupyterLab's bars leave of 768: they are higher than a title
     for path, step in ((fork, 6), (exported, 4)):  # a contribution; a value
         page.goto(path.as_uri())
         shown = Explorer(page)
@@ -115,6 +115,13 @@ def test_a_small_graph_its_sentence_and_its_formula_fit_a_notebook_on_a_small_sc
         assert seen[1] and pane[0] <= seen[1]["y"] and seen[1]["y"] + seen[1]["height"] <= pane[1] + 1, (
             "the whole graph is seen"
         )
+
+
+def test_an_exported_explorer_ends_where_the_window_does(offline: Explorer) -> None:
+    offline.page.set_viewport_size({"width": 1366, "height": 560})
+    expect(offline.root).to_be_in_viewport(ratio=1)
+    box = offline.root.bounding_box()
+    assert box and 536 <= box["y"] + box["height"] <= 560
 
 
 def test_a_step_by_its_number_its_speed_and_a_nodes_own_step(offline: Explorer) -> None:

@@ -25,7 +25,7 @@ import { attend, sentenceBox, stage } from "./stage.js";
 
 const DETAILS_WIDTH = 380;
 const PATIENCE = 15000, BUSY = 1500, UNANSWERED = 2500; // ms that an answer of the kernel is waited for; where the browser can draw itself
-const BARS = 124; // px: what JupyterLab's own bars take of a window's height
+const BARS = 124, MARGIN = 16; // px: what JupyterLab's own bars take of a window's height; what is below an exported explorer
 const LEAST_ROOM = 440, LEAST_PANE = 180, LEAST_DETAILS = 180; // px that the widget, the graph and Details have in any window
 const SHORT = 500, LEAST_SHORT = 100, TITLE = 36; // px: a window that is lower (a page at 200 %), what the graph has there, a page's own title
 const MANY = 30; // nodes from which on a search box helps
@@ -359,7 +359,9 @@ export class View {
       this.details.style.maxHeight = beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
       return;
     }
-    const high = window === top ? innerHeight - BARS : Math.max(innerHeight, 0.7 * screen.availHeight);
+    const deck = this.root.getRootNode().host?.closest(".reveal"); // a slide has its own title and margins
+    const around = this.alone && !deck ? Math.min(BARS, this.root.getBoundingClientRect().top + scrollY + MARGIN) : BARS;
+    const high = window === top ? innerHeight - around : Math.max(innerHeight, 0.7 * screen.availHeight);
     const legends = [...this.main.querySelectorAll(".al-graphside > .al-legend:not([hidden])")].reduce((sum, legend) => sum + legend.offsetHeight + 6, 0);
     this.rest = Math.max(LEAST_ROOM, high) - above - legends - 12;
     this.pane.style.maxHeight = narrow ? "" : `${Math.max(LEAST_PANE, this.rest - (beside ? 0 : LEAST_DETAILS + 12))}px`;
