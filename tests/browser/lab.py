@@ -237,6 +237,10 @@ class Notebook(Explorer):
     def save(self) -> None:
         self._panel("await panel.context.save();")
 
+    def is_saved(self) -> None:
+        """Soon nothing is left to save."""
+        self.page.wait_for_function("!jupyterapp.shell.currentWidget.context.model.dirty")
+
     def shut_down(self) -> None:
         """End the kernel, close the page."""
         self._panel("await panel.sessionContext.shutdown();")

@@ -26,7 +26,8 @@ def test_a_saved_notebook_shows_the_explorer_without_running(
     first = open_notebook("saved.ipynb").run()
     first.button("Next step").click()
     first.in_kernel("explorer.step", 1)
-    first.save()
+    first.page.keyboard.press("Control+s")  # while the explorer has the focus
+    first.is_saved()
     first.shut_down()
 
     again = open_notebook("saved.ipynb")

@@ -1,6 +1,6 @@
 // The training dashboard: curves, the controls of the run, examples. The kernel trains and sends what to show, at most ten
 // times a second (see dashboard.py). Needs of its host get, set, save_changes, on, off and send.
-import { h, followTheme, nameScrollers } from "./dom.js";
+import { h, followTheme, nameScrollers, rootIn } from "./dom.js";
 import { color, inkOn, short } from "./values.js";
 import { Chart, Strip, spanOfAll } from "./charts.js";
 import { entry } from "./entry.js";
@@ -21,9 +21,7 @@ class Dashboard {
     this.model = model;
     this.live = model.get("live") !== false;
     this.spoken = 0;
-    const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
-    // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
-    el.setAttribute("data-lm-suppress-shortcuts", "true");
+    const shadow = rootIn(el);
     this.loss = new Chart("Loss");
     this.accuracy = new Chart("Accuracy", { unit: true });
     this.rates = new Chart("Learning rate");
@@ -44,7 +42,7 @@ class Dashboard {
     this.table = h("details", { open: !this.live, ontoggle: () => this.fillTable() }, h("summary", { text: "Numbers" }), this.numbers);
     this.root = h(
       "div",
-      { class: "al al-dashboard", role: "group", "data-lm-suppress-shortcuts": "true", "aria-label": "Training dashboard" },
+      { class: "al al-dashboard", role: "group", "aria-label": "Training dashboard" },
       this.controls(),
       this.live ? null : h("p", { class: "al-why", text: "Saved state: there is no training behind this page, so nothing can be started here." }),
       (this.unheard = h("p", { class: "al-why", role: "note", hidden: true, text: UNHEARD })),

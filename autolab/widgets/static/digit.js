@@ -1,5 +1,5 @@
 // A pad of 32x32 pixels. Needs of a host only get, set, save_changes, on and off.
-import { clamp, followTheme, h } from "./dom.js";
+import { clamp, followTheme, h, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
 const CELLS = 32, ZOOM = 10, FULL = 1.4, EDGE = 2.6; // a stroke is ink up to FULL pixels from its middle, paper from EDGE on
@@ -10,9 +10,7 @@ class Pad {
     this.model = model;
     this.before = []; // what Undo goes back to
     this.pen = { x: 16, y: 8, down: false };
-    const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-    // JupyterLab's keyboard shortcuts look for this attribute on the event's target, which for them is the host element.
-    host.setAttribute("data-lm-suppress-shortcuts", "true");
+    const shadow = rootIn(host);
     this.canvas = h("canvas", { width: CELLS * ZOOM, height: CELLS * ZOOM, tabindex: "0", role: "application", "aria-describedby": "how",
       onpointerdown: (event) => this.begin(event), onpointermove: (event) => this.move(event), onpointerup: (event) => this.end(event),
       onpointercancel: (event) => this.end(event), onkeydown: (event) => this.key(event), onfocus: () => this.draw(), onblur: () => this.lift() });

@@ -52,6 +52,17 @@ export function nameScrollers(root) {
   }
 }
 
+// A widget's own root. JupyterLab's shortcuts look for the attribute on the event's target, which for them is the host element: a widget keeps
+// its keys. The notebook is saved from within it, too; only where nobody saves is Ctrl S the browser's.
+export function rootIn(host) {
+  host.setAttribute("data-lm-suppress-shortcuts", "true");
+  host.addEventListener("keydown", (event) => saves(event) && !host.parentElement.dispatchEvent(new KeyboardEvent("keydown", pressed(event))) && event.preventDefault(), true);
+  return host.shadowRoot ?? host.attachShadow({ mode: "open" });
+}
+
+const saves = ({ key, ctrlKey, metaKey }) => (ctrlKey || metaKey) && key.toLowerCase() === "s";
+const pressed = ({ key, code, keyCode, ctrlKey, metaKey, shiftKey }) => ({ key, code, keyCode, ctrlKey, metaKey, shiftKey, bubbles: true, cancelable: true });
+
 export function reducedMotion() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }

@@ -1,6 +1,6 @@
 // The receptive field: the image and every feature map in a row, a frame in each for what reaches the chosen number.
 // Frames are worked out here from the reaches that field.py gives; nothing needs the kernel.
-import { HOLDS_STOPS, clamp, followTheme, h } from "./dom.js";
+import { HOLDS_STOPS, clamp, followTheme, h, rootIn } from "./dom.js";
 import { scaleBar, short } from "./values.js";
 import { heatMap, valuesOf } from "./pictures.js";
 import { entry } from "./entry.js";
@@ -30,15 +30,14 @@ class Field {
   constructor(model, el) {
     this.model = model;
     this.data = model.get("data");
-    const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
-    el.setAttribute("data-lm-suppress-shortcuts", "true");
+    const shadow = rootIn(el);
     this.said = h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
     this.maps = this.data.maps.map((map, number) => this.map(map, number));
     this.influence = h("div", { class: "al-influence" });
     this.sizes = h("div", { class: "al-scroll" });
     this.root = h(
       "div",
-      { class: "al al-fields", role: "group", "data-lm-suppress-shortcuts": "true", "aria-label": "Receptive field" },
+      { class: "al al-fields", role: "group", "aria-label": "Receptive field" },
       this.said,
       h("div", { class: "al-stage", ...HOLDS_STOPS }, this.maps.map((map) => map.element)),
       h("div", { class: "al-low" }, this.influence, this.sizes),

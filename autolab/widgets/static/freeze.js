@@ -1,7 +1,7 @@
 // The freeze panel: the modules of a network as a tree, a switch for each. The kernel does everything; here a switch only
 // asks for it (see _on_message in freeze.py). On an exported page it says what would be. Needs of its host get, set, on, off
 // and send.
-import { h, followTheme } from "./dom.js";
+import { h, followTheme, rootIn } from "./dom.js";
 import { Rehearsal } from "./frozen.js";
 import { entry } from "./entry.js";
 
@@ -27,9 +27,7 @@ class Panel {
     this.live = model.get("live") !== false;
     this.rehearsal = this.live ? null : new Rehearsal(model);
     this.rows = model.get("data").rows;
-    const shadow = el.shadowRoot ?? el.attachShadow({ mode: "open" });
-    // JupyterLab's shortcuts look for this attribute on the event's target, which for them is the host element.
-    el.setAttribute("data-lm-suppress-shortcuts", "true");
+    const shadow = rootIn(el);
     this.status = h("p", { class: "al-hidden", role: "status", "aria-live": "polite" });
     this.alarm = h("div");
     this.grid = h("table", { class: "al-tree", role: "treegrid", "aria-label": "Layers" });
@@ -39,7 +37,7 @@ class Panel {
     this.root = h(
       "div",
       {
-        class: "al al-freeze", role: "group", "data-lm-suppress-shortcuts": "true",
+        class: "al al-freeze", role: "group",
         "aria-label": "Freeze panel. Up and down go from layer to layer, right and left open and close, space freezes.",
         onkeydown: (event) => this.onKey(event),
       },

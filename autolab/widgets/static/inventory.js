@@ -1,5 +1,5 @@
 // The questions of an inventory, one at a time: a program, what its last line may be, and how far one is.
-import { followTheme, h } from "./dom.js";
+import { followTheme, h, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
 let inventories = 0; // the radio buttons of one share a name that no other has
@@ -8,8 +8,7 @@ class Inventory {
   constructor(model, host) {
     this.model = model;
     inventories += 1;
-    const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-    host.setAttribute("data-lm-suppress-shortcuts", "true");
+    const shadow = rootIn(host);
     this.items = model.get("items");
     const open = this.items.findIndex(({ number }) => !(number in model.get("answers")));
     this.at = Math.max(0, open);

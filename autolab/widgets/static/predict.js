@@ -1,5 +1,5 @@
 // A prediction: a question answered before anything runs. Needs of a host only get, set, save_changes, on and off.
-import { followTheme, h, prose } from "./dom.js";
+import { followTheme, h, prose, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
 const SURE = ["a guess", "unsure", "fairly sure", "certain"];
@@ -14,9 +14,7 @@ class Question {
     this.model = model;
     this.kind = model.get("kind");
     questions += 1;
-    const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-    // JupyterLab's keyboard shortcuts look for this attribute on the event's target, which for them is the host element.
-    host.setAttribute("data-lm-suppress-shortcuts", "true");
+    const shadow = rootIn(host);
     this.inputs = this.kind === "choice" ? this.radios() : [this.field()];
     const choice = this.kind === "choice";
     const done = (event) => (event.key === "Enter" && (this.kind !== "words" || event.ctrlKey)) || (choice && event.key === " ") ? this.submit(event, event.key === "Enter") : undefined;

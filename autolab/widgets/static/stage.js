@@ -1,16 +1,14 @@
 // What all widgets that are stepped have around them: a root that is one stop of the Tab key, the sentence about the step, listeners that go with the view.
-import { followTheme, h } from "./dom.js";
+import { followTheme, h, rootIn } from "./dom.js";
 
 // A sentence that is read out when it changes.
 export function sentenceBox() {
   return h("p", { class: "al-sentence", role: "status", "aria-live": "polite", "aria-atomic": "true" });
 }
 
-// JupyterLab's shortcuts look for the attribute on the event's target, which for them is the host element.
 export function stage(el, name, label, ...inside) {
-  const root = h("div", { class: name, role: "group", tabindex: "0", "data-lm-suppress-shortcuts": "true", "aria-label": label }, inside);
-  el.setAttribute("data-lm-suppress-shortcuts", "true");
-  (el.shadowRoot ?? el.attachShadow({ mode: "open" })).replaceChildren(h("style", { text: STYLE }), root);
+  const root = h("div", { class: name, role: "group", tabindex: "0", "aria-label": label }, inside);
+  rootIn(el).replaceChildren(h("style", { text: STYLE }), root);
   return root;
 }
 

@@ -1,12 +1,11 @@
 // What became of a prediction: shown when there is an answer, or when it is asked for.
-import { followTheme, h } from "./dom.js";
+import { followTheme, h, rootIn } from "./dom.js";
 import { entry } from "./entry.js";
 
 class Verdict {
   constructor(model, host) {
     this.model = model;
-    const shadow = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-    host.setAttribute("data-lm-suppress-shortcuts", "true");
+    const shadow = rootIn(host);
     this.ask = h("button", { type: "button", text: "Show me", onclick: () => this.showMe() });
     this.text = h("div", { role: "status", "aria-live": "polite" });
     this.root = h("div", { class: "al-predict al-verdict" }, this.text, this.ask);
