@@ -6,7 +6,7 @@
 #
 # You need Python and the chain rule from school: the derivative of $f(g(x))$ is $f'(g(x)) \cdot g'(x)$. All else is
 # explained when it comes up, and collected in the [glossary](glossary.md). The core, sections 1 to 9, takes 45 minutes. Extensions A to H stand alone,
-# 10 to 20 minutes each. Leave out what you like.
+# 10 to 20 minutes each.
 #
 # Each section asks before it shows. A wrong guess costs nothing, and you remember it. Then you run, change, step through the picture (buttons, or arrow
 # keys), and say why. Exercises have a checker that tells you *why* an answer fails. `hint("01.1")` gives hints, one at a time.

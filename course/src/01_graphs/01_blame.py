@@ -21,7 +21,7 @@ hand.save_digit(pad.image, pad.label)       # kept for the next lessons
 
 # %% [markdown] tags=["explain"]
 # A **tensor** is an array of numbers: a single one (a scalar), a row (a vector), a table (a matrix), or more dimensions. A **network** is a formula full of numbers that can
-# be set, its **parameters**. This one has 78,010. It has learnt the digits 0 to 4, and never saw a 5, 6, 7, 8 or 9. (It read yours rightly? Draw a sloppier one, and run the cell
+# be set, its **parameters**. This one has 78,010. It has learnt the digits 0 to 4, and never saw another. (It read yours rightly? Draw a sloppier one, and run the cell
 # again.)
 #
 # **Softmax** turns the ten outputs into shares that add up to 1. The **loss** is one number that says how wrong it is: here minus the logarithm of the share of the right digit. It is 0 for
@@ -45,7 +45,6 @@ q1 = predict("01.q1")
 q1
 
 # %% tags=["run"]
-# all of them, by what this lesson is about
 image.requires_grad_()
 network.zero_grad()                         # section 7 says why
 loss = F.cross_entropy(network(image), label)

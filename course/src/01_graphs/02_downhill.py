@@ -27,7 +27,7 @@ for name, dw, db in [("along the gradient", 6, 16), ("against it", -6, -16),
     print(f"{name}: the loss changes by {(moved - loss).item():+.4f}")
 
 # %% tags=["picture"]
-LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD"], lr=0.07, steps=15)
+LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD"], lr=0.07, steps=10)
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** The gradient, here $(6, 16)$, points in the direction of **steepest ascent**: of all steps of one length, the one along it raises the loss most. Its opposite is

@@ -19,7 +19,7 @@ q3.reveal(kept)
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** A **leaf** is a tensor that no recorded operation made: the place where a graph ends. `backward()` fills `.grad` of the leaves that want a gradient, and of no others. `v` has a `grad_fn`, so it is the
-# result of an operation. Its gradient arrived, was passed on, and was let go. The leaf is the tensor in the brackets, which has no name any more. The warning says the same. So it is with
+# result of an operation. Its gradient arrived, was passed on, and was let go. The leaf is the tensor in the brackets, which has no name any more. So it is with
 # every operation that looks harmless: `* 0.1`, `.double()`.
 #
 # The flag `requires_grad` spreads: a result requires a gradient as soon as one of its inputs does. What is computed from plain data leaves no nodes.

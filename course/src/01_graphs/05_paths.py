@@ -2,7 +2,7 @@
 # ## 5. The chain rule is a sum over paths
 #
 # Networks fork: one number is used in many places. Here `x` makes `a` and `b`, and both meet again in `z`. Take a pencil, answer what the picture asks, then step on.
-# Then press *Paths*, and choose one: it is lit. *What if*, among the tools, changes `x` a little, and compares what happens with what the gradient foretold.
+# Then press *Paths*, and choose one. *What if*, among the tools, changes `x` a little, and compares what happens with what the gradient foretold.
 
 # %% tags=["picture"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -39,8 +39,8 @@ q4.reveal(x.grad)
 # for every path through the node. This is the answer to section 1. Going backwards takes one walk for each result, and a network has a single one, its loss.
 # Going forwards would take one walk for each of 78,010 inputs. It is called **reverse mode**, or backpropagation.
 #
-# Here is an engine with one rule changed: it keeps what came *last* along the paths, where it should add. Which of your programs shows it, which does not? Write one, and
-# try it.
+# Here is an engine with one rule changed: it keeps what came *last* along the paths, where it should add. Write a program that
+# shows it.
 #
 # **Take along:** multiply along a path, add over paths; `backward()` does it with one visit to each node.
 # PyTorch's tutorial: [a gentle introduction to autograd](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).

@@ -20,9 +20,8 @@ print("before backward: x.grad =", before)
 q5.reveal(before)
 
 # %% [markdown]
-# Step from step 5 on, and watch the words on `x`: nothing until step 10, contributions at steps 11, 12 and 14, the sum in `x.grad` at step 15. Before that, say what will have become of the
-# gradient of `a`. Then be the engine yourself, on another graph: which node may run, what it sends, what happens where it arrives. A wrong decision is carried out, so that you see where it
-# leads; then you go back.
+# Say what will have become of the gradient of `a`. Then step from step 5 on, and watch the words on `x`: when do contributions come, and when is the sum in `x.grad`? Then be the engine
+# yourself, on another graph. A wrong decision is carried out, so that you see where it leads; then you go back.
 
 # %% tags=["picture"]
 explorer = autolab.explore(z)
@@ -39,8 +38,7 @@ in_words("01.w2")
 # **Why.** The engine repeats one move. It takes a node whose gradient is complete, asks it for the gradients of its inputs, and adds those to what the inputs have so far: $\bar b = 1 + 6 = 7$, $\bar a = 4$, and
 # $\bar x = 7 \cdot 2 + 7 \cdot 2 + 4 \cdot 3 = 40$.
 #
-# Before that `x.grad` is `None`: *not yet*, which is not *zero*. A zero would say that a tiny change of `x` does not change `z`, and nobody has found that. The gradient of `a` was 4 for a moment, was passed on, and is **freed**: only leaves
-# keep theirs. (`a.retain_grad()` would keep it.)
+# Before that `x.grad` is `None`: *not yet*, which is not *zero*. A zero would say that a tiny change of `x` does not change `z`, and nobody has found that. The gradient of `a` was 4 for a moment, was passed on, and is **freed**. (`a.retain_grad()` would keep it.)
 #
 # **Take along:** `None` is not zero; a node runs when its gradient is complete; only leaves keep theirs.
 # PyTorch on [`retain_grad`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html).

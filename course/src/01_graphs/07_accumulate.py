@@ -18,8 +18,7 @@ for turn in (1, 2):
 q6.reveal(x.grad)
 
 # %% [markdown]
-# `autolab.record()` records all that really happens inside its block: here the two passes once more, then clearing and a step. Guess where it ends, then compare step 5 with step 11: there
-# `x.grad` holds something already, and the new gradient is added to it.
+# `autolab.record()` records all that really happens inside its block: here the two passes once more, then clearing and a step. Guess where it ends, then compare step 5 with step 11.
 
 # %% tags=["predict"]
 q7 = predict("01.q7")
@@ -44,7 +43,6 @@ q7.reveal(x)
 # just more paths, and 12 is the gradient of their sum. That is useful: a **batch**, the examples of one step, can be fed in two halves.
 #
 # But in descent each step wants the gradient of *its* loss. So clear it, `w.grad = None` or `w.grad.zero_()`, after it was used and before the next `backward()`: cleared before the step, it moves nothing.
-# Only leaves need it: results are made anew in each step.
 #
 # **Take along:** `backward()` adds; clear the leaves once in every step.
 # PyTorch on [why gradients are zeroed](https://docs.pytorch.org/tutorials/recipes/recipes/zeroing_out_gradients.html).

@@ -35,7 +35,7 @@ explorer
 q8.reveal(w.grad)
 
 # %% [markdown] tags=["explain", "keep"]
-# **Why.** To the graph the detached factor is a constant. Of the two paths of $w \cdot w$ one is gone, and $\bar w = 3$ remains instead of $6$. In the picture a single contribution comes to `w`, at step 3.
+# **Why.** To the graph the detached factor is a constant. Of the two paths of $w \cdot w$ one is gone, and $\bar w = 3$ remains instead of $6$.
 #
 # **Take along:** change weights in place, under `no_grad()`; `detach()` cuts one use. Extension B has the rest.
 # PyTorch on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
