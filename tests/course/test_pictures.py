@@ -59,7 +59,7 @@ def cell_after(words):
 
 @pytest.mark.parametrize(("words", "steps"), [
     ("Here is another graph, rehearsed", {1: "z = x * x = 9", 2: "backward would start", 3: "z would send 3 to x", 4: "z would send 3 to x"}),
-    ("nothing until step 10, contributions at steps 11, 12 and 14",
+    ("Then step from step 5 on, and watch the words on `x`",
      {5: "backward would start", 7: "to b (contribution 1 of 2", 9: "to b (contribution 2 of 2, so far 7)",
       11: "to x (contribution 1 of 3", 12: "to x (contribution 2 of 3", 14: "to x (contribution 3 of 3", 15: "x.grad would become 40"}),
     ("compare step 5 with step 11", {5: "x.grad is now 6", 11: "x.grad is now 12: 6 was added to what it held"}),
