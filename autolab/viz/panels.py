@@ -23,8 +23,8 @@ def matplotlib(module: str) -> Any:
 
     Example:
 
-        >>> matplotlib("colors").to_hex("red")
-        '#ff0000'
+        >>> matplotlib("colors").same_color("red", "r")
+        True
     """
     try:
         return importlib.import_module(f"matplotlib.{module}")

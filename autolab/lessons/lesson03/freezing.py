@@ -165,7 +165,7 @@ def modes(answer, model):
 
 def _nested():
     model = small()
-    model.layer1 = nn.Sequential(model.layer1, nn.BatchNorm1d(4)).requires_grad_(False)
+    model.add_module("layer1", nn.Sequential(model.layer1, nn.BatchNorm1d(4)).requires_grad_(False))
     return model
 
 
