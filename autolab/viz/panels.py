@@ -23,7 +23,7 @@ def matplotlib(module: str) -> Any:
 
     Example:
 
-        >>> matplotlib("colors").same_color("red", "r")
+        >>> matplotlib("colors").is_color_like("red")
         True
     """
     try:
