@@ -121,6 +121,8 @@ class Visitor:
         if self.here.startswith("course/0"):
             page.wait_for_function("document.documentElement.dataset.lesson === 'ready'", timeout=60_000)
             self._answer(page)
+        if self.here == "search.html":
+            self._search(page)
         for button in page.locator(".show-anyway").all()[::-1]:
             button.click()
         if page.locator(".awaits[hidden]").count():
@@ -152,6 +154,16 @@ class Visitor:
             question.get_by_role("textbox").first.press("Enter")
         question.get_by_text("Your prediction").first.wait_for(timeout=10_000)
         page.wait_for_function("before => document.querySelectorAll('.awaits[hidden]').length < before", arg=hidden, timeout=10_000)
+
+    def _search(self, page: Page) -> None:
+        """A word that guides, lessons and the reference have in them is found in each, and what is found is there."""
+        page.goto(f"{page.url}?q=backward")
+        page.wait_for_function("/finished/.test(document.querySelector('#search-results .search-summary')?.textContent)", timeout=30_000)
+        found = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.href)")
+        paths = [Path(unquote(urlsplit(address).path)) for address in found]
+        for folder in ("docs", "course", "api"):
+            if not any(path.is_relative_to(self.site / folder) and path.exists() for path in paths):
+                self._say(f"a search for 'backward' finds nothing in {folder}/ ({len(paths)} results)")
 
 
 def visit(site: Path, pages: list[Path]) -> list[str]:
