@@ -55,7 +55,7 @@ def trace(
         backward would start: the gradient of v1 with respect to itself is 1
         v1 would send 3 to x (contribution 1 of 2, so far 3)
     """
-    roots = _roots(root)
+    roots = tensors(root, "root")
     reader = _one_reader(roots)
     with uncollected(), _told_when_done(reader, roots):
         builder = Builder(reader, values=values, formulas=formulas)
@@ -119,13 +119,15 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _roots(root: Any) -> list[Any]:
-    roots = list(root) if isinstance(root, Sequence) and not isinstance(root, str) else [root]
+def tensors(given: Any, argument: str, also: str = "") -> list[Any]:
+    """The tensors that an argument is. Raises TypeError for anything else; `also`: what else the caller takes."""
+    roots = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not roots or not all(is_tensor(t) for t in roots):
-        wrong = next((type(t).__name__ for t in roots if not is_tensor(t)), "an empty list")
+        wrong = next((type(t).__name__ for t in roots if not is_tensor(t)), f"an empty {type(given).__name__}")
+        inside = f" in a {type(given).__name__}" if roots and roots[0] is not given else ""
         raise fail(
             TypeError,
-            f"expected a tensor, or a list or tuple of tensors, got {wrong}",
+            f"{argument} must be a tensor, {'' if also else 'or '}a list or tuple of tensors{also}, got {wrong}{inside}",
             "A graph belongs to a result: pass what was computed, such as model(x) or the loss, not the model or a number.",
         )
     return roots

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..engine.core.errors import fail
 from . import palette
 from .panels import matplotlib
 
@@ -56,8 +57,13 @@ def smoothed(losses: Sequence[float], weight: float) -> list[float]:
 def _runs(runs: Any) -> dict[str, list[float]]:
     if isinstance(runs, Mapping):
         labelled = {str(label): _losses(losses, f"runs[{label!r}]") for label, losses in runs.items()}
-    elif isinstance(runs, str) or not hasattr(runs, "__iter__"):
-        raise TypeError(f"runs must be losses, a dict of label: losses, or a list of losses; got {type(runs).__name__}")
+    elif isinstance(runs, str) or not hasattr(runs, "__iter__") or getattr(runs, "shape", None) == ():
+        one = "a single number" if hasattr(runs, "shape") else type(runs).__name__
+        raise fail(
+            TypeError,
+            f"runs must be losses, a dict of label: losses, or a list of losses; got {one}",
+            "Collect them while you train: losses.append(loss.item()).",
+        )
     else:
         items = list(runs)
         nested = [_is_run(item) for item in items]

@@ -13,7 +13,7 @@ from typing import Any
 
 import graphviz
 
-from ..trace.graph import trace as trace_of
+from ..trace import graph
 from ..trace.model import Node, Saved, Trace
 from ..trace.record import Recording
 from ..trace.text import shape_text
@@ -131,7 +131,7 @@ def make_dot(
     max_attr_chars : longer attributes are cut.
 
     Every operand is an edge of its own (`x * x` has two), and depth is not limited. Raises TypeError for anything but
-    tensors and recordings, ValueError for max_attr_chars below 1, and for params with a recording. Source:
+    tensors and recordings, and for params with a recording, ValueError for max_attr_chars below 1. Source:
     torchviz.make_dot.
 
     Example:
@@ -145,11 +145,8 @@ def make_dot(
         raise TypeError(f"params must be a dict of name: tensor, got {type(params).__name__}")
     if isinstance(max_attr_chars, bool) or not isinstance(max_attr_chars, int) or max_attr_chars < 1:
         raise ValueError(f"max_attr_chars must be a whole number of at least 1, got {max_attr_chars!r}")
-    recorded = var.trace() if isinstance(var, Recording) else var if isinstance(var, Trace) else None
-    if recorded is not None and params is not None:
-        raise ValueError("params gives names to the tensors behind a result; a recording has its own names: leave params out")
     return to_dot(
-        trace_of(var, params, backward=False, formulas=False) if recorded is None else recorded,
+        traced(var, "var", params),
         show_modules=False,
         show_attrs=show_attrs,
         show_saved=show_saved,
@@ -158,7 +155,7 @@ def make_dot(
 
 
 def to_dot(
-    trace: Trace,
+    source: Any,
     *,
     rankdir: str = "LR",
     show_attrs: bool = False,
@@ -166,12 +163,16 @@ def to_dot(
     max_attr_chars: int = 50,
     show_modules: bool = True,
 ) -> Picture:
-    """A picture of a trace. Data flows from left to right (rankdir "TB": from top to bottom). `show_modules` draws a
-    frame around what each module made; `autolab.viz.draw` draws networks with their modules closed.
+    """A picture of every operation of `source`: a trace, a recording, or a tensor or tensors of autolab or PyTorch.
+
+    Data flows from left to right (rankdir "TB": from top to bottom). `show_modules` draws a frame around what each
+    module made; `autolab.viz.draw` draws networks with their modules closed. The rest is as in `make_dot`. Raises
+    TypeError for what cannot be drawn.
 
     In the SVG, the box of node "n3" has the title `n3` and the classes `al-node n3` and its kind, the line of edge
     "e5" the classes `al-edge e5`; a second box of a leaf that is used often has the class `al-alias` and its leaf's id
     as class."""
+    trace = traced(source, "source")
     picture = empty_picture(rankdir)
     roots = set(trace.meta.get("roots", ()))
     modules: dict[str, list[Node]] = {}
@@ -188,6 +189,20 @@ def to_dot(
     picture.boxes = len(trace.nodes) + (len(trace.saved) if show_saved else 0)
     picture.about = f"graph of {names or 'nothing'}, {len(trace.nodes)} nodes"
     return picture
+
+
+def traced(
+    source: Any, argument: str, params: Mapping[str, Any] | None = None, namespace: Mapping[str, Any] | None = None
+) -> Trace:
+    """The trace of what can be drawn. Raises TypeError that names the argument for anything else, and for names that
+    only tensors can be given."""
+    if isinstance(source, Trace | Recording):
+        names = [name for name, value in (("params", params), ("namespace", namespace)) if value is not None]
+        if names:
+            raise TypeError(f"{', '.join(names)}: only for tensors; this has been traced already and has its own names")
+        return source if isinstance(source, Trace) else source.trace()
+    graph.tensors(source, argument, ", a recording or a trace")
+    return graph.trace(source, params, namespace=namespace, backward=False, formulas=False)
 
 
 def empty_picture(rankdir: str) -> Picture:

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..engine.core.errors import fail
 from . import palette
 
 # What anywidget gives a widget's script, as far as it needs it: state with change events, and no kernel to send to.
@@ -58,9 +59,18 @@ h1 {{ font-size: 1.3em; }}
 def page(widgets: Sequence[Any], title: str = "autolab") -> str:
     """One HTML page with the widgets below each other, each in the state it has now; it makes no request at all.
 
-    widgets: those of autolab, or other anywidgets whose script needs no kernel.
+    widgets: those of autolab, or other anywidgets whose script needs no kernel. Raises TypeError for anything else.
     """
-    styles, places, scripts = parts([form(widget) for widget in widgets])
+    several = isinstance(widgets, Sequence) and not isinstance(widgets, str)
+    known = list(widgets) if several else [widgets]
+    for place, widget in enumerate(known):
+        if not hasattr(widget, "_esm"):
+            raise fail(
+                TypeError,
+                f"{f'widgets[{place}] must be a widget' if several else 'widgets must be a list of widgets'}, got {type(widget).__name__}",
+                "A tensor becomes a widget by autolab.explore(tensor); a picture of make_dot() has render().",
+            )
+    styles, places, scripts = parts([form(widget) for widget in known])
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{STYLE}{styles}</style>'

@@ -9,7 +9,7 @@ from ..trace.folding import Folded, Folding, Link
 from ..trace.model import Trace
 from ..trace.text import count_words, shape_text
 from . import palette
-from .dot import UPDATE, Picture, _box, _quoted, _statement, empty_picture
+from .dot import UPDATE, Picture, _box, _quoted, _statement, empty_picture, traced
 
 
 def draw(
@@ -40,7 +40,7 @@ def draw(
         >>> "0  Linear" in picture.source, "1  ReLU" in picture.source
         (True, True)
     """
-    trace = _trace_of(source, params, namespace)
+    trace = traced(source, "source", params, namespace)
     folding = Folding(trace)
     if expanded is None:
         opened = folding.first()
@@ -55,17 +55,6 @@ def draw(
     picture.body += [_line(link) for link in folded.links]
     picture.body += [_statement(f"{start} -> {end}", {"style": "invis", "weight": "0"}) for start, end in folded.order]
     return picture
-
-
-def _trace_of(source: Any, params: Mapping[str, Any] | None, namespace: Mapping[str, Any] | None) -> Trace:
-    from ..trace import Recording, trace
-
-    if isinstance(source, Trace | Recording):
-        names = [name for name, value in (("params", params), ("namespace", namespace)) if value is not None]
-        if names:
-            raise TypeError(f"{', '.join(names)}: only for tensors; this has been traced already")
-        return source if isinstance(source, Trace) else source.trace()
-    return trace(source, params, namespace=namespace, backward=False, formulas=False)
 
 
 def _level(trace: Trace, folding: Folding, folded: Folded, frame: str | None) -> list[str]:

@@ -4,7 +4,7 @@ from."""
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -52,6 +52,22 @@ class Blame:
         return {name: part / (sum(sums.values()) or 1.0) for name, part in sums.items()}
 
     @property
+    def _shares(self) -> str:
+        """How all scores are shared out: among the tensors, or between the table and the rest of the only one."""
+        share, rest = self.share, len(self.scores) - MOST_DRAWN
+        if not any(share.values()):
+            return "All scores are 0"
+        if len(share) == 1:
+            part = sum(abs(e.score) for e in self.top) / sum(float(np.abs(scores).sum()) for scores in self.scores.values())
+            size, shown = sum(scores.size for scores in self.scores.values()), len(self.top)
+            if shown == size:
+                return "The table has all scores"
+            return f"The table has {shown} of {size:,} numbers, and {part:.0%} of all scores"
+        parts = sorted(share.items(), key=lambda item: -item[1])[:MOST_DRAWN] if rest > 0 else share.items()
+        words = ", ".join(f"{name} {part:.0%}" for name, part in parts)
+        return f"Share of all scores: {words}" + (f", the other {rest} together {1 - sum(p for _, p in parts):.0%}" if rest > 0 else "")
+
+    @property
     def words(self) -> str:
         """What a score says."""
         if self.method == "gradient":
@@ -76,13 +92,11 @@ class Blame:
             "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths)))
             for row in [head, *rows]
         ]
-        shares = ", ".join(f"{name} {part:.0%}" for name, part in self.share.items())
-        return "\n".join([f"Blame by {self.words}", *lines, f"share of all scores: {shares}"])
+        return "\n".join([f"Blame by {self.words}", *lines, self._shares])
 
     def _repr_html_(self) -> str:
         scale = max((abs(e.score) for e in self.top), default=0.0)
-        many = len(self.scores) > MOST_DRAWN
-        names = dict.fromkeys(e.name for e in self.top) if many else self.scores
+        names = dict.fromkeys(e.name for e in self.top) if len(self.scores) > MOST_DRAWN else self.scores
         drawn = "".join(
             f"<div style='margin:0 18px 10px 0'><div><b>{escape(n)}</b></div>{self._drawn(n, scale)}</div>" for n in names
         )
@@ -94,14 +108,9 @@ class Blame:
         head = "".join(
             f"<th scope='col' style='text-align:left'>{c}</th>" for c in ("number", "is", "gradient", "score")
         )
-        parts = sorted(self.share.items(), key=lambda item: -item[1])[:MOST_DRAWN] if many else self.share.items()
-        shares = ", ".join(f"{escape(name)} {part:.0%}" for name, part in parts)
-        if many:
-            rest = len(self.scores) - len(parts)
-            shares += f", the other {rest} together {1 - sum(part for _, part in parts):.0%}"
         return (
             f"<div role='group' aria-label='Blame'><p>{escape(self.words)}. {self._key}; full colour: "
-            f"±{short(number(scale))}. Share of all scores: {shares}.</p><div style='display:flex;flex-wrap:wrap'>{drawn}</div>"
+            f"±{short(number(scale))}. {escape(self._shares)}.</p><div style='display:flex;flex-wrap:wrap'>{drawn}</div>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         )
 
@@ -246,6 +255,12 @@ def _words(labels: Mapping[str, Sequence[str]], given: dict[str, Any]) -> dict[s
 
 def _named(inputs: Any) -> dict[str, Any]:
     one = hasattr(inputs, "requires_grad")
+    if not one and (isinstance(inputs, str) or not isinstance(inputs, Iterable)):
+        raise fail(
+            TypeError,
+            f"inputs must be a tensor, a list or a dict of tensors, got {type(inputs).__name__}",
+            "A network's: dict(model.named_parameters()).",
+        )
     pairs = inputs.items() if isinstance(inputs, Mapping) else [("input", inputs)] if one else enumerate(inputs)
     given = {str(name): tensor for name, tensor in pairs}
     for name, tensor in given.items():

@@ -334,7 +334,7 @@ def as_trace(
 
     formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else.
     """
-    from ..trace import Recording, foreign, trace
+    from ..trace import Recording, foreign, graph, trace
 
     if foreign.is_foreign(source):
         return _foreign(source, params, namespace, backward, gradient=gradient, values=values, formulas=formulas)
@@ -345,6 +345,7 @@ def as_trace(
         if told:
             raise TypeError(f"{', '.join(told)}: only for tensors; this has been traced already")
         return source if isinstance(source, Trace) else source.trace()
+    graph.tensors(source, "source", ", a recording or a trace")
     if formulas is None:
         formulas = operations(source, BIG) < BIG
     return trace(

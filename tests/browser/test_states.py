@@ -171,6 +171,21 @@ def test_a_rehearsal_says_what_would_be(page: Page, tmp_path: Path) -> None:
         expect(shown.said).to_contain_text("would")
 
 
+def test_a_rehearsal_tells_the_grad_of_an_earlier_pass_as_it_is(page: Page, tmp_path: Path) -> None:
+    m = autolab.tensor(3.0, requires_grad=True)
+    k = autolab.tensor(2.0, requires_grad=True)
+    (m * k * 2).backward()
+    n = m * k
+    shown = opened(page, autolab.trace.trace(n, {"m": m, "n": n}), tmp_path, step=0)
+    assert word_on(shown, "m") == "accumulated" and word_on(shown, "n") == "not yet"
+    assert name_of(shown, "m").endswith("gradient accumulated 4")
+    shown.node("m").click()
+    expect(shown.details.locator(".al-gradcell .al-state")).to_have_text("accumulated")
+    shown.root.focus()
+    page.keyboard.press("End")
+    assert word_on(shown, "m") == "all would be in" and name_of(shown, "m").endswith("gradient all would be in 6")
+
+
 def test_closed_parts_say_never_done_and_not_yet(page: Page, tmp_path: Path) -> None:
     class Pair(autolab.nn.Module):
         def __init__(self) -> None:

@@ -330,7 +330,7 @@ def test_several_roots():
 
 @pytest.mark.parametrize("wrong", [3.0, "x", None, [], [1.0], np.ones(2)])
 def test_anything_but_tensors_is_a_type_error(wrong):
-    with pytest.raises(TypeError, match="expected a tensor"):
+    with pytest.raises(TypeError, match="root must be a tensor"):
         trace(wrong)
 
 
@@ -391,7 +391,7 @@ def test_deep_graphs_are_traced_without_recursion():
 
 def test_what_is_no_result_is_told_what_to_pass():
     for wrong in (3, autolab.nn.Linear(2, 1)):
-        with pytest.raises(TypeError, match="expected a tensor, or a list or tuple of tensors, got (int|Linear)") as caught:
+        with pytest.raises(TypeError, match="root must be a tensor, or a list or tuple of tensors, got (int|Linear)") as caught:
             trace(wrong)
         assert caught.value.__notes__ == [
             "A graph belongs to a result: pass what was computed, such as model(x) or the loss, not the model or a number."

@@ -98,6 +98,7 @@ def test_draws_into_the_axes_given():
     [
         ((3.0,), {}, TypeError, "runs must be losses, a dict"),
         (("losses",), {}, TypeError, "runs must be losses, a dict"),
+        ((autolab.tensor(1.0),), {}, TypeError, "runs must be losses, .* got a single number"),
         (([],), {}, ValueError, "runs is empty"),
         (({},), {}, ValueError, "runs is empty"),
         (({"a": []},), {}, ValueError, "runs is empty"),

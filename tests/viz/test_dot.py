@@ -10,6 +10,7 @@ import pytest
 
 import autolab
 from autolab.trace import trace
+from autolab import viz
 from autolab.viz import dot, layout, make_dot, to_dot
 
 try:
@@ -204,8 +205,22 @@ def test_wrong_arguments_are_named(kwargs, error, message):
 
 
 def test_only_tensors_are_drawn():
-    with pytest.raises(TypeError, match="expected a tensor"):
-        make_dot(3.0)
+    model = autolab.nn.Linear(2, 1)
+    for draw, argument in ((make_dot, "var"), (to_dot, "source"), (viz.draw, "source"), (autolab.explore, "source")):
+        expected = f"(?m)^{argument} must be a tensor, a list or tuple of tensors, a recording or a trace, got "
+        for wrong, name in ((3.0, "float$"), (model, "Linear$"), ([autolab.ones(1), "y"], "str in a list$"), ([], "an empty list$")):
+            with pytest.raises(TypeError, match=expected + name) as caught:
+                draw(wrong)
+            assert caught.value.__notes__
+
+
+def test_what_one_picture_takes_all_take(lib):
+    x = lib.ones(2, requires_grad=True)
+    with autolab.record() as recording:
+        loss = (x * x).sum()
+    for draw in (make_dot, to_dot, viz.draw):
+        for source in (loss, [loss], recording, recording.trace()):
+            assert "SumBackward0" in draw(source).source
 
 
 @pytest.mark.skipif(torch is None, reason="needs PyTorch")
@@ -296,5 +311,5 @@ def test_a_recording_is_drawn_with_all_that_ran():
     for what in (recording, recording.trace()):
         assert "total = sum" in make_dot(what).source
     assert total.requires_grad
-    with pytest.raises(ValueError, match="leave params out"):
+    with pytest.raises(TypeError, match="params: only for tensors"):
         make_dot(recording, params={"x": x})

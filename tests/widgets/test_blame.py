@@ -57,12 +57,22 @@ def test_of_many_tensors_those_of_the_table_are_drawn():
     assert "Share of all scores: t9 20%, t8 18%" in html and "the other 2 together 2%" in html
 
 
+def test_of_one_tensor_the_table_is_compared_with_all_of_it():
+    x = autolab.tensor([1.0, -2.0, 3.0], requires_grad=True)
+    y = (x * 4).sum()
+    for asked, words in ((2, "The table has 2 of 3 numbers, and 83% of all scores"), (9, "The table has all scores")):
+        found = autolab.blame(y, {"x": x}, top=asked)
+        assert repr(found).endswith(f"\n{words}") and f" {words}.</p>" in found._repr_html_()
+    assert repr(autolab.blame(y * 0, x)).endswith("\nAll scores are 0")
+
+
 def test_wrong_calls_are_told():
     x = autolab.tensor([1.0, 2.0], requires_grad=True)
     for call, kind, words in (
         (lambda: autolab.blame(x * 2, x), ValueError, r"one number, got shape \(2,\)"),
         (lambda: autolab.blame(2.0, x), TypeError, "loss must be a tensor, got float"),
         (lambda: autolab.blame(x.sum().detach(), x), ValueError, "no graph"),
+        (lambda: autolab.blame(x.sum(), 3), TypeError, "inputs must be a tensor, a list or a dict of tensors, got int"),
         (lambda: autolab.blame(x.sum(), [x, 3]), TypeError, r"inputs\[1\]: expected a tensor, got int"),
         (lambda: autolab.blame(x.sum(), autolab.ones(2)), TypeError, r"inputs\[input\] does not require a gradient"),
         (lambda: autolab.blame(x.sum(), x, method="shap"), ValueError, "method must be"),

@@ -148,7 +148,7 @@ def test_explore_takes_traces_and_refuses_the_rest(sample):
     assert explore(sample, step=4, selected="x", interval=500).step == 4
     with pytest.raises(TypeError, match="gradient: only for tensors"):
         explore(sample, gradient=1)
-    with pytest.raises(TypeError, match="expected a tensor"):
+    with pytest.raises(TypeError, match="source must be a tensor"):
         explore("loss")
 
 
@@ -158,6 +158,11 @@ def test_a_page_holds_each_script_once_and_each_state(sample, tmp_path):
     assert page.count("class Model") == 1 and page.count('class="autolab"') == 2
     assert '"step":5' in page and '"step":7' in page
     assert "<title>A &amp; B &lt;/title&gt;</title>" in page
+    assert html.page(one) == html.page([one])
+    for wrong, words in ((autolab.ones(1), "widgets must be a list of widgets, got Tensor"), ([one, 3], r"widgets\[1\] must be a widget, got int")):
+        with pytest.raises(TypeError, match=words) as caught:
+            html.page(wrong)
+        assert "autolab.explore" in caught.value.__notes__[0]
     assert one.to_html(tmp_path / "a.html").read_text() == html.page([one], title="autolab explorer")
     assert not re.search(r'(src|href)="(?!data:)', page), "nothing to fetch"
     states = [

@@ -313,8 +313,8 @@ export class Cards {
   told(id) {
     const { trace } = this, last = trace.frames.length - 1, state = timelineOf(trace).state(id, last);
     const name = trace.frames.findLast(({ event, state, receiver }) => event === "return" && state === "returned" && receiver === id)?.name;
-    const said = [rehearsed(trace) ? STATES.contribution[1] : "accumulated", ...(name === undefined ? [] : [stateWord(trace, "returned", name)])];
-    return { state, said, word: stateWord(trace, state, name) };
+    const said = [rehearsed(trace) ? STATES.contribution[1] : "accumulated", ...(name === undefined ? [] : [stateWord("returned", name)])];
+    return { state, said, word: stateWord(state, name, rehearsed(trace)) };
   }
 
   // The device that the operand was copied from, "" for other nodes.

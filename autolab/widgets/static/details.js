@@ -3,7 +3,7 @@ import { breakable, h, nameScrollers } from "./dom.js";
 import { fitFormulas, renew } from "./fitting.js";
 import { againNote, grouped, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { arrivedAt, soFar, edgesInto, madeOf, ownStep, resultsOf, sentAlong, sharersOf, whyMissing } from "./states.js";
-import { mood, rehearsed, stateWord } from "./moods.js";
+import { mood, rehearsed } from "./moods.js";
 import { histograms } from "./histogram.js";
 import { keptTable } from "./kept.js";
 import { mathmlOf } from "./mathml.js";
@@ -433,7 +433,7 @@ export class Details {
           h(
             "div",
             { class: "al-gradcell" },
-            h("span", { class: "al-state", "data-state": state, text: stateWord(this.trace, state, now.returnedAs[node.id]) }),
+            h("span", { class: "al-state", "data-state": state, text: now.words[node.id] }),
             now.why[node.id] ? h("span", { text: now.why[node.id] }) : null,
             grad ? valueView(grad, `gradient of ${node.label}`) : null,
           ),

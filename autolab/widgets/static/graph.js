@@ -1,6 +1,6 @@
 // The graph: puts the state of one frame into the skeleton that picture.py drew.
 import { svgEl, clamp, reducedMotion } from "./dom.js";
-import { partWord, rehearsed, stateWord } from "./moods.js";
+import { partWord, rehearsed } from "./moods.js";
 import { keptWords } from "./kept.js";
 import { localFactor, narrow, pillWords, together, updateGradient, updateRow, updateTab } from "./marks.js";
 import { madeOf, resultsOf, sharersOf, whyMissing } from "./states.js";
@@ -273,7 +273,7 @@ export class Graph {
   gradientOf(node, now) {
     const { id } = node, state = now.states[id], shown = !["none", "never", "freed"].includes(state) && !resultsOf(node).length;
     const grad = shown ? now.gradients[id] : null; // of several results Details have each one's
-    return { state, grad, word: stateWord(this.trace, state, now.returnedAs[id]), why: now.why[id] };
+    return { state, grad, word: now.words[id], why: now.why[id] };
   }
 
   // `said`: the word for the state of its gradient, and why there is never one.

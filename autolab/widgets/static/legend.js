@@ -1,6 +1,6 @@
 // What lines, badges and colours of the graph mean, below it.
 import { h } from "./dom.js";
-import { stateWord } from "./moods.js";
+import { rehearsed, stateWord } from "./moods.js";
 import { isBad } from "./values.js";
 
 export function legend(trace) {
@@ -32,7 +32,7 @@ function gradientStates(trace) {
   return Object.keys(STATES)
     .filter((state) => state !== "returned" || handed)
     .map((state, i) => {
-      const word = state === "returned" ? "returned" : stateWord(trace, state);
+      const word = state === "returned" ? "returned" : stateWord(state, "", rehearsed(trace));
       const badge = h("span", { class: "al-state", "data-state": state, text: word });
       return h("li", {}, i ? null : "gradient:", badge);
     });

@@ -7,14 +7,15 @@ export function mood(trace, happened, would) {
   return rehearsed(trace) ? would : happened;
 }
 
-// Mirror of state_word in trace/words.py. `name`: what the learner's code calls a gradient that was returned.
-export function stateWord(trace, state, name = "") {
+// Mirror of state_word in trace/words.py. `name`: what the learner's code calls a gradient that was returned; `would`: it came in a
+// rehearsal.
+export function stateWord(state, name = "", would = false) {
   if (state === "returned") return name ? `returned as ${name}` : "returned by grad()";
-  return STATES[state][rehearsed(trace) ? 1 : 0];
+  return STATES[state][would ? 1 : 0];
 }
 
 // How far the gradients of a closed part are.
 export function partWord(trace, state) {
   const done = { contribution: ["in progress", "part would be in"], accumulated: ["done", "all would be in"], returned: ["returned", ""] };
-  return done[state] ? mood(trace, ...done[state]) : stateWord(trace, state);
+  return done[state] ? mood(trace, ...done[state]) : stateWord(state, "", rehearsed(trace));
 }

@@ -1,4 +1,5 @@
 // What is true after frame `index` of a trace. `statesAt` is the same function as Trace.states in trace/model.py.
+import { rehearsed, stateWord } from "./moods.js";
 import { isZero } from "./values.js";
 
 // Where each node, edge and part occurs among the frames, found once: what is true after any frame is then a search in
@@ -211,6 +212,8 @@ const perId = (find) => new Proxy({}, { get: (_, id) => find(id) });
 export function momentAt(trace, index, dimmed = new Set()) {
   const line = timelineOf(trace), over = !trace.frames.length, kept = (id) => line.nodes.get(id).grad;
   const frozen = (id) => dimmed.has(id) && line.nodes.get(id).kind !== "data"; // data has no gradient to lose
+  // The `.grad` of an earlier pass is there, also while a rehearsal says what would be.
+  const wordOf = (id) => stateWord(line.state(id, index), line.returnedAs(id, index), rehearsed(trace) && line.at(id, index)[1] !== BEFORE);
   const inTheEnd = (id) => (!kept(id) ? "none" : isZero(kept(id)) ? "zero" : "accumulated");
   return {
     computed: { has: (id) => line.isComputed(id, index) },
@@ -221,7 +224,7 @@ export function momentAt(trace, index, dimmed = new Set()) {
     edges: perId((id) => line.edge(id, index)),
     parts: perId((id) => line.part(id, index)),
     why: perId((id) => (frozen(id) ? frozenWords(line.nodes.get(id)) : over ? "" : line.whyNever(id, index))),
-    returnedAs: perId((id) => (over ? "" : line.returnedAs(id, index))),
+    words: perId((id) => (frozen(id) ? stateWord("never") : over ? stateWord(inTheEnd(id)) : wordOf(id))),
   };
 }
 
