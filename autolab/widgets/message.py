@@ -45,8 +45,8 @@ class Message:
 
     def _repr_html_(self) -> str:
         cell = "<td style='text-align:left;vertical-align:top;padding:1px 10px 1px 0'>"
-        rows = "".join(f"<tr>{cell}{escape(mark)}</td>{cell}{with_code(text)}</td></tr>" for mark, text in self.rows)
+        rows = "".join(f"<tr>{cell}{with_code(mark)}</td>{cell}{with_code(text)}</td></tr>" for mark, text in self.rows)
         table = f"<table style='margin:4px 0;border:0;background:none'>{rows}</table>" if rows else ""
         text = "".join(f"<div style='margin:4px 0'>{with_code(p)}</div>" for p in self.paragraphs)
         code = "".join(f"<div style='margin:4px 0'>{escape(head)}</div><pre style='margin:4px 0'>{escape(piece)}</pre>" for head, piece in self.code)
-        return f"<div role='note' style='{frame(self.tone)}'><strong>{escape(self.head)}</strong>{table}{text}{code}</div>"
+        return f"<div role='note' style='{frame(self.tone)}'><strong>{with_code(self.head)}</strong>{table}{text}{code}</div>"

@@ -13,7 +13,7 @@ choice = Prediction("What is `x.grad`?", choices=["6", "12", "an error"], becaus
 choice"""
 REVEAL = "choice.reveal(12.0)"
 LINE = """import autolab
-line = Prediction("Which line?", choices=["line 1", "line 2", "line 3"], id="which")
+line = Prediction("Which line?", choices=["line 1", "line 2", "`if`"], id="which")
 line"""
 MANY = """many = Prediction("How many?", kind="number")
 many"""
@@ -59,6 +59,8 @@ def test_a_click_is_an_answer_and_the_verdict_waits_for_it(page: Notebook) -> No
 
 def test_before_it_is_compared_one_may_change_it_and_say_how_sure_one_is(page: Notebook) -> None:
     form = question(page, "Predict Which line?")
+    form.get_by_role("radio", name="if").click()
+    expect(form.get_by_role("status")).to_have_text("You predicted: if. You may change it until it is compared, below.")
     form.get_by_role("radio", name="line 1").click()
     page.in_kernel("line.answer", "line 1")
     expect(form.get_by_role("status")).to_have_text("You predicted: line 1. You may change it until it is compared, below.")
@@ -70,7 +72,7 @@ def test_before_it_is_compared_one_may_change_it_and_say_how_sure_one_is(page: N
     page.execute("line.reveal('line 2')")
     expect(form.get_by_role("status")).to_have_text("You predicted: line 2 — it is: line 2")
     page.in_kernel("(e := autolab.progress.events('prediction')[-1]) and (e.id, e.right, e.confidence, e.because, e.choices)",
-                   ("which", True, 3, "it records", ("line 1", "line 2", "line 3")))
+                   ("which", True, 3, "it records", ("line 1", "line 2", "`if`")))
 
 
 def test_show_me_says_it_without_an_answer(page: Notebook) -> None:

@@ -1,8 +1,10 @@
 """What `check`, `hint` and `progress` say, on exercises of lesson 1; and how the judge tries an answer."""
 
+import ast
 import importlib
 import re
 import traceback
+from pathlib import Path
 
 import pytest
 from lessons.answers01 import RIGHT, SKELETONS, WRONG
@@ -13,6 +15,7 @@ from autolab.lessons.book import exercise
 from autolab.lessons.exercise import Case, Exercise, Mistake, judge
 from autolab.lessons.lesson01 import EXERCISES
 from autolab.lessons.notebook import outside
+from autolab.widgets.message import Message
 
 
 def test_partly_answered_table_says_how_much_is_filled_in():
@@ -83,6 +86,22 @@ def test_messages_are_the_same_as_html_and_escaped():
     message = check("01.3", lambda *a: "<b>bold</b>")
     assert "&lt;b&gt;bold&lt;/b&gt;" in message._repr_html_() and "<b>bold" not in message._repr_html_()
     assert "<b>bold</b>" in repr(message)
+
+
+def test_code_looks_like_code_wherever_it_stands_in_a_message():
+    html = Message("It is: `eval()`", (("not `x < 1`:", "`y`"),), ("`z`",))._repr_html_()
+    assert re.findall("<code>(.*?)</code>", html) == ["eval()", "x &lt; 1", "y", "z"] and "`" not in html
+
+
+def test_no_words_are_between_asterisks_for_nothing_would_make_them_slanted():
+    package, docstrings, found = Path(torch.__file__).parent, set(), []
+    for path in (p for room in ("lessons", "practice", "inventory", "specimens", "widgets", "trace", "room") for p in (package / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+                docstrings.add(node.body[0].value)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+                found += re.findall(r"(?:^|[ (])\*{1,2}[a-z][a-z' ]*\*{1,2}(?=[ .,:;?)]|$)", re.sub("`[^`]*`", "", node.value))
+    assert not found
 
 
 def test_answers_get_fresh_arguments_in_every_try():

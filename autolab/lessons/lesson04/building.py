@@ -220,7 +220,7 @@ product = Exercise(
         misnamed("+"),
         Mistake(
             {"local": lambda a, b: (a, b)},
-            "They are swapped. If the left factor rises by a little, the product rises by the *right* factor times as much.",
+            "They are swapped. If the left factor rises by a little, the product rises by as much times the right factor.",
         ),
         Mistake(
             {"local": lambda a, b: (1.0, 1.0)},
@@ -378,7 +378,7 @@ topological = Exercise(
         Mistake(_deep_first, _TOO_EARLY),
         Mistake(_stack, _TOO_EARLY),
         Mistake(lambda result: [result], "Only the result is there. Its parents belong to the list, and their parents."),
-        Mistake(_by_number, "Two Values that hold the same number are taken for one. Ask whether it is the same *object*: `id(value)`."),
+        Mistake(_by_number, "Two Values that hold the same number are taken for one. Ask whether it is the very same object: `id(value)`."),
         Mistake(
             lambda result: [result, *result.parents], "The parents' parents are missing: go on until there are none."
         ),

@@ -143,7 +143,7 @@ _CHAIN_MISTAKES = (
     ),
     Mistake(
         {"by": lambda parent, child, local: 0.0},
-        "The result has its 1, and nobody else gets anything. Is it the *child's* gradient that is multiplied, and `parent.grad` that is "
+        "The result has its 1, and nobody else gets anything. Is it the child's gradient that is multiplied, and `parent.grad` that is "
         "written?",
     ),
     Mistake(_to_child, "What is sent is written to the child. It belongs to the parent: `parent.grad`."),
@@ -260,7 +260,7 @@ bend = Exercise(
             {"local": lambda x: (1 - x * x,)},
             "1 - x * x is taken at the operand. The rule is about the result: 1 minus the square of tanh(x).",
         ),
-        Mistake({"local": lambda x: (1 - np.tanh(x),)}, "The square is missing: 1 minus the result *squared*."),
+        Mistake({"local": lambda x: (1 - np.tanh(x),)}, "The square is missing: 1 minus the square of the result."),
         Mistake({"local": lambda x: (1 / np.cosh(x),)}, "The square is missing: 1 / cosh(x) ** 2, which is 1 - tanh(x) ** 2."),
         Mistake({"local": lambda x: (np.tanh(x) ** 2 - 1,)}, "The sign is wrong: tanh rises everywhere, so its slope is positive."),
         Mistake({"local": lambda x: (np.tanh(x),)}, "`local` holds the derivative, not the value."),

@@ -88,11 +88,12 @@ class Question {
     this.fields.disabled = this.more.disabled = this.kind !== "words" && (actual !== "" || verdict !== undefined);
     this.more.hidden = !answer || this.kind === "words" || (this.more.disabled && !this.model.get("confidence") && !this.reason.value);
     const kept = answer ? `You predicted: ${answer}` : "";
-    if (this.kind === "words") this.status.textContent = answer ? (verdict ?? `In our words: ${actual}`) : "";
-    else if (actual) this.status.textContent = `${kept}${kept ? " — it" : "It"} is: ${actual}`;
-    else if (verdict) this.status.textContent = verdict;
-    else if (this.model.get("live") === false) this.status.textContent = kept && `${kept}. This page cannot run the program: compare in the notebook.`;
-    else this.status.textContent = kept ? `${kept}. You may change it until it is compared, below.` : "";
+    let text = kept && `${kept}. You may change it until it is compared, below.`;
+    if (this.kind === "words") text = answer && (verdict ?? `In our words: ${actual}`);
+    else if (actual) text = `${kept}${kept ? " — it" : "It"} is: ${actual}`;
+    else if (verdict) text = verdict;
+    else if (this.model.get("live") === false) text = kept && `${kept}. This page cannot run the program: compare in the notebook.`;
+    this.status.replaceChildren(...prose(text));
   }
 }
 
