@@ -128,7 +128,7 @@ QUESTIONS = {
         "does it take?",
         ("about 1", "about 4", "about 35"),
         {"about 1": "The way between CPU and GPU is much slower than the memory at either end.",
-         "about 4": "More than that: the cable carries 6 billion bytes a second, the GPU writes over 200 billion."},
+         "about 4": "More than that: the bus carries 6 billion bytes a second, the GPU writes over 200 billion."},
         key=about(1, 4, 35)),
     "02.q17": Question(
         "1,024 images move to the GPU one by one, or all at once. How many times as long does it take one by one?",

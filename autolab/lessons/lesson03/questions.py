@@ -28,11 +28,13 @@ QUESTIONS = {
          "above 20": "The new weights are small, so no class gets a probability near zero."},
         key="about 2.3"),
     "03.q3": Question(
-        "The optimizer is built with `model.parameters()`, then `model.fc` is replaced. Which layers move in training?",
+        "The optimizer is built with `model.parameters()`, then `model.fc` is replaced. Three steps later the loss is smaller. "
+        "Which layers have moved?",
         ("all", "all but the new head", "only the new head", "none"),
-        {"all": "The new head has other parameters than the old one. The optimizer was never given them.",
+        {"all": "The new head has other parameters than the old one, and the optimizer was never given them. A falling loss says "
+                "that something learns, not that all does.",
          "only the new head": "It is the other way round: the optimizer has all but the new head.",
-         "none": "The body is still the one the optimizer was given."},
+         "none": "Then the loss would not have moved either. The body is still the one the optimizer was given."},
         key=either(lambda moved: "fc" not in moved and "conv1" in moved, "all but the new head", "none")),
     "03.q4": Question(
         "You freeze `layer2` only, in the middle. After `backward()`, which layers have a gradient?",

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 4. Leaves
 #
-# A parameter often starts as a small number. A tempting way to write that:
+# A parameter often starts as a small number. One way to write that:
 
 # %% tags=["predict"]
 q3 = predict("01.q3")

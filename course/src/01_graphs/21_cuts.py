@@ -96,9 +96,9 @@ in_words("01.w4")
 # `w1` runs through `h2` and `h1`, and it is still there: $\bar w_1 = w_3 \cdot w_2 \cdot x$, above $3 \cdot 5 \cdot 1 = 15$. A frozen weight takes part, as a factor. It just does not learn.
 
 # %% [markdown]
-# ### Three ways to lose a gradient, or memory, without noticing
+# ### Three habits, tried out
 #
-# None of these raises an error. First: switching the flag on at the end.
+# First: switching the flag on at the end.
 
 # %% tags=["predict"]
 q14 = predict("01.q14")

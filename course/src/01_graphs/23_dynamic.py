@@ -90,7 +90,7 @@ in_words("01.w8")
 # %% [markdown]
 # ### The same graph twice
 #
-# A graph can also be walked more than once. Sometimes.
+# May a graph be walked more than once?
 
 # %% tags=["predict"]
 q23 = predict("01.q23")

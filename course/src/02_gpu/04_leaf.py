@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
-# ## 3. The gradient that stayed behind
+# ## 3. A weight of your own
 #
-# You want one weight of your own on the GPU, with a gradient. This looks right:
+# You want one weight of your own on the GPU, with a gradient, and write:
 #
 # ```
 # w = torch.tensor([1.0, 2.0], requires_grad=True).to(device)

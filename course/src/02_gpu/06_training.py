@@ -61,7 +61,7 @@ plt.show()
 # digit they may differ, because additions are made in another order, and training makes such differences grow. On a real GPU even two
 # runs may differ there.
 #
-# It is not quite three times as fast on the GPU, and far from forty: `loss.item()` makes the host wait in every step, and 64 small digits give
+# It is not quite three times as fast on the GPU. Extension A has work that is forty times as fast; here `loss.item()` makes the host wait in every step, and 64 small digits give
 # each kernel little to do. Larger batches would be faster for each digit. But they also mean fewer steps for each epoch, so the learning
 # rate has to be found anew.
 #

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## 6. Where the memory goes
 #
-# A GPU's memory is small, and it ends with an error. The 78,010 numbers of your network take 0.3 MiB, a batch of 32 digits another
+# A GPU's memory is small, and when it is full you get an error. The 78,010 numbers of your network take 0.3 MiB, a batch of 32 digits another
 # 0.13 MiB. Both are on the GPU, and you compute the loss.
 
 # %% tags=["predict"]

@@ -1,7 +1,7 @@
 # %% [markdown]
 # ### Half as many bytes
 #
-# A `float32` has 4 bytes, a `float16` has 2. Half of the bytes is half of the memory and half of the way over the cable. People train
+# A `float32` has 4 bytes, a `float16` has 2. Half of the bytes is half of the memory and half of the way over the bus. People train
 # large networks like that. What is the price?
 
 # %% tags=["predict"]

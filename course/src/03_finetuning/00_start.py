@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 3: Fine-tuning, or your own hand
 #
-# In [lesson 2](02_gpu.ipynb) the network learnt all ten digits, from 1,437 images that others had drawn and labelled. That is a luxury. In
+# In [lesson 2](02_gpu.ipynb) the network learnt all ten digits, from 1,237 images that others had drawn and labelled. That is a luxury. In
 # real life you find a network that somebody trained on something *like* your task, and you have ten images of your own.
 #
 # So here the network is back where lesson 1 left it: 78,010 numbers that know the digits 0 to 4. You will teach it the other five from

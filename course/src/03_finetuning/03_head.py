@@ -26,7 +26,7 @@ q2.reveal()
 # far above that, something is wrong. Here you can say what: five rows are trained, and are sure of themselves for digits that they
 # do not know.
 #
-# Assigning to `fc` is all it takes to replace it. And *nobody else is told*. Here the optimizer was built one line too early:
+# Assigning to `fc` is all it takes to replace it. Somebody writes these three lines:
 #
 # ```
 # model = hand.network()

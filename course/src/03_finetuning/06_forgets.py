@@ -1,5 +1,5 @@
 # %% [markdown] tags=["section"]
-# ## 5. What it forgets, and the cure
+# ## 5. Five new digits, and the old ones
 #
 # Going on with the training of a pretrained network is called **fine-tuning**. Teach it the five new digits: ten images of each, nothing frozen, twenty epochs,
 # which are rounds through them. The optimizer has **momentum**: like a rolling ball, each step also takes along 0.9 of the step before. The network reads 0 to

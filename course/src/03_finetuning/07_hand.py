@@ -24,7 +24,7 @@ plots.images(mine, columns=8, title="eight versions of your digit")
 plt.show()
 
 # %% [markdown]
-# It is trained on these eight. You test it on fifty others, turned and shifted differently.
+# It is trained on the hundred and these eight. You test it on fifty others, turned and shifted differently.
 #
 # The dashboard below shows the training while it runs. Press *Start* in it, and watch the validation curves. Change the pace, pause, change
 # the learning rate, and go on. The cell after it waits until the training is over, and starts it if you did not.
@@ -73,8 +73,8 @@ plt.show()
 
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** Your eight images share their strokes with the ten others of that digit, so the body had most of what it needed. What they added is
-# *your* way to draw it. It was tested on versions it never saw, but they come from one drawing. Draw it anew in lesson 1, come
-# back, and run section 6 again: that is the honest test, with two drawings.
+# *your* way to draw it. It was tested on versions it never saw, but they come from one drawing. The honest test takes two
+# drawings: draw another in lesson 1, run the cell below the pad, and give it to this network: `model(hand.my_digit()[0][None]).argmax()`.
 #
 # The validation curves say the rest. Watch whether the validation loss begins to rise while the training loss still falls: then the
 # network learns *these* images by heart. That is **overfitting**.

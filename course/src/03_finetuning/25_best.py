@@ -146,7 +146,7 @@ plt.show()
 # | discriminative | 76.6 ± 2.3 | 77,685 |
 # | LoRA | 74.2 ± 0.8 | 16,269 |
 #
-# Head only gains 8 points. In your picture it may look like more: three seeds are few, and training from scratch varies most. It cannot gain much more: the features of the new digits overlap, and the head draws straight borders. The body knows five digits, which is little. A body that was trained on a million photographs, often needs nothing but a new
+# Head only gains 8 points. In your picture it may look like more: three seeds are few, and training from scratch varies most. It cannot gain much more: the features of the new digits overlap, and the head draws straight borders. The body knows five digits, which is little. A body that was trained on a million photographs often needs nothing but a new
 # head.
 #
 # Look at the spread as well. Between full fine-tuning and discriminative rates lies 1 point, and each varies by 2 or 3 from seed to seed. **From these runs nobody can say which of the two is better.** One run

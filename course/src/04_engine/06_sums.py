@@ -45,7 +45,7 @@ y = b + b * x
 autolab.explore(y)
 
 # %% [markdown]
-# That is right: 25 for `x`. Now break it once more. No order: everybody sends as soon as something arrives. Step to where a share comes "too late". From there on the wrong numbers spread.
+# That is right: 25 for `x`. Now break it once more. No order: everybody sends as soon as something arrives. Guess; then step to where a share comes "too late".
 
 # %% tags=["predict"]
 q5 = predict("04.q5")
