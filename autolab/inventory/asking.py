@@ -74,13 +74,16 @@ class Inventory(Displayed):
 def in_terminal(sitting: Sitting) -> Sitting:
     """Asks what is not answered yet in a terminal; returns the sitting as it then is. An empty line, or the end of the
     input, stops; what was answered is kept."""
+    if sitting.handed_in:
+        return sitting
     print(f"{ASK} {NOTE}\nType the number of an answer. An empty line stops; what you answered is kept, and you go on another time.")
+    print("With the last answer all are handed in.")
     for n, item in enumerate(ITEMS, 1):
-        if item.number in sitting.answers or sitting.handed_in:
+        if item.number in sitting.answers:
             continue
         offered = sitting.offered(item)
         print(f"\n{n} of {len(ITEMS)}\n")
-        print("\n".join(f"    {line}" for line in sitting.form(item).text.splitlines()), "\n")
+        print("\n".join(f"    {line}" for line in sitting.form(item).text.splitlines()) + "\n")
         print("\n".join(f"  {i}  {choice}" for i, choice in enumerate(offered, 1)))
         chosen = _number(len(offered))
         if chosen == 0:

@@ -158,6 +158,8 @@ def test_in_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("builtins.input", lambda _: "5")
     assert cli.main(["inventory", "before"]) == 0
     assert "handed in, 20 of 20 answered" in capsys.readouterr().out
+    assert cli.main(["inventory", "before"]) == 0
+    assert "Type the number" not in capsys.readouterr().out, "nothing is left to answer"
     assert cli.main(["inventory", "--reset", "before"]) == 0 and inventory.sitting("before").answers == {}
 
 
