@@ -39,6 +39,7 @@ def _run(notebook: Any, path: Path, tell: Tell | None) -> None:
     notebook.cells.insert(0, nbformat.v4.new_code_cell(BEGIN))
     here = str(Path(__file__).parents[2])  # the kernel has this autolab, be it installed or not
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}
+    env["AUTOLAB_PROGRESS"] = "off"  # what whoever makes the slides answered once is not on them
     folder = {"metadata": {"path": str(path.parent.resolve())}}
     client = NotebookClient(notebook, timeout=None, kernel_name="python3", store_widget_state=False, resources=folder)
     client.extra_arguments = ["--IPKernelApp.log_level=ERROR"]  # it warns that what it is told could be overheard

@@ -192,26 +192,34 @@ def _since_reset(kind: str) -> list[store.Event]:
 def _answers(number: str) -> dict[str, bool | None]:
     """Prediction of a lesson -> whether it came true, the latest answer each."""
     answers = {event.id: event.right for event in _since_reset("prediction")}
-    answers |= {id: p.came_true for id, p in record.predictions.items() if p.made}
+    answers |= {id: p.came_true for id, p in record.predictions.items() if p.made and (p.came_true is not None or id not in answers)}
     return {id: right for id, right in answers.items() if id in lesson(number).QUESTIONS}
 
 
 def predict(id: str) -> Any:
-    """The prediction widget for a question of the lesson: show it, answer, and call its `reveal` afterwards."""
+    """The prediction widget for a question of the lesson: show it, answer, and call its `reveal` afterwards. What was
+    answered before, be it another day, it has already; until it is compared that can be changed."""
     from ..widgets.predict import Prediction
     question = _find("QUESTIONS", id)
     record.predictions[id] = Prediction(
         question.ask, question.shuffled(id, store.learner()), question.kind, question.because, id, question.key
     )
-    return record.predictions[id]
+    return _recalled(record.predictions[id], "prediction", id)
+
+
+def _recalled(prediction: Any, kind: str, id: str) -> Any:
+    """A prediction with the latest answer that counts."""
+    for event in [event for event in _since_reset(kind) if event.id == id][-1:]:
+        prediction.recall(event.given, event.confidence, event.because)
+    return prediction
 
 
 def in_words(id: str) -> Any:
-    """Asks for an explanation in the learner's own words, and then shows the lesson's beside it. Raises KeyError for
-    what there is not."""
+    """Asks for an explanation in the learner's own words, and then shows the lesson's beside it; what was written
+    before stands there. Raises KeyError for what there is not."""
     from ..widgets.predict import Prediction
     asked = _find("WORDS", id)
-    return Prediction(asked.ask, kind="words", id=id, key=asked.ours)
+    return _recalled(Prediction(asked.ask, kind="words", id=id, key=asked.ours), "ask", id)
 
 
 def _solved(number: str) -> str:

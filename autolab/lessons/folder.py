@@ -77,14 +77,15 @@ def lessons(folder: Path) -> dict[str, str]:
 def start_page(folder: Path) -> str:
     """Write the start page, which says what there is and how far one has come; returns the name of the file to open:
     the lesson last worked on, or the start page before any work."""
-    numbers, worked = lessons(folder), _last_worked()
+    numbers, last_asked = lessons(folder), _last_asked()
+    worked = last_asked[:2]
     lines = ["# Start", "", "| lesson | exercises | predictions | last |", "|---|---|---|---|"]
     for number, name in numbers.items():
         solved, exercises, predicted, questions = overview(number)
         last = max((e.time[:10] for e in events() if _of(e, number)), default="not begun")
         title = _title(folder / name)
         lines.append(f"| [{title}]({name}) | {solved} of {exercises} solved | {predicted} of {questions} made | {last} |")
-    going = f"You last worked on [{_title(folder / numbers[worked])}]({numbers[worked]})." if worked in numbers else (
+    going = f"You last worked on {_place(folder / numbers[worked], last_asked)}." if worked in numbers else (
         "Begin with the first lesson. A wrong guess costs nothing: what you predicted wrongly is what you will remember.")
     asked = ("Before the first lesson and after the last, `autolab inventory before` and `autolab inventory after` (in a notebook "
              '`autolab.inventory("before")` and so on) ask twenty questions; after the second time you see what you learned.')
@@ -95,9 +96,20 @@ def start_page(folder: Path) -> str:
     return numbers.get(worked, START)
 
 
-def _last_worked() -> str:
-    """The number of the lesson of the latest answer; "" before any."""
-    return next((number for e in reversed(events()) for number in (e.id[:2],) if number.isdigit()), "")
+def _last_asked() -> str:
+    """What the latest answer in a lesson was to, such as "01.q3"; "" before any."""
+    return next((e.id for e in reversed(events()) if e.id[:2].isdigit()), "")
+
+
+def _place(path: Path, id: str) -> str:
+    """A link to a notebook, and one to its section that asks this, where there is one."""
+    lesson, section = f"[{_title(path)}]({path.name})", ""
+    for cell in (_notebook(path.read_bytes()) or {"cells": []})["cells"]:
+        source = "".join(cell["source"])
+        section = source.splitlines()[0][3:] if source.startswith("## ") else section
+        if section and f'"{id}"' in source:
+            return f"{lesson}, in [{section}]({path.name}#{section.replace(' ', '-')})"
+    return lesson
 
 
 def _of(event: Event, number: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from typing import Any
 
@@ -49,6 +50,7 @@ class Prediction(Displayed):
 
     _outcome: Any = None  # what happened, as `reveal` was told; until then there is no verdict
     _verdict: Verdict | None = None
+    _kept: tuple[str, str | None]  # the answer that is kept, and what it was compared with; None: it is not known any more
 
     def __init__(
         self, question: str, choices: Any = (), kind: str = "", because: dict[str, str] | None = None,
@@ -93,6 +95,12 @@ class Prediction(Displayed):
         self._compare(asked=bool(self.actual))
         return self._verdict
 
+    def recall(self, answer: str, confidence: int | None = None, reason: str = "") -> None:
+        """Take over an answer that is kept already: compared, it is not kept again. What can be none is left out."""
+        with contextlib.suppress(traitlets.TraitError):
+            self._kept = answer, None
+            self.answer, self.confidence, self.reason = answer, confidence or 0, reason
+
     def show_me(self) -> None:
         """Give up: the verdict is shown without an answer."""
         self._compare(asked=True)
@@ -115,8 +123,8 @@ class Prediction(Displayed):
             return
         self.actual = self.outcome
         self._verdict.show(self.message(self.answer))
-        if self.made and self._id and self._kept != (self.answer, self.actual):  # a cell may run again
-            self._kept = self.answer, self.actual
+        kept, self._kept = self._kept, (self.answer, self.actual)
+        if self.made and self._id and kept not in (self._kept, (self.answer, None)):  # a cell may run again, another day too
             progress.record(
                 "prediction", self._id, given=self.answer, right=self.came_true, belief=self._why(self.answer),
                 confidence=self.confidence or None, because=self.reason, choices=tuple(self.choices) or None,

@@ -38,6 +38,7 @@ CELLS = """return panel.content.widgets.map(({ model }) => ({
   type: model.type, source: model.sharedModel.getSource(), tags: model.getMetadata("tags") ?? [] }));"""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 WAITS = "Your prediction first: answer the question above, then it is compared here."
+KEPT = "You predicted: {}. You may change it until it is compared, below."
 SOON, LATE = 15_000, 60_000
 
 RIGHT, WRONG, MENDED, NOTHING = "right", "wrong", "wrong, then right", "nothing"
@@ -186,17 +187,22 @@ class Walk:
         expect(said).to_contain_text(f"Predictions: {made} of {len(questions)} made, {right} of them came true.")
 
     # -- predictions ---------------------------------------------------------------------------------------------------
-    def predict(self, id: str, index: int, manner: str = "") -> None:
-        manner = manner or self.manner()
+    def predict(self, id: str, index: int, again: bool = False) -> None:
+        """A manner; `again` right, where it was wrong before, which is there still."""
+        manner = RIGHT if again else self.manner()
         self.did[id], self.asked[id] = manner, index
         form = self.out(index)
         group = form.get_by_role("group", name=f"Predict {plain(self.key.questions[id].ask)}", exact=True)
         expect(group).to_be_visible(timeout=SOON)
-        self.is_open(id)
+        question = self.key.questions[id]
+        wrong = next(iter(question.because))
+        if again:
+            expect(form.get_by_role("status")).to_have_text(KEPT.format(wrong))
+        else:
+            self.is_open(id)
         if manner == NOTHING:
             return
-        question = self.key.questions[id]
-        given = self.key.right(id) if manner == RIGHT else next(iter(question.because))
+        given = self.key.right(id) if manner == RIGHT else wrong
         if question.choices:
             group.get_by_role("radio", name=plain(given), exact=True).click()
         else:
@@ -205,8 +211,7 @@ class Walk:
         form.get_by_role("radio", name="fairly sure", exact=True).click()
         form.get_by_role("textbox", name="Because").fill("so I think")
         form.get_by_role("textbox", name="Because").press("Tab")
-        kept = f"You predicted: {given}. You may change it until it is compared, below."
-        expect(form.get_by_role("status")).to_have_text(kept)
+        expect(form.get_by_role("status")).to_have_text(KEPT.format(given))
 
     def is_open(self, id: str) -> None:
         """A question waits: enabled, nothing chosen, nothing said."""
@@ -236,7 +241,7 @@ class Walk:
             expect(form.get_by_role("radio", name=plain(self.key.right(id)), exact=True)).to_be_disabled()
         if manner == MENDED:
             self.run(self.asked[id])
-            self.predict(id, self.asked[id], RIGHT)
+            self.predict(id, self.asked[id], again=True)
             self.run(index)
             self.compare(id, index)
             self.did[id] = MENDED

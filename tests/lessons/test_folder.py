@@ -161,6 +161,14 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
     assert f"| 1 of 16 solved | 1 of 35 made | {today} |" in page and "You last worked on [a title](01_graphs.ipynb)." in page
 
 
+def test_the_start_page_leads_to_the_section_where_one_was(tmp_path):
+    copy(folders.course_source(), tmp_path / "mine")
+    progress.record("ask", "01.w1", given="they add up")
+    assert folders.start_page(tmp_path / "mine") == "01_graphs.ipynb"
+    chain = "[5. The chain rule is a sum over paths](01_graphs.ipynb#5.-The-chain-rule-is-a-sum-over-paths)"
+    assert f"[Lesson 1: Graphs and gradients](01_graphs.ipynb), in {chain}." in (tmp_path / "mine" / folders.START).read_text()
+
+
 def test_what_begins_anew_counts_as_never_tried():
     for id in ("01.5", "01.6", "02.1"):
         progress.record("exercise", id, right=True)

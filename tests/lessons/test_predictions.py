@@ -8,7 +8,7 @@ import traitlets
 
 import autolab as torch
 from autolab import progress as progress_file
-from autolab.lessons import in_words, predict, progress
+from autolab.lessons import book, in_words, predict, progress
 from autolab.lessons.book import lesson
 from autolab.widgets.predict import Prediction, agree
 
@@ -154,6 +154,29 @@ def test_predictions_count_in_the_progress():
     q18.reveal(4.0)
     assert repr(progress("01")).endswith("Predictions: 2 of 35 made, 1 of them came true.")
     assert "came true" not in repr(predict("01.q6"))
+
+
+def test_what_was_answered_is_there_again_another_day(monkeypatch, tmp_path):
+    monkeypatch.setenv("AUTOLAB_PROGRESS", str(tmp_path / "progress.jsonl"))
+    q6, words = predict("01.q6"), in_words("01.w2")
+    q6.answer, q6.confidence, q6.reason, words.answer = "6", 2, "it is x's", "Nothing yet."
+    q6.reveal(12.0)
+    for _ in range(2):  # a kernel that knows nothing; all cells run twice
+        book.record.predictions.clear()
+        q6, words = predict("01.q6"), in_words("01.w2")
+        assert (q6.answer, q6.confidence, q6.reason, q6.actual) == ("6", 2, "it is x's", "")
+        assert words.answer == "Nothing yet." and words.actual
+        assert repr(progress("01")).endswith("Predictions: 1 of 35 made, 0 of them came true.")
+        assert repr(q6.reveal(12.0)).startswith("Your prediction did not come true")
+        assert len(progress_file.events()) == 2, "kept once"
+    mended = predict("01.q6")
+    mended.answer = "12"
+    mended.reveal(12.0)
+    assert [e.right for e in progress_file.events("prediction")] == [False, True]
+    book.reset("01")
+    assert predict("01.q6").answer == "" == in_words("01.w2").answer
+    progress_file.record("prediction", "01.q6", given="a choice of another version")
+    assert predict("01.q6").answer == ""
 
 
 def test_ones_own_words_are_neither_right_nor_wrong_and_stand_beside_the_lessons():
