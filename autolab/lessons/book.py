@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from .. import progress as store
+from ..progress.store import WATCHERS
 from ..widgets.message import Message
 from .compare import same, show
 from .exercise import Exercise, Outcome, Verdict, judge
@@ -192,7 +193,8 @@ def _since_reset(kind: str) -> list[store.Event]:
 def _answers(number: str) -> dict[str, bool | None]:
     """Prediction of a lesson -> whether it came true, the latest answer each."""
     answers = {event.id: event.right for event in _since_reset("prediction")}
-    answers |= {id: p.came_true for id, p in record.predictions.items() if p.made and (p.came_true is not None or id not in answers)}
+    made = {id: p.came_true for id, p in record.predictions.items() if p.made}
+    answers |= {id: right for id, right in made.items() if right is not None or id not in answers}
     return {id: right for id, right in answers.items() if id in lesson(number).QUESTIONS}
 
 
@@ -208,8 +210,8 @@ def predict(id: str) -> Any:
 
 
 def _recalled(prediction: Any, kind: str, id: str) -> Any:
-    """A prediction with the latest answer that counts."""
-    for event in [event for event in _since_reset(kind) if event.id == id][-1:]:
+    """A prediction with the latest answer that counts. Not in a room: what a class answers, it answers there."""
+    for event in [event for event in _since_reset(kind) if event.id == id and not WATCHERS][-1:]:
         prediction.recall(event.given, event.confidence, event.because)
     return prediction
 

@@ -169,6 +169,9 @@ def test_what_was_answered_is_there_again_another_day(monkeypatch, tmp_path):
         assert repr(progress("01")).endswith("Predictions: 1 of 35 made, 0 of them came true.")
         assert repr(q6.reveal(12.0)).startswith("Your prediction did not come true")
         assert len(progress_file.events()) == 2, "kept once"
+    with monkeypatch.context() as joined:
+        joined.setattr(book, "WATCHERS", [print])
+        assert predict("01.q6").answer == "", "in a room it is asked anew"
     mended = predict("01.q6")
     mended.answer = "12"
     mended.reveal(12.0)

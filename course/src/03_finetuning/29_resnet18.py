@@ -80,8 +80,8 @@ q36
 # %% tags=["code"]
 clock = autolab.cuda.perf_counter
 with autolab.cuda.simulate():
-    there = nn.Linear(1000, 1000, device="cuda")
-    rows = torch.ones(1000, 1000, device="cuda")
+    there = nn.Linear(500, 500, device="cuda")
+    rows = torch.ones(1000, 500, device="cuda")
     torch.cuda.synchronize()
     start = clock()
     there(rows)
