@@ -118,7 +118,8 @@ def paths(trace: Trace, leaf: str, result: str, derivatives: dict[str, np.ndarra
     order = sorted({n for edge in edges for n in (edge.parent, edge.child)}, key=lambda n: int(n[1:]))
     down, up = {leaf: 1}, {result: 1}  # numbers of paths from the leaf, and to the result
     best: dict[str, list[tuple[Edge, ...]]] = {leaf: [()]}
-    total: dict[str, np.ndarray | None] = {leaf: np.eye(size[leaf])}
+    begun = any(e.parent == leaf and e.id in derivatives for e in edges)  # of a big tensor nothing is known
+    total: dict[str, np.ndarray | None] = {leaf: np.eye(size[leaf]) if begun else None}
     scalar = all(size[n] == 1 for n in order)
     for node in order:
         if node == leaf:

@@ -49,6 +49,21 @@ def test_a_page_multiplies_as_python_does(page: Page) -> None:
         assert abs(torch.tensor(gradient, dtype=torch.float64) - torch.tensor(known)).max() < 1e-9
 
 
+def test_paths_of_a_big_tensor_are_counted_and_nothing_of_its_size_squared_is_made(page: Page, tmp_path: Path) -> None:
+    x = torch.ones(100_000, requires_grad=True)
+    trace = torch.trace.trace((x.sin() * x).sum())
+    known = paths(trace, "n0", trace.meta["roots"][0], local_derivatives(trace))
+    assert known.count == 2 and known.gradient is None
+    page.goto(torch.explore(trace).to_html(tmp_path / "big.html").as_uri())
+    shown = Explorer(page)
+    shown.button("Paths").click()
+    panel = shown.root.get_by_role("group", name="Paths")
+    expect(panel.get_by_role("status")).to_have_text(re.compile("^2 paths from x to "))
+    for end in ("From", "To"):
+        panel.get_by_role("combobox", name=end).select_option(label="v1")
+    expect(panel.get_by_role("status")).to_have_text("No gradient flows from v1 to v1.")
+
+
 def test_paths_are_lit_one_by_one_by_keyboard(browser: Browser, tmp_path: Path) -> None:
     x = torch.tensor(3.0, requires_grad=True)
     a = x * 2

@@ -34,8 +34,9 @@ export function pathsBetween(trace, leaf, result, local) {
   for (const edge of edges) into.set(edge.child, [...(into.get(edge.child) ?? []), edge]);
   const size = (id) => numbersIn(trace.nodes[place(id)].shape);
   const order = [...new Set(edges.flatMap(({ parent, child }) => [parent, child]))].sort((a, b) => place(a) - place(b));
-  const scalar = order.every((id) => size(id) === 1), unit = Array.from({ length: size(leaf) }, (_, i) => Array.from({ length: size(leaf) }, (_, j) => Number(i === j)));
-  const down = new Map([[leaf, 1n]]), up = new Map([[result, 1n]]), best = new Map([[leaf, [[]]]]), total = new Map([[leaf, unit]]);
+  const scalar = order.every((id) => size(id) === 1), down = new Map([[leaf, 1n]]), up = new Map([[result, 1n]]), best = new Map([[leaf, [[]]]]), total = new Map();
+  if (edges.some(({ id, parent }) => parent === leaf && local[id])) // its size squared: of a big tensor nothing is known, and no page could hold it
+    total.set(leaf, Array.from({ length: size(leaf) }, (_, i) => Array.from({ length: size(leaf) }, (_, j) => Number(i === j))));
   const weight = (path) => Math.abs(path.reduce((product, { id }) => product * (local[id]?.[0][0] ?? 0), 1));
   for (const id of order) {
     if (id === leaf) continue;
@@ -48,7 +49,7 @@ export function pathsBetween(trace, leaf, result, local) {
   }
   for (const id of [...order].reverse()) for (const edge of into.get(id) ?? []) up.set(edge.parent, of(up, edge.parent) + of(up, id));
   const work = edges.filter(({ child }) => child !== result).map((edge) => [edge, BigInt(size(result) * size(edge.child) * size(edge.parent))]);
-  const count = of(down, result), many = count > BigInt(MOST_PATHS);
+  const count = edges.length ? of(down, result) : 0n, many = count > BigInt(MOST_PATHS);
   return {
     count,
     scalar,
