@@ -89,11 +89,22 @@ def start_page(folder: Path) -> str:
         "Begin with the first lesson. A wrong guess costs nothing: what you predicted wrongly is what you will remember.")
     asked = ("Before the first lesson and after the last, `autolab inventory before` and `autolab inventory after` (in a notebook "
              '`autolab.inventory("before")` and so on) ask twenty questions; after the second time you see what you learned.')
-    lines += ["", going, "", asked, "", "Words are explained in the [glossary](glossary.md). What you answer is kept where Python runs: on your "
+    lines += ["", going, "", *_news(folder, numbers), asked, "",
+              "Words are explained in the [glossary](glossary.md). What you answer is kept where Python runs: on your "
               "computer, or on your class's server; "
               "`autolab.progress()` shows it. `autolab lab --reset 01` begins a lesson anew and keeps what you wrote beside it.", ""]
     (folder / START).write_text("\n".join(lines), encoding="utf-8")
     return numbers.get(worked, START)
+
+
+def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
+    """What to tell of new versions that lie beside lessons which the learner changed."""
+    links = []
+    for mine in (folder / name for name in numbers.values()):
+        beside, now = sorted(folder.glob(f"{mine.stem}.new*.ipynb")), _digest(mine.read_bytes())
+        links += [f"[{path.name}]({path.name})" for path in beside if _digest(path.read_bytes()) != now]
+    said = f"New versions of lessons in which you wrote, and which stay as they are: {', '.join(links)}."
+    return [said, ""] if links else []
 
 
 def _last_asked() -> str:

@@ -20,13 +20,15 @@ many"""
 SHOW = "many.reveal(42)"
 TYPE = """number = Prediction("What is dz/dx?", kind="number")
 number"""
+KEYS = """keys = [Prediction(f"By {way}?", choices=["one", "two"]) for way in ("arrows", "space")]
+display(*keys)"""
 INVENTORY = """inventory = autolab.inventory("before")
 inventory"""
 
 
 @pytest.fixture(scope="module")
 def page(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
-    server.write("predict.ipynb", ASK, REVEAL, LINE, MANY, SHOW, TYPE, INVENTORY)
+    server.write("predict.ipynb", ASK, REVEAL, LINE, MANY, SHOW, TYPE, KEYS, INVENTORY)
     notebook = open_notebook("predict.ipynb")
     notebook.run_cells()
     return notebook
@@ -73,6 +75,22 @@ def test_before_it_is_compared_one_may_change_it_and_say_how_sure_one_is(page: N
     expect(form.get_by_role("status")).to_have_text("You predicted: line 2 — it is: line 2")
     page.in_kernel("(e := autolab.progress.events('prediction')[-1]) and (e.id, e.right, e.confidence, e.because, e.choices)",
                    ("which", True, 3, "it records", ("line 1", "line 2", "`if`")))
+
+
+@pytest.mark.parametrize(("way", "keys", "answer"), [("arrows", ["ArrowDown", "Tab"], "two"), ("space", ["Space", "Tab"], "one")])
+def test_by_keyboard_the_next_stop_is_how_sure_one_is_and_escape_leads_out(page: Notebook, way: str, keys: list[str], answer: str) -> None:
+    form = question(page, f"Predict By {way}?")
+    form.get_by_role("radio", name="one").focus()
+    for key in keys[:-1]:
+        page.page.keyboard.press(key)
+    if way == "space":
+        expect(form.get_by_role("group", name="How sure are you?")).to_be_visible()
+    page.page.keyboard.press(keys[-1])
+    expect(form.get_by_role("radio", name="a guess")).to_be_focused()
+    page.in_kernel("[one.answer for one in keys if one.question == 'By " + way + "?']", [answer])
+    page.page.keyboard.press("Escape")
+    here = "return [document.activeElement === panel.content.activeCell.node, panel.content.mode, panel.content.activeCell.model.sharedModel.source];"
+    assert page._panel(here) == [True, "command", KEYS]
 
 
 def test_show_me_says_it_without_an_answer(page: Notebook) -> None:

@@ -121,6 +121,12 @@ def test_a_lesson_that_was_only_run_and_saved_is_unchanged(lesson, mine):
     (mine / "01_graphs.ipynb").write_text(notebook("# a title", "print(13)", "my_own = 1"))
     (lesson / "01_graphs.ipynb").write_text(notebook("# a title", "print(14)"))
     assert copy(lesson, mine)[0].startswith("kept: ")
+    folders.start_page(mine)
+    told = "which stay as they are: [01_graphs.new.ipynb](01_graphs.new.ipynb)."
+    assert told in (mine / folders.START).read_text()
+    assert any("begun anew" in said for said in folders.copy_course(lesson, mine, "01_graphs.ipynb"))
+    folders.start_page(mine)
+    assert "New versions" not in (mine / folders.START).read_text()
 
 
 def test_a_lesson_begins_anew_and_the_old_one_is_put_beside_it(lesson, mine):

@@ -138,11 +138,12 @@ export function onKey(event, model, walk, more = {}) {
     ...Object.fromEntries((node && walk ? WALKING : []).map((key) => [key, () => walk.go(key, node)])),
     " ": () => (node ? use() : press ? press.click() : setPlaying(model, !model.get("playing"))),
     Enter: () => (node ? use() : press?.click()),
-    Escape: () => {
+  };
+  if (model.get("selected"))
+    keys.Escape = () => {
       model.set("selected", "");
       model.save_changes();
-    },
-  };
+    };
   const act = more[event.shiftKey ? `Shift+${event.key}` : event.key] ?? more[event.key] ?? keys[event.key];
   if (!act || (slider && event.key === "Enter")) return;
   event.preventDefault();

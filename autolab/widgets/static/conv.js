@@ -192,7 +192,7 @@ class Convolution {
       columns = this.output.columns;
     const go = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (plain && event.key === "Escape") this.set("selected", []);
+    if (plain && event.key === "Escape" && this.model.get("selected").length) this.set("selected", []);
     else if (plain && place >= 0 && go) this.output.cells[place + go]?.focus();
     else if (plain && place >= 0 && [" ", "Enter"].includes(event.key)) event.target.click();
     else if (event.target.closest("select")) return event.stopPropagation();

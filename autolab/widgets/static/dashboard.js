@@ -108,7 +108,7 @@ class Dashboard {
     const name = count > 1 ? `Learning rate of group ${i}` : "Learning rate",
       input = h("input", { type: "text", inputmode: "decimal", size: 8, autocomplete: "off", "aria-label": name,
         onchange: () => this.setRate(i, Number(input.value.replace(",", "."))),
-        onkeydown: (event) => event.stopPropagation() });
+        onkeydown: (event) => event.key === "Escape" || event.stopPropagation() });
     const times = (factor, sign, word) => h("button", { type: "button", class: "al-small", text: sign, "aria-label": `${name} ${word}`,
       onclick: () => this.model.get("unheard") || this.setRate(i, Number((this.model.get("learning_rates")[i] * factor).toPrecision(6))) });
     const element = h("div", { class: "al-rate" }, h("span", { class: "al-name", text: name, "aria-hidden": "true" }), input,

@@ -94,7 +94,7 @@ class Pad {
 
   key(event) {
     const step = STEPS[event.key], pen = this.pen;
-    if (!step && ![" ", "Enter", "Escape"].includes(event.key)) return;
+    if (!step && ![" ", "Enter", pen.down && "Escape"].includes(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
     const from = [pen.x + 0.5, pen.y + 0.5];

@@ -53,10 +53,12 @@ export function nameScrollers(root) {
 }
 
 // A widget's own root. JupyterLab's shortcuts look for the attribute on the event's target, which for them is the host element: a widget keeps
-// its keys. The notebook is saved from within it, too; only where nobody saves is Ctrl S the browser's.
+// its keys. The notebook is saved from within it, too; only where nobody saves is Ctrl S the browser's. Escape that closes nothing in the widget
+// leads back to its cell, where the keys are JupyterLab's.
 export function rootIn(host) {
   host.setAttribute("data-lm-suppress-shortcuts", "true");
   host.addEventListener("keydown", (event) => saves(event) && !host.parentElement.dispatchEvent(new KeyboardEvent("keydown", pressed(event))) && event.preventDefault(), true);
+  host.addEventListener("keydown", ({ key, defaultPrevented }) => key === "Escape" && !defaultPrevented && host.closest(".jp-Cell")?.focus({ preventScroll: true }));
   return host.shadowRoot ?? host.attachShadow({ mode: "open" });
 }
 

@@ -21,7 +21,7 @@ class Inventory {
     this.end = this.button("Hand in", () => this.handIn());
     this.status = h("p", { role: "status", "aria-live": "polite" });
     this.said = h("div", { role: "status", "aria-live": "polite" });
-    this.form = h("form", { class: "al-predict al-inventory", "aria-label": `Inventory, ${model.get("when")}`, onkeydown: (event) => event.stopPropagation(),
+    this.form = h("form", { class: "al-predict al-inventory", "aria-label": `Inventory, ${model.get("when")}`, onkeydown: (event) => event.key === "Escape" || event.stopPropagation(),
       onsubmit: (event) => this.onward(event) },
       this.said, this.body = h("div", {}, this.code, this.fields, h("p", { class: "al-note", text: model.get("note") }),
         h("div", { class: "al-walk" }, this.back, this.where, this.next, this.end), this.status));

@@ -84,7 +84,7 @@ class Landscape {
 
   // JupyterLab takes Enter away from a field: what was typed is taken here.
   typed(event, take) {
-    event.stopPropagation();
+    if (event.key !== "Escape") event.stopPropagation();
     if (event.key === "Enter") this.take(event.target, take);
   }
 

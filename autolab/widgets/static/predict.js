@@ -17,9 +17,13 @@ class Question {
     const shadow = rootIn(host);
     this.inputs = this.kind === "choice" ? this.radios() : [this.field()];
     const choice = this.kind === "choice";
-    const done = (event) => (event.key === "Enter" && (this.kind !== "words" || event.ctrlKey)) || (choice && event.key === " ") ? this.submit(event, event.key === "Enter") : undefined;
+    const done = (event) => {
+      if (event.key === "Enter" && (this.kind !== "words" || event.ctrlKey)) this.submit(event);
+      if (choice && event.key === " ") setTimeout(() => this.submit(event, false)); // once it is checked, which the space bar does after this
+    };
+    const goes = (event) => event.key === "Tab" && this.submit(event, false); // so that the next stop is how sure one is
     const leaves = (event) => this.fields.contains(event.relatedTarget) || this.submit(event, false);
-    this.fields = h("fieldset", { onkeyup: done, onfocusout: leaves }, h("legend", {}, h("strong", { text: this.kind === "words" ? "In your own words " : "Predict " }), prose(model.get("question"))),
+    this.fields = h("fieldset", { onkeydown: goes, onkeyup: done, onfocusout: leaves }, h("legend", {}, h("strong", { text: this.kind === "words" ? "In your own words " : "Predict " }), prose(model.get("question"))),
       this.inputs.map((input) => h("label", {}, choice ? [input, h("span", {}, prose(input.value))] : input)));
     this.sure = [...SURE.keys()].map((k) => h("input", { type: "radio", name: `al-sure-${questions}`, value: k + 1, onchange: () => this.keep("confidence", k + 1) }));
     this.reason = h("input", { type: "text", autocomplete: "off", maxlength: 300, "aria-label": "Because",
@@ -27,7 +31,7 @@ class Question {
     this.more = h("fieldset", { class: "al-sure" }, h("legend", { text: "How sure are you?" }),
       this.sure.map((input, k) => h("label", {}, [input, SURE[k]])), h("label", { class: "al-because" }, "because", this.reason));
     this.status = h("p", { role: "status", "aria-live": "polite" });
-    this.form = h("form", { class: "al-predict", onsubmit: (event) => this.submit(event), onkeydown: (event) => event.stopPropagation() },
+    this.form = h("form", { class: "al-predict", onsubmit: (event) => this.submit(event), onkeydown: (event) => event.key === "Escape" || event.stopPropagation() },
       this.fields, this.more, this.status);
     shadow.replaceChildren(h("style", { text: STYLE }), this.form);
     const forget = followTheme(host, this.form), update = () => this.update(), events = ["answer", "actual", "confidence", "reason"].map((name) => `change:${name}`);
