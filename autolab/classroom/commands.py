@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,8 @@ def _add_room(commands: Any) -> None:
     serving.add_argument("--code", type=str.upper, default="", help="what students join with; without it a new one")
     serving.add_argument("--interface", default="", metavar="ADDRESS", help="listen there alone, such as 127.0.0.1")
     serving.add_argument("--name", action="append", default=[], help="this machine's name in the network, for students")
+    own = "a notebook, or a folder of notebooks, with questions of your own, which the page then shows"
+    serving.add_argument("--questions", action="append", type=Path, default=[], metavar="PATH", help=own)
     serving.set_defaults(run=room)
     house = commands.add_parser("wheelhouse", help="for whoever teaches: a folder to install from, in a room without internet")
     house.add_argument("folder", type=Path, help="where packages and a README are put, such as one on a USB stick")
@@ -140,6 +143,9 @@ def grade(chosen: argparse.Namespace) -> int:
     from . import grades
     from .sandbox import Limits
 
+    if find_spec("matplotlib") is None:  # the cell that imports it would raise, and with it what needs its other names
+        raise RuntimeError(f"lessons 2 and 3 need matplotlib, which is not installed:\n    {sys.executable} -m pip install matplotlib")
+
     limits = Limits(chosen.time, int(chosen.memory * 2**30), chosen.total)
     rows = grades.grade(chosen.folder, limits, chosen.jobs, lambda line: print(line, flush=True))
     chosen.output.write_text(grades.as_csv(rows), encoding="utf-8")
@@ -170,7 +176,7 @@ def room(chosen: argparse.Namespace) -> int:
     except ImportError as error:
         install = f"{sys.executable} -m pip install tornado"
         raise RuntimeError(f"{error.name} is not installed. JupyterLab brings it along; alone it comes with\n    {install}") from None
-    server.serve(chosen.file, chosen.port, chosen.code, chosen.interface, tuple(chosen.name))
+    server.serve(chosen.file, chosen.port, chosen.code, chosen.interface, tuple(chosen.name), tuple(chosen.questions))
     return 0
 
 

@@ -26,7 +26,7 @@ from tornado import httpserver, iostream, netutil, web
 from ..engine.core.errors import fail
 from ..viz import palette
 from . import phone
-from .tally import Tally
+from .tally import Tally, declared
 
 STATIC = Path(__file__).parent / "static"
 LARGEST = 8192  # bytes; both sittings of the inventory are 2,000
@@ -273,11 +273,16 @@ def server(
     return made
 
 
-def serve(file: Path, port: int = 8765, code: str = "", interface: str = "", names: tuple[str, ...] = ()) -> None:
-    """Runs a room until it is stopped, and says how to join. interface: the address to listen at, "" for all.
+def serve(
+    file: Path, port: int = 8765, code: str = "", interface: str = "", names: tuple[str, ...] = (), own: tuple[Path, ...] = ()
+) -> None:
+    """Runs a room until it is stopped, and says how to join. interface: the address to listen at, "" for all. own:
+    notebooks, or folders of them, whose questions are the instructor's.
 
-    Raises OSError when the port is taken or the file cannot be written, ValueError for a wrong code or port.
+    Raises OSError when the port is taken or a file cannot be read or written, ValueError for a wrong code or port, and
+    where `own` has no question.
     """
+    ours = frozenset[str]().union(*map(_questions, own))
     if not 0 <= port < 65536:
         raise ValueError(f"--port should be a number from 0 (any that is free) to 65535, but is {port}")
     try:
@@ -287,7 +292,7 @@ def serve(file: Path, port: int = 8765, code: str = "", interface: str = "", nam
         said = f"{f'{interface}, ' * bool(interface)}port {port} cannot be had: {error.strerror or error}"
         raise fail(OSError, said, f"Choose {other}; perhaps a room is open already.") from None
     try:
-        tally = Tally(file, code)
+        tally = Tally(file, code, ours)
     except OSError as error:
         note = "Name a file in a folder that you may write to."
         raise fail(OSError, f"--file {file} cannot be used: {error.strerror}", note) from None
@@ -310,6 +315,18 @@ def serve(file: Path, port: int = 8765, code: str = "", interface: str = "", nam
         print(f"\nThe room is closed. Answers are in {file}.")
     finally:
         tally.close()
+
+
+def _questions(path: Path) -> frozenset[str]:
+    try:
+        found = declared(path)
+    except OSError as error:
+        note = "Name a notebook, or a folder of notebooks."
+        raise fail(OSError, f"--questions {path} cannot be read: {error.strerror}", note) from None
+    if not found:
+        note = 'A question has a name by id="my.1" in its call.'
+        raise fail(ValueError, f"--questions {path} should have questions with names, but has none", note)
+    return found
 
 
 def local_address() -> str:

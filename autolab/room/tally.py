@@ -11,7 +11,9 @@ import os
 import re
 import secrets
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,10 @@ from ..inventory.group import Group
 from ..inventory.items import ITEMS
 from ..inventory.sitting import SITTINGS, Sitting
 from ..lessons import book
+from ..lessons.folder import course_source, lessons
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look like another
-STUDENTS, QUESTIONS = 2000, 300  # what one room takes
+STUDENTS, UNKNOWN = 2000, 300  # what one room takes: students, and questions that are neither the course's nor the instructor's
 LARGEST = 100_000_000  # bytes of its file; a class of 300 with 40 questions writes 1.3 MB
 BARS = 12  # answers that are shown one by one
 ROUNDS = 2  # of votes: before and after the class has discussed a question (peer instruction; Mazur 1997)
@@ -60,13 +63,15 @@ class Question:
 
 class Tally:
     """All that one room knows. file: where it is kept; what is in it is counted again. code: of the room, "" for that
-    of the file, or a new one.
+    of the file, or a new one. own: names of the instructor's questions. Of a question that is neither of these nor the
+    course's nothing is shown but how often it was answered: whoever has the code can make up names.
 
     Raises ValueError for a code that is none, or not that of the file; OSError where the file cannot be read or
     written.
     """
 
-    def __init__(self, file: str | Path, code: str = "") -> None:
+    def __init__(self, file: str | Path, code: str = "", own: Iterable[str] = ()) -> None:
+        self.own = frozenset(own)
         self.students: set[str] = set()
         self.questions: dict[str, Question] = {}
         self.sittings: dict[str, tuple[Sitting, Sitting]] = {}
@@ -119,8 +124,8 @@ class Tally:
             and all(isinstance(c, str) and len(c) <= 200 for c in choices)
         ):
             raise ValueError(f"choices should be up to {BARS} texts of up to 200 characters")
-        if id not in self.questions and len(self.questions) >= QUESTIONS:
-            raise OverflowError(f"the room has {QUESTIONS} questions, and takes no other")
+        if not (id in self.questions or self._listed(id)) and len(self.questions) - len(self.listed) >= UNKNOWN:
+            raise OverflowError(f"the room has {UNKNOWN} questions that it does not know, and takes no other")
         self.join(who)
         if id not in self.questions or who not in self.questions[id].given:
             choices = [] if id in self.questions else choices  # the first ones count
@@ -135,14 +140,14 @@ class Tally:
 
     def release(self, id: str, shown: bool) -> None:
         """Shows the answers to a question, or hides them. Raises ValueError for what there is not."""
-        if not isinstance(id, str) or id not in self.questions and id != INVENTORY or not isinstance(shown, bool):
+        if not isinstance(id, str) or id not in self.listed and id != INVENTORY or not isinstance(shown, bool):
             raise ValueError("id should be that of a question with answers, and shown true or false")
         self._keep({"what": "release", "id": id, "shown": shown})
 
     def again(self, id: str) -> None:
         """Opens the second vote on a question, and hides the answers until they are released. Raises ValueError for
         what there is not, OverflowError after the last vote."""
-        if not isinstance(id, str) or id not in self.questions:
+        if not isinstance(id, str) or id not in self.listed:
             raise ValueError("id should be that of a question with answers")
         if len(self.questions[id].rounds) >= ROUNDS:
             raise OverflowError(f"a question has {ROUNDS} votes")
@@ -151,10 +156,18 @@ class Tally:
     def asked(self, id: str) -> dict[str, Any]:
         """What a phone shows of a question, which the room need not know yet; without an id all that are open."""
         if not id:
-            open_ones = [q for q in reversed(self.questions.values()) if not q.released]
+            open_ones = [q for q in reversed(self.listed.values()) if not q.released]
             return {"questions": [{"id": q.id, "ask": _ask(q.id)} for q in open_ones]}
         one = self.questions.get(id) or Question(id, _offered(id))
         return {"id": id, "ask": _ask(id), "choices": one.choices, "round": len(one.rounds)}
+
+    @property
+    def listed(self) -> dict[str, Question]:
+        """The questions with answers that the course or the instructor asks."""
+        return {id: one for id, one in self.questions.items() if self._listed(id)}
+
+    def _listed(self, id: str) -> bool:
+        return id in self.own or id in in_course()
 
     @property
     def state(self) -> dict[str, Any]:
@@ -162,11 +175,13 @@ class Tally:
         questions = [
             {"id": q.id, "ask": _ask(q.id), "answers": [len(given) for given in q.rounds], "released": q.released,
              "last": len(q.rounds) == ROUNDS, "bars": q.bars if q.released else []}
-            for q in reversed(self.questions.values())
+            for q in reversed(self.listed.values())
         ]  # fmt: skip
+        others = [sum(map(len, q.rounds)) for id, q in self.questions.items() if not self._listed(id)]
         rows = Group(self.sittings).table if self.released else []
         gain = {"students": len(self.sittings), "released": self.released, "rows": rows}
-        return {"students": len(self.students), "questions": questions, INVENTORY: gain}
+        unknown = {"questions": len(others), "answers": sum(others)}
+        return {"students": len(self.students), "questions": questions, "unknown": unknown, INVENTORY: gain}
 
     def _keep(self, line: dict[str, Any]) -> None:
         """On the disk first, then counted: what was counted is there after a restart. Raises OverflowError when the
@@ -229,6 +244,29 @@ def known(id: str) -> Any:
         return book.lesson(number).QUESTIONS.get(id) if re.fullmatch("[0-9]{2}", number) else None
     except KeyError:
         return None
+
+
+@cache
+def in_course() -> frozenset[str]:
+    """The names of the course's questions: its predictions, and what its notebooks ask in an explorer."""
+    source = course_source()
+    return frozenset().union(*(declared(source / name) | set(book.lesson(n).QUESTIONS) for n, name in lessons(source).items()))
+
+
+def declared(path: Path) -> frozenset[str]:
+    """The names that a notebook, each notebook of a folder, or a file of Python gives to its questions: `id="my.1"`.
+
+    Raises OSError for what cannot be read, ValueError for what is no notebook.
+    """
+    if path.is_dir():
+        return frozenset().union(*map(declared, sorted(path.glob("*.ipynb"))))
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        try:
+            text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{path} is no notebook") from None
+    return frozenset(re.findall(r"""\bid\s*=\s*["']([^"']+)["']""", text))
 
 
 def _ask(id: str) -> str:

@@ -8,7 +8,7 @@ pytest.importorskip("tornado")
 pytest.importorskip("segno")
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from room_running import Running, answer
+from room_running import OWN, Running, answer
 
 from autolab.room import phone
 from autolab.room.tally import Tally
@@ -22,7 +22,7 @@ def page_options():
 @pytest.fixture
 def room(tmp_path):
     """Asked for before `page`: so it ends after it, and a page that asks every second does not miss it."""
-    running = Running(Tally(tmp_path / "room.jsonl", "4KD2"))
+    running = Running(Tally(tmp_path / "room.jsonl", "4KD2", OWN))
     yield running
     running.stop()
 
@@ -50,6 +50,9 @@ def test_the_page_fills_and_shows_what_was_released(room, page):
     expect(page.get_by_role("row", name="12 ✓ right 2")).to_be_visible()
     expect(page.get_by_role("heading", level=2)).to_have_text(["my.2", "my.1"])
     expect(button).to_be_focused()
+    room.says("answer", "b" * 16, **answer("Kim is late"))
+    said = "1 answer to 1 question that is not in the course. Yours? autolab room serve --questions NOTEBOOK goes on here, and shows it."
+    expect(page.get_by_text(said)).to_be_visible()
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         assert Axe().run(page).response["violations"] == []

@@ -11,14 +11,14 @@ import time
 import pytest
 
 pytest.importorskip("tornado")
-from room_running import Running, answer
+from room_running import OWN, Running, answer
 from tornado import httpclient
 
 import autolab
-from autolab import inventory, progress
+from autolab import cli, inventory, progress
 from autolab.progress import store
 from autolab.room import server as serving
-from autolab.room.tally import STUDENTS, Tally
+from autolab.room.tally import STUDENTS, UNKNOWN, Tally, declared
 
 YOU = "f" * 16
 
@@ -32,7 +32,7 @@ def own_store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def room(tmp_path):
-    running = Running(Tally(tmp_path / "room.jsonl", "4KD2"))
+    running = Running(Tally(tmp_path / "room.jsonl", "4KD2", OWN))
     yield running
     running.stop()
 
@@ -161,17 +161,55 @@ def test_the_courses_questions_are_told_in_full(room):
     assert shown["ask"] == asked.ask and [bar["text"] for bar in shown["bars"]] == list(asked.choices)
 
 
+def test_what_nobody_asked_is_counted_and_not_shown(tmp_path):
+    tally = Tally(tmp_path / "room.jsonl", "4KD2")
+    in_an_explorer, predicted = "01.a1", "01.q1"
+    for id in ("Kim is late", "my.1", in_an_explorer, predicted, "01.q999"):
+        tally.answer(YOU, answer(id))
+    tally.answer("0" * 16, answer("my.1"))
+    assert [q["id"] for q in tally.state["questions"]] == [q["id"] for q in tally.asked("")["questions"]] == [predicted, in_an_explorer]
+    assert tally.state["unknown"] == {"questions": 3, "answers": 4} and "Kim" not in json.dumps(tally.state)
+    for refused in (lambda: tally.release("Kim is late", True), lambda: tally.again("Kim is late")):
+        with pytest.raises(ValueError, match="id should be"):
+            refused()
+    for n in range(UNKNOWN - 3):
+        tally.answer(YOU, answer(f"made up {n}"))
+    with pytest.raises(OverflowError, match="300 questions that it does not know"):
+        tally.answer(YOU, answer("one more"))
+    tally.answer(YOU, answer("01.q2"))  # those of the course find their place
+    tally.close()
+    again = Tally(tally.path, own=["my.1"])  # an instructor who names the notebook later finds all answers
+    assert again.state["questions"][-1]["id"] == "my.1" and again.state["questions"][-1]["answers"] == [2]
+    again.close()
+
+
+def test_the_instructors_questions_are_those_of_named_notebooks(tmp_path, capsys):
+    cells = [("code", ["%matplotlib inline\n", 'q = Prediction("What?", ["6", "12"], id="my.1")\n']), ("markdown", 'id="text"')]
+    cells.append(("code", "explorer.ask('w', 'grad', id = 'my.2'); identity = 'id'"))
+    notebook = {"cells": [{"cell_type": kind, "source": source} for kind, source in cells]}
+    (tmp_path / "own.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    assert declared(tmp_path) == declared(tmp_path / "own.ipynb") == set(OWN)
+    (tmp_path / "own.py").write_text('ask("w", "grad", id="my.3")', encoding="utf-8")
+    assert declared(tmp_path / "own.py") == {"my.3"}
+    (tmp_path / "bad.ipynb").write_text("[]", encoding="utf-8")
+    (tmp_path / "none").mkdir()
+    wrong = {"gone": "gone cannot be read: No such file", "none": "none should have questions with names", "bad.ipynb": "is no notebook"}
+    for path, said in wrong.items():
+        assert cli.main(["room", "serve", "--port", "0", "--file", str(tmp_path / "r"), "--questions", str(tmp_path / path)]) == 1
+        assert said in capsys.readouterr().err and not (tmp_path / "r").exists()
+
+
 def test_it_survives_a_restart_and_a_line_that_broke_off(room, tmp_path):
     room.says("answer", **answer())
     room.says("answer", YOU, **answer(given="12", right=True))
     room.release("my.1")
     copy = tmp_path / "copy.jsonl"
     copy.write_text(room.tally.path.read_text() + '{"what": "answer", "wh')
-    again = Tally(copy)
+    again = Tally(copy, own=OWN)
     assert again.state == room.tally.state and (again.code, again.key) == (room.tally.code, room.tally.key)
     again.answer("a" * 16, answer(given="13"))
     again.close()
-    third = Tally(copy)
+    third = Tally(copy, own=OWN)
     assert third.state["questions"][0]["answers"] == [3]
     third.close()
     with pytest.raises(ValueError, match="a room with the code 4KD2"):
@@ -195,7 +233,7 @@ def test_the_inventorys_gains(room):
     assert room.state()["inventory"] == {"students": 1, "released": False, "rows": []}
     room.release("inventory")
     assert room.state()["inventory"]["rows"][-1]["gain"] == "1.00"
-    again = Tally(room.tally.path)
+    again = Tally(room.tally.path, own=OWN)
     assert again.state == room.tally.state
     again.close()
     none = {"letter": "B", "answers": {}}
@@ -220,7 +258,7 @@ def test_a_second_vote_is_counted_beside_the_first(room):
     bars = [{"text": "6", "counts": [2, 1], "right": False}, {"text": "12", "counts": [1, 1], "right": False}]
     assert room.state()["questions"][0]["bars"] == bars
     assert room.ask("/again", {"id": "my.1"}, key)[0] == 409
-    again = Tally(room.tally.path)
+    again = Tally(room.tally.path, own=OWN)
     assert again.state == room.tally.state
     again.close()
 
@@ -338,7 +376,7 @@ def test_connections_that_are_held_open_lock_nobody_out(tmp_path):
 
 
 def test_a_file_holds_so_much_and_no_others_text(tmp_path, monkeypatch):
-    tally = Tally(tmp_path / "room.jsonl", "4KD2")
+    tally = Tally(tmp_path / "room.jsonl", "4KD2", OWN)
     choices = ["6", "12"]
     tally.answer(YOU, answer(choices=choices))
     tally.answer("0" * 16, answer(choices=choices))
