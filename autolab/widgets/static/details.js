@@ -449,7 +449,8 @@ export class Details {
   }
 
   facts(node) {
-    const graph = [
+    const own = this.trace.meta.library === "foreign"; // an engine of the learner's: its objects have no more than their shape
+    const graph = own ? [] : [
       ["grad_fn", node.grad_fn || "None"],
       ["is_leaf", node.grad_fn ? "False" : "True"],
       ["requires_grad", node.requires_grad ? "True" : "False"],
@@ -457,8 +458,8 @@ export class Details {
     const facts = [
       ...(node.kind === "update" ? Object.entries(node.update?.settings ?? {}).map(([name, value]) => [name, settingText(value)]) : graph),
       ["shape", shapeWords(node.shape)],
-      ["dtype", node.dtype],
-      ["device", [node.device, this.trace.meta.devices?.[node.device]?.title].filter(Boolean).join(", ")],
+      ["dtype", own ? "" : node.dtype],
+      ["device", own ? "" : [node.device, this.trace.meta.devices?.[node.device]?.title].filter(Boolean).join(", ")],
     ];
     if (node.error) facts.length = 0; // these are about a result
     if (node.mark) facts.unshift(["here", node.mark]);
