@@ -70,10 +70,10 @@ test-oldest: $(OLDEST)/.installed
 	  engine/test_creation.py engine/test_reduction.py engine/test_convolution.py trace widgets viz lessons)
 	$(OLDEST)/bin/python -m pytest -q -n 2 --dist loadfile --nbval-lax course
 
-# The explorer in Notebook 7, Voila and marimo, the newest of each, and in what stands in for Colab. Not part of `test`.
+# The explorer in Notebook 7, Voila and marimo, and in what stands in for Colab; nbgrader grades. The newest of each. Not part of `test`.
 test-fronts: $(FRONTS)/.installed build/fronts
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(FRONTS)/bin/python)" && export AUTOLAB_CHROMIUM && \
-	$(FRONTS)/bin/python -m pytest -q tests/browser/test_fronts.py
+	$(FRONTS)/bin/python -m pytest -q tests/browser/test_fronts.py tests/classroom/test_nbgrader.py
 
 # Each lesson in JupyterLab, first cell to last, by learners who answer right, wrong, by turns and not at all. Minutes each; not part of
 # `test`.
@@ -148,7 +148,7 @@ $(OLDEST)/.installed: pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
 	@touch $@
 
 $(FRONTS)/.installed: pyproject.toml | $(FRONTS)/bin/python
-	$(FRONTS)/bin/python -m pip --disable-pip-version-check install -q -e ".[lab]" notebook voila marimo pytest-playwright hypothesis
+	$(FRONTS)/bin/python -m pip --disable-pip-version-check install -q -e ".[lab]" notebook voila marimo nbgrader pytest-playwright hypothesis
 	@touch $@
 
 # ipywidgets 7's manager

@@ -10,7 +10,7 @@ from typing import Any
 from ..lessons.folder import RECORD, course_source, lessons
 from ..lessons.solutions import Solution, of_lesson, solutions
 
-CHECK = re.compile(r"""^check\(\s*["'](?P<id>[\w.]+)["']\s*,\s*(?P<answer>.+?)\s*\)\s*(?:#.*)?$""", re.M)
+CHECK = re.compile(r"""^(?:\w+ = )?check\(\s*["'](?P<id>[\w.]+)["']\s*,\s*(?P<answer>.+?)\s*\)\s*(?:#.*)?$""", re.M)
 """The line of a notebook that checks an exercise."""
 
 

@@ -16,10 +16,15 @@ KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-CONFIG = '''c = get_config()  # noqa: F821 (nbgrader's)
+CONFIG = '''import os
+
+c = get_config()  # noqa: F821 (nbgrader's)
 c.CourseDirectory.course_id = "autolab"
 c.ClearSolutions.code_stub = {"python": "# your code above"}  # the skeletons of the exercises stay as they are
-c.ExecutePreprocessor.timeout = 120
+c.ExecutePreprocessor.timeout = 300
+c.ExecutePreprocessor.store_widget_state = False  # 9 MB for each notebook of lesson 1; nbgrader's pages show no widget
+os.environ["AUTOLAB_PROGRESS"] = "off"  # else a learner's answers are kept in your progress, and shown to the next learner
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads of small networks wait for each other where the machine has other work
 '''
 
 HIDDEN = '### BEGIN HIDDEN TESTS\nassert verdict.solved, verdict.why or "not answered"\n### END HIDDEN TESTS'
