@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import re
+import warnings
 import weakref
 from typing import Any
 
@@ -80,7 +83,20 @@ def _running_cell() -> str | None:
         return None
     if _cell_begins not in shell.events.callbacks["pre_run_cell"]:
         shell.events.register("pre_run_cell", _cell_begins)
+        logging.getLogger("asyncio").addFilter(_not_of_a_subshell)
+        warnings.filterwarnings("ignore", rf"coroutine '{_IPYKERNELS}' was never awaited", RuntimeWarning)
     return shell.get_parent().get("metadata", {}).get("cellId")
+
+
+_IPYKERNELS = r"(_async_in_context\.<locals>\.run_in_context|Kernel\.\w+)"
+
+
+def _not_of_a_subshell(record: logging.LogRecord) -> bool:
+    """ipykernel 7 has a thread for the messages of a page's widgets, and ends it without waiting for the last of them,
+    as when the page is loaded anew. What asyncio says of these would stand in red under whichever cell ran last."""
+    error = record.exc_info[0] if record.exc_info else None
+    destroyed = re.search(rf"is pending!\ntask: .* coro=<{_IPYKERNELS}\(\) ", record.getMessage())
+    return not destroyed and getattr(error, "__name__", "") != "UnknownSubshellError"
 
 
 def _cell_begins(info: Any) -> None:

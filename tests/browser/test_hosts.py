@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import Explorer
+from lab import Explorer, learners_trace
 from playwright.sync_api import Page, expect
 
 import autolab as torch
@@ -56,3 +56,48 @@ def test_a_part_opens_by_itself_where_no_kernel_answers(page: Page, tmp_path: Pa
     else:
         expect(shown.root).to_contain_text("the kernel does not answer; run the cell again", timeout=20_000)
         expect(part).to_have_attribute("aria-expanded", "false")
+
+
+class NotLaidOut(Widget):
+    """An explorer in a notebook whose kernel has no Graphviz."""
+
+    def export_state(self) -> dict[str, Any]:
+        return self.get_state() | {"live": True}
+
+
+def bare(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: str) -> Explorer:
+    """Shown by a host that answers `need-viz` where `answers` (JavaScript; `count` messages have come by then), and
+    loses all else."""
+    monkeypatch.setenv("AUTOLAB_LAYOUT", "browser")
+    widget = NotLaidOut(learners_trace())
+    assert widget.svg == "" and widget.dot
+    text = html.page([widget])
+    asked = 'message.kind === "need-viz" && viz'
+    assert asked in text
+    path = tmp_path / "bare.html"
+    path.write_text(text.replace(asked, f"{asked} && ((count) => {answers})(window.asked = (window.asked ?? 0) + 1)"))
+    page.goto(path.as_uri())
+    return Explorer(page)
+
+
+def test_a_layout_that_is_lost_on_the_way_is_drawn_in_the_browser(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = bare(page, tmp_path, monkeypatch, "true")
+    expect(shown.node("x")).to_be_visible(timeout=20_000)
+    assert shown.graph.locator(".al-node").count() == 11
+    shown.button("Next step").click()
+    shown.at(1)
+
+
+def test_a_kernel_that_was_busy_is_asked_again(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page.clock.install()
+    shown = bare(page, tmp_path, monkeypatch, "count > 2")
+    for count in (1, 2):
+        page.wait_for_function(f"window.asked === {count}")
+        page.clock.fast_forward(21_000)
+        expect(shown.root.get_by_role("alert")).to_have_text(
+            "The graph is not drawn yet: the kernel does not answer. If no cell is running, run this one again."
+        )
+    expect(shown.node("x")).to_be_visible(timeout=20_000)
+    expect(shown.root.get_by_role("alert")).to_have_count(0)

@@ -28,6 +28,7 @@ class Cells:
     def __init__(self):
         self.manager, self.client = start_new_kernel()
         self.opened = []  # ids of the comms that were opened
+        self.printed = ""  # to stderr
         self.run(SETUP)
 
     def run(self, code, cell=None):
@@ -42,6 +43,8 @@ class Cells:
             content = message["content"]
             if message["msg_type"] == "comm_open":
                 self.opened.append(content["comm_id"])
+            if message["msg_type"] == "stream" and content["name"] == "stderr":
+                self.printed += content["text"]
             assert message["msg_type"] != "error", "\n".join(content["traceback"])
             if message["msg_type"] == "execute_result":
                 said = content["data"]["text/plain"]
@@ -123,3 +126,34 @@ def test_a_learners_layout_stays_open(cells):
     cells.run("wide = autolab.explore(x * x)\nwide.layout.width = '90%'\nwide", "wide")
     cells.run("'nothing'", "wide")
     assert cells.run("wide.comm is None, wide.layout.comm is None") == "(True, False)"
+
+
+def test_nothing_is_printed_when_the_thread_of_a_pages_widgets_ends_with_messages_on_their_way(cells):
+    """As when JupyterLab loads the page anew: it asks for the states of all widgets, and ends the thread that answered.
+    Of ipykernel's tasks there asyncio complained: some 20 times here."""
+    client = cells.client
+    cells.run("autolab.explore(x * x)", "page")
+
+    def control(kind, content):
+        client.control_channel.send(client.session.msg(kind, content))
+        return client.get_control_msg(timeout=20)["content"]
+
+    for number in range(40):
+        subshell = control("create_subshell_request", {}).get("subshell_id")
+        if subshell is None:
+            pytest.skip("this ipykernel has no subshells")
+        asked = {"comm_open": {"target_name": "jupyter.widget.control"}, "comm_msg": {"method": "request_states"}, "comm_close": {}}
+        for kind, data in asked.items():
+            content = {"comm_id": f"control {number}", "data": data} | data
+            message = client.session.msg(kind, content, metadata={"version": "1.0.0"})
+            message["header"]["subshell_id"] = subshell
+            if kind == "comm_close":
+                time.sleep(0.01)
+            client.shell_channel.send(message)
+        control("delete_subshell_request", {"subshell_id": subshell})
+    cells.run("gc.collect()")
+    assert not [line for line in cells.printed.splitlines() if "No such comm" not in line]
+    cells.run("""import asyncio
+async def forgotten(): await asyncio.Event().wait()
+asyncio.ensure_future(forgotten()); await asyncio.sleep(0); gc.collect()""")
+    assert "Task was destroyed but it is pending!" in cells.printed and "forgotten" in cells.printed, "the learner's own"

@@ -14,7 +14,7 @@ import { Details } from "./details.js";
 import { Controls, onKey } from "./controls.js";
 import { Pace, Turning } from "./view.js";
 import { goTo, quietWhilePlaying, startClock } from "./player.js";
-import { layOut, drawHere, engineOf } from "./layout.js";
+import { Late, layOut, drawHere, engineOf } from "./layout.js";
 import { Ask, openQuestions, veilGraph, veiled, veiledFolding } from "./ask.js";
 import { Compared } from "./compare.js";
 import { Paths } from "./paths.js";
@@ -162,7 +162,8 @@ export class View {
     this.leave = () => {
       removeEventListener("resize", resized);
       forget();
-      for (const timer of [this.patience, this.asking, this.unanswered]) clearTimeout(timer);
+      for (const timer of [this.patience, this.owed, this.asking, this.unanswered]) clearTimeout(timer);
+      this.left = true;
       this.graph?.stop();
       this.tools.leave();
     };
@@ -208,14 +209,26 @@ export class View {
     this.update(false);
   }
 
-  // In the browser, when the kernel has no Graphviz.
-  layOut() {
-    if (!Object.keys(this.model.get("dot")).length) return;
-    layOut(this.model).catch((error) => {
-      const text = `The graph cannot be drawn: ${error.message}`;
-      if (this.graph) this.finder.say(text);
-      else this.pane.replaceChildren(h("p", { class: "al-error", role: "alert", text }));
-    });
+  // In the browser, when the kernel has no Graphviz. A message may be lost, or wait until a cell has ended: what draws is then
+  // asked for again, and the picture that the kernel does not make is made here.
+  async layOut() {
+    const dots = this.model.get("dot"), wanted = () => !this.left && this.model.get("dot") === dots;
+    if (!Object.keys(dots).length) return;
+    try {
+      await layOut(this.model, dots);
+      this.owed = setTimeout(() => wanted() && this.drawHere(this.model.get("expanded")), BUSY);
+    } catch (error) {
+      if (!wanted()) return;
+      const late = error instanceof Late;
+      this.cannot(late ? `The graph is not drawn yet: ${error.message}. If no cell is running, run this one again.` : `The graph cannot be drawn: ${error.message}`);
+      if (late) this.layOut();
+    }
+  }
+
+  // Said beside the picture that is there, else in its place; once.
+  cannot(text) {
+    if (this.graph) this.finder.say(text);
+    else if (this.pane.textContent !== text) this.pane.replaceChildren(h("p", { class: "al-error", role: "alert", text }));
   }
 
   // From top to bottom, or from left to right.

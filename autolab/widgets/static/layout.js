@@ -2,11 +2,15 @@
 // (drawing.js), are never stored with a widget: a kernel sends them on request, an exported page brings them along and answers
 // itself, and in a notebook whose kernel is gone they are taken from the one model that `engine` names (see engine.py).
 
+const SLOW = 20000; // ms that an answer of the kernel is waited for
+
 let loaded = null; // once for all explorers of a page
+
+export class Late extends Error {} // no answer by then: a kernel that is busy answers after the cell
 
 function ask(model, kind) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => finish(reject, new Error("the kernel does not answer. Run the cell again.")), 20000);
+    const timer = setTimeout(() => finish(reject, new Late("the kernel does not answer")), SLOW);
     const onMessage = (message) => {
       if (message?.kind === "viz") finish(resolve, message.source);
       if (message?.kind === "error") finish(reject, new Error(message.text));
@@ -60,8 +64,7 @@ async function pictures(model, dots, engine) {
 }
 
 // The kernel gets the layout and makes the picture.
-export async function layOut(model) {
-  const dots = model.get("dot");
+export async function layOut(model, dots) {
   model.send({ kind: "layouts", svgs: await pictures(model, dots), for: model.get("expanded"), rankdir: model.get("rankdir") });
 }
 
