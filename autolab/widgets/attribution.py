@@ -20,6 +20,7 @@ from . import heat
 
 MOST_DRAWN = 8  # tensors; of more, those that hold the numbers of the table
 MOST_CELLS = 4096  # numbers of one tensor that are drawn
+_FRAME = f"outline:1px solid {palette.DATA};outline-offset:-1px"  # inside: a notebook's output cuts off what is outside
 
 
 class Entry(NamedTuple):
@@ -153,7 +154,7 @@ class Blame:
             f"Scores of {escape(name)}: {int((table != 0).sum())} of {table.size} are not 0, the largest is {largest}"
         )
         return (
-            f'<svg width="{width}" height="{height}" role="img" aria-label="{words}" style="outline:1px solid {palette.DATA}">'
+            f'<svg width="{width}" height="{height}" role="img" aria-label="{words}" style="{_FRAME}">'
             f'<rect width="{width}" height="{height}" fill="{palette.PAPER}"/>{rects}</svg>{beside}'
         )
 
@@ -173,7 +174,7 @@ def _grey(values: np.ndarray, shape: tuple[int, ...], side: int, name: str) -> s
     )  # fmt: skip
     size = f'width="{shape[1] * side}" height="{shape[0] * side}"'
     return (
-        f' <svg {size} role="img" aria-label="{escape(name)} itself, white where it is largest" style="outline:1px solid {palette.DATA}">'
+        f' <svg {size} role="img" aria-label="{escape(name)} itself, white where it is largest" style="{_FRAME}">'
         f'<rect {size} fill="{palette.BLACK}"/><g fill="{palette.PAPER}">{rects}</g></svg>'
     )
 
