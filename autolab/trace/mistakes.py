@@ -3,6 +3,7 @@ is right."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,8 @@ Guess = tuple[Any, str]
 
 _MINUS = {"sub", "neg", "rsub"}
 _PRODUCTS = {"mm", "matmul", "bmm", "mv", "addmm"}
+_MOST_OF_JACOBIAN = 4096
+_PASS_ON = {"to_copy", "clone", "view", "reshape", "unsqueeze", "squeeze"}  # as many numbers, each as it was
 
 
 def of_gradient(again: Again, node: Node, arrivals: list[Frame]) -> Iterator[Guess]:
@@ -36,6 +39,11 @@ def of_gradient(again: Again, node: Node, arrivals: list[Frame]) -> Iterator[Gue
             yield total / len(sent), "Contributions are added; this is their mean."
     if sent and not any(f.event == "hook" for f in arrivals):
         yield from _of_rules(again, node, sent, arrivals)
+    if len(sent) == 1 and (further := again.trace.node(sent[0][0].child)).op in _PASS_ON:
+        earlier = [f for f in again.trace.frames[: arrivals[-1].index] if f.run == arrivals[-1].run]
+        there = [f for f in earlier if f.receiver == further.id and f.event in ("seed", "contribution")]
+        for value, why in of_gradient(again, further, there) if there else ():
+            yield np.reshape(value, np.shape(total)), why
 
 
 def _before(again: Again, node: Node, arrivals: list[Frame]) -> Any:
@@ -91,6 +99,12 @@ def _of_rules(again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]], arr
             yield (
                 sum(value * item for item in arrived),
                 f"That has `{node.label}` itself as a factor. Of a product, each operand is sent the value of the other one.",
+            )
+    elif known and len(sent) == 1 and arrived[0].size * total.size <= _MOST_OF_JACOBIAN:
+        with contextlib.suppress(Unknown):
+            yield (
+                np.tensordot(np.ones_like(arrived[0]), again.local(sent[0][0]), arrived[0].ndim),
+                f"That counts every number of {of} alike. The gradient that arrives there says how much each of them counts.",
             )
     if all(again.trace.node(edge.child).op in _MINUS for edge, _ in sent):
         yield (

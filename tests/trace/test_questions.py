@@ -76,6 +76,18 @@ def test_each_belief_about_a_value_or_a_gradient_has_its_number():
     assert "That is the sum" in why(loss, 14.0)
 
 
+def test_weights_left_out_and_what_lies_behind_a_copy_are_mistakes_too():
+    A, x = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0]]), torch.tensor([5.0, 7.0], requires_grad=True)
+    y = A @ x
+    one = question(torch.trace.trace((y * torch.tensor([1.0, 0.0, 1.0])).sum()), "x", "grad")
+    assert one.answer == [4.0, 3.0] and [given for given, _ in one.wrong] == [[4.0, 2.0]]
+    assert "`y` alike" in one.wrong[0][1]
+    made = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = made.double()
+    two = question(torch.trace.trace((w * w).sum()), "made", "grad")
+    assert [1.0, 2.0] in [given for given, _ in two.wrong], "one of the two uses of w"
+
+
 def test_a_rule_with_the_value_after_a_change_is_a_mistake_of_its_own():
     w = torch.tensor(2.0, requires_grad=True)
     optimizer = torch.optim.SGD([w], lr=0.5)
