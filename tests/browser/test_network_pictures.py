@@ -428,7 +428,7 @@ def test_the_kernel_draws_what_is_opened(lab: Notebook) -> None:
     shown.search.fill("layer4.1.bn2 weight")
     shown.search.press("Enter")
     shown.is_open("layer4.1.bn2")
-    assert shown.focused().startswith("layer4.1.bn2.weight, leaf")
+    expect(shown.graph.get_by_role("button", name=re.compile("^layer4.1.bn2.weight, leaf"))).to_be_focused(timeout=20_000)
     assert lab.page.locator(".jp-Notebook .jp-CodeCell").count() == 2, "no key was a shortcut of JupyterLab"
     shown.button("Collapse all").click()
     shown.is_closed("layer4")
