@@ -32,6 +32,10 @@ WORK = 1 << 30
 CHECKED = 1 << 28
 """The same for values that are known, and computed again to see whether they still are what they were."""
 
+ENOUGH = 32
+"""From so many operations that differ in their numbers only, they are run again together."""
+_NUMBERS = (bool, int, float, complex)
+
 UNKEPT = "its value was not kept: no later gradient needs it"
 _SHAPED: dict[str, Callable[[tuple[int, ...]], Any]] = {  # arguments that the shape of the result tells
     "size": lambda shape: shape,
@@ -54,9 +58,18 @@ def fill(builder: Builder) -> tuple[dict[str, str], dict[str, str]]:
     checks = Checks(builder)
     left = {False: WORK, True: CHECKED}
     with _unseen(builder.reader):
+        ordinary = builder.values and not changed and builder.reader.library == "autolab"
+        together = _together(builder) if ordinary else set()
         for draft in builder.nodes:  # parents first
-            fn, shown = builder.fns.get(draft.id), draft.value is not None or bool(checks.known(draft))
-            if fn is None or shown and not (builder.values and checks.known(draft)):
+            if draft.id in together and not (checks.since or checks.lost):
+                checks.confirm(draft)
+                continue
+            fn = builder.fns.get(draft.id)
+            if fn is None:
+                continue
+            compared = bool(checks.known(draft))
+            shown = compared or draft.value is not None
+            if shown and not (builder.values and compared):
                 continue
             try:
                 if not builder.values:
@@ -103,6 +116,49 @@ def _unseen(reader: Any):
             yield
     finally:
         observe.observer = before
+
+
+def _together(builder: Builder) -> set[str]:
+    """Operations on single numbers that come to the number shown.
+
+    A program of scalars is run again as a few operations on vectors: one by one takes four times as long. One that
+    comes to something else, or of which anything is out of the ordinary, is not among them: it is run again alone."""
+    alike: dict[Any, list[tuple[str, Any, list[Any]]]] = {}
+    for draft in builder.nodes:
+        record, result = draft.record, _single(builder, draft.id, 0)
+        if result is None or record is None or not record.broadcast or draft.outputs:
+            continue
+        known = [_single(builder, *draft.operands[n]) if n in draft.operands else None for n in record.params]
+        if not any(item is None for item in known):
+            kinds = tuple([getattr(item, "dtype", None) or (type(item), item) for item in known])
+            alike.setdefault((record, draft.dtype, result.dtype, kinds), []).append((draft.id, result, known))
+    found: set[str] = set()
+    for (record, dtype, kind, kinds), runs in alike.items():
+        columns = [[known[i] for _, _, known in runs] for i in range(len(kinds))]
+        pairs = zip(columns, kinds, strict=True)
+        given = [builder.reader.plain(np.array(c, k)) if isinstance(k, np.dtype) else c[0] for c, k in pairs]
+        if len(runs) < ENOUGH or all(item.__class__ in _NUMBERS for item in given):
+            continue
+        came = record.call(*given)
+        if dtype_name(came.dtype) == dtype:
+            same = came._array == np.array([result for _, result, _ in runs], kind)
+            found.update(node for (node, _, _), is_same in zip(runs, same, strict=True) if is_same)
+    return found
+
+
+def _single(builder: Builder, node: str, nr: int) -> Any:
+    """The single number that a result is, in NumPy's kind, or a number of the learner's code; None where it is not one,
+    or may have been changed."""
+    draft, item = builder.draft(node), builder.raw.get((node, nr))
+    if draft.kind == "leaf":
+        item = draft.held()
+    if item is None or draft.missing or draft.value is None and not nr:
+        return None
+    if is_tensor(item):
+        item = item._array if builder.reader.version(item) == 0 else None
+    if isinstance(item, np.ndarray) and item.shape == ():
+        item = item[()]
+    return item if item.__class__ in _NUMBERS or isinstance(item, np.generic) else None
 
 
 def _work(draft: Draft, known: dict[str, Any]) -> int:

@@ -6,6 +6,7 @@ back on the walk for history that is older than the recording.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from .updates import Updates
 
 
+_value_of_literal = functools.lru_cache(maxsize=256)(Value.of_literal)  # a loop meets the same few numbers again and again
+
+
 class Builder:
     """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on; without
     `values` or `formulas` the trace has none, and a big graph is done sooner."""
@@ -45,6 +49,7 @@ class Builder:
     def __init__(self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True) -> None:
         self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
         self.nodes: list[Draft] = []
+        self._by_id: dict[str, Draft] = {}
         self.edges: list[EdgeDraft] = []
         self.saved: list[SavedDraft] = []
         self.film = Film(self)
@@ -65,24 +70,27 @@ class Builder:
 
     # -- nodes -------------------------------------------------------------------------------------
     def add(self, kind: str, **fields: Any) -> Draft:
-        draft = Draft(f"n{len(self.nodes)}", kind, **fields)
+        node_id = f"n{len(self.nodes)}"
+        draft = self._by_id[node_id] = Draft(node_id, kind, **fields)
         self.nodes.append(draft)
         return draft
 
     def take_back(self, draft: Draft) -> None:
         """Forgets the node that was added last, with its lines and its frame."""
-        assert self.nodes.pop() is draft and self.film.shots.pop().node == draft.id
+        assert self.nodes.pop() is self._by_id.pop(draft.id) is draft and self.film.shots.pop().node == draft.id
         while self.edges and self.edges[-1].child == draft.id:
             edge = self.edges.pop()
             del self._edge_at[edge.child, edge.slot]
 
     def draft(self, node_id: str) -> Draft:
-        return self.nodes[int(node_id[1:])]
+        return self._by_id[node_id]
 
     def value_of(self, item: Any, dtype: str = "") -> Value | None:
         """The Value of a tensor, an array or a number; None when values are not wanted."""
         if not self.values:
             return None
+        if isinstance(item, np.generic):
+            return Value.of(item, dtype)
         if is_tensor(item):
             return self.reader.value(item)
         if (kept := getattr(item, "value", None)) is not None and isinstance(kept, Value):
@@ -139,7 +147,7 @@ class Builder:
         return node_id
 
     def _literal(self, item: Any, kind: str) -> Value | None:
-        return Value.of_literal(item, written(item), kind) if self.values else None
+        return _value_of_literal(item, written(item), kind) if self.values else None
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
         """Whether a tensor still has the value that its node shows: as the version tells, of a recording's also the
@@ -261,10 +269,15 @@ class Builder:
         kept = list(self.reader.saved(fn))
         if len(kept) > 1:
             kept.sort(key=order)
-        saved = {name: entry for name, entry in kept if isinstance(entry, SavedEntry)}
-        attrs = {name: plain(item) for name, item in kept if not isinstance(item, SavedEntry)}
+        saved: dict[str, SavedEntry] = {}
+        attrs: dict[str, Any] = {}
+        for name, item in kept:
+            if item.__class__ is SavedEntry:
+                saved[name] = item
+            else:
+                attrs[name] = plain(item)
         parents = [
-            None if names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution without bias says so
+            None if attrs and names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution without bias says so
             else self._parent(fn, slot, parent, record, names, saved)
             for slot, (parent, _) in enumerate(inputs)
         ]  # fmt: skip
@@ -306,7 +319,7 @@ class Builder:
         for slot, (name, parent) in enumerate(zip(names or map(str, range(len(inputs))), parents)):
             if parent is not None:
                 draft.operands[name] = parent, inputs[slot][1]
-                self.edge(parent, inputs[slot][1], draft.id, slot, differentiable=inputs[slot][0] is not None)
+                self.edge(parent, inputs[slot][1], draft.id, slot, inputs[slot][0] is not None)
         for slot, (name, parent) in enumerate(extras, len(inputs)):
             draft.operands[name] = parent, 0
             self.edge(parent, 0, draft.id, slot, differentiable=False)
@@ -435,7 +448,7 @@ class Builder:
         self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark], states: States | None
     ) -> Trace:
         groups = scopes.groups(self.nodes, self.edges)
-        fill_devices(self.nodes, self.edges)
+        fill_devices(self._by_id, self.edges)
         name_overwritten(self.nodes)
         mark_aliases(self.nodes, self.edges)
         if self.reader.library == "autolab":
@@ -444,7 +457,7 @@ class Builder:
             updates.share_names()
         book = labels.Book(self.nodes, self.formulas)
         book.write_out(self.saved)
-        edges = book.edges(self.edges, self.film.seen_gradients())
+        edges = book.edges(self.edges, self.film.seen_gradients() if self.formulas else {})
         if updates is not None:
             groups = updates.groups(groups, list(marks), book)
         layers = self.pictures.all(book)

@@ -84,8 +84,6 @@ class SavedDraft:
     grad_fn: Any  # a function that gives the node, as `Draft.tensor`
 
 
-_UNSEEN: tuple[Any, Any] = (None, None)
-
 
 class Seen:
     """Objects by identity. With `weak`, an object may die; then its id no longer counts as seen."""
@@ -102,8 +100,8 @@ class Seen:
         self._found[id(item)] = (weakref.ref(item) if self.weak else item, what)
 
     def get(self, item: Any) -> Any:
-        held, what = self._found.get(id(item), _UNSEEN)
-        return what if not self.weak or held is not None and held() is item else None
+        found = self._found.get(id(item))
+        return None if found is None or self.weak and found[0]() is not item else found[1]
 
 
 def place(names: list[str] | None) -> Any:
@@ -147,9 +145,10 @@ def plain(item: Any) -> Any:
 
 def mark_aliases(nodes: list[Draft], edges: list[EdgeDraft]) -> None:
     """Notes which edges a picture replaces by another box of the parent's name."""
+    ops = {draft.id for draft in nodes if draft.kind == "op"}
     children: dict[str, list[str]] = {}
     for edge in edges:
-        if nodes[int(edge.parent[1:])].kind != "op":
+        if edge.parent not in ops:
             known = children.setdefault(edge.parent, [])
             if edge.child not in known[-2:]:
                 known.append(edge.child)
@@ -158,16 +157,16 @@ def mark_aliases(nodes: list[Draft], edges: list[EdgeDraft]) -> None:
         edge.alias = edge.parent in often and edge.child != often[edge.parent]
 
 
-def fill_devices(nodes: list[Draft], edges: list[EdgeDraft]) -> None:
-    """Devices that nothing told, from what a node is joined to."""
+def fill_devices(known: dict[str, Draft], edges: list[EdgeDraft]) -> None:
+    """Devices that nothing told, from what a node is joined to. `known`: the nodes by id."""
     for edge in reversed(edges):  # operands are where the result is; only a copy comes from elsewhere
-        parent, child = nodes[int(edge.parent[1:])], nodes[int(edge.child[1:])]
+        parent, child = known[edge.parent], known[edge.child]
         if parent.kind == "op" and child.device and not parent.device and child.grad_fn != "ToCopyBackward0":
             parent.device = child.device
     for edge in edges:  # parents come before children, so one pass is enough
-        child = nodes[int(edge.child[1:])]
-        child.device = child.device or ("" if child.error else nodes[int(edge.parent[1:])].device)
-    for draft in nodes:
+        child = known[edge.child]
+        child.device = child.device or ("" if child.error else known[edge.parent].device)
+    for draft in known.values():
         draft.device = draft.device or ("" if draft.shape is None else "cpu")
 
 

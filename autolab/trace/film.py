@@ -59,6 +59,7 @@ class Film(Observer):
         self._inner = 0  # passes that run inside this one: a hook's, a checkpoint's
         self._returning = False  # grad() has its gradients, and not handed them back yet
         self._at = self._stale = ""  # the node whose rule runs, and what it saved that was changed since
+        self._fn: Any = None  # the engine's node of that id
         self._upstream: Value | None = None
         self._arrived: Any = None  # the array of it, of a node's first result
         # The gradient so far in this run and its value, per node and output.
@@ -161,47 +162,34 @@ class Film(Observer):
         receiver = self._node_id(node)
         value, total = self._add(receiver, output_nr, grad)
         self._await(receiver, output_nr)
-        self._shoot(
-            "seed",
-            receiver,
-            receiver=receiver,
-            state="contribution",
-            value=value,
-            total=total,
-            nr=output_nr,
-        )
+        self._shoot("seed", receiver, receiver, "contribution", value, total, output_nr)
 
     def before_node(self, node: Any, grads: tuple[Any, ...]) -> None:
         grads = tuple(map(self._reader.arriving, grads))
         self._free_rehearsed()
         self._drop_done()
-        self._at = node_id = self._node_id(node)
+        self._fn, self._at = node, self._node_id(node)
+        node_id = self._at
         self._complete(node_id)
         self._arrived, self._upstream, known = grads[0], None, None
         self._stale = "" if self.rehearsal else self.builder.unseen.saved(node_id, node)
-        self.builder.pictures.arrived(node_id, grads, self.run)
+        if self.builder.pictures.layers:
+            self.builder.pictures.arrived(node_id, grads, self.run)
         for nr, grad in enumerate(grads):
             arrived, known = self._sums.pop((node_id, nr), (None, None))
             if grad is not None and arrived is not None and not self._reader.same(arrived, grad):
                 before, known = known, self._value(grad)
-                self._shoot(
-                    self._changed_by(node),
-                    node_id,
-                    receiver=node_id,
-                    state=_state(known),
-                    value=before,
-                    total=known,
-                    nr=nr,
-                )
+                self._shoot(self._changed_by(node), node_id, node_id, _state(known), before, known, nr)
         if len(grads) == 1:
             self._upstream = self._value(grads[0]) if known is None else known
 
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
-        grad = self._reader.arriving(grad)
+        builder, grad = self.builder, self._reader.arriving(grad)
         child = self._node_id(node)
-        edge = self.builder.edge_at(child, slot)
-        self.builder.pictures.contribution(self.builder.draft(child), slot, grad, self.run)
-        receiver = self._receiver(child, slot, target)
+        edge = builder.edge_at(child, slot)
+        if builder.pictures.layers:
+            builder.pictures.contribution(builder.draft(child), slot, grad, self.run)
+        receiver = self._node_id(target) if edge is None else edge.parent
         if hasattr(target, "variable"):
             self._owner[id(target.variable)] = receiver
         value, total = self._add(receiver, target_nr, grad)
@@ -212,16 +200,16 @@ class Film(Observer):
         self._shoot(
             "contribution",
             child,
+            receiver,
+            "never" if frozen else "contribution",
+            value,
+            None if frozen else total,
+            target_nr,
             edge=None if edge is None else edge.id,
-            receiver=receiver,
-            state="never" if frozen else "contribution",
-            value=value,
-            total=None if frozen else total,
             upstream=self._upstream,
             hooked=self._reader.sends_through_hooks(node),
             note=self._stale,
             part=part,
-            nr=target_nr,
         )
 
     def after_node(self, node: Any, grad_inputs: tuple[Any, ...]) -> None:
@@ -244,7 +232,7 @@ class Film(Observer):
             total = self._value(self._reader.added(grad, self._arrived))
         value = self._value(self._arrived)
         if total is not value and total != value:
-            self._shoot("accumulate", node_id, receiver=node_id, state=_state(total), value=value, total=total)
+            self._shoot("accumulate", node_id, node_id, _state(total), value, total)
 
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
         grad, total = self._reader.arriving(grad), self._reader.arriving(total)
@@ -253,20 +241,13 @@ class Film(Observer):
         if arrived is None or not self._reader.same(arrived, grad):
             before, known = known, self._value(grad)
             if arrived is not None:
-                self._shoot(
-                    self._changed_by(tensor),
-                    receiver,
-                    receiver=receiver,
-                    state="contribution",
-                    value=before,
-                    total=known,
-                )
+                self._shoot(self._changed_by(tensor), receiver, receiver, "contribution", before, known)
         value, total = known, known if total is grad else self._value(total)
         self._last.pop(receiver, None)
         before, self._grads[receiver] = self._grads.get(receiver), total
         self._grads[self.builder.by_tensor.get(tensor) or receiver] = total  # the leaf may have been changed since
         lost = before.text if self.exchanged and before is not None and not before.is_zero and total == value else ""
-        self._shoot("accumulate", receiver, receiver=receiver, state=_state(total), value=value, total=total, note=lost)
+        self._shoot("accumulate", receiver, receiver, _state(total), value, total, note=lost)
 
     def _changed_by(self, item: Any) -> str:
         """Who has changed the gradient that came to a node or a leaf: a "hook", or a "rule" in the place of the
@@ -281,7 +262,7 @@ class Film(Observer):
         if node_id == self._done:
             self._done = ""  # this frame says it
         state = "accumulated" if self._keeps_grad(node, node_id) else "freed"
-        self._shoot("free", node_id, receiver=node_id, state=state, note=", ".join(names))
+        self._shoot("free", node_id, node_id, state, note=", ".join(names))
 
     def backward_end(self, error: BaseException | None) -> None:
         self._free_rehearsed()
@@ -300,7 +281,7 @@ class Film(Observer):
         else:
             self._shoot("error", self._at, note=words.error(error))
             self._returning = False
-        self.running = False
+        self.running, self._fn = False, None
 
     def returned(self, targets: Any, grads: Any, names: Sequence[str] = ()) -> None:
         """`grad()` hands `grads` back, and the learner's code calls them `names` ("" where that is not known)."""
@@ -316,17 +297,7 @@ class Film(Observer):
             held = self._value(self.builder.reader.grad(leaf)) if leaf is not None else None
             note = "" if leaf is None else "None" if held is None else held.text
             total = value if state else None
-            self._shoot(
-                "return",
-                receiver,
-                receiver=receiver,
-                state=state,
-                value=value,
-                total=total,
-                name=name,
-                nr=nr,
-                note=note,
-            )
+            self._shoot("return", receiver, receiver, state, value, total, nr, name=name, note=note)
 
     # -- backward: helpers -------------------------------------------------------------------------
     def _begin(self) -> None:
@@ -352,14 +323,32 @@ class Film(Observer):
         edge = self.builder.edge_at(child, slot)
         return edge.parent if edge is not None else self._node_id(target)
 
-    def _shoot(self, event: str, node: str, **fields: Any) -> None:
-        self.shots.append(Shot("backward", event, self.run, node, dropped=self._dropped, **fields))
+    def _shoot(
+        self,
+        event: str,
+        node: str,
+        receiver: str | None = None,
+        state: Any = "",
+        value: Value | None = None,
+        total: Value | None = None,
+        nr: int = 0,
+        *,
+        edge: str | None = None,
+        upstream: Value | None = None,
+        part: int = 0,
+        note: str = "",
+        hooked: bool = False,
+        name: str = "",
+    ) -> None:
+        told = value, total, upstream, part, note, self._dropped, hooked, name, nr
+        self.shots.append(Shot("backward", event, self.run, node, edge, receiver, state, *told))
         self._dropped = ()
 
     def _drop_done(self) -> None:
         """The gradient of the node whose rule ran last has been passed on, and is gone."""
-        self._dropped += (self._done,) if self._done else ()
-        self._done = ""
+        if self._done:
+            self._dropped += (self._done,)
+            self._done = ""
 
     def _keeps_grad(self, node: Any, node_id: str) -> bool:
         """Whether `retain_grad` was asked of a result of the node."""
@@ -393,6 +382,8 @@ class Film(Observer):
             self.shots[max(last.values())].state = _state(*[self.shots[index].total for index in last.values()])
 
     def _node_id(self, node: Any) -> str:
+        if node is self._fn:
+            return self._at
         known = self.builder.by_fn.get(node)
         if known is None:
             if hasattr(node, "variable"):
@@ -428,22 +419,25 @@ class Film(Observer):
     ) -> tuple[Sequence[Frame], tuple[Pass, ...]]:
         """The frames, put into words, and the backward passes. `frozen`: parameters that do not require grad."""
         self._lost()
-        parts: dict[tuple[int, str | None, int], int] = {}  # run, receiver and its result -> how many contributions
-        for index, shot in enumerate(self.shots):
+        shots = self.shots[:]
+        for index, shot in enumerate(shots):
             shot.index = index
-            if isinstance(shot.state, _Later):
+            if shot.state.__class__ is _Later:
                 shot.state = _told(shot.state.values)
-            if shot.part:
-                parts[shot.run, shot.receiver, shot.nr] = shot.part
-        found = passes.passes(self.plans, self.shots, self.builder.nodes, self.builder.edges, frozen)
+        found = passes.passes(self.plans, shots, self.builder.nodes, self.builder.edges, frozen)
         roots = {p.run: ", ".join(book.names[root] for root in p.roots) for p in found}
         rehearsal = self.rehearsal
+
+        @functools.cache
+        def parts() -> dict[tuple[int, str | None, int], int]:
+            """Run, receiver and its result -> how many contributions."""
+            return {(shot.run, shot.receiver, shot.nr): shot.part for shot in shots if shot.part}
 
         def words_of(shot: Shot) -> tuple[str, str]:
             node = nodes[int(shot.node[1:])] if shot.node else None
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
-            of = parts.get((shot.run, shot.receiver, shot.nr), 0)
+            of = parts().get((shot.run, shot.receiver, shot.nr), 0)
             ruled = edge is not None and bool(edge.tex) and not shot.hooked  # else it is not the rule's number alone
             chain = book.chain(edge, shot.upstream, shot.value) if edge is not None and ruled else ""
             rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
@@ -454,7 +448,7 @@ class Film(Observer):
             made = Frame(*what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr)
             return made.told_by(functools.partial(words_of, shot))
 
-        return Records(self.shots, frame), found
+        return Records(shots, frame), found
 
 
 @dataclass(slots=True)
@@ -466,6 +460,8 @@ class _Later:
 
 def _state(*values: Value | None) -> Any:
     """Of a gradient that is complete: of each result of an operation."""
+    if len(values) == 1 and values[0] is not None and (zero := values[0].is_zero_at_once) is not None:
+        return "zero" if zero else "accumulated"
     return _Later(values) if any(value is not None and value.is_open for value in values) else _told(values)
 
 

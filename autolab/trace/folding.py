@@ -10,11 +10,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count, groupby
 from typing import Any
 
 from .drafts import ALIAS_FROM
-from .model import Edge, Node, Trace
+from .model import RAN, Edge, Node, Trace
 from .records import rough
 
 FEW_NODES = 24
@@ -102,16 +102,19 @@ class Folded:
 
 class Folding:
     """`parts` by id, outer before inner; `home`: the innermost part of each operation; `held`: the innermost parts
-    that a leaf or constant is drawn in, when it is not drawn outside.
+    that a leaf or constant is drawn in, when it is not drawn outside. `network`: whether modules made it.
 
-    Drawn from top to bottom, a network has its parameters inside the cards of the operations. `rows`: operation -> what
-    is in its card: parameters, buffers, numbers, and operations on nothing else (`weight.t()`); `within`: the first
-    card that each of these is in. `single`: modules of which only one operation has a card; it stands for them."""
+    Drawn from top to bottom, a network (nothing else) has its parameters inside the cards of the operations. `rows`:
+    operation -> what is in its card: parameters, buffers, numbers, and operations on nothing else (`weight.t()`);
+    `within`: the first card that each of these is in. `single`: modules of which only one operation has a card; it
+    stands for them."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace, self.nodes, self.edges = trace, rough(trace.nodes), rough(trace.edges)
+        self.network = any(group.kind == "module" for group in trace.groups)
         self.parts: dict[str, Part] = {}
         self.home: dict[str, str] = {}
+        self._ran = dict.fromkeys(node.id for node in self.nodes if node.kind in RAN)
         self._folded: tuple[tuple[frozenset[str], bool], Folded] | None = None  # the last answer: it is often asked for again
         self._aliases = {edge.id for edge in self.edges if edge.alias}
         self._sort_groups()
@@ -119,15 +122,11 @@ class Folding:
         self.parts = dict(sorted(self.parts.items(), key=lambda item: len(self._around(item[0]))))
         self._chains = {part: [self.parts[p] for p in self._around(part)] for part in (None, *self.parts)}
         self.held = self._sort_leaves()
-        self.rows, self.within = self._sort_rows()
-        self.single = self._find_single()
+        self.rows, self.within = self._sort_rows() if self.network else ({}, {})
+        self.single = self._find_single() if self.network else {}
         self.steps = self._find_steps()
         self._count()
 
-    @property
-    def network(self) -> bool:
-        """Whether modules made it."""
-        return any(group.kind == "module" for group in self.trace.groups)
 
     # -- parts -------------------------------------------------------------------------------------
     def _sort_groups(self) -> None:
@@ -154,16 +153,15 @@ class Folding:
 
     def _sort_runs(self) -> None:
         levels: dict[str | None, dict[str, None]] = {}
-        for node in self.nodes:
-            if node.ran:
-                item, around = node.id, self.home.get(node.id)
-                levels.setdefault(around, {})[item] = None
-                while around is not None:
-                    item, around = around, self.parts[around].parent
-                    level = levels.setdefault(around, {})
-                    if item in level:
-                        break
-                    level[item] = None
+        for item in self._ran:
+            around = self.home.get(item)
+            levels.setdefault(around, {})[item] = None
+            while around is not None:
+                item, around = around, self.parts[around].parent
+                level = levels.setdefault(around, {})
+                if item in level:
+                    break
+                level[item] = None
         numbers = count()
         for around, items in levels.items():
             inside = "" if around is None else f" of {self.parts[around].label}"
@@ -206,7 +204,7 @@ class Folding:
         inside: set[str] = set()
         for edge in self.edges:
             # A step is where it ran, and the leaf that it changes where that is used.
-            if not self.nodes[int(edge.parent[1:])].ran and not edge.update:
+            if edge.parent not in self._ran and not edge.update:
                 homes.setdefault(edge.parent, {})[self.home.get(edge.child)] = None
                 if (edge.parent, group_of.get(edge.child)) in owned:
                     inside.add(edge.parent)
@@ -226,7 +224,7 @@ class Folding:
         before = {edge.child: edge.parent for edge in self.edges if edge.update}
         found: dict[str, list[str]] = {}
         for node, step in before.items():
-            if node not in homes and not self.nodes[int(node[1:])].ran:
+            if node not in homes and node not in self._ran:
                 was = before.get(step, step)
                 place = self.home.get(step) or next(iter(held.get(was, ())), None)
                 if was in held and place is not None:
@@ -279,7 +277,7 @@ class Folding:
         """Modules of which only one operation has a card, and that operation."""
         cards: dict[str, list[str]] = {}
         for node in self.nodes:
-            if node.ran and node.id not in self.within:
+            if node.id in self._ran and node.id not in self.within:
                 for part in self._chains[self.home.get(node.id)]:
                     if part.kind == "module":
                         cards.setdefault(part.id, []).append(node.id)
@@ -299,22 +297,25 @@ class Folding:
         seen: set[tuple[str, str]] = set()
         kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
         updates: Counter[str] = Counter()
-        for node in self.nodes:
-            for part in self._chains[self.home.get(node.id)]:
-                part.ops += 1
-                updates[part.id] += node.kind == "update"
-                part.first, part.last = part.first or node.id, node.id
+        inside = [node for node in self.nodes if node.id in self.home]
+        for home, group in groupby(inside, lambda node: self.home[node.id]):  # side by side: they are in the same parts
+            nodes = list(group)
+            ops, steps = Counter(node.op for node in nodes), sum(node.kind == "update" for node in nodes)
+            for part in self._chains[home]:
+                part.ops += len(nodes)
+                updates[part.id] += steps
+                part.first, part.last = part.first or nodes[0].id, nodes[-1].id
                 if part.kind in ("module", "run"):
-                    part.shape, part.dtype = node.shape, node.dtype
-                part.requires_grad = part.requires_grad or node.requires_grad
+                    part.shape, part.dtype = nodes[-1].shape, nodes[-1].dtype
+                part.requires_grad = part.requires_grad or any(node.requires_grad for node in nodes)
                 if part.id[0] == "r":
-                    kinds[part.id][node.op] += 1
-            for home in self.held.get(node.id, ()):
-                if _parameter(node) and node.id not in self._after:
-                    for part in self._chains[home]:
-                        if (part.id, node.id) not in seen:
-                            seen.add((part.id, node.id))
-                            part.parameters += math.prod(node.shape or ())
+                    kinds[part.id] += ops
+        for node in self.nodes:
+            if node.id in self.held and _parameter(node) and node.id not in self._after:
+                for part in chain.from_iterable(self._chains[home] for home in self.held[node.id]):
+                    if (part.id, node.id) not in seen:
+                        seen.add((part.id, node.id))
+                        part.parameters += math.prod(node.shape or ())
         for part in self.parts.values():
             ran = part.ops - updates[part.id]
             counted = [(ran, "op"), (updates[part.id], "update")]
@@ -331,7 +332,7 @@ class Folding:
         children: dict[str | None, list[str]] = {}
         for part in self.parts.values():
             children.setdefault(part.parent, []).append(part.id)
-        own = Counter(self.home.get(n.id) for n in self.nodes if n.ran)
+        own = Counter(map(self.home.get, self._ran))
         boxes, closed, opened = own[None] + len(children.get(None, [])), list(children.get(None, [])), []
         # Of a loop, one iteration says what the others do.
         rounds = [part for part in closed if self.parts[part].kind == "iteration"]
@@ -405,13 +406,18 @@ class Folding:
             return key
 
         links: dict[Any, Link] = {}
+        ends: dict[str, str] = {}  # node -> the key of its box
         for edge in self.edges:
             child = within.get(edge.child, edge.child)
-            end = box(child, child, self._home(child))
+            if child not in ends:
+                ends[child] = box(child, child, self._home(child))
+            end = ends[child]
             if edge.parent in within:
                 if not edge.update:
                     continue  # it stays inside a card
                 start = box(within[edge.parent], within[edge.parent], self.home[within[edge.parent]])
+            elif edge.parent in ends and (edge.update or edge.parent not in self.held):
+                start = ends[edge.parent]
             else:
                 key, home = self._start(edge)
                 start = box(key, edge.parent, home)
@@ -422,7 +428,7 @@ class Folding:
                     links[kind] = Link(edge.id, start, end, edge.differentiable, update=edge.update)
                 links[kind].edges.append(edge.id)
         for node in self.nodes:
-            if node.id not in within and (node.ran or node.id not in self.held):
+            if node.id not in within and node.id not in ends and (node.id in self._ran or node.id not in self.held):
                 box(node.id, node.id, self.home.get(node.id))
         self._repeat_leaves(boxes, list(links.values()))
         frames = [part for part in self.parts if part in expanded and closed[part] is None and frame_of[part] == part]

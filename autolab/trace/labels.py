@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from . import formulas, rules, truth
@@ -22,18 +23,16 @@ def of(nodes: list[Draft]) -> dict[str, str]:
     """Node id -> label: the variable's name (a second `y` is `y(2)`), a constant's number, else v1, v2 ... in order.
 
     Where one of several results has a name, another that is used gets its own v: under its id and number, "n3 1"."""
-    taken = {d.name for d in nodes} | {o.label for d in nodes for o in d.outputs}
-    used = {parent for d in nodes for parent in d.operands.values() if parent[1]}
-    counts: dict[str, int] = {}
+    several = [d for d in nodes if d.outputs]
+    taken = {d.name for d in nodes} | {o.label for d in several for o in d.outputs}
+    used = {parent for d in nodes for parent in d.operands.values() if parent[1]} if several else set()
     repeated: dict[str, int] = {}
     labels = {}
 
-    def fresh(prefix: str) -> str:
-        while True:
-            counts[prefix] = counts.get(prefix, 0) + 1
-            if f"{prefix}{counts[prefix]}" not in taken:
-                return f"{prefix}{counts[prefix]}"
+    def fresh(prefix: str) -> Iterator[str]:
+        return (label for number in count(1) if (label := f"{prefix}{number}") not in taken)
 
+    unused = {"op": fresh("v"), "leaf": fresh("leaf"), "data": fresh("c")}
     for draft in nodes:
         if draft.name:
             repeated[draft.name] = repeated.get(draft.name, 0) + 1
@@ -44,10 +43,11 @@ def of(nodes: list[Draft]) -> dict[str, str]:
             text = draft.literal or written(draft.value.data)
             labels[draft.id] = text if draft.literal or draft.dtype == "float64" else text.removesuffix(".0")
         else:
-            labels[draft.id] = fresh({"op": "v", "leaf": "leaf", "data": "c"}[draft.kind])
-        for nr, output in enumerate(() if _is_tuple(draft) else draft.outputs):
-            if nr and not output.label and (draft.id, nr) in used:
-                labels[f"{draft.id} {nr}"] = fresh("v")
+            labels[draft.id] = next(unused[draft.kind])
+        if draft.outputs and not _is_tuple(draft):
+            for nr, output in enumerate(draft.outputs):
+                if nr and not output.label and (draft.id, nr) in used:
+                    labels[f"{draft.id} {nr}"] = next(unused["op"])
     return labels
 
 

@@ -77,6 +77,10 @@ class Output(_Record):
     label: str = ""
 
 
+RAN = ("op", "update")
+"""Kinds of nodes where something ran: an operation, or an optimizer's step for one leaf."""
+
+
 class Kinds:
     """What follows from the kind of a node, or of one in the making."""
 
@@ -93,7 +97,7 @@ class Kinds:
     @property
     def ran(self) -> bool:
         """Whether something ran here: an operation, or an optimizer's step for one leaf."""
-        return self.kind in ("op", "update")
+        return self.kind in RAN
 
 
 @dataclass(frozen=True, slots=True)

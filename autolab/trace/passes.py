@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -81,9 +83,7 @@ class _Account:
 
     def __init__(self, nodes: Sequence[Draft], edges: Sequence[EdgeDraft], frozen: set[str]) -> None:
         self.nodes, self.frozen = nodes, frozen
-        self.into: dict[str, list[EdgeDraft]] = {}
-        for edge in edges:
-            self.into.setdefault(edge.child, []).append(edge)
+        self.edges = edges
         # Only what differs from "none" has an entry.
         self.states = {n.id: "accumulated" for n in nodes if n.grad_before is not None}
         self.held = dict(self.states)  # by what their `.grad` holds
@@ -92,18 +92,32 @@ class _Account:
         self.seen = self.looked_at = 0
         self.plan: Plan | None = None
 
+    @functools.cached_property
+    def into(self) -> dict[str, list[EdgeDraft]]:
+        """Node -> the edges that lead to it."""
+        found: dict[str, list[EdgeDraft]] = {}
+        for edge in self.edges:
+            found.setdefault(edge.child, []).append(edge)
+        return found
+
     def of(self, plans: Sequence[Plan], shots: Sequence[Shot]) -> tuple[Pass, ...]:
-        reached: dict[int, set[str]] = {}
+        reached: defaultdict[int, set[str]] = defaultdict(set)
+        returns = 0
         for shot in shots:
-            if shot.receiver is not None and shot.event not in ("update", "clear", "return"):
-                reached.setdefault(shot.run, set()).add(shot.receiver)
+            if shot.event == "return":
+                returns += 1
+            elif shot.receiver is not None and shot.event not in ("update", "clear"):
+                reached[shot.run].add(shot.receiver)
         found: list[Pass] = []
         todo = list(reversed(plans))
         for shot in shots:
             while todo and todo[-1].run <= shot.run:
                 plan = todo.pop()
-                found.append(self._begin(plan, plan.nodes & reached.get(plan.run, set()) if plan.ended else plan.nodes))
+                found.append(self._begin(plan, plan.nodes & reached[plan.run] if plan.ended else plan.nodes))
+            if not todo and not returns:
+                break  # nobody asks what becomes of the gradients from here on
             self._apply(shot)
+            returns -= shot.event == "return"
         return tuple(found)
 
     def _apply(self, shot: Shot) -> None:
@@ -123,7 +137,7 @@ class _Account:
 
     def _begin(self, plan: Plan, gets: set[str]) -> Pass:
         goes = plan.nodes | plan.frozen
-        fresh = [n for n in sorted(goes, key=_number) if self.states.get(n, "none") != "none"]
+        fresh = sorted((n for n in goes if self.states.get(n, "none") != "none"), key=_number)
         if self.plan is not None and not self.plan.ended:  # what an error left with a gradient that nobody has any more
             left = ("contribution", "accumulated")
             fresh += [n for n in sorted(self.plan.nodes - goes, key=_number) if self.states.get(n) in left]
@@ -163,12 +177,12 @@ class _Account:
 
     def _why(self, node_id: str, plan: Plan, cutters: dict[str, str]) -> str:
         node = self._node(node_id)
+        if not node.requires_grad and node_id not in plan.frozen:
+            operands = (self._node(e.parent) for e in self.into.get(node_id, ())) if node.kind == "op" else ()
+            return own_reason(node, operands, node_id in self.frozen)
         result = ", ".join(self._label(root) for root in plan.roots[:3]) or "the result"
         if node_id in plan.frozen:
             return f"{FROZEN}; it was not when {result} was computed"
-        if not node.requires_grad:
-            operands = (self._node(e.parent) for e in self.into.get(node_id, ()))
-            return own_reason(node, operands, node_id in self.frozen)
         if node_id in plan.nodes:
             return "the operations that use it send nothing here"
         cutter = cutters.get(node_id)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -290,7 +290,7 @@ class Reader:
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
-        tensors, packed, lane = self._tensor_names(node), self._packed_names(node), self._of_lane(node)
+        packed, lane = self._packed_names(node), self._of_lane(node)
         for name in self._saved_names(node):
             if name in lane:
                 if (tensor := lane[name]) is not None:
@@ -311,9 +311,10 @@ class Reader:
                 for i, item in enumerate(value):
                     if is_tensor(item):
                         yield f"{name}[{i}]", SavedEntry(f"{name}[{i}]", item, "alive")
-            elif value is not None or name not in tensors:
+            elif value is not None or name not in self._tensor_names(node):
                 yield name, value
-        yield from self._saved_by_function(node)
+        if hasattr(type(node), "saved_tensors"):
+            yield from self._saved_by_function(node)
 
     def stale(self, node: Any) -> Iterator[Stale]:
         """What a node saved and an operation in place has changed since."""
@@ -332,8 +333,6 @@ class Reader:
 
     def _saved_by_function(self, node: Any) -> Iterator[tuple[str, Any]]:
         """What a custom `autograd.Function` saved."""
-        if not hasattr(type(node), "saved_tensors"):
-            return
         try:
             tensors = node.saved_tensors
         except RuntimeError as error:
@@ -348,11 +347,11 @@ class Reader:
         kind: Any = type(node)
         return _public_saved_names(kind)
 
-    def _packed_names(self, node: Any) -> set[str]:
+    def _packed_names(self, node: Any) -> Collection[str]:
         """What saved-tensor hooks took: to look at it would call the learner's unpack function."""
         saved = getattr(node, "saved", None)
         if not isinstance(saved, list):
-            return set()
+            return ()
         return {name for name, entry in zip(node._saved_names, saved) if isinstance(entry, Packed)}
 
     def _of_lane(self, node: Any) -> dict[str, Any]:
@@ -363,7 +362,8 @@ class Reader:
                 if kind == "input" and entry is None:
                     found[name] = None
                 elif kind == "input" and entry.__class__ is tuple and isinstance(entry[0], Tensor):
-                    found |= {name: entry[0]} if entry[0]._storage.version == entry[1] else {}
+                    if entry[0]._storage.version == entry[1]:
+                        found[name] = entry[0]
         return found
 
     def _tensor_names(self, node: Any) -> frozenset[str]:

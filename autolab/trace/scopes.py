@@ -102,6 +102,8 @@ def is_parameter(draft: Draft) -> bool:
 def name_parameters(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> None:
     """Names what no variable leads to any more, because the module is gone: by the name it was registered under, in the
     innermost module that used it."""
+    if all(draft.scope is None for draft in nodes):
+        return
     depths: dict[str, int] = {}
     for edge in edges:
         child, leaf = nodes[int(edge.child[1:])], nodes[int(edge.parent[1:])]

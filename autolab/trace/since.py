@@ -13,6 +13,7 @@ in place before.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -47,10 +48,6 @@ class Checks:
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
-        self.children: dict[str, list[Draft]] = {}
-        for draft in builder.nodes:
-            for parent, _ in draft.operands.values():
-                self.children.setdefault(parent, []).append(draft)
         self._by_memory: dict[Any, list[Draft]] | None = None
         self._confirmed: list[Draft] = []  # those verified last, as long as nobody asks for whose number they vouch
         self.vouched: dict[str, list[str]] = {}  # node -> those that come to what they came to, with its number
@@ -74,6 +71,15 @@ class Checks:
         for draft in builder.nodes:
             if (draft.id, 0) in self.stale and draft.kind != "op":
                 self.forget(draft, "it was changed in place since it was used")
+
+    @functools.cached_property
+    def children(self) -> dict[str, list[Draft]]:
+        """Node -> the operations that it is an operand of."""
+        found: dict[str, list[Draft]] = {}
+        for draft in self.builder.nodes:
+            for parent, _ in draft.operands.values():
+                found.setdefault(parent, []).append(draft)
+        return found
 
     # -- what the version counters say ---------------------------------------------------------------
     def moved(self, draft: Draft, nr: int = 0) -> bool:
@@ -152,7 +158,7 @@ class Checks:
                 self._forget_all(suspects, f"it, or what {draft.op} made of it, may have been changed in place since")
         elif self._same(shown, results[nr], draft) and not (used and self._differs(draft, results, others)):
             if not _is_view(draft):  # which is the same whatever became of the memory
-                self._confirm(draft)
+                self.confirm(draft)
         elif (used or moved) and not self.is_fresh(draft):
             suspects = self.suspects(draft)
             self.forget(draft, f"its memory was changed in place, before or after {draft.op}; it is {self._now(shown)} now")
@@ -160,7 +166,7 @@ class Checks:
             self.unseen = True  # an operation in place counts its own change: it may have been an operand
         elif used and not self._differs(draft, results := run(known | self._later(draft, used)), [nr, *others]):
             draft.unlike = used  # changed before it was used here: the number of then is its own, and not this one's operand
-            self._confirm(draft)
+            self.confirm(draft)
         elif suspects := self.suspects(draft):
             sure = "it was" if len(suspects) == 1 else "it or another operand was"
             self._forget_all(suspects, f"{sure} changed in place since {draft.op} used it")
@@ -269,7 +275,7 @@ class Checks:
         elif lost and not self.is_fresh(draft):
             self.forget(draft, f"its memory is that of {lost[0].name or 'its operand'}, which was changed; it is {self._now(shown)} now")
 
-    def _confirm(self, draft: Draft) -> None:
+    def confirm(self, draft: Draft) -> None:
         """A number that comes out as it was vouches for what it was computed from."""
         self.verified.add(draft.id)
         self._confirmed.append(draft)

@@ -206,11 +206,16 @@ class Value(_Later):
         return f" {sign(same)} {self.text}"
 
     @property
+    def is_zero_at_once(self) -> bool | None:
+        """`is_zero` of one number that nobody has asked for yet: it need not be put into words for that. Else None."""
+        make = self._make if self.is_open else None
+        return not make.args[0] if isinstance(make, functools.partial) and isinstance(make.args[0], np.floating) else None
+
+    @property
     def is_zero(self) -> bool:
         """Every number is 0 (an empty tensor counts)."""
-        make = self._make if self.is_open else None
-        if isinstance(make, functools.partial) and isinstance(make.args[0], np.floating):
-            return not make.args[0]  # of one number, which need not be put into words for that
+        if (at_once := self.is_zero_at_once) is not None:
+            return at_once
         if self.stats is not None:
             return self.stats["min"] == 0 == self.stats["max"] and not self.stats["nan"] and not self.stats["inf"]
         return math.prod(self.shape) == 0 or (self.shape == () and self.data == 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from ..trace.folding import Part
@@ -190,15 +191,17 @@ class Card:
 
 
 def gradients(trace: Trace) -> dict[str, list[Value | None]]:
-    """Every gradient each node is known to have had, in order; last the one it kept (`.grad`), where it kept one."""
-    grads: dict[str, list[Value | None]] = {node.id: [] for node in rough(trace.nodes)}
+    """Every gradient a node is known to have had, in order, where it had any; last the one it kept (`.grad`), where it
+    kept one."""
+    grads: defaultdict[str, list[Value | None]] = defaultdict(list)
     old: set[str] = set()  # what they had is from before an update
     for frame in rough(trace.frames):
         if frame.receiver is not None and frame.total is not None and frame.event != "clear":
             grads[frame.receiver].append(frame.total)
             old.discard(frame.receiver) if frame.event != "update" else old.add(frame.receiver)
     for node in rough(trace.nodes):
-        grads[node.id] += [node.grad] if node.grad is not None or node.id in old else []
+        if node.grad is not None or node.id in old:
+            grads[node.id].append(node.grad)
     return grads
 
 

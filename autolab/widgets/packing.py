@@ -7,8 +7,8 @@ import marshal
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, fields
-from itertools import chain
+from dataclasses import MISSING, dataclass, fields
+from itertools import chain, count
 from typing import Any
 
 from ..trace.model import Edge, Frame, Node, Output, Saved, Trace
@@ -118,17 +118,33 @@ def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
     they share one `at`, the places in `rows`, and "at" is the column's number there."""
     length = len(next(iter(columns.values()), ()))
     packed = {name: _column(items) for name, items in columns.items()}
-    few = [column for column in packed.values() if "table" in column and max(column["at"]) < FEW]
-    rows = list(zip(*(column["at"] for column in few), strict=True))
-    places = {row: place for place, row in enumerate(dict.fromkeys(rows))}
-    if not 0 < len(places) * 4 < length:
+    tables = [column["at"] for column in packed.values() if "table" in column]
+    few = [at for at in tables if len(at.places) <= FEW]
+    rows = list(zip(*(at.keys for at in few), strict=True))
+    different = dict(zip(dict.fromkeys(rows), count()))
+    shared = 0 < len(different) * 4 < length
+    for column in packed.values():
+        if "table" in column:
+            at = column["at"]
+            column["at"] = few.index(at) if shared and at in few else list(map(at.places.__getitem__, at.keys))
+    if not shared:
         return {"length": length, "columns": packed}
-    for number, column in enumerate(few):
-        column["at"] = number
-    return {"length": length, "columns": packed, "rows": list(places), "at": [places[row] for row in rows]}
+    places = [[at.places[key] for at, key in zip(few, row, strict=True)] for row in different]
+    return {"length": length, "columns": packed, "rows": places, "at": list(map(different.__getitem__, rows))}
+
+
+@dataclass(eq=False, slots=True)
+class _At:
+    """Which of its different items a column has where: `places` of `keys`."""
+
+    keys: Sequence[Any]
+    places: dict[Any, int]
 
 
 def _column(items: list[Any]) -> dict[str, Any]:
+    """A column as `_table` says, where there is an "at" as an `_At`."""
+    if items and (items[0] is None or items[0].__class__ is str) and items.count(items[0]) == len(items):
+        return {"all": items[0]}
     kinds = set(map(type, items)) - {type(None)}
     if kinds == {int} and items == list(range(len(items))) and len(items) > 1:
         return {"count": 0}
@@ -143,12 +159,12 @@ def _column(items: list[Any]) -> dict[str, Any]:
         items = list(map(_plain, items))
         keys = list(map(_written, items))
     first = dict(zip(reversed(keys), reversed(items), strict=True)) if keys is not items else None
-    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    places = dict(zip(dict.fromkeys(keys), count()))
     if len(places) <= 1:
         return {"all": next((_plain(key if first is None else first[key]) for key in places), None)}
     if len(places) * 2 <= len(items):
         each = list(places) if first is None else [first[key] for key in places]
-        return {"table": _each(each, kinds), "at": list(map(places.__getitem__, keys))}
+        return {"table": _each(each, kinds), "at": _At(keys, places)}
     return _each(items, kinds)
 
 

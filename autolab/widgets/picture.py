@@ -8,6 +8,7 @@ script changes words, numbers and classes inside the skeleton; it draws no card 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Collection
 from typing import Any
@@ -16,6 +17,7 @@ from ..trace.folding import Folding, Link, Part
 from ..trace.model import Node, Saved, Trace
 from ..trace.records import rough
 from ..trace.text import shape_text
+from ..trace.values import Value
 from ..trace.words import STATE_WORDS, state_word
 from ..viz.palette import BACKWARD, FORWARD, LEAF, MUTED, PAPER
 from ..viz.palette import DATA as RULE
@@ -38,14 +40,12 @@ class Cards:
         self.trace, self.folding, self.rows = trace, folding, rows
         self.rehearsed = trace.meta.get("backward") == "dry"
         nodes, edges, frames = rough(trace.nodes), rough(trace.edges), rough(trace.frames)
-        self.used = {edge.parent for edge in edges}
         self.grads, self.ends = gradients(trace), trace.states(len(trace.frames) - 1)
         self.names = {f.receiver: f.name for f in frames if f.event == "return" and f.state == "returned"}
         self.saved: dict[str, list[Saved]] = {}
         for s in trace.saved:
             self.saved.setdefault(s.node, []).append(s)
         self.types = {group.path: group.type for group in trace.groups}
-        self.sent = {f.edge: f.value for f in frames if f.edge is not None and f.value is not None}
         self.devices: dict[str, Any] = trace.meta.get("devices", {})
         copied = {node.id for node in nodes if node.op == "to_copy" and trace.copied(node)}
         self.copies = {
@@ -56,6 +56,16 @@ class Cards:
             for of in folding.opening(node.id) if node.error or node.mark else ():
                 self.wrong.setdefault(of, "an operation failed" if node.error else node.mark)
         self._made: dict[str, Card | PartCard | RowsCard] = {}
+
+    @functools.cached_property
+    def used(self) -> set[str]:
+        """Nodes that something is computed from."""
+        return {edge.parent for edge in rough(self.trace.edges)}
+
+    @functools.cached_property
+    def sent(self) -> dict[str, Value]:
+        """Edge -> the latest gradient that went along it."""
+        return {f.edge: f.value for f in rough(self.trace.frames) if f.edge is not None and f.value is not None}
 
     def __call__(self, of: str) -> Card | PartCard | RowsCard:
         """The card of a node or closed part, by its id."""
@@ -97,7 +107,7 @@ class Cards:
         word = fit(state_word(state, given or "", self.rehearsed), TEXT, 150)
         said = [STATE_WORDS["contribution"][1] if self.rehearsed else "accumulated"]
         said += [] if given is None else [fit(state_word("returned", given), TEXT, 150)]
-        numbers = [g.text for g in self.grads[node.id] if g is not None and g.shape == ()]
+        numbers = [g.text for g in self.grads.get(node.id, ()) if g is not None and g.shape == ()]
         return Row(node.id, name, word, state, said, numbers)
 
     def _node(self, of: str) -> Card | RowsCard:
@@ -115,7 +125,7 @@ class Cards:
         return Card(
             node,
             self.saved.get(of, []),
-            self.grads[of],
+            self.grads.get(of, []),
             module,
             note,
             self.devices,
@@ -135,7 +145,6 @@ class Picture:
         self.folding = self.cards.folding
         self.expanded = self.folding.first() if expanded is None else list(expanded)
         self.folded = self.folding.fold(self.expanded, self.cards.rows)
-        self._edges = {edge.id: edge for edge in rough(trace.edges)}
         self.headers = {part: Header(self.folding.parts[part]) for part in self.folded.frames}
         self.pills: set[str] = set()
         self.shapes = (
@@ -288,7 +297,7 @@ class Picture:
 
     def _shape(self, link: Link) -> str:
         """The shape of what flows along a line; how many tensors where there are several."""
-        edges = [self._edges[edge] for edge in link.edges]
+        edges = [rough(self.trace.edges)[int(edge[1:])] for edge in link.edges]
         sources = {(edge.parent, edge.parent_nr) for edge in edges}
         if len(sources) > 1:
             return f"{len(sources):,} tensors"
