@@ -269,13 +269,8 @@ class Builder:
         kept = list(self.reader.saved(fn))
         if len(kept) > 1:
             kept.sort(key=order)
-        saved: dict[str, SavedEntry] = {}
-        attrs: dict[str, Any] = {}
-        for name, item in kept:
-            if item.__class__ is SavedEntry:
-                saved[name] = item
-            else:
-                attrs[name] = plain(item)
+        saved = {name: entry for name, entry in kept if isinstance(entry, SavedEntry)}
+        attrs = {name: plain(item) for name, item in kept if not isinstance(item, SavedEntry)}
         parents = [
             None if attrs and names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution without bias says so
             else self._parent(fn, slot, parent, record, names, saved)
@@ -283,7 +278,7 @@ class Builder:
         ]  # fmt: skip
         extras = [  # operands that never get a gradient but are kept (an index, a mask, class labels)
             (name, self.constant(entry.tensor))
-            for name, entry in saved.items()
+            for name, entry in (saved.items() if beside else ())
             if name in beside and entry.tensor is not None and not entry.tensor.requires_grad
         ]
         outputs = self.reader.outputs(fn)

@@ -116,7 +116,8 @@ class _Account:
                 found.append(self._begin(plan, plan.nodes & reached[plan.run] if plan.ended else plan.nodes))
             if not todo and not returns:
                 break  # nobody asks what becomes of the gradients from here on
-            self._apply(shot)
+            if shot.receiver is not None or shot.dropped:
+                self._apply(shot)
             returns -= shot.event == "return"
         return tuple(found)
 

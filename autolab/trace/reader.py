@@ -72,6 +72,18 @@ def _public_saved_names(node_class: Any) -> tuple[str, ...]:
     return tuple(n for n in (*node_class._saved_names, *(op.constants if op is not None else ())) if n is not None)
 
 
+@functools.cache
+def _inputs_in_lane(op: Any) -> list[tuple[str, int, bool]]:
+    """Of the operands that a lane saves for an op: name, place in the flat tuple, whether the version follows."""
+    from ..engine.fast.saved import kinds, places  # only where a lane has run: the plain engine does without
+
+    names, found = places(op), []
+    for k, (name, kind, stored) in enumerate(zip(op.saves, op.save_kinds, kinds(op), strict=True)):
+        if kind == "input":
+            found.append((name, names.index(f"s{k}"), stored == "input"))
+    return found
+
+
 def is_tensor(item: Any) -> bool:
     """Whether `item` is a tensor of a library that keeps a graph (autolab or torch)."""
     kind: Any = type(item)
@@ -263,6 +275,8 @@ class Reader:
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
         """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
+        if isinstance(node, Node) and node.plain and node.num_outputs == 1 and isinstance(node.value, np.generic):
+            return [((), type_name(node.value.dtype), "")]
         shapes = getattr(node, "_meta", None) or getattr(node, "_extra", {}).get("shapes")
         if shapes:  # as in torch, results that cannot have a gradient do not count
             names = () if node.op is None else node.op.outputs
@@ -358,12 +372,13 @@ class Reader:
         """What can be read off the entries that a lane has saved: tensors that are as they were, and None."""
         found: dict[str, Any] = {}
         if isinstance(node, Node) and node.plain and node.saved.__class__ is tuple:
-            for name, kind, entry in zip(node.op.saves, node.op.save_kinds, node.entries()):
-                if kind == "input" and entry is None:
+            saved = node.saved
+            for name, place, paired in _inputs_in_lane(node.op):
+                item, version = saved[place], saved[place + 1] if paired else None
+                if item is None:
                     found[name] = None
-                elif kind == "input" and entry.__class__ is tuple and isinstance(entry[0], Tensor):
-                    if entry[0]._storage.version == entry[1]:
-                        found[name] = entry[0]
+                elif version is not None and isinstance(item, Tensor) and item._storage.version == version:
+                    found[name] = item
         return found
 
     def _tensor_names(self, node: Any) -> frozenset[str]:

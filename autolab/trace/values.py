@@ -209,7 +209,9 @@ class Value(_Later):
     def is_zero_at_once(self) -> bool | None:
         """`is_zero` of one number that nobody has asked for yet: it need not be put into words for that. Else None."""
         make = self._make if self.is_open else None
-        return not make.args[0] if isinstance(make, functools.partial) and isinstance(make.args[0], np.floating) else None
+        if isinstance(make, functools.partial) and isinstance(make.args[0], np.floating):
+            return not make.args[0]
+        return None
 
     @property
     def is_zero(self) -> bool:

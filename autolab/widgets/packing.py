@@ -22,6 +22,7 @@ BIG = 8_000
 HOLE, NONE = "\x7f", "\x00"
 FEW = 64
 _CHANGING = re.compile(r"(\d+(?:\.\d+)?)")
+_IDS = re.compile(r"([a-z])\d+(?:\n\1\d+)*", re.ASCII)  # of nodes, edges ...: their numbers need not be cut out
 
 _VALUES = ("value", "grad", "grad_before", "total")
 _KEPT = {  # of a big trace; for the rest a script gets what a record has by default
@@ -159,12 +160,12 @@ def _column(items: list[Any]) -> dict[str, Any]:
         items = list(map(_plain, items))
         keys = list(map(_written, items))
     first = dict(zip(reversed(keys), reversed(items), strict=True)) if keys is not items else None
-    places = dict(zip(dict.fromkeys(keys), count()))
-    if len(places) <= 1:
-        return {"all": next((_plain(key if first is None else first[key]) for key in places), None)}
-    if len(places) * 2 <= len(items):
-        each = list(places) if first is None else [first[key] for key in places]
-        return {"table": _each(each, kinds), "at": _At(keys, places)}
+    different = dict.fromkeys(keys)
+    if len(different) <= 1:
+        return {"all": next((_plain(key if first is None else first[key]) for key in different), None)}
+    if len(different) * 2 <= len(items):
+        each = list(different) if first is None else [first[key] for key in different]
+        return {"table": _each(each, kinds), "at": _At(keys, dict(zip(different, count())))}
     return _each(items, kinds)
 
 
@@ -184,6 +185,10 @@ def _words(texts: list[str | None]) -> dict[str, Any]:
     whole = "\n".join([NONE if text is None else text for text in texts] if empty else texts)  # type: ignore[arg-type]
     if HOLE in whole or whole.count("\n") != len(texts) - 1 or whole.count(NONE) != empty:
         return {"each": list(texts)}
+    if len(texts) > 1 and (ids := _IDS.fullmatch(whole)):
+        forms, numbers = [ids[1] + HOLE], whole.removeprefix(ids[1]).replace("\n" + ids[1], " ")
+        counting = numbers == " ".join(map(str, range(len(texts))))
+        return {"forms": forms} if counting else {"forms": forms, "fill": numbers}
     pieces = _CHANGING.split(whole)  # at once: ten times as fast as one by one
     fill, forms = pieces[1::2], HOLE.join(pieces[::2]).split("\n")
     places = {form: place for place, form in enumerate(dict.fromkeys(forms))}

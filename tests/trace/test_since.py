@@ -337,3 +337,30 @@ def test_operations_of_pytorch_are_run_again_under_their_own_names() -> None:
         assert made.again and made.id in found.meta["changed"], made.op
         np.testing.assert_allclose(np.array(made.value.data) + 1, y.detach().numpy(), rtol=1e-5)
         assert not any(node.kind == "data" and "not kept" in node.missing for node in found.nodes), made.op
+
+
+@pytest.mark.parametrize("how", ["", "no_grad", "view", "detach", "data", "inside", "leaf"])
+def test_what_is_run_again_together_is_what_is_run_again_alone(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found() -> tuple[Any, set[str]]:
+        x, w = autolab.tensor(0.5, requires_grad=True), autolab.tensor(0.875)
+        y, steps = x, []
+        for i in range(80):
+            y = (y * w).tanh() + 0.25 if i % 2 else y * 2 - x
+            steps.append(y)
+        if how == "data":
+            w.data = autolab.tensor(3.0)
+        elif how in ("inside", "leaf"):
+            (x if how == "leaf" else steps[40]).data.mul_(2)
+        elif how:
+            change(w, how)
+        together = set()
+        run = again._together
+        with monkeypatch.context() as patched:
+            patched.setattr(again, "_together", lambda builder: together.update(run(builder)) or together)
+            return trace(y, namespace={"x": x, "w": w}).to_json(), together
+
+    seen, many = found()
+    monkeypatch.setattr(again, "ENOUGH", 10**9)
+    alone, none = found()
+    assert seen == alone and not none
+    assert how or len(many) == 40 * 3 + 40 * 2, "all are run again together"
