@@ -154,6 +154,7 @@ class Picture:
         )
         again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
         self.again = {link: calls for link, calls in again.items() if calls}
+        self.columns = {part for calls in self.again.values() for part in calls}
         if not self.cards.rows and len(self.folded.links) <= MAX_PILLS:
             self.pills = {link.id for link in self.folded.links if link.differentiable and _has_pill(link)}
 
@@ -254,8 +255,10 @@ class Picture:
         return None
 
     def _columns(self, inside: dict[str | None, list[str]]) -> list[str]:
-        """Puts calls into columns, the earlier at the left: what is not seen stands above each, in one row."""
-        follow = dict(sorted(self.again.values()))
+        """Puts calls into columns, the earlier at the left: what is not seen stands above each, in one row. A call of
+        a second layer stands below that of the first."""
+        below = {self._column(link.end) for link in self.folded.links if self._falls(link)}
+        follow = {start: end for start, end in sorted(self.again.values()) if not below & {start, end}}
         first: dict[str, str] = {}
         for key, box in self.folded.boxes.items():
             for part in self._in(box.of):
@@ -265,9 +268,18 @@ class Picture:
             around = self._visible(self.folding.parts[start].parent)
             inside.setdefault(around, []).append(f"{{rank=same; above_{start} -> above_{end} [style=invis];}}")
         return [
-            f"above_{p} [style=invis, width=0, height=0]; above_{p} -> {first[p]} [style=invis, weight=20];"
+            f"{first[p]} [group={p}]; above_{p} [style=invis, width=0, height=0, group={p}]; above_{p} -> {first[p]} [style=invis, weight=20];"
             for p in parts
         ]
+
+    def _column(self, key: str) -> str:
+        """The call whose column a box stands in, "" for none."""
+        return next((part for part in self._in(self.folded.boxes[key].of) if part in self.columns), "")
+
+    def _falls(self, link: Link) -> bool:
+        """Whether a line leads from one layer's call to the next layer's at the same time."""
+        parts = [self._column(link.start), self._column(link.end)]
+        return all(parts) and parts[0] != parts[1] and len({_call(self.folding.parts[part])[1] for part in parts}) == 1
 
     def _visible(self, part: str | None) -> str | None:
         """The innermost open part that has a frame, from this one outwards."""
@@ -279,7 +291,7 @@ class Picture:
         return [*self.folding.opening(of), of]
 
     def _straight(self, link: Link, backbone: set[tuple[str, str]]) -> str:
-        weight = 100 if (link.start, link.end) in backbone else 1
+        weight = 100 if (link.start, link.end) in backbone or self._falls(link) else 1
         return f'{link.start} -> {link.end} [id="{link.id}a", weight={weight}{self._label(link)}];'
 
     def _label(self, link: Link) -> str:

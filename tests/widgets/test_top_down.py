@@ -100,6 +100,48 @@ def test_calls_of_a_recurrent_module_are_columns_in_their_order(recurrent):
         assert places["heads"][link][1:] == [y, 0.0] and places["heads"][link][0] < x
 
 
+def test_times_of_a_network_of_several_layers_are_straight_columns():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cells = nn.ModuleList([nn.LSTMCell(3, 4), nn.LSTMCell(4, 4)])
+
+        def forward(self, steps):
+            states = [None, None]
+            for x in steps:
+                for i, cell in enumerate(self.cells):
+                    states[i] = cell(x, states[i])
+                    x = states[i][0]
+            return x
+
+    explorer = explore(recorded(Net(), torch.randn(5, 2, 3)))
+    parts = explorer._folding.parts.values()
+    layers = [[part.id for part in parts if part.label.startswith(f"cells.{i}")] for i in (0, 1)]
+    for opened in ([], [part.id for part in parts]):
+        explorer.expanded = opened
+        places = explorer.layouts["TB"]
+        x = lambda part: places["frames" if opened else "nodes"][part][0]
+        for calls in layers:
+            assert len(calls) == 5 and sorted(calls, key=x) == calls, "in their order"
+        if not opened:
+            assert [x(part) for part in layers[0]] == [x(part) for part in layers[1]]
+
+
+@pytest.mark.parametrize("calls", [5, 6, 8])
+def test_columns_stand_in_their_order_however_many_there_are(calls):
+    library = pytest.importorskip("torch")
+    cell = library.nn.LSTMCell(3, 4)
+    with torch.record() as recording:
+        state = None
+        for x in library.randn(calls, 2, 3):
+            state = cell(x, state)
+        state[0].sum().backward()
+    explorer = explore(recording)
+    frames = open_all(explorer)["frames"]
+    cells = [part.id for part in explorer._folding.parts.values()]
+    assert len(frames) == calls and sorted(cells, key=lambda part: frames[part][0]) == cells
+
+
 def test_a_layer_called_twice_is_no_column_where_something_is_between():
     relu = nn.ReLU()
     explorer = explore(recorded(nn.Sequential(nn.Linear(2, 2), relu, nn.Linear(2, 2), relu), torch.ones(1, 2)))

@@ -15,6 +15,7 @@ export class Drawing {
     const few = folded.links.length <= MAX_PILLS;
     this.shapes = new Map(folding.network ? folded.links.map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
     this.again = new Map(folding.down ? folded.links.map((link) => [link.id, this.callsOf(link)]).filter(([, calls]) => calls) : []);
+    this.inColumns = new Set([...this.again.values()].flat());
     this.pills = new Set(few && !folding.down ? folded.links.filter((l) => l.differentiable && pill(l)).map((l) => l.id) : []);
   }
 
@@ -30,11 +31,12 @@ export class Drawing {
     for (const key of first) put(boxes.get(key).frame, box(key, this.cards.of(boxes.get(key).of)));
     if (down) for (const [key, before] of this.beside(backbone)) put(boxes.get(key).frame, `{rank=same; ${before} -> ${key} [style=invis];}`);
     const [enter, leave] = rankdir === "LR" ? ["w", "e"] : ["n", "s"];
-    for (const { id, start, end } of links) {
+    for (const link of links) {
+      const { id, start, end } = link;
       if (this.again.has(id)) continue;
       const { of, frame } = boxes.get(start);
       const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind.match(/op|update/) ? 8 : 1;
-      if (down) lines.push(this.straight(id, start, end, backbone));
+      if (down) lines.push(this.straight(link, backbone));
       else if (this.pills.has(id)) {
         put(this.aroundBoth(frame, boxes.get(end).frame), box(id, { width: this.pillWidth(id), height: PILL[1] }));
         lines.push(`${start} -> ${id}:${enter} [id="${id}a", weight=${weight}];`);
@@ -92,8 +94,9 @@ export class Drawing {
     return found;
   }
 
-  straight(id, start, end, backbone) {
-    return `${start} -> ${end} [id="${id}a", weight=${backbone.get(end) === start ? 100 : 1}${this.label(id)}];`;
+  straight(link, backbone) {
+    const { id, start, end } = link;
+    return `${start} -> ${end} [id="${id}a", weight=${backbone.get(end) === start || this.falls(link) ? 100 : 1}${this.label(id)}];`;
   }
 
   label(id) {
@@ -130,8 +133,20 @@ export class Drawing {
     return [...this.folding.opening(of), of];
   }
 
+  // The call whose column a box stands in.
+  column(key) {
+    return this.in(this.folded.boxes.get(key).of).find((part) => this.inColumns.has(part));
+  }
+
+  // Whether a line leads from one layer's call to the next layer's at the same time.
+  falls({ start, end }) {
+    const [a, b] = [start, end].map((key) => this.folding.byId.get(this.column(key)));
+    return Boolean(a && b) && a !== b && callOf(a)[1] === callOf(b)[1];
+  }
+
   columns(put) {
-    const pairs = [...this.again.values()].sort(([a, c], [b, d]) => (a < b ? -1 : a > b ? 1 : c < d ? -1 : 1)), follow = new Map(pairs), first = new Map();
+    const below = new Set(this.folded.links.filter((link) => this.falls(link)).map(({ end }) => this.column(end)));
+    const pairs = [...this.again.values()].filter((pair) => !pair.some((part) => below.has(part))).sort(([a, c], [b, d]) => (a < b ? -1 : a > b ? 1 : c < d ? -1 : 1)), follow = new Map(pairs), first = new Map();
     for (const [key, { of }] of this.folded.boxes) for (const part of this.in(of)) if (!first.has(part)) first.set(part, key);
     for (const [start, end] of follow) {
       let around = this.parentOf(start);
@@ -139,7 +154,7 @@ export class Drawing {
       put(around, `{rank=same; above_${start} -> above_${end} [style=invis];}`);
     }
     const parts = new Set([...follow].flat());
-    return [...parts].map((p) => `above_${p} [style=invis, width=0, height=0]; above_${p} -> ${first.get(p)} [style=invis, weight=20];`);
+    return [...parts].map((p) => `${first.get(p)} [group=${p}]; above_${p} [style=invis, width=0, height=0, group=${p}]; above_${p} -> ${first.get(p)} [style=invis, weight=20];`);
   }
 
   // Sizes and places in Graphviz's SVG, and the lines that lead from one column to the next.
