@@ -22,6 +22,7 @@ from ..trace.words import STATE_WORDS, state_word
 from ..viz.palette import BACKWARD, FORWARD, LEAF, MUTED, PAPER
 from ..viz.palette import DATA as RULE
 from .cards import Card, Header, PartCard, gradients, result_words
+from .columns import Updates, across
 from .geometry import geometry
 from .rows import Row, RowsCard, row_name
 from .svg import FONT, LINE, STRIPES, TEXT, bytes_each, device_look, element, fit, label, size_words, text_width
@@ -147,8 +148,13 @@ class Picture:
         self.folded = self.folding.fold(self.expanded, self.cards.rows)
         self.headers = {part: Header(self.folding.parts[part]) for part in self.folded.frames}
         self.pills: set[str] = set()
+        self.updates = Updates(self.folding, self.folded) if self.cards.rows else None
         self.shapes = (
-            {link.id: words for link in self.folded.links if (words := self._shape(link))}
+            {
+                link.id: words
+                for link in self.folded.links
+                if (self.updates is None or self.updates.says(link)) and (words := self._shape(link))
+            }
             if self.folding.network
             else {}
         )
@@ -175,7 +181,7 @@ class Picture:
             # The way from result to result runs straight; leaves stand beside it.
             of, start, end, name = boxes[link.start].of, link.start, link.end, link.id
             weight = 8 if of in self.folding.parts or self.trace.node(of).ran else 1
-            if link.id in self.again:
+            if link.id in self.again or (self.updates is not None and link.id in self.updates.lines):
                 continue  # drawn by `places`
             if self.cards.rows:
                 lines.append(self._straight(link, backbone))
@@ -186,8 +192,10 @@ class Picture:
                 lines.append(f'{name}:{leave} -> {end} [id="{name}b", weight={weight}];')
             else:
                 lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2{self._label(link)}];')
-        lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
-        lines += self._columns(inside) if self.cards.rows else []
+        if self.updates is not None:
+            lines += [*self.updates.dot(inside), *self._columns(inside)]
+        else:
+            lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
         space = "nodesep=0.12; ranksep=0.02" if self.cards.rows else "nodesep=0.24; ranksep=0.15"
         head = f"digraph {{ rankdir={rankdir}; {space}; edge [arrowhead=none];"
         frames = [
@@ -291,7 +299,7 @@ class Picture:
         return [*self.folding.opening(of), of]
 
     def _straight(self, link: Link, backbone: set[tuple[str, str]]) -> str:
-        weight = 100 if (link.start, link.end) in backbone or self._falls(link) else 1
+        weight = 100 if (link.start, link.end) in backbone or self._falls(link) or link.update else 1
         return f'{link.start} -> {link.end} [id="{link.id}a", weight={weight}{self._label(link)}];'
 
     def _label(self, link: Link) -> str:
@@ -343,7 +351,7 @@ class Picture:
         return b
 
     def places(self, svg: str) -> dict[str, Any]:
-        """Where Graphviz put everything (see `geometry`), and the lines that lead from one column to the next."""
+        """Where Graphviz put everything (see `geometry`), and the lines that it was not asked for."""
         found = geometry(svg)
         lines = {link.id: link for link in self.folded.links}
         for link, (_, call) in self.again.items():
@@ -354,6 +362,8 @@ class Picture:
                 x, y, end, down, found["frames"][call][0] - 4 if call in found["frames"] else end - 14
             )
             found["heads"][link], found["labels"][link] = [end, down, 0.0], [x - 3, y - 9]
+        if self.updates is not None:
+            self.updates.place(found, self.cards)
         return found
 
     def svg(self, geometry: dict[str, Any]) -> str:
@@ -429,17 +439,6 @@ class Picture:
             visibility=None if words else "hidden",
             transform=f"translate({center[0]:g} {center[1]:g})",
         )
-
-
-def across(x: float, y: float, end: float, down: float, turn: float) -> str:
-    """The path of a line from the right side of a box to the left side of one in the next column: it goes up or down at
-    `turn`."""
-    way, round_ = (1 if down > y else -1), 8
-    if abs(down - y) < 2 * round_ or turn < x + round_:
-        middle = (x + end) / 2
-        return f"M{x:g},{y:g}C{middle:g},{y:g} {middle:g},{down:g} {end:g},{down:g}"
-    first = f"M{x:g},{y:g}H{turn - round_:g}Q{turn:g},{y:g} {turn:g},{y + way * round_:g}"
-    return f"{first}V{down - way * round_:g}Q{turn:g},{down:g} {min(turn + round_, end):g},{down:g}H{end:g}"
 
 
 def _call(part: Part) -> tuple[str, int]:

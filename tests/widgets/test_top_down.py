@@ -1,5 +1,6 @@
 """Networks from top to bottom: how large they are drawn, what is straight, what stands in a card."""
 
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -247,3 +248,41 @@ def test_lines_say_shapes_in_both_directions_and_no_shape_touches_a_box(rankdir)
     for left, top, right, bottom in shapes:
         for a, b, c, d in cards:
             assert right < a or c < left or bottom + 1.5 < b or d + 1.5 < top, "1.5 units free at least"
+
+
+def test_what_an_optimizer_changed_stands_in_a_column_and_its_lines_run_beside_the_picture():
+    torch.manual_seed(0)
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(8)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def seen(steps):
+        with torch.record() as recording:
+            for _ in range(steps):
+                model(torch.ones(2, 4)).sum().backward()
+                optimizer.step()
+        explorer = explore(recording)
+        return explorer, open_all(explorer)
+
+    plain = open_all(explore(recorded(model, torch.ones(2, 4))))
+    for steps in (1, 2):
+        explorer, places = seen(steps)
+        boxes = explorer._picture.folded.boxes
+        assert places["width"] < plain["width"] + 250, "not much wider than without a step"
+        updates = [n.id for n in explorer.trace.nodes if n.kind == "update"]
+        assert len(updates) == 16 * steps
+        for before, after in zip(updates, updates[1:]):
+            (x, y), (beside, below) = places["nodes"][before], places["nodes"][after]
+            assert below > y and (x == beside or updates.index(after) % 16 == 0)
+        made = {link.end: link.start for link in explorer._picture.updates.links if explorer._picture.updates._made(link)}
+        assert len(made) == 16, "the last step's"
+        for leaf, update in made.items():
+            assert places["nodes"][leaf][1] == places["nodes"][update][1] and places["nodes"][leaf][0] < places["nodes"][update][0]
+        right = max(places["nodes"][key][0] + explorer._cards(box.of).width / 2 for key, box in boxes.items())
+        for link in explorer._picture.updates.links:
+            if link.end not in made:
+                assert max(float(at) for at in re.findall(r"[HQ](-?[\d.]+)", places["edges"][link.id])) > right
+                assert places["heads"][link.id][2] == 180
+        assert right < places["width"]
+    explorer.expanded = []
+    assert [part.label for part in map(explorer._folding.parts.get, explorer.layouts["TB"]["nodes"]) if part] == ["iteration 1", "iteration 2"]
+    assert len({x for key, (x, _) in explorer.layouts["TB"]["nodes"].items() if key in explorer._folding.parts}) == 1, "straight"

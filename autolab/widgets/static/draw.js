@@ -1,6 +1,7 @@
 // The picture of a folded graph where no kernel can draw it: the same DOT, places and lines as picture.py and geometry.py
 // make, with the cards of cards.js.
 
+import { Updates, across } from "./columns.js";
 import { LINE, TEXT, escaped, labelled, rounded, widthOf } from "./svg.js";
 import { grouped, shapeWords } from "./values.js";
 
@@ -13,7 +14,8 @@ export class Drawing {
     Object.assign(this, { folding, folded, cards });
     const pill = ({ start, end, edges }) => edges.length > 1 || (start[0] === "n" && end[0] === "n");
     const few = folded.links.length <= MAX_PILLS;
-    this.shapes = new Map(folding.network ? folded.links.map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
+    this.updates = folding.down ? new Updates(folding, folded) : null;
+    this.shapes = new Map(folding.network ? folded.links.filter((link) => this.updates?.says(link) ?? true).map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
     this.again = new Map(folding.down ? folded.links.map((link) => [link.id, this.callsOf(link)]).filter(([, calls]) => calls) : []);
     this.inColumns = new Set([...this.again.values()].flat());
     this.pills = new Set(few && !folding.down ? folded.links.filter((l) => l.differentiable && pill(l)).map((l) => l.id) : []);
@@ -33,7 +35,7 @@ export class Drawing {
     const [enter, leave] = rankdir === "LR" ? ["w", "e"] : ["n", "s"];
     for (const link of links) {
       const { id, start, end } = link;
-      if (this.again.has(id)) continue;
+      if (this.again.has(id) || this.updates?.lines.has(id)) continue;
       const { of, frame } = boxes.get(start);
       const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind.match(/op|update/) ? 8 : 1;
       if (down) lines.push(this.straight(link, backbone));
@@ -43,8 +45,8 @@ export class Drawing {
         lines.push(`${id}:${leave} -> ${end} [id="${id}b", weight=${weight}];`);
       } else lines.push(`${start} -> ${end} [id="${id}a", weight=${weight}, minlen=2${this.label(id)}];`);
     }
-    for (const [start, end] of order) lines.push(`${start} -> ${end} [style=invis, weight=0];`);
-    if (down) lines.push(...this.columns(put));
+    if (down) lines.push(...this.updates.dot(put), ...this.columns(put));
+    else for (const [start, end] of order) lines.push(`${start} -> ${end} [style=invis, weight=0];`);
     const space = down ? "nodesep=0.12; ranksep=0.02" : "nodesep=0.24; ranksep=0.15";
     const cluster = (part) => {
       const { width, height } = this.cards.header(part), size = `FIXEDSIZE="TRUE" WIDTH="${width}" HEIGHT="${height}"`;
@@ -95,8 +97,8 @@ export class Drawing {
   }
 
   straight(link, backbone) {
-    const { id, start, end } = link;
-    return `${start} -> ${end} [id="${id}a", weight=${backbone.get(end) === start || this.falls(link) ? 100 : 1}${this.label(id)}];`;
+    const { id, start, end, update } = link, straight = backbone.get(end) === start || update || this.falls(link);
+    return `${start} -> ${end} [id="${id}a", weight=${straight ? 100 : 1}${this.label(id)}];`;
   }
 
   label(id) {
@@ -157,7 +159,7 @@ export class Drawing {
     return [...parts].map((p) => `${first.get(p)} [group=${p}]; above_${p} [style=invis, width=0, height=0, group=${p}]; above_${p} -> ${first.get(p)} [style=invis, weight=20];`);
   }
 
-  // Sizes and places in Graphviz's SVG, and the lines that lead from one column to the next.
+  // Sizes and places in Graphviz's SVG, and the lines that it was not asked for.
   places(picture) {
     const found = placesIn(picture), lines = new Map(this.folded.links.map((link) => [link.id, link]));
     for (const [id, [, call]] of this.again) {
@@ -167,6 +169,7 @@ export class Drawing {
       found.heads[id] = [at, down, 0];
       found.labels[id] = [x - 3, y - 9];
     }
+    this.updates?.place(found, (of) => this.cards.of(of));
     return found;
   }
 
@@ -219,17 +222,6 @@ export class Drawing {
 function callOf({ label }) {
   const [path, call] = label.split(" (call ");
   return [path, call ? parseInt(call) : 1];
-}
-
-// A line from the right side of a box to the left side of one in the next column: it goes up or down at `turn`.
-function across(x, y, end, down, turn) {
-  const way = down > y ? 1 : -1, round = 8;
-  if (Math.abs(down - y) < 2 * round || turn < x + round) {
-    const middle = (x + end) / 2;
-    return `M${x},${y}C${middle},${y} ${middle},${down} ${end},${down}`;
-  }
-  const first = `M${x},${y}H${turn - round}Q${turn},${y} ${turn},${y + way * round}`;
-  return `${first}V${down - way * round}Q${turn},${down} ${Math.min(turn + round, end)},${down}H${end}`;
 }
 
 function shapeAt([x, y], words) {

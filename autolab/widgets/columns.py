@@ -1,0 +1,108 @@
+"""Lines of the explorer's picture that Graphviz is not asked for, in what runs from top to bottom: those from one call
+of a recurrent module to the next, and those of an optimizer's steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..trace.folding import Box, Folded, Folding, Link
+
+if TYPE_CHECKING:
+    from .cards import Card, PartCard
+    from .rows import RowsCard
+
+ROUND = 8  # of a corner
+LANE = 10  # between the lines of two steps
+
+
+class Updates:
+    """What an optimizer changed, beside the picture: updates stand in a column, each at the right of what it made, and
+    all lines of a step run down along one way at the right of everything. `lines`: those, by link -> its step."""
+
+    def __init__(self, folding: Folding, folded: Folded):
+        self.folding, self.boxes = folding, folded.boxes
+        found = {link.id: self._step(link.start) or self._step(link.end) for link in folded.links if link.update}
+        self.lines = {link: step for link, step in found.items() if step}
+        self.links = [link for link in folded.links if link.id in self.lines]
+        columns: dict[str, list[str]] = {}
+        for key, box in self.boxes.items():
+            if self._is_update(box):
+                columns.setdefault(self._step(key), []).append(key)
+        self.below = [pair for column in columns.values() for pair in zip(column, column[1:])]
+        under = {key for _, key in self.below}  # it is enough that the first one stands after the loss
+        self.order = [pair for pair in folded.order if pair[1] not in under]
+
+    def _is_update(self, box: Box) -> bool:
+        return box.of not in self.folding.parts and self.folding.nodes[int(box.of[1:])].kind == "update"
+
+    def _step(self, key: str) -> str:
+        """The step that a box is, or is of; "" for others."""
+        box = self.boxes[key]
+        around = (part for part in [*self.folding.opening(box.of), box.of] if part in self.folding.parts)
+        found = next((part for part in around if self.folding.parts[part].kind == "step"), "")
+        return found or (box.of if self._is_update(box) else "")
+
+    def _place(self, key: str) -> int:
+        return self.folding.place(self.boxes[key].of)
+
+    def _made(self, link: Link) -> bool:
+        """Whether a line leads from an update to what it made, which stands beside it."""
+        start, end = self.boxes[link.start], self.boxes[link.end]
+        made = end.of not in self.folding.parts and not self.folding.nodes[int(end.of[1:])].ran
+        return self._is_update(start) and made and start.frame == end.frame
+
+    def says(self, link: Link) -> bool:
+        """Whether there is room on a line for a shape: only one leads from a part to a part."""
+        return link.id not in self.lines or {self.boxes[link.start].of, self.boxes[link.end].of} <= set(self.folding.parts)
+
+    def dot(self, inside: dict[str | None, list[str]]) -> list[str]:
+        """What is not seen, and keeps boxes in their places."""
+        lines = [f"{start} -> {end} [style=invis, weight=50];" for start, end in self.below]
+        after: dict[str, tuple[str, str]] = {}  # step -> its last update, and what comes next
+        middle: dict[str, str] = {}  # of a row, which stands below the loss
+        for link in self.links:
+            if self._made(link):
+                gap = middle[link.start] = f"gap_{link.end}"
+                row = f"{gap} [style=invis, width=0.1, height=0]; {{rank=same; {link.end} -> {gap} -> {link.start} [style=invis];}}"
+                inside.setdefault(self.boxes[link.start].frame, []).append(row)
+            elif self._step(link.start):
+                _, first = after.get(self.lines[link.id], ("", link.end))
+                after[self.lines[link.id]] = link.start, min(first, link.end, key=self._place)
+        lines += [f"{start} -> {end} [style=invis, weight=10];" for start, end in after.values()]
+        return lines + [f"{start} -> {middle.get(end, end)} [style=invis, weight=20];" for start, end in self.order]
+
+    def place(self, found: dict[str, Any], card: Callable[[str], Card | PartCard | RowsCard]) -> None:
+        """Adds the lines to what `geometry` has found. `card`: the card of what a box is of."""
+        lanes: dict[str, float] = {}
+        for link in self.links:
+            (x, y), (end, down) = (found["nodes"][key] for key in (link.start, link.end))
+            widths = [card(self.boxes[key].of).width / 2 for key in (link.start, link.end)]
+            end += widths[1]
+            if self._made(link):
+                x -= widths[0]
+                found["edges"][link.id] = f"M{x:g},{y:g}C{(x + end) / 2:g},{y:g} {(x + end) / 2:g},{down:g} {end:g},{down:g}"
+            else:
+                x += widths[0]
+                turn = lanes.setdefault(self.lines[link.id], found["width"] + LANE * len(lanes))
+                found["edges"][link.id] = around(x, y, end, down, turn)
+            found["heads"][link.id], found["labels"][link.id] = [end, down, 180.0], [x - 3, y - 9]
+        found["width"] += LANE * len(lanes)
+
+
+def across(x: float, y: float, end: float, down: float, turn: float) -> str:
+    """The path of a line from the right side of a box to the left side of one in the next column: it goes up or down at
+    `turn`."""
+    way = 1 if down > y else -1
+    if abs(down - y) < 2 * ROUND or turn < x + ROUND:
+        middle = (x + end) / 2
+        return f"M{x:g},{y:g}C{middle:g},{y:g} {middle:g},{down:g} {end:g},{down:g}"
+    first = f"M{x:g},{y:g}H{turn - ROUND:g}Q{turn:g},{y:g} {turn:g},{y + way * ROUND:g}"
+    return f"{first}V{down - way * ROUND:g}Q{turn:g},{down:g} {min(turn + ROUND, end):g},{down:g}H{end:g}"
+
+
+def around(x: float, y: float, end: float, down: float, turn: float) -> str:
+    """The path of a line from the right side of a box to the right side of another: it goes up or down at `turn`."""
+    way = min(ROUND, abs(down - y) / 2) * (1 if down > y else -1)
+    first = f"M{x:g},{y:g}H{turn - ROUND:g}Q{turn:g},{y:g} {turn:g},{y + way:g}"
+    return f"{first}V{down - way:g}Q{turn:g},{down:g} {turn - ROUND:g},{down:g}H{end:g}"

@@ -1,0 +1,90 @@
+// Lines of the picture that Graphviz is not asked for, in what runs from top to bottom: the same as columns.py.
+const ROUND = 8, LANE = 10;
+
+export class Updates {
+  constructor(folding, { boxes, links, order }) {
+    Object.assign(this, { folding, boxes });
+    const steps = links.filter(({ update }) => update).map((link) => [link.id, this.step(link.start) || this.step(link.end)]);
+    this.lines = new Map(steps.filter(([, step]) => step));
+    this.links = links.filter(({ id }) => this.lines.has(id));
+    const columns = new Map();
+    for (const [key, box] of boxes) if (this.isUpdate(box)) columns.set(this.step(key), [...(columns.get(this.step(key)) ?? []), key]);
+    this.below = [...columns.values()].flatMap((column) => column.slice(1).map((key, i) => [column[i], key]));
+    const under = new Set(this.below.map(([, key]) => key));
+    this.order = order.filter(([, key]) => !under.has(key));
+  }
+
+  nodeOf({ of }) {
+    return this.folding.isPart(of) ? null : this.folding.trace.nodes[Number(of.slice(1))];
+  }
+
+  isUpdate(box) {
+    return this.nodeOf(box)?.kind === "update";
+  }
+
+  step(key) {
+    const box = this.boxes.get(key);
+    const around = [...this.folding.opening(box.of), box.of].find((part) => this.folding.byId.get(part)?.kind === "step");
+    return around ?? (this.isUpdate(box) ? box.of : "");
+  }
+
+  at(key) {
+    return this.folding.placeOf(this.boxes.get(key).of);
+  }
+
+  made({ start, end }) {
+    const [before, after] = [start, end].map((key) => this.boxes.get(key)), node = this.nodeOf(after);
+    return this.isUpdate(before) && Boolean(node) && !/op|update/.test(node.kind) && before.frame === after.frame;
+  }
+
+  says({ id, start, end }) {
+    return !this.lines.has(id) || [start, end].every((key) => this.folding.isPart(this.boxes.get(key).of));
+  }
+
+  dot(put) {
+    const lines = this.below.map(([start, end]) => `${start} -> ${end} [style=invis, weight=50];`), after = new Map(), middle = new Map();
+    for (const link of this.links) {
+      const { id, start, end } = link, gap = `gap_${end}`; // of a row, which stands below the loss
+      if (this.made(link)) middle.set(start, gap);
+      if (this.made(link)) put(this.boxes.get(start).frame, `${gap} [style=invis, width=0.1, height=0]; {rank=same; ${end} -> ${gap} -> ${start} [style=invis];}`);
+      else if (this.step(start)) {
+        const step = this.lines.get(id), first = after.get(step)?.[1] ?? end;
+        after.set(step, [start, this.at(end) < this.at(first) ? end : first]);
+      }
+    }
+    for (const [start, end] of after.values()) lines.push(`${start} -> ${end} [style=invis, weight=10];`);
+    return [...lines, ...this.order.map(([start, end]) => `${start} -> ${middle.get(end) ?? end} [style=invis, weight=20];`)];
+  }
+
+  // `card(of)`: the card of what a box is of.
+  place(found, card) {
+    const lanes = new Map();
+    for (const link of this.links) {
+      const { id, start, end } = link, [from, to] = [start, end].map((key) => card(this.boxes.get(key).of).width / 2);
+      const [left, y] = found.nodes[start], [right, down] = found.nodes[end], at = right + to, x = this.made(link) ? left - from : left + from;
+      const step = this.lines.get(id), middle = (x + at) / 2;
+      if (!this.made(link) && !lanes.has(step)) lanes.set(step, found.width + LANE * lanes.size);
+      found.edges[id] = this.made(link) ? `M${x},${y}C${middle},${y} ${middle},${down} ${at},${down}` : around(x, y, at, down, lanes.get(step));
+      found.heads[id] = [at, down, 180];
+      found.labels[id] = [x - 3, y - 9];
+    }
+    found.width += LANE * lanes.size;
+  }
+}
+
+// A line from the right side of a box to the left side of one in the next column: it goes up or down at `turn`.
+export function across(x, y, end, down, turn) {
+  const way = down > y ? 1 : -1;
+  if (Math.abs(down - y) < 2 * ROUND || turn < x + ROUND) {
+    const middle = (x + end) / 2;
+    return `M${x},${y}C${middle},${y} ${middle},${down} ${end},${down}`;
+  }
+  const first = `M${x},${y}H${turn - ROUND}Q${turn},${y} ${turn},${y + way * ROUND}`;
+  return `${first}V${down - way * ROUND}Q${turn},${down} ${Math.min(turn + ROUND, end)},${down}H${end}`;
+}
+
+// The same to the right side of another.
+function around(x, y, end, down, turn) {
+  const way = Math.min(ROUND, Math.abs(down - y) / 2) * (down > y ? 1 : -1);
+  return `M${x},${y}H${turn - ROUND}Q${turn},${y} ${turn},${y + way}V${down - way}Q${turn},${down} ${turn - ROUND},${down}H${end}`;
+}
