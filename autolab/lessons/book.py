@@ -36,11 +36,13 @@ NUMBER_WORDS = ("no", "one", "two", "three")
 
 
 class Record:
-    """What this session has seen: status of each exercise tried, hints shown, predictions made. What was answered is
-    kept beyond it, in `autolab.progress`."""
+    """What this session has seen: status of each exercise tried, the one tried last, the source of code that was as it
+    was given, hints shown, predictions made. What was answered is kept beyond it, in `autolab.progress`."""
 
     def __init__(self) -> None:
         self.status: dict[str, str] = {}
+        self.given: dict[str, str] = {}
+        self.last = ""
         self.hints: dict[str, int] = {}
         self.predictions: dict[str, Any] = {}
 
@@ -77,23 +79,34 @@ def check(id: str, answer: Any = None) -> Checked:
     raise here, so a notebook runs to its end whatever is written.
     """
     all_hints = record.hints.get(id, 0) >= len(exercise(id).hints)
-    verdict = judge(exercise(id), answer, first=id not in record.status, tell=all_hints)
+    source = _source(answer)
+    # Who checks given code again wants to know; who has checked others in between runs the whole notebook again.
+    untouched = source != "" and source == record.given.get(id) and record.last != id
+    first, record.last = id not in record.status or untouched, id
+    verdict = judge(exercise(id), answer, first=first, tell=all_hints)
+    if verdict.given:
+        record.given[id] = source
     if record.status.get(id) != "agrees":
         record.status[id] = verdict.status
     if verdict.status != "open" and not verdict.given:
-        _keep(id, answer, verdict)
+        _keep(id, source or show(answer), verdict)
     said = _message(verdict)
     return Checked(
         **{field.name: getattr(said, field.name) for field in fields(said)}, status=verdict.status, why=verdict.why
     )
 
 
-def _keep(id: str, answer: Any, verdict: Verdict) -> None:
-    """Keeps an answer, unless it is the last one again: notebooks are run from top to bottom many times."""
+def _source(answer: Any) -> str:
+    """The lines of a function, or of the functions of a class; "" where they are not kept."""
+    parts = [getattr(one, "__func__", one) for one in vars(answer).values()] if isinstance(answer, type) else [answer]
     try:
-        given = inspect.getsource(answer) if callable(answer) else show(answer)
-    except (OSError, TypeError):  # typed where no source is kept
-        given = show(answer)
+        return "\n".join(inspect.getsource(one) for one in parts if inspect.isfunction(one))
+    except (OSError, TypeError):
+        return ""
+
+
+def _keep(id: str, given: str, verdict: Verdict) -> None:
+    """Keeps an answer, unless it is the last one again: notebooks are run from top to bottom many times."""
     before = [event for event in _since_reset("exercise") if event.id == id]
     right, hints = verdict.status == "agrees", record.hints.get(id, 0)
     if not before or (before[-1].given, before[-1].right) != (given, right):
@@ -172,7 +185,7 @@ def reset(id: str) -> Message:
     if id != id[:2] and id not in module.QUESTIONS:
         exercise(id)
     store.record("reset", id)
-    for known in (record.status, record.hints, record.predictions):
+    for known in (record.status, record.given, record.hints, record.predictions):
         for one in [one for one in known if one == id or id == one.split(".")[0]]:
             del known[one]
     return Message(f"{'Lesson' if id == id[:2] else 'Exercise'} {id} begins anew")

@@ -57,6 +57,28 @@ def test_given_code_is_not_explained_at_the_first_run(id):
     assert "Why: " in repr(check(id, exercise(id).given)), "who checks it again wants to know"
 
 
+def test_given_code_is_not_explained_when_all_cells_run_again():
+    def imitation_loss(student, teacher):
+        return ((student - teacher) ** 2).mean()
+
+    class MyReLU(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, input):
+            ctx.save_for_backward(input)
+            return input.clamp(min=0)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return torch.ones_like(grad_output) * (ctx.saved_tensors[0] >= 0)
+
+    for _ in range(3):
+        for id, answer in ("01.8", imitation_loss), ("01.12b", MyReLU):
+            assert "not answered yet, it still does" in repr(check(id, answer))
+    assert torch.progress.events("exercise") == []
+    assert "Why: " in repr(check("01.12b", MyReLU))
+    assert "backward(ctx, grad_output)" in torch.progress.events("exercise")[-1].given
+
+
 @each_exercise
 def test_reference_and_mistakes_are_told_apart(id):
     e = exercise(id)
