@@ -440,6 +440,24 @@ def test_the_kernel_draws_what_is_opened(lab: Notebook) -> None:
     expect(shown.details).to_contain_text(shape_text(eval(value)))
 
 
+def test_a_picture_asked_for_earlier_does_not_take_the_focus_of_the_next(lab: Notebook) -> None:
+    shown = Network(lab.page)
+    shown.button("Collapse all").click()
+    shown.is_closed("layer4")
+    shown.search.fill("layer4.1.bn2 weight")
+    shown.part("layer2").evaluate(  # both before either is drawn
+        """part => {
+            part.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+            const search = part.getRootNode().querySelector("[type=search]");
+            search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+        }"""
+    )
+    expect(shown.graph.get_by_role("button", name=re.compile("^layer4.1.bn2.weight, leaf"))).to_be_focused(timeout=20_000)
+    shown.is_open("layer2")
+    shown.button("Collapse all").click()
+    shown.is_closed("layer4")
+
+
 def test_the_kernel_sends_the_numbers_of_the_step_shown(lab: Notebook) -> None:
     shown = Network(lab.page, 1)
     expect(shown.graph).to_be_visible(timeout=60_000)

@@ -197,7 +197,7 @@ export class View {
       veilGraph(this.graph, this.trace, this.veil);
       this.tools.drawn();
       this.legend.querySelector(".al-key-local").parentElement.hidden = this.folding.down; // no line has one there
-      this.waiting(false);
+      if (!this.outdated()) this.waiting(false);
       this.settled = false;
       this.fit();
     } else {
@@ -207,6 +207,12 @@ export class View {
       else this.layOut();
     }
     this.update(false);
+  }
+
+  // Whether this picture was asked for before the one that is waited for, which is still to come.
+  outdated() {
+    const same = (parts) => parts.length === this.wanted.length && this.wanted.every((id) => parts.includes(id));
+    return Boolean(this.wanted) && same(this.model.get("expanded")) && !same([...this.graph.open]);
   }
 
   // In the browser, when the kernel has no Graphviz. A message may be lost, or wait until a cell has ended: what draws is then
@@ -292,12 +298,13 @@ export class View {
   }
 
   drawHere(wanted, engine) {
-    const folding = this.foldingOf(this.model.get("rankdir"));
+    const folding = this.foldingOf(this.model.get("rankdir")), awaited = this.wanted;
+    const still = () => this.wanted === awaited; // and not drawn by the kernel, or another one asked for
     const draw = async () => {
       this.drawing = true;
-      await drawHere(this.model, folding, wanted, engine, () => !this.wanted || this.wanted === wanted).catch((error) => this.giveUp(error.message, true));
+      await drawHere(this.model, folding, wanted, engine, still).catch((error) => this.giveUp(error.message, true));
       this.drawing = false;
-      if (this.wanted === wanted) this.waiting(false); // the picture was the one that is there
+      if (still()) this.waiting(false); // the picture was the one that is there
     };
     setTimeout(draw, 20); // first a paint: laying out keeps the browser busy
   }
@@ -323,7 +330,7 @@ export class View {
   // opened or closed at once, what the step is about is seen: the corner of the picture may be empty.
   settle() {
     const { focus, at } = this.next ?? {};
-    this.next = null;
+    if (!this.wanted) this.next = null;
     this.settled = true;
     const element = focus && this.graph.elementOf(focus);
     if (!element) return this.graph.follow(this.trace.frames[this.model.get("step")]);
