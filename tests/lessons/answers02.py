@@ -365,7 +365,7 @@ WRONG = {
         (lambda rows: "CPU", "Count it once"),
     ],
     "02.11a": [
-        (lambda a, pa, b, pb, total: int(total // (pa / a)), "it should be 950"),
+        (lambda a, pa, b, pb, total: int(total // (pa / a)), "not through zero"),
         (lambda a, pa, b, pb, total: int(total // (pb / b)), "not through zero"),
         (lambda a, pa, b, pb, total: int(total // line(a, pa, b, pb)[0]), "has to fit too"),
         (lambda a, pa, b, pb, total: int((total - line(a, pa, b, pb)[1]) // line(a, pa, b, pb)[0]), "cannot be negative"),

@@ -21,6 +21,10 @@ def _proportional(a, peak_a, b, peak_b, total):
     return int(total // (peak_b / b))
 
 
+def _proportional_to_the_first(a, peak_a, b, peak_b, total):
+    return int(total // (peak_a / a))
+
+
 def _no_fixed_part(a, peak_a, b, peak_b, total):
     return int(total // ((peak_b - peak_a) / (b - a)))
 
@@ -52,8 +56,9 @@ fits = Exercise(
         Case("10 rows: 700, 30 rows: 1,500, total 1,500", lambda: (10, 700, 30, 1500, 1500), public=False),
     ),
     mistakes=(
-        Mistake(_proportional, "You took the peak as proportional to the batch. A part of it is always there, such as "
-                               "the weights: it is a straight line, but not through zero."),
+        *(Mistake(one, "You took the peak as proportional to the batch. A part of it is always there, such as "
+                       "the weights: it is a straight line, but not through zero.")
+          for one in (_proportional, _proportional_to_the_first)),
         Mistake(_no_fixed_part, "The bytes of one row are right. But the part that is always there has to fit too: "
                                 "subtract it first."),
         Mistake(_may_be_negative, "Right, as long as at least one row fits. A batch cannot be negative: then it is 0."),
