@@ -65,7 +65,7 @@ class Key:
         for cell in cells:
             if found := re.match(r"(q\d+)\.reveal\(", cell.source):
                 said = re.search(r"<strong>It is: (.*?)</strong>", cell.outputs[0].data["text/html"])
-                self.outcomes[f"{number}.{found[1]}"] = html.unescape(said[1])  # type: ignore[index]
+                self.outcomes[f"{number}.{found[1]}"] = html.unescape(re.sub("</?code>", "`", said[1]))  # type: ignore[index]
         self.mistakes = importlib.import_module(f"lessons.answers{number}").WRONG
 
     def right(self, id: str) -> str:

@@ -47,7 +47,8 @@ def test_every_prediction_is_revealed_with_one_of_its_choices():
         if "reveal" not in tags(cell):
             continue
         id = f"03.{source(cell).split('.reveal')[0].splitlines()[-1]}"
-        said = html.unescape(re.search(r"It is: ([^<]+)", "".join(cell["outputs"][0]["data"]["text/html"]))[1])
+        shown = re.sub("</?code>", "`", "".join(cell["outputs"][0]["data"]["text/html"]))
+        said = html.unescape(re.search(r"It is: ([^<]+)", shown)[1])
         choices = lesson("03").QUESTIONS[id].choices
         said = "an error" if said.startswith("an error") else said
         assert said in choices if choices else said.isdigit(), id

@@ -242,6 +242,7 @@ def test_what_came_out_is_the_choice_that_no_reason_speaks_against(lesson_number
         if found := re.match(r"(q\d+)\.reveal\(", source(cell)):
             question = lesson(lesson_number).QUESTIONS[f"{lesson_number}.{found[1]}"]
             (said,) = re.findall(r"<strong>It is: (.*?)</strong>", "".join(cell["outputs"][0]["data"]["text/html"]))
+            said = re.sub("</?code>", "`", said)
             assert not question.choices or {html.unescape(said)} == set(question.choices) - question.because.keys(), cell["id"]
 
 
