@@ -229,7 +229,7 @@ def practice(
         turn = due() if level is None else None
         drawn, facts = _of_level(turn.level if turn else level_of(level).number, help, mode, seed)
         return Practice(drawn.trace, drawn.asked, facts | {"why": turn.why if turn else ""})
-    trace = as_trace(loss, params, namespace=namespace)
+    trace = as_trace(loss, params, namespace=namespace, called="loss")
     decisions = Decisions(trace, ("value",) if mode == "forward" else EVERY)
     if not decisions.all():
         raise fail(

@@ -254,7 +254,7 @@ def compare(a: Any, b: Any, names: Sequence[str] = ("a", "b")) -> Comparison:
     """
     if isinstance(names, str) or len(names) != 2:
         raise ValueError(f"names must be two, got {names!r}")
-    return Comparison((as_trace(a), as_trace(b)), (str(names[0]), str(names[1])))
+    return Comparison((as_trace(a, called="a"), as_trace(b, called="b")), (str(names[0]), str(names[1])))
 
 
 def _kinds(trace: Trace, with_operands: bool) -> list[Any]:

@@ -329,10 +329,13 @@ def as_trace(
     backward: bool = True,
     values: bool = True,
     formulas: bool | None = None,
+    called: str = "source",
+    also: str = "a recording or a trace",
 ) -> Trace:
     """The trace of whatever can be explored; all but `source` are those of `autolab.trace.trace`, for tensors only.
 
-    formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else.
+    formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else: `called` is
+    what the caller's argument is called, `also` what it takes beside tensors.
     """
     from ..trace import Recording, foreign, graph, trace
 
@@ -345,7 +348,7 @@ def as_trace(
         if told:
             raise TypeError(f"{', '.join(told)}: only for tensors; this has been traced already")
         return source if isinstance(source, Trace) else source.trace()
-    graph.tensors(source, "source", ", a recording or a trace")
+    graph.tensors(source, called, f", {also}")
     if formulas is None:
         formulas = operations(source, BIG) < BIG
     return trace(
