@@ -61,7 +61,8 @@ def explain(error: Any = None) -> Explanation | Message:
         if error is None:
             return Message("There is no error to explain.", paragraphs=("Call it after an exception, or with the exception.",))
     if not isinstance(error, BaseException):
-        trace = error.trace() if isinstance(error, Recording) else as_trace(error, called="error", also="a recording, a trace or an exception")
+        also = "a recording, a trace or an exception"
+        trace = error.trace() if isinstance(error, Recording) else as_trace(error, called="error", also=also)
         return Explanation(causes.of_numbers(trace))
     try:
         cause = causes.of_error(error)

@@ -334,8 +334,8 @@ def as_trace(
 ) -> Trace:
     """The trace of whatever can be explored; all but `source` are those of `autolab.trace.trace`, for tensors only.
 
-    formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else: `called` is
-    what the caller's argument is called, `also` what it takes beside tensors.
+    formulas: None leaves them out of graphs of 8,000 operations or more. Raises TypeError for anything else, in which
+    the argument is `called` so, and takes `also` this beside tensors.
     """
     from ..trace import Recording, foreign, graph, trace
 
