@@ -274,8 +274,9 @@ def server(
 
 
 def serve(
-    file: Path, port: int = 8765, code: str = "", interface: str = "", names: tuple[str, ...] = (), own: tuple[Path, ...] = ()
-) -> None:
+    file: Path, port: int = 8765, code: str = "", interface: str = "",
+    names: tuple[str, ...] = (), own: tuple[Path, ...] = (),
+) -> None:  # fmt: skip
     """Runs a room until it is stopped, and says how to join. interface: the address to listen at, "" for all. own:
     notebooks, or folders of them, whose questions are the instructor's.
 

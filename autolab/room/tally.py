@@ -250,7 +250,8 @@ def known(id: str) -> Any:
 def in_course() -> frozenset[str]:
     """The names of the course's questions: its predictions, and what its notebooks ask in an explorer."""
     source = course_source()
-    return frozenset().union(*(declared(source / name) | set(book.lesson(n).QUESTIONS) for n, name in lessons(source).items()))
+    asked = (declared(source / name) | set(book.lesson(n).QUESTIONS) for n, name in lessons(source).items())
+    return frozenset().union(*asked)
 
 
 def declared(path: Path) -> frozenset[str]:
@@ -263,7 +264,8 @@ def declared(path: Path) -> frozenset[str]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
         try:
-            text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
+            cells = json.loads(text)["cells"]
+            text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"{path} is no notebook") from None
     return frozenset(re.findall(r"""\bid\s*=\s*["']([^"']+)["']""", text))

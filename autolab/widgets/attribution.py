@@ -59,7 +59,8 @@ class Blame:
         if not any(share.values()):
             return "All scores are 0"
         if len(share) == 1:
-            part = sum(abs(e.score) for e in self.top) / sum(float(np.abs(scores).sum()) for scores in self.scores.values())
+            whole = sum(float(np.abs(scores).sum()) for scores in self.scores.values())
+            part = sum(abs(e.score) for e in self.top) / whole
             size, shown = sum(scores.size for scores in self.scores.values()), len(self.top)
             if shown == size:
                 return "The table has all scores"

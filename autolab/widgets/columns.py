@@ -54,7 +54,9 @@ class Updates:
 
     def says(self, link: Link) -> bool:
         """Whether there is room on a line for a shape: only one leads from a part to a part."""
-        return link.id not in self.lines or {self.boxes[link.start].of, self.boxes[link.end].of} <= set(self.folding.parts)
+        if link.id not in self.lines:
+            return True
+        return {self.boxes[link.start].of, self.boxes[link.end].of} <= set(self.folding.parts)
 
     def dot(self, inside: dict[str | None, list[str]]) -> list[str]:
         """What is not seen, and keeps boxes in their places."""
