@@ -40,6 +40,9 @@ def _show(shell: Any, kind: type, error: BaseException, trace: TracebackType, tb
         link.__traceback__ = outside(link.__traceback__)
         link = link.__cause__ or link.__context__
     shell.showtraceback((kind, error, outside(trace)), tb_offset=tb_offset)
+    if sys.modules["IPython"].version_info < (8, 14):  # Colab's: notes are not shown before
+        for note in getattr(error, "__notes__", ()):
+            print(note, file=sys.stderr)
 
 
 def _is_ours(frame: FrameType) -> bool:
