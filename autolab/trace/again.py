@@ -124,21 +124,23 @@ def _together(builder: Builder) -> set[str]:
     A program of scalars is run again as a few operations on vectors: one by one takes four times as long. One that
     comes to something else, or of which anything is out of the ordinary, is not among them: it is run again alone."""
     alike: dict[Any, list[tuple[str, Any, list[Any]]]] = {}
+    singles: dict[Any, Any] = {}  # (node, output number) -> the number
     for draft in builder.nodes:
-        record, result = draft.record, _single(builder, draft.id, 0)
+        record, result = draft.record, _single(builder, draft)
+        singles[draft.id, 0] = result
         if result is None or record is None or not record.broadcast or draft.outputs:
             continue
-        known = [_single(builder, *draft.operands[n]) if n in draft.operands else None for n in record.params]
+        known = [singles.get(draft.operands.get(name)) for name in record.params]
         if not any(item is None for item in known):
             kinds = tuple([getattr(item, "dtype", None) or (type(item), item) for item in known])
             alike.setdefault((record, draft.dtype, result.dtype, kinds), []).append((draft.id, result, known))
     found: set[str] = set()
     for (record, dtype, kind, kinds), runs in alike.items():
+        if len(runs) < ENOUGH or not any(isinstance(kind, np.dtype) for kind in kinds):
+            continue
         columns = [[known[i] for _, _, known in runs] for i in range(len(kinds))]
         pairs = zip(columns, kinds, strict=True)
         given = [builder.reader.plain(np.array(c, k)) if isinstance(k, np.dtype) else c[0] for c, k in pairs]
-        if len(runs) < ENOUGH or all(item.__class__ in _NUMBERS for item in given):
-            continue
         came = record.call(*given)
         if dtype_name(came.dtype) == dtype:
             same = came._array == np.array([result for _, result, _ in runs], kind)
@@ -146,15 +148,13 @@ def _together(builder: Builder) -> set[str]:
     return found
 
 
-def _single(builder: Builder, node: str, nr: int) -> Any:
-    """The single number that a result is, in NumPy's kind, or a number of the learner's code; None where it is not one,
+def _single(builder: Builder, draft: Draft) -> Any:
+    """The single number that a node is, in NumPy's kind, or a number of the learner's code; None where it is not one,
     or may have been changed."""
-    draft, item = builder.draft(node), builder.raw.get((node, nr))
-    if draft.kind == "leaf":
-        item = draft.held()
-    if item is None or draft.missing or draft.value is None and not nr:
+    item = draft.held() if draft.kind == "leaf" else builder.raw.get((draft.id, 0))
+    if item is None or draft.missing or draft.value is None:
         return None
-    if is_tensor(item):
+    if not isinstance(item, np.generic) and is_tensor(item):
         item = item._array if builder.reader.version(item) == 0 else None
     if isinstance(item, np.ndarray) and item.shape == ():
         item = item[()]

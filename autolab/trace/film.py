@@ -136,15 +136,16 @@ class Film(Observer):
             self._inner += 1
         else:
             self._begin()
+        leaves = {n for n in nodes if hasattr(n, "variable")}
         self.builder.graph(n for n in [*(root for root, _ in roots), *nodes] if not hasattr(n, "variable"))
         plan = self.plans[-1] if self._inner else Plan(self.run, 0, set(), returns=returns)
         for node in nodes:
-            if hasattr(node, "variable"):
+            if node in leaves:
                 continue
             child = self.builder.by_fn.get(node)
             plan.nodes.add(child)
             for slot, (target, _) in enumerate(node.next_functions):
-                if hasattr(target, "variable") and target in nodes:
+                if target in leaves:
                     wants = target.variable.requires_grad
                     (plan.nodes if wants else plan.frozen).add(self._receiver(child, slot, target))
         started = [self._node_id(root) for root, _ in roots]

@@ -121,17 +121,25 @@ def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
     packed = {name: _column(items) for name, items in columns.items()}
     tables = [column["at"] for column in packed.values() if "table" in column]
     few = [at for at in tables if len(at.places) <= FEW]
-    rows = list(zip(*(at.keys for at in few), strict=True))
-    different = dict(zip(dict.fromkeys(rows), count()))
-    shared = 0 < len(different) * 4 < length
+    rows = _Numbered()
+    place_of_row = list(map(rows.__getitem__, zip(*(at.keys for at in few), strict=True)))
+    shared = 0 < len(rows) * 4 < length
     for column in packed.values():
         if "table" in column:
             at = column["at"]
             column["at"] = few.index(at) if shared and at in few else list(map(at.places.__getitem__, at.keys))
     if not shared:
         return {"length": length, "columns": packed}
-    places = [[at.places[key] for at, key in zip(few, row, strict=True)] for row in different]
-    return {"length": length, "columns": packed, "rows": places, "at": list(map(different.__getitem__, rows))}
+    places = [[at.places[key] for at, key in zip(few, row, strict=True)] for row in rows]
+    return {"length": length, "columns": packed, "rows": places, "at": place_of_row}
+
+
+class _Numbered(dict[Any, int]):
+    """Each key that is asked for has the next number."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
 
 
 @dataclass(eq=False, slots=True)
