@@ -301,7 +301,7 @@ class Walk:
             expect(panel).to_contain_text(plain(asked["text"]))
             manner = self.did[id] = self.manner()
             if manner in (WRONG, MENDED):
-                wrong, why = next(((given, why) for given, why in asked["wrong"] if why), (0.123, ""))
+                wrong, why = next((given, why) for given, why in asked["wrong"] if why)
                 self.give(panel, asked, wrong)
                 expect(panel.get_by_role("status")).to_contain_text("Not ")
                 expect(panel.get_by_role("status")).to_contain_text(plain(why))
