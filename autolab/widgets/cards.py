@@ -210,7 +210,8 @@ class PartCard:
     are.
 
     As `Card`: `draw()` gives SVG, `width` and `height` its size. said: the longest words for its gradients, where it is
-    to be small: in two lines, as among cards with rows; lines that leave it say the shape."""
+    to be small: in two lines, as among cards with rows; lines that leave it say the shape, and the strip of the
+    gradients says by its look what it is."""
 
     def __init__(
         self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = "", said: list[str] | None = None
@@ -225,9 +226,11 @@ class PartCard:
         self.height = 26 + (4 if wrong else 3) * LINE + 6 + self.strip
         if said is not None:
             self.split = PAD + round(text_width(self.title, TITLE, True)) + 6
-            self.word = round(max(text_width(word, TEXT) for word in said))
+            self.kind = " · ".join(words for words in (self.kind, part.amount) if words)
+            self.size = f"{count_words(part.parameters)} parameters" if part.parameters else ""
             first = self.split - PAD + text_width(self.kind, TEXT) + 24
-            second = text_width(self.size, TEXT) + (self.word + text_width("grad", TEXT) + 24 if self.strip else 0)
+            second = max(text_width(words, TEXT) for words in (self.size, f"{part.ops:,} of {part.ops:,} computed"))
+            second += max(text_width(word, TEXT) for word in said) + 16 if self.strip else 0
             self.width = round(max(first, second, text_width(wrong, TEXT), 96) + 2 * PAD)
             self.height = 23 + (2 if wrong else 1) * LINE + 1
 
@@ -277,7 +280,6 @@ class PartCard:
             strip = [
                 element("path", class_="al-strip", d=outline, fill=PAPER),
                 element("path", class_="al-rule", d=f"M1 {y:g}H{w - 1}", stroke=RULE, fill="none"),
-                label("al-gradname", w - PAD - self.word - 8, y + 14, "grad", text_anchor="end"),
                 label("al-word", w - PAD, y + 14, "", text_anchor="end"),
             ]
             parts.append(element("g", *strip, class_="al-grad", data_state="none"))

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 ROUND = 8  # of a corner
 LANE = 10  # between the lines of two steps
+LINE = 15  # that a line takes between two boxes
+ROOM = 480  # as high as a picture may be that is seen whole in JupyterLab on a screen of 768 px
+BETWEEN = 14  # between two halves
+Size = Callable[[str], "Card | PartCard | RowsCard"]
 
 
 class Updates:
@@ -74,7 +78,7 @@ class Updates:
         lines += [f"{start} -> {end} [style=invis, weight=10];" for start, end in after.values()]
         return lines + [f"{start} -> {middle.get(end, end)} [style=invis, weight=20];" for start, end in self.order]
 
-    def place(self, found: dict[str, Any], card: Callable[[str], Card | PartCard | RowsCard]) -> None:
+    def place(self, found: dict[str, Any], card: Size) -> None:
         """Adds the lines to what `geometry` has found. `card`: the card of what a box is of."""
         lanes: dict[str, float] = {}
         for link in self.links:
@@ -90,6 +94,75 @@ class Updates:
                 found["edges"][link.id] = around(x, y, end, down, turn)
             found["heads"][link.id], found["labels"][link.id] = [end, down, 180.0], [x - 3, y - 9]
         found["width"] += LANE * len(lanes)
+
+
+class Halves:
+    """Two columns of what is closed, where it is too high for one and whole in two: `link` leads from the first of them
+    to the second, and is None where one is enough or nothing can be cut."""
+
+    def __init__(self, folding: Folding, folded: Folded, updates: Updates, backbone: set[tuple[str, str]], card: Size):
+        self.boxes, self.card, self.link = folded.boxes, card, None
+        self.second: set[str] = set()
+        self.way = _in_order(backbone)
+        if folded.frames or updates.lines or not any(box.of in folding.parts for box in self.boxes.values()):
+            return
+        heights = [card(self.boxes[key].of).height + LINE for key in self.way]
+        whole, above, best = sum(heights), 0.0, float("inf")
+        if not ROOM < whole <= 2 * ROOM:
+            return
+        for i, pair in enumerate(zip(self.way, self.way[1:])):
+            above += heights[i]
+            between = [link for link in folded.links if (link.start, link.end) == pair]
+            other = [(link.start, link.end) for link in folded.links if link not in between]
+            second = _connected(pair[1], other)
+            if len(between) == 1 and pair[0] not in second and max(above, whole - above) < best:
+                best, self.link, self.second = max(above, whole - above), between[0], second
+
+    def dot(self) -> list[str]:
+        """What is not seen above both, so that the first is at the left."""
+        if self.link is None:
+            return []
+        heads = {"above_first": self.way[0], "above_second": self.link.end}
+        lines = [f"{above} [style=invis, width=0, height=0]; {above} -> {key} [style=invis, weight=20];" for above, key in heads.items()]
+        return ["{rank=same; above_first -> above_second [style=invis];}", *lines]
+
+    def place(self, found: dict[str, Any]) -> None:
+        """Adds the line to what `geometry` has found: from below its box to the left side of the other."""
+        if self.link is None:
+            return
+        (x, y), (end, down) = (found["nodes"][key] for key in (self.link.start, self.link.end))
+        start, other = (self.card(self.boxes[key].of) for key in (self.link.start, self.link.end))
+        y += start.height / 2
+        end -= other.width / 2
+        low, turn = y + LINE, min(found["nodes"][key][0] - self.card(self.boxes[key].of).width / 2 for key in self.second) - BETWEEN / 2
+        path = f"M{x:g},{y:g}V{low - ROUND:g}Q{x:g},{low:g} {x + ROUND:g},{low:g}H{turn - ROUND:g}Q{turn:g},{low:g} {turn:g},{low - ROUND:g}"
+        path += f"V{down + ROUND:g}Q{turn:g},{down:g} {turn + ROUND:g},{down:g}H{end:g}"
+        found["edges"][self.link.id], found["heads"][self.link.id] = path, [end, down, 0.0]
+        found["labels"][self.link.id] = [x, y + LINE / 2]
+        found["height"] = max(found["height"], int(low) + 4)
+
+
+def _in_order(pairs: set[tuple[str, str]]) -> list[str]:
+    """A chain of pairs as a list, from its first."""
+    after = dict(pairs)
+    way = [start for start in after if start not in set(after.values())][:1]
+    while way and way[-1] in after:
+        way.append(after[way[-1]])
+    return way
+
+
+def _connected(start: str, pairs: list[tuple[str, str]]) -> set[str]:
+    """What is connected to `start`, in whichever direction."""
+    beside: dict[str, list[str]] = {}
+    for a, b in pairs:
+        beside.setdefault(a, []).append(b)
+        beside.setdefault(b, []).append(a)
+    seen, todo = {start}, [start]
+    while todo:
+        new = set(beside.get(todo.pop(), ())) - seen
+        seen |= new
+        todo += new
+    return seen
 
 
 def across(x: float, y: float, end: float, down: float, turn: float) -> str:

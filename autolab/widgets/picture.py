@@ -22,7 +22,7 @@ from ..trace.words import STATE_WORDS, state_word
 from ..viz.palette import BACKWARD, FORWARD, LEAF, MUTED, PAPER
 from ..viz.palette import DATA as RULE
 from .cards import Card, Header, PartCard, gradients, result_words
-from .columns import Updates, across
+from .columns import BETWEEN, Halves, Updates, across
 from .geometry import geometry
 from .rows import Row, RowsCard, row_name
 from .svg import FONT, LINE, STRIPES, TEXT, bytes_each, device_look, element, fit, label, size_words, text_width
@@ -148,16 +148,16 @@ class Picture:
         self.folded = self.folding.fold(self.expanded, self.cards.rows)
         self.headers = {part: Header(self.folding.parts[part]) for part in self.folded.frames}
         self.pills: set[str] = set()
-        self.updates = Updates(self.folding, self.folded) if self.cards.rows else None
-        self.shapes = (
-            {
-                link.id: words
-                for link in self.folded.links
-                if (self.updates is None or self.updates.says(link)) and (words := self._shape(link))
-            }
-            if self.folding.network
-            else {}
-        )
+        self.backbone: set[tuple[str, str]] = set()
+        self.updates = self.halves = None
+        quiet: set[str] = set()  # what leads from these says no shape, for their cards say it
+        if self.cards.rows:
+            self.backbone, self.updates = self._backbone(), Updates(self.folding, self.folded)
+            self.halves = Halves(self.folding, self.folded, self.updates, self.backbone, self.cards)
+            quiet = set(self._beside(self.backbone)) if self.halves.link else quiet
+        said = [link for link in self.folded.links if link.start not in quiet and (not self.updates or self.updates.says(link))]
+        shapes = {link.id: self._shape(link) for link in said} if self.folding.network else {}
+        self.shapes = {link: words for link, words in shapes.items() if words}
         again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
         self.again = {link: calls for link, calls in again.items() if calls}
         self.columns = {part for calls in self.again.values() for part in calls}
@@ -168,23 +168,22 @@ class Picture:
         """DOT with sizes and ids only; `rankdir` "LR" or "TB". What Graphviz makes of it is read by `geometry`."""
         boxes = self.folded.boxes
         inside: dict[str | None, list[str]] = {}
-        backbone = self._backbone() if self.cards.rows else set()
-        straight = {key for pair in backbone for key in pair}
+        straight = {key for pair in self.backbone for key in pair}
         for key in sorted(boxes, key=lambda key: key not in straight):  # what stands beside the way comes at its right
             card = self.cards(boxes[key].of)
             inside.setdefault(boxes[key].frame, []).append(_box(key, card.width, card.height))
         enter, leave = ("w", "e") if rankdir == "LR" else ("n", "s")  # a line goes straight through its pill
-        for key, (before, frame) in self._beside(backbone).items() if self.cards.rows else ():
+        for key, (before, frame) in self._beside(self.backbone).items() if self.cards.rows else ():
             inside[frame].append(f"{{rank=same; {before} -> {key} [style=invis];}}")
         lines: list[str] = []
         for link in self.folded.links:
             # The way from result to result runs straight; leaves stand beside it.
             of, start, end, name = boxes[link.start].of, link.start, link.end, link.id
             weight = 8 if of in self.folding.parts or self.trace.node(of).ran else 1
-            if link.id in self.again or (self.updates is not None and link.id in self.updates.lines):
+            if link.id in self.again or self.updates and (link.id in self.updates.lines or link is self.halves.link):
                 continue  # drawn by `places`
             if self.cards.rows:
-                lines.append(self._straight(link, backbone))
+                lines.append(self._straight(link))
             elif name in self.pills:
                 around = self._around_both(boxes[start].frame, boxes[end].frame)
                 inside.setdefault(around, []).append(_box(name, self._pill_width(link), PILL[1]))
@@ -193,10 +192,11 @@ class Picture:
             else:
                 lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2{self._label(link)}];')
         if self.updates is not None:
-            lines += [*self.updates.dot(inside), *self._columns(inside)]
+            lines += [*self.updates.dot(inside), *self._columns(inside), *self.halves.dot()]
         else:
             lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
-        space = "nodesep=0.12; ranksep=0.02" if self.cards.rows else "nodesep=0.24; ranksep=0.15"
+        beside = BETWEEN / 72 if self.halves and self.halves.link else 0.12
+        space = f"nodesep={beside:.2f}; ranksep=0.02" if self.cards.rows else "nodesep=0.24; ranksep=0.15"
         head = f"digraph {{ rankdir={rankdir}; {space}; edge [arrowhead=none];"
         frames = [
             line
@@ -298,8 +298,8 @@ class Picture:
     def _in(self, of: str) -> list[str]:
         return [*self.folding.opening(of), of]
 
-    def _straight(self, link: Link, backbone: set[tuple[str, str]]) -> str:
-        weight = 100 if (link.start, link.end) in backbone or self._falls(link) or link.update else 1
+    def _straight(self, link: Link) -> str:
+        weight = 100 if (link.start, link.end) in self.backbone or self._falls(link) or link.update else 1
         return f'{link.start} -> {link.end} [id="{link.id}a", weight={weight}{self._label(link)}];'
 
     def _label(self, link: Link) -> str:
@@ -363,6 +363,7 @@ class Picture:
             )
             found["heads"][link], found["labels"][link] = [end, down, 0.0], [x - 3, y - 9]
         if self.updates is not None:
+            self.halves.place(found)
             self.updates.place(found, self.cards)
         return found
 

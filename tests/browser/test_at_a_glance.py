@@ -117,6 +117,26 @@ def test_a_small_graph_its_sentence_and_its_formula_fit_a_notebook_on_a_small_sc
         )
 
 
+@pytest.mark.parametrize(("width", "height"), [(880, 680), (966, 721)])
+def test_a_closed_resnet_is_seen_whole_where_jupyterlab_leaves_room_on_a_small_screen(page: Page, tmp_path: Path, width: int, height: int) -> None:
+    torch.manual_seed(0)
+    model = torch.vision.models.resnet18()
+    with torch.record() as recording:
+        nn.functional.cross_entropy(model(torch.randn(2, 3, 32, 32)), torch.tensor([1, 2])).backward()
+    path = explore(recording, expanded=[]).to_html(tmp_path / "resnet.html")
+    page.set_viewport_size({"width": width, "height": height})  # as much as its bars and its side bar leave of 1280 x 720, 1366 x 768
+    page.goto(path.as_uri())
+    shown = Explorer(page)
+    expect(shown.graph).to_be_visible()
+    seen = shown.graph.evaluate(
+        """svg => { const pane = svg.parentElement, scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+                    return [pane.scrollHeight - pane.clientHeight, pane.scrollWidth - pane.clientWidth, 13 * scale]; }"""
+    )
+    assert seen[0] <= 0 and seen[1] <= 0 and seen[2] >= 11
+    for check in ("crowded", "unreachable", "small"):
+        assert shown.check(check) == [], check
+
+
 def test_an_exported_explorer_ends_where_the_window_does(offline: Explorer) -> None:
     offline.page.set_viewport_size({"width": 1366, "height": 560})
     expect(offline.root).to_be_in_viewport(ratio=1)

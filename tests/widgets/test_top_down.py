@@ -286,3 +286,20 @@ def test_what_an_optimizer_changed_stands_in_a_column_and_its_lines_run_beside_t
     explorer.expanded = []
     assert [part.label for part in map(explorer._folding.parts.get, explorer.layouts["TB"]["nodes"]) if part] == ["iteration 1", "iteration 2"]
     assert len({x for key, (x, _) in explorer.layouts["TB"]["nodes"].items() if key in explorer._folding.parts}) == 1, "straight"
+
+
+def test_a_closed_network_too_high_for_a_small_screen_stands_in_two_columns():
+    torch.manual_seed(0)
+    model, x, y = models.resnet18(), torch.randn(2, 3, 32, 32), torch.tensor([1, 2])
+    with torch.record() as recording:
+        nn.functional.cross_entropy(model(x), y).backward()
+    explorer = explore(recording, expanded=[])
+    places, halves = explorer.layouts["TB"], explorer._picture.halves
+    assert places["width"] * LEAST <= 478 and places["height"] * LEAST <= 372, "the pane in JupyterLab beside its side bar on 1280 x 720"
+    columns = sorted({places["nodes"][key][0] for key in halves.way})
+    assert len(columns) == 2 and places["heads"][halves.link.id][0] > columns[0], "the way goes on at the top of the second"
+    assert halves.second > {halves.link.end} and halves.link.start not in halves.second
+    said = explorer.svg.count('class="al-shape"')
+    assert said == len(explorer._picture.folded.links) - 1, "all lines but that of the labels, which say it themselves"
+    explorer.expanded = [part.id for part in explorer._folding.parts.values() if part.label == "layer1"]
+    assert explorer._picture.halves.link is None, "what is open runs down in one"

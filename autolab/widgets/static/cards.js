@@ -143,9 +143,11 @@ class PartCard {
     this.height = 26 + (wrong ? 4 : 3) * LINE + 6 + this.strip;
     if (!said) return;
     this.split = PAD + rounded(widthOf(this.title, TITLE, true)) + 6;
-    this.word = rounded(Math.max(...said.map((word) => widthOf(word, TEXT))));
-    const first = this.split - PAD + widthOf(this.kind, TEXT) + 24;
-    const second = widthOf(this.size, TEXT) + (this.strip ? this.word + widthOf("grad", TEXT) + 24 : 0);
+    this.kind = [this.kind, part.amount].filter(Boolean).join(" · ");
+    this.size = part.parameters ? `${countWords(part.parameters)} parameters` : "";
+    const first = this.split - PAD + widthOf(this.kind, TEXT) + 24, ops = grouped(part.ops);
+    const word = this.strip ? Math.max(...said.map((one) => widthOf(one, TEXT))) + 16 : 0;
+    const second = Math.max(widthOf(this.size, TEXT), widthOf(`${ops} of ${ops} computed`, TEXT)) + word;
     this.width = rounded(Math.max(first, second, widthOf(wrong, TEXT), 96) + 2 * PAD);
     this.height = 23 + (wrong ? 2 : 1) * LINE + 1;
   }
@@ -165,7 +167,6 @@ class PartCard {
       const inside = [
         markup("path", { class: "al-strip", d: bottomOf(w, h, y), fill: PALETTE.paper }),
         ruleAt(w, y),
-        labelled("al-gradname", w - PAD - this.word - 8, y + 14, "grad", { "text-anchor": "end" }),
         labelled("al-word", w - PAD, y + 14, "", { "text-anchor": "end" }),
       ];
       parts.push(markup("g", { class: "al-grad", "data-state": "none" }, ...inside));

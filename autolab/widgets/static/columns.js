@@ -1,5 +1,6 @@
 // Lines of the picture that Graphviz is not asked for, in what runs from top to bottom: the same as columns.py.
-const ROUND = 8, LANE = 10;
+const ROUND = 8, LANE = 10, LINE_HIGH = 15, ROOM = 480;
+export const BETWEEN = 14;
 
 export class Updates {
   constructor(folding, { boxes, links, order }) {
@@ -70,6 +71,57 @@ export class Updates {
     }
     found.width += LANE * lanes.size;
   }
+}
+
+export class Halves {
+  // `backbone`: end -> start; `card(of)`: the card of what a box is of.
+  constructor(folding, { boxes, links, frames }, updates, backbone, card) {
+    Object.assign(this, { boxes, card, link: null, second: new Set(), way: inOrder(backbone) });
+    if (frames.length || updates.lines.size || ![...boxes.values()].some(({ of }) => folding.isPart(of))) return;
+    const heights = this.way.map((key) => card(boxes.get(key).of).height + LINE_HIGH), whole = heights.reduce((sum, high) => sum + high, 0);
+    if (!(ROOM < whole && whole <= 2 * ROOM)) return;
+    let above = 0, best = Infinity;
+    for (const [i, end] of this.way.slice(1).entries()) {
+      const from = this.way[i], between = links.filter((link) => link.start === from && link.end === end);
+      const second = connected(end, links.filter((link) => !between.includes(link)).map((link) => [link.start, link.end]));
+      above += heights[i];
+      if (between.length !== 1 || second.has(from) || Math.max(above, whole - above) >= best) continue;
+      best = Math.max(above, whole - above);
+      Object.assign(this, { link: between[0], second });
+    }
+  }
+
+  dot() {
+    if (!this.link) return [];
+    const heads = [["above_first", this.way[0]], ["above_second", this.link.end]];
+    const lines = heads.map(([above, key]) => `${above} [style=invis, width=0, height=0]; ${above} -> ${key} [style=invis, weight=20];`);
+    return ["{rank=same; above_first -> above_second [style=invis];}", ...lines];
+  }
+
+  place(found) {
+    if (!this.link) return;
+    const { id, start, end: last } = this.link, size = (key) => this.card(this.boxes.get(key).of), [x, middle] = found.nodes[start];
+    const [center, down] = found.nodes[last], end = center - size(last).width / 2, y = middle + size(start).height / 2, low = y + LINE_HIGH;
+    const turn = Math.min(...[...this.second].map((key) => found.nodes[key][0] - size(key).width / 2)) - BETWEEN / 2;
+    const first = `M${x},${y}V${low - ROUND}Q${x},${low} ${x + ROUND},${low}H${turn - ROUND}Q${turn},${low} ${turn},${low - ROUND}`;
+    found.edges[id] = `${first}V${down + ROUND}Q${turn},${down} ${turn + ROUND},${down}H${end}`;
+    found.heads[id] = [end, down, 0];
+    found.labels[id] = [x, y + LINE_HIGH / 2];
+    found.height = Math.max(found.height, Math.trunc(low) + 4);
+  }
+}
+
+function inOrder(backbone) {
+  const after = new Map([...backbone].map(([end, start]) => [start, end])), way = [...after.keys()].filter((start) => !backbone.has(start)).slice(0, 1);
+  while (after.has(way.at(-1))) way.push(after.get(way.at(-1)));
+  return way;
+}
+
+function connected(start, pairs) {
+  const beside = new Map(), seen = new Set([start]);
+  for (const [a, b] of pairs) for (const [one, other] of [[a, b], [b, a]]) beside.set(one, [...(beside.get(one) ?? []), other]);
+  for (const key of seen) for (const other of beside.get(key) ?? []) seen.add(other); // what is added is gone through, too
+  return seen;
 }
 
 // A line from the right side of a box to the left side of one in the next column: it goes up or down at `turn`.

@@ -1,7 +1,7 @@
 // The picture of a folded graph where no kernel can draw it: the same DOT, places and lines as picture.py and geometry.py
 // make, with the cards of cards.js.
 
-import { Updates, across } from "./columns.js";
+import { BETWEEN, Halves, Updates, across } from "./columns.js";
 import { LINE, TEXT, escaped, labelled, rounded, widthOf } from "./svg.js";
 import { grouped, shapeWords } from "./values.js";
 
@@ -15,7 +15,11 @@ export class Drawing {
     const pill = ({ start, end, edges }) => edges.length > 1 || (start[0] === "n" && end[0] === "n");
     const few = folded.links.length <= MAX_PILLS;
     this.updates = folding.down ? new Updates(folding, folded) : null;
-    this.shapes = new Map(folding.network ? folded.links.filter((link) => this.updates?.says(link) ?? true).map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
+    this.along = folding.down ? this.backbone() : new Map(); // the longest way
+    this.halves = folding.down ? new Halves(folding, folded, this.updates, this.along, (of) => cards.of(of)) : null;
+    const quiet = this.halves?.link ? this.beside(this.along) : new Map(); // what leads from these says no shape, for their cards say it
+    const said = folded.links.filter((link) => !quiet.has(link.start) && (this.updates?.says(link) ?? true));
+    this.shapes = new Map(folding.network ? said.map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
     this.again = new Map(folding.down ? folded.links.map((link) => [link.id, this.callsOf(link)]).filter(([, calls]) => calls) : []);
     this.inColumns = new Set([...this.again.values()].flat());
     this.pills = new Set(few && !folding.down ? folded.links.filter((l) => l.differentiable && pill(l)).map((l) => l.id) : []);
@@ -28,26 +32,26 @@ export class Drawing {
   dot(rankdir) {
     const { boxes, links, frames, order } = this.folded, inside = new Map(), lines = [];
     const put = (frame, line) => (inside.get(frame) ?? inside.set(frame, []).get(frame)).push(line);
-    const { down } = this.folding, backbone = down ? this.backbone() : new Map(), straight = new Set([...backbone].flat());
+    const { down } = this.folding, straight = new Set([...this.along].flat());
     const first = [...boxes.keys()].sort((a, b) => straight.has(b) - straight.has(a));
     for (const key of first) put(boxes.get(key).frame, box(key, this.cards.of(boxes.get(key).of)));
-    if (down) for (const [key, before] of this.beside(backbone)) put(boxes.get(key).frame, `{rank=same; ${before} -> ${key} [style=invis];}`);
+    if (down) for (const [key, before] of this.beside(this.along)) put(boxes.get(key).frame, `{rank=same; ${before} -> ${key} [style=invis];}`);
     const [enter, leave] = rankdir === "LR" ? ["w", "e"] : ["n", "s"];
     for (const link of links) {
       const { id, start, end } = link;
-      if (this.again.has(id) || this.updates?.lines.has(id)) continue;
+      if (this.again.has(id) || this.updates?.lines.has(id) || this.halves?.link?.id === id) continue;
       const { of, frame } = boxes.get(start);
       const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind.match(/op|update/) ? 8 : 1;
-      if (down) lines.push(this.straight(link, backbone));
+      if (down) lines.push(this.straight(link));
       else if (this.pills.has(id)) {
         put(this.aroundBoth(frame, boxes.get(end).frame), box(id, { width: this.pillWidth(id), height: PILL[1] }));
         lines.push(`${start} -> ${id}:${enter} [id="${id}a", weight=${weight}];`);
         lines.push(`${id}:${leave} -> ${end} [id="${id}b", weight=${weight}];`);
       } else lines.push(`${start} -> ${end} [id="${id}a", weight=${weight}, minlen=2${this.label(id)}];`);
     }
-    if (down) lines.push(...this.updates.dot(put), ...this.columns(put));
+    if (down) lines.push(...this.updates.dot(put), ...this.columns(put), ...this.halves.dot());
     else for (const [start, end] of order) lines.push(`${start} -> ${end} [style=invis, weight=0];`);
-    const space = down ? "nodesep=0.12; ranksep=0.02" : "nodesep=0.24; ranksep=0.15";
+    const space = down ? `nodesep=${this.halves.link ? (BETWEEN / 72).toFixed(2) : 0.12}; ranksep=0.02` : "nodesep=0.24; ranksep=0.15";
     const cluster = (part) => {
       const { width, height } = this.cards.header(part), size = `FIXEDSIZE="TRUE" WIDTH="${width}" HEIGHT="${height}"`;
       const label = `<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ${size}></TD></TR></TABLE>>`;
@@ -96,8 +100,8 @@ export class Drawing {
     return found;
   }
 
-  straight(link, backbone) {
-    const { id, start, end, update } = link, straight = backbone.get(end) === start || update || this.falls(link);
+  straight(link) {
+    const { id, start, end, update } = link, straight = this.along.get(end) === start || update || this.falls(link);
     return `${start} -> ${end} [id="${id}a", weight=${straight ? 100 : 1}${this.label(id)}];`;
   }
 
@@ -169,6 +173,7 @@ export class Drawing {
       found.heads[id] = [at, down, 0];
       found.labels[id] = [x - 3, y - 9];
     }
+    this.halves?.place(found);
     this.updates?.place(found, (of) => this.cards.of(of));
     return found;
   }

@@ -23,7 +23,7 @@ import { WhatIf } from "./whatif.js";
 import { entry } from "./entry.js";
 import { attend, sentenceBox, stage } from "./stage.js";
 
-const DETAILS_WIDTH = 380;
+const DETAILS_WIDTH = 380, CLOSE = 860, CLOSE_DETAILS = 330; // beside the graph; in JupyterLab beside its side bar, on 1280 px
 const PATIENCE = 15000, BUSY = 1500, UNANSWERED = 2500; // ms that an answer of the kernel is waited for; where the browser can draw itself
 const BARS = 124, MARGIN = 16; // px: what JupyterLab's own bars take of a window's height; what is below an exported explorer
 const LEAST_ROOM = 440, LEAST_PANE = 180, LEAST_DETAILS = 180; // px that the widget, the graph and Details have in any window
@@ -344,7 +344,7 @@ export class View {
     const width = this.root.clientWidth - 24;
     if (!this.graph || width <= 0) return;
     const turned = this.graph.rankdir === "TB", least = this.graph.size(this.graph.rankdir).width * 0.85;
-    const beside = width >= (turned ? 700 : 860) && least <= width - DETAILS_WIDTH - 12;
+    const close = width < CLOSE, beside = width >= (turned ? 700 : 860) && least <= width - (close ? CLOSE_DETAILS : DETAILS_WIDTH) - 12;
     const narrow = width < 700;
     this.short = window === top && innerHeight < SHORT;
     this.root.classList.toggle("al-short", this.short);
@@ -352,6 +352,7 @@ export class View {
     this.width = width;
     this.root.classList.toggle("al-beside", beside);
     this.root.classList.toggle("al-narrow", narrow);
+    this.root.classList.toggle("al-close-by", close);
     this.bound(beside, narrow);
     const down = turned || (narrow && least > width);
     this.graph.arrange(down ? "TB" : "LR");
