@@ -310,7 +310,8 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
     with torch.record() as training:
         normed(torch.ones(4, 3)).sum().backward()
     tall = nn.Sequential(*(nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(11)))  # in two columns
-    traces = [trace(shared(torch.ones(2, 3)).sum()), trace(h), loop.trace(), trace(hidden[0].sum()), training.trace(), trace(tall(torch.ones(2, 3)).sum())]
+    x = torch.ones(2, 3)
+    traces = [trace(shared(x).sum()), trace(h), loop.trace(), trace(hidden[0].sum()), training.trace(), trace(tall(x).sum())]
     for seen, rankdir in product(traces, ("LR", "TB")):
         widget = explore(seen, rankdir=rankdir)
         ways = list(widget.layouts)
