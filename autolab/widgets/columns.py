@@ -134,7 +134,8 @@ class Halves:
         start, other = (self.card(self.boxes[key].of) for key in (self.link.start, self.link.end))
         y += start.height / 2
         end -= other.width / 2
-        low, turn = y + LINE, min(found["nodes"][key][0] - self.card(self.boxes[key].of).width / 2 for key in self.second) - BETWEEN / 2
+        lefts = (found["nodes"][key][0] - self.card(self.boxes[key].of).width / 2 for key in self.second)
+        low, turn = y + LINE, min(lefts) - BETWEEN / 2
         path = f"M{x:g},{y:g}V{low - ROUND:g}Q{x:g},{low:g} {x + ROUND:g},{low:g}H{turn - ROUND:g}Q{turn:g},{low:g} {turn:g},{low - ROUND:g}"
         path += f"V{down + ROUND:g}Q{turn:g},{down:g} {turn + ROUND:g},{down:g}H{end:g}"
         found["edges"][self.link.id], found["heads"][self.link.id] = path, [end, down, 0.0]

@@ -155,8 +155,8 @@ class Picture:
             self.backbone, self.updates = self._backbone(), Updates(self.folding, self.folded)
             self.halves = Halves(self.folding, self.folded, self.updates, self.backbone, self.cards)
             quiet = set(self._beside(self.backbone)) if self.halves.link else quiet
-        said = [link for link in self.folded.links if link.start not in quiet and (not self.updates or self.updates.says(link))]
-        shapes = {link.id: self._shape(link) for link in said} if self.folding.network else {}
+        said = [link for link in self.folded.links if link.start not in quiet] if self.folding.network else []
+        shapes = {link.id: self._shape(link) for link in said if not self.updates or self.updates.says(link)}
         self.shapes = {link: words for link, words in shapes.items() if words}
         again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
         self.again = {link: calls for link, calls in again.items() if calls}
@@ -176,12 +176,15 @@ class Picture:
         for key, (before, frame) in self._beside(self.backbone).items() if self.cards.rows else ():
             inside[frame].append(f"{{rank=same; {before} -> {key} [style=invis];}}")
         lines: list[str] = []
+        placed = set(self.again)  # drawn by `places`
+        if self.updates and self.halves:
+            placed |= {*self.updates.lines, *([self.halves.link.id] if self.halves.link else [])}
         for link in self.folded.links:
             # The way from result to result runs straight; leaves stand beside it.
             of, start, end, name = boxes[link.start].of, link.start, link.end, link.id
             weight = 8 if of in self.folding.parts or self.trace.node(of).ran else 1
-            if link.id in self.again or self.updates and (link.id in self.updates.lines or link is self.halves.link):
-                continue  # drawn by `places`
+            if link.id in placed:
+                continue
             if self.cards.rows:
                 lines.append(self._straight(link))
             elif name in self.pills:
@@ -191,7 +194,7 @@ class Picture:
                 lines.append(f'{name}:{leave} -> {end} [id="{name}b", weight={weight}];')
             else:
                 lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2{self._label(link)}];')
-        if self.updates is not None:
+        if self.updates and self.halves:
             lines += [*self.updates.dot(inside), *self._columns(inside), *self.halves.dot()]
         else:
             lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
@@ -362,7 +365,7 @@ class Picture:
                 x, y, end, down, found["frames"][call][0] - 4 if call in found["frames"] else end - 14
             )
             found["heads"][link], found["labels"][link] = [end, down, 0.0], [x - 3, y - 9]
-        if self.updates is not None:
+        if self.updates and self.halves:
             self.halves.place(found)
             self.updates.place(found, self.cards)
         return found
