@@ -200,7 +200,7 @@ class Walk:
         question = self.key.questions[id]
         wrong = next(iter(question.because))
         if again:
-            expect(form.get_by_role("status")).to_have_text(KEPT.format(wrong))
+            expect(form.get_by_role("status")).to_have_text(KEPT.format(plain(wrong)))
         else:
             self.is_open(id)
         if manner == NOTHING:
@@ -214,7 +214,7 @@ class Walk:
         form.get_by_role("radio", name="fairly sure", exact=True).click()
         form.get_by_role("textbox", name="Because").fill("so I think")
         form.get_by_role("textbox", name="Because").press("Tab")
-        expect(form.get_by_role("status")).to_have_text(KEPT.format(given))
+        expect(form.get_by_role("status")).to_have_text(KEPT.format(plain(given)))
 
     def is_open(self, id: str) -> None:
         """A question waits: enabled, nothing chosen, nothing said."""
