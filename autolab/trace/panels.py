@@ -329,9 +329,10 @@ def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str |
         _some(second, shown.shape[1], columns) + (" of a group" if groups > 1 else "") if second > 1 else "",
         _averaged(factor, weight.shape[2]),
     ]
+    columns_shown = shown.shape[1] if second > 1 else 0  # not in the function below: it would hold all of the weight
     return lambda: Maps(
         what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
-        columns=shown.shape[1] if second > 1 else 0, run=run, edge=edge,
+        columns=columns_shown, run=run, edge=edge,
     )  # fmt: skip
 
 

@@ -90,13 +90,11 @@ class TorchReader(Reader):
         self._walked = nodes
 
     def done(self, roots: list[Any]) -> None:
-        self.snapshots.settle()
         if len(self._walked) >= DEEP:
             _HeldNodes(roots, self._walked)
 
     def array(self, tensor: Any) -> Any:
-        # A handle on a gradient itself would keep it from becoming a leaf's `.grad` as it is.
-        return numbers(tensor.detach())
+        return numbers(tensor)
 
     def facts(self, tensor: Any) -> Facts:
         return Facts(
@@ -122,11 +120,7 @@ class TorchReader(Reader):
         return grad.detach() if grad is not None and grad.requires_grad else grad
 
     def kept_gradient(self, grad: Any) -> Any:
-        snapshot = self.snapshots.of(grad)
-        if snapshot is None:
-            return grad
-        snapshot.is_part = True
-        return snapshot
+        return self.snapshots.part(grad)
 
     def plus(self, a: Any, b: Any) -> Any:
         with torch.no_grad():

@@ -196,7 +196,6 @@ class TorchRecording(Recorder):
             held = [t for d in self._builder.nodes if (t := d.held()) is not None]
             self.reader.nodes.reach([self.reader.grad_fn(t) for t in held])
             write_out = super()._ended(frame)
-            self.reader.snapshots.settle()
             self.reader.nodes.reached.clear()
             return write_out
 

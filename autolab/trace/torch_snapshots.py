@@ -1,164 +1,98 @@
-"""What PyTorch's tensors held at one moment, without copying them.
+"""What PyTorch's tensors held at one moment: statistics and samples, found at once, and never found twice.
 
-A small tensor and a parameter are kept as another tensor over the same memory, and looked at when the trace is made.
-Memory changes by operations in place only, which a recording sees before they run: then what is kept of it is copied
-(`before_change`). Memory that NumPy shares can change unseen, so it is copied at once. Of a big result the statistics
-are found at once: to keep it would take fresh memory for the next one, which costs more. (A thread of its own for that
-was no quicker on two cores.)"""
+A tensor is known again by its place in memory and its version, as long as somebody has that memory. Memory changes by
+operations in place only, which a recording sees before they run (`before_change`); memory that NumPy shares can change
+unseen, so it is looked at each time. To keep a big result and look at it later would take fresh memory for the next
+one, which costs more. (A thread of its own for that was no quicker on two cores.)"""
 
 from __future__ import annotations
 
 import functools
 import weakref
-from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.utils.dlpack import to_dlpack
 
-from .reader import Facts, Reader
+from .reader import Reader, dtype_name
 from .values import Value, seen
 
-MOST_KEPT = 1 << 28
-"""So many bytes are kept at most; then what is kept is turned into statistics and samples, as a trace has them."""
 
-BIG = 1 << 14
-"""From so many numbers on, a result is looked at at once."""
+class Part:
+    """A gradient that is part of a sum under way."""
 
-RECENT = 8
-"""So many of these are known again: a result is the next operation's operand, a contribution the next node's
-gradient."""
+    __slots__ = ("__weakref__", "tensor")
 
-
-class Snapshot:
-    """One tensor at one moment. It lives as long as its numbers were not looked at, or as it is part of a sum that is
-    under way."""
-
-    __slots__ = ("__weakref__", "facts", "is_part", "looked", "reader", "tensor", "value")
-
-    def __init__(self, reader: Reader, tensor: Any, facts: Facts) -> None:
-        self.reader, self.tensor, self.facts = reader, tensor, facts
-        self.looked, self.is_part = False, False
-        self.value = Value.later(lambda: self._look()())
-
-    def _look(self) -> Any:
-        self.looked = True
-        return seen(numbers(self.tensor), self.facts.dtype)
-
-    def settle(self) -> None:
-        """Looks at the numbers now."""
-        if not self.looked:
-            self.value.will_be(self._look())
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
 
 
-_NOTHING: tuple[Any, int, int | None, Any] = (lambda: None), 0, None, None
-"""Instead of (a weak reference to a tensor, its memory, its version, its snapshot)."""
+class _Memory(NamedTuple):
+    """What is known of memory that tensors lie in."""
+
+    storage: Any  # weak
+    values: dict[Any, Value]
+    parts: list[Any]  # weak
 
 
 class Snapshots:
-    """Of one recording."""
+    """Of one recording, or of one graph."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self._all: weakref.WeakSet[Snapshot] = weakref.WeakSet()
-        self._known: weakref.WeakValueDictionary[Any, Snapshot] = weakref.WeakValueDictionary()
-        self._of_memory: dict[Any, list[Any]] = {}
-        self._recent: deque[Snapshot] = deque(maxlen=RECENT)
-        self._bytes = 0
-        self._last = _NOTHING
-        self._values: dict[int, Any] = {}  # id of a big tensor -> (it, where it begins, its version, its value)
-        self._in_memory: dict[int, set[int]] = {}  # memory -> the ids of those that lie in it
+        self._of_memory: dict[int, _Memory] = {}
 
     def value(self, tensor: Any) -> Value | None:
         """The value of a tensor, None for one without numbers of its own (sparse, on no device)."""
-        item, memory, version, value = self._values.get(id(tensor), _NOTHING)
-        if item() is tensor and memory == tensor.data_ptr() and version == tensor._version:
-            return value
-        found = self.of(tensor)
+        if not _lies_in_memory(tensor):
+            return None
+        try:
+            place, storage = tensor.data_ptr(), tensor.untyped_storage()
+        except (NotImplementedError, RuntimeError):
+            return None
+        version = self.reader.version(tensor)
+        if version is None or not storage.resizable():
+            return Value.later(seen(numbers(tensor), dtype_name(tensor.dtype)))
+        key = place, tensor.shape, tensor.stride(), tensor.dtype, version
+        values = self._known(storage).values
+        found = values.get(key)
         if found is None:
-            return None
-        if found.looked and self._last[3] is found:
-            key, inside = id(tensor), self._in_memory.setdefault(tensor.untyped_storage().data_ptr(), set())
-            inside.add(key)
-            gone = functools.partial(_gone, self._values, inside, key)
-            self._values[key] = (weakref.ref(tensor, gone), *self._last[1:3], found.value)
-        return found.value
-
-    def of(self, tensor: Any) -> Snapshot | None:
-        """The snapshot of a tensor, None for one without numbers of its own."""
-        last, memory, version, found = self._last
-        if last() is tensor and memory == tensor.data_ptr() and version == tensor._version:  # the same gradient comes by three times
-            return found
-        if not has_numbers(tensor):
-            return None
-        found, kept = self._find(tensor)
-        self._last = (
-            (weakref.ref(tensor), tensor.data_ptr(), found.facts.version, found)
-            if found is not None and kept
-            else _NOTHING
-        )
+            found = values[key] = Value.later(seen(numbers(tensor), dtype_name(tensor.dtype)))
         return found
 
-    def _find(self, tensor: Any) -> tuple[Snapshot | None, bool]:
-        """(the snapshot, whether a change would be seen)"""
-        facts = self.reader.facts(tensor)
-        storage = tensor.untyped_storage()
+    def part(self, grad: Any) -> Any:
+        """A gradient as it is now, as long as what this gives is held."""
+        if not has_numbers(grad):
+            return grad
+        part = Part(grad.detach())  # a handle on the gradient itself would keep it from becoming a leaf's `.grad` as it is
+        self._known(grad.untyped_storage()).parts.append(weakref.ref(part))
+        return part
+
+    def _known(self, storage: Any) -> _Memory:
         memory = storage.data_ptr()
-        key = memory, tensor.storage_offset(), facts.shape, facts.dtype, tensor.stride(), facts.version
-        known = self._known.get(key) if facts.version is not None else None
-        if known is not None:
-            return known, True
-        alias = tensor.detach()
-        if memory_of(alias) is None:
-            return None, False  # within a transform of torch.func, which wraps whatever is computed
-        shared = facts.version is None or not storage.resizable()
-        found = Snapshot(self.reader, alias.clone() if shared else alias, facts)
-        self._all.add(found)
-        if not shared:
-            self._known[key] = found
-            self._of_memory.setdefault(memory, []).append((key, weakref.ref(found)))
-        if tensor.numel() >= BIG and not (tensor.is_leaf and tensor.requires_grad):
-            found.settle()
-            self._recent.append(found)
-        else:
-            self._bytes += facts.bytes
-            if self._bytes > MOST_KEPT:
-                self.settle()
-        return found, not shared
+        known = self._of_memory.get(memory)
+        if known is None or known.storage() is not storage:
+            gone = weakref.ref(storage, functools.partial(_forget, self._of_memory, memory))
+            known = self._of_memory[memory] = _Memory(gone, {}, [])
+        return known
 
     def before_change(self, tensor: Any, counted: bool) -> None:
         """The memory of `tensor` is about to be changed; `counted`: as its version will say."""
-        self._last = _NOTHING
         memory = memory_of(tensor) if _lies_in_memory(tensor) else None
-        if memory is None:
-            if not counted:
-                self._values.clear()
-            return
-        for place in self._in_memory.pop(memory, ()):  # `w.data` has the memory of w, and a version of its own
-            self._values.pop(place, None)
-        for key, held in self._of_memory.pop(memory, ()):
-            snapshot: Snapshot | None = held()
-            if snapshot is not None and self._known.get(key) is snapshot:
-                del self._known[key]
-                if snapshot.is_part or not snapshot.looked:
-                    snapshot.tensor = snapshot.tensor.clone()
-
-    def settle(self) -> None:
-        """Keeps numbers only, and no tensor."""
-        for snapshot in list(self._all):
-            snapshot.settle()
-        self._recent.clear()
-        self._of_memory.clear()
-        self._known.clear()
-        self._values.clear()
-        self._in_memory.clear()
-        self._last = _NOTHING
-        self._bytes = 0
+        if memory is not None:
+            changed = [self._of_memory.pop(memory)] if memory in self._of_memory else []
+        else:  # whose it is cannot be told
+            changed = [] if counted else [*self._of_memory.values()]
+        for known in changed:
+            known.values.clear()
+            for part in [part for held in known.parts if (part := held()) is not None]:
+                part.tensor = part.tensor.clone()
 
 
-def _gone(values: dict[int, Any], inside: set[int], key: int, _: Any) -> None:
-    values.pop(key, None)
-    inside.discard(key)
+def _forget(of_memory: dict[int, _Memory], memory: int, storage: Any) -> None:
+    if memory in of_memory and of_memory[memory].storage is storage:
+        del of_memory[memory]
 
 
 def has_numbers(tensor: Any) -> bool:
@@ -190,12 +124,28 @@ def memory_of(tensor: Any) -> int | None:
 
 
 def numbers(tensor: Any) -> Any:
-    """The numbers of a tensor outside any graph, as a NumPy array that shares its memory where it can."""
-    tensor = tensor.cpu()
-    if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
-        tensor = tensor.float()
-    tensor = tensor.resolve_conj().resolve_neg()
+    """The numbers of a tensor, outside any graph, as a NumPy array that shares its memory where it can."""
+    if not tensor.is_cpu or tensor.dtype == torch.bfloat16 or tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+        if tensor.dtype == torch.bfloat16:  # NumPy has no such type; every bfloat16 is a float32
+            tensor = tensor.float()
     try:
-        return np.from_dlpack(tensor)  # after .numpy() the memory could never be resized any more
+        return np.from_dlpack(_Lent(tensor))
     except (BufferError, RuntimeError, TypeError):
-        return tensor.clone().numpy()
+        return tensor.detach().clone().numpy()
+
+
+class _Lent:
+    """A tensor that NumPy looks into, in a graph or not. After `.numpy()` its memory could never be resized any more,
+    and `Tensor.__dlpack__` asks more than is needed here, hundreds of times a step."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return to_dlpack(self.tensor)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # the CPU

@@ -188,6 +188,20 @@ def test_a_recording_keeps_no_tensor():
     assert recording.trace().nodes[0].grad.stats["min"] == 2.0
 
 
+def test_memory_that_the_code_lets_go_of_is_free_within_the_block():
+    conv, images = torch.nn.Conv2d(3, 8, 3), torch.randn(2, 3, 40, 40, requires_grad=True)
+    with autolab.record() as recording:
+        maps = conv(images).relu()
+        memory = [weakref.ref(maps.untyped_storage())]
+        maps.sum().backward()
+        memory += [weakref.ref(leaf.grad.untyped_storage()) for leaf in (conv.weight, conv.bias, images)]
+        conv.weight.grad = conv.bias.grad = images.grad = None
+        del maps
+        assert [held() for held in memory] == [None] * 4
+    layer = next(n for n in recording.trace().nodes if n.op == "convolution").layer
+    assert [panel["what"] for panel in layer["panels"]] == ["w", "x", "y", "y", "x", "w"]
+
+
 def test_what_hooks_make_of_a_gradient_is_no_local_derivative():
     x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
     with autolab.record() as recording:
@@ -259,15 +273,17 @@ def test_statistics_of_many_numbers_are_those_of_few():
     from autolab.trace import values
 
     numbers = torch.randn(100_003, generator=torch.Generator().manual_seed(0)).numpy() * 3 + 100
-    many, wide = values._stats_of_many(numbers), numbers.astype("float64")
+    many, wide = values._stats_of_many(numbers, []), numbers.astype("float64")
     assert many["mean"] == float(f"{wide.mean():.7g}") and many["std"] == float(f"{wide.std():.7g}")
     for some in (numbers, numbers * 1e-30, numbers - 100, numbers * 0 + 0.1, numbers.clip(100) * 1e25):
-        many, wide = values._stats_of_many(some), some.astype("float64")
+        many, wide = values._stats_of_many(some, []), some.astype("float64")
         assert many["min"] == float(f"{wide.min():.7g}") and many["max"] == float(f"{wide.max():.7g}")
         assert abs(many["mean"] - wide.mean()) < 3e-8 * wide.std() + 5.1e-7 * abs(wide.mean())
         assert abs(many["std"] - wide.std()) <= 5e-7 * wide.std() + 1e-12
+    half = numbers.astype("float16")  # what is taken off is taken off in float32, not rounded to half
+    assert abs(values._stats_of_many(half, [])["mean"] - half.astype("float64").mean()) < 1e-5
     numbers[7] = float("nan")
-    assert values._stats_of_many(numbers) is None and values._stats(numbers)["nan"] == 1
+    assert values._stats_of_many(numbers, []) is None and values._stats(numbers)["nan"] == 1
 
 
 def test_checkpointing_shows_what_is_computed_again():
