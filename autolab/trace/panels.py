@@ -270,32 +270,33 @@ def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str |
     """Makes the picture when the trace is made; of `array` a small copy is enough for that."""
     sizes, crop, (most, side) = view.sizes, view.crop, view.detail
     planes = images(sizes.op, array)
-    channels, count = planes.shape[0], array.shape[0] if array.ndim == 4 or sizes.op == "convolution" else 1
-    shown, cut = planes[:most], ""
+    channels, height, count = *planes.shape[:2], array.shape[0] if array.ndim == 4 or sizes.op == "convolution" else 1
     place: tuple[Any, Any] = (slice(None), slice(None))
     if crop is not None:
-        place = (crop.rows, crop.columns) if what == "x" else crop.out
-        cut = crop.caption if what == "x" else "the windows above" if crop.caption else ""
-        side = 2 * side
-    small, factor = reduced(shown[:, place[0], place[1]], side)
-    names = [f"channel {i}" for i in range(len(small))]
-    title = TITLES[what, run > 0]
-    marks = view.marks if what == "x" else []
-    notes = [
-        f"image 0 of {count}" if count > 1 else "",
-        _some(channels, len(small), "channel"),
-        cut,
-        _averaged(factor, planes.shape[1]),
-    ]
-    if marks:
-        notes.append("dots mark the winner of each window")
-    elif crop is not None and run and what == "x":
-        notes.append("all numbers of a window have the same share")
-    windows = crop.windows if crop is not None and what == "x" else []
-    return lambda: Maps(
-        what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
-        run=run, edge=edge, windows=windows, marks=marks,
-    )  # fmt: skip
+        place, side = (crop.rows, crop.columns) if what == "x" else crop.out, 2 * side
+    small, factor = reduced(planes[:most, place[0], place[1]], side)
+
+    def picture() -> Maps:
+        names, title = [f"channel {i}" for i in range(len(small))], TITLES[what, run > 0]
+        cut = "" if crop is None else crop.caption if what == "x" else "the windows above" if crop.caption else ""
+        marks = view.marks if what == "x" else []
+        notes = [
+            f"image 0 of {count}" if count > 1 else "",
+            _some(channels, len(small), "channel"),
+            cut,
+            _averaged(factor, height),
+        ]
+        if marks:
+            notes.append("dots mark the winner of each window")
+        elif crop is not None and run and what == "x":
+            notes.append("all numbers of a window have the same share")
+        windows = crop.windows if crop is not None and what == "x" else []
+        return Maps(
+            what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
+            run=run, edge=edge, windows=windows, marks=marks,
+        )  # fmt: skip
+
+    return picture
 
 
 def images(op: str, array: np.ndarray) -> np.ndarray:
@@ -308,32 +309,32 @@ def images(op: str, array: np.ndarray) -> np.ndarray:
 
 def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str | None) -> Callable[[], Maps]:
     """Each kernel of the first filters and channels; a filter is a row."""
-    sizes = view.sizes
-    groups, turned = sizes.attrs["groups"], bool(sizes.attrs.get("transposed"))
+    groups, turned = view.sizes.attrs["groups"], bool(view.sizes.attrs.get("transposed"))
     weight = weight[:, :, None] if weight.ndim == 3 else weight
-    first, second = weight.shape[:2]
-    shown = weight[: view.detail[0], : min(MOST_INPUTS, view.detail[0])]
-    small, factor = reduced(shown.reshape(-1, *weight.shape[2:]), view.detail[1])
-    per = first // groups
+    first, second, height, _ = weight.shape
+    rows, columns = min(first, view.detail[0]), min(second, MOST_INPUTS, view.detail[0])
+    small, factor = reduced(weight[:rows, :columns].reshape(-1, *weight.shape[2:]), view.detail[1])
+
     def name(a: int, b: int) -> str:
-        other = a // per * second + b
+        other = a // (first // groups) * second + b
         if turned:
             return f"channel {a} → filter {other}"
         return f"filter {a}" if second == 1 == groups else f"filter {a} ← channel {other}"
 
-    names = [name(a, b) for a in range(shown.shape[0]) for b in range(shown.shape[1])]
-    title = TITLES[what, run > 0]
-    rows, columns = ("channel", "filter") if turned else ("filter", "input channel")
-    notes = [
-        _some(first, shown.shape[0], rows),
-        _some(second, shown.shape[1], columns) + (" of a group" if groups > 1 else "") if second > 1 else "",
-        _averaged(factor, weight.shape[2]),
-    ]
-    columns_shown = shown.shape[1] if second > 1 else 0  # not in the function below: it would hold all of the weight
-    return lambda: Maps(
-        what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
-        columns=columns_shown, run=run, edge=edge,
-    )  # fmt: skip
+    def picture() -> Maps:  # what it uses holds no weight
+        names, title = [name(a, b) for a in range(rows) for b in range(columns)], TITLES[what, run > 0]
+        words = ("channel", "filter") if turned else ("filter", "input channel")
+        notes = [
+            _some(first, rows, words[0]),
+            _some(second, columns, words[1]) + (" of a group" if groups > 1 else "") if second > 1 else "",
+            _averaged(factor, height),
+        ]
+        return Maps(
+            what, title, _caption(*notes), described(title, small, names), names, list(small.shape), **encoded(small),
+            columns=columns if second > 1 else 0, run=run, edge=edge,
+        )  # fmt: skip
+
+    return picture
 
 
 # -- statistics --------------------------------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ class TorchReader(Reader):
         torch_names.check()
         super().__init__()
         self._names: dict[type, tuple[str, ...]] = {}
+        self._tensors: dict[type, frozenset[str]] = {}
         self._walked: list[Any] = []
         self.snapshots = Snapshots(self)
         self.with_hooks: set[Any] = set()  # nodes whose hooks may change what they send on
@@ -195,7 +196,10 @@ class TorchReader(Reader):
         return self._names[kind]
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
-        return frozenset(n for n in self._saved_names(node) if hasattr(type(node), f"_raw_saved_{n}"))
+        kind = type(node)
+        if kind not in self._tensors:
+            self._tensors[kind] = frozenset(n for n in self._saved_names(node) if hasattr(kind, f"_raw_saved_{n}"))
+        return self._tensors[kind]
 
     def without_grad(self) -> Any:
         return torch.no_grad()

@@ -136,6 +136,10 @@ class _Told:
             return func(*args, **kwargs)  # detach: the operation before may just be saving its result
         if events.queue or events.custom is not None:
             events.tell(args)
+        on = torch.is_grad_enabled()
+        inside = events.passes and not on  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
+        if inside and not schema.changes:
+            return func(*args, **kwargs)
         arguments = schema.named(args, kwargs)
         if schema.changes:
             events.before_change(schema, arguments)
@@ -144,9 +148,8 @@ class _Told:
         except Exception as error:
             events.failed(schema, arguments, error)
             raise
-        on = torch.is_grad_enabled()
-        if events.passes and not on:
-            return result  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
+        if inside:
+            return result
         results, given = tensors_in(result), tensors_in(arguments)
         if any(map(is_transformed, (*results, *given))):
             events.meet_transform()
@@ -393,9 +396,12 @@ class Events:
                 return
 
     def _name_in(self, caller: Any, module: Any) -> str:
-        if id(caller) not in self._names:
-            self._names[id(caller)] = caller, {id(part): name for name, part in caller.named_modules() if name}
-        return self._names[id(caller)][1].get(id(module)) or type(module).__name__
+        _, paths = self._names.setdefault(id(caller), (caller, {}))
+        if id(module) not in paths:  # mostly one of its own; else one in a list, or deeper
+            near = {id(part): name for name, part in caller.named_children()}
+            paths |= near if id(module) in near else {id(part): name for name, part in caller.named_modules() if name}
+            paths.setdefault(id(module), type(module).__name__)
+        return paths[id(module)]
 
     # -- optimizers --------------------------------------------------------------------------------
     @quietly

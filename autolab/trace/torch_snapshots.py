@@ -49,13 +49,14 @@ class Snapshots:
             return None
         try:
             place, storage = tensor.data_ptr(), tensor.untyped_storage()
+            memory = storage.data_ptr()
         except (NotImplementedError, RuntimeError):
             return None
         version = self.reader.version(tensor)
         if version is None or not storage.resizable():
             return Value.later(seen(numbers(tensor), dtype_name(tensor.dtype)))
         key = place, tensor.shape, tensor.stride(), tensor.dtype, version
-        values = self._known(storage).values
+        values = self._known(memory, storage).values
         found = values.get(key)
         if found is None:
             found = values[key] = Value.later(seen(numbers(tensor), dtype_name(tensor.dtype)))
@@ -66,11 +67,11 @@ class Snapshots:
         if not has_numbers(grad):
             return grad
         part = Part(grad.detach())  # a handle on the gradient itself would keep it from becoming a leaf's `.grad` as it is
-        self._known(grad.untyped_storage()).parts.append(weakref.ref(part))
+        storage = grad.untyped_storage()
+        self._known(storage.data_ptr(), storage).parts.append(weakref.ref(part))
         return part
 
-    def _known(self, storage: Any) -> _Memory:
-        memory = storage.data_ptr()
+    def _known(self, memory: int, storage: Any) -> _Memory:
         known = self._of_memory.get(memory)
         if known is None or known.storage() is not storage:
             gone = weakref.ref(storage, functools.partial(_forget, self._of_memory, memory))

@@ -197,7 +197,7 @@ def test_memory_that_the_code_lets_go_of_is_free_within_the_block():
         memory += [weakref.ref(leaf.grad.untyped_storage()) for leaf in (conv.weight, conv.bias, images)]
         conv.weight.grad = conv.bias.grad = images.grad = None
         del maps
-        assert [held() for held in memory] == [None] * 4
+        assert [held() is None for held in memory] == [True] * 4
     layer = next(n for n in recording.trace().nodes if n.op == "convolution").layer
     assert [panel["what"] for panel in layer["panels"]] == ["w", "x", "y", "y", "x", "w"]
 
