@@ -5,6 +5,8 @@ An operation is told when the next one begins, or the call it is part of ends: o
 
 from __future__ import annotations
 
+import functools
+import sys
 import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -207,6 +209,7 @@ class Events:
         self.custom: _Custom | None = None  # the custom function that runs, or has just run
         self.operations, self._calls = _Operations(self), _Calls(self)
         self._handles: list[Any] = []
+        self._compile: Any = None  # torch.compile, while another stands in its place
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a module -> (it, the paths of what is in it)
         self.told: Any = None  # the scope of the operation that is being told
         self.modules: list[tuple[Any, Any]] = []  # (module, its scope), of calls that are running
@@ -220,20 +223,44 @@ class Events:
             register_optimizer_step_pre_hook(self._step_begins),
             register_optimizer_step_post_hook(self._step_ends),
         ]
-        self._stance = torch.compiler.set_stance("force_eager")  # what is compiled runs as it is written, operation by operation
-        self._stance.__enter__()
+        self._stance: Any = None
+        if "torch._dynamo" in sys.modules:
+            self._run_as_written()
+        else:  # nothing is compiled yet; to load what could takes a second or two
+            self._compile, torch.compile = torch.compile, self._compiling(torch.compile)
         for mode in (self.operations, self._calls):
             mode.__enter__()
 
     def __exit__(self, *error: Any) -> None:
         for mode in (self._calls, self.operations):
             mode.__exit__(*error)
-        self._stance.__exit__(*error)
+        if self._compile is not None:
+            self._compile, torch.compile = None, self._compile
+        if self._stance is not None:
+            self._stance.__exit__(*error)
         for handle in self._handles:
             handle.remove()
         self.tell((), last=True)
         self.end_clearing()
         self.close()
+
+    def _run_as_written(self) -> None:
+        """What is compiled runs as it is written, operation by operation."""
+        self._stance = torch.compiler.set_stance("force_eager")
+        self._stance.__enter__()
+
+    def _compiling(self, original: Any) -> Any:
+        """`torch.compile` of a block that began without. Not to take the stance before the first compiled call would
+        leave it uncompiled after the block, too."""
+
+        @functools.wraps(original)
+        def compile(*args: Any, **kwargs: Any) -> Any:
+            compiled = original(*args, **kwargs)  # of a block around this one: it takes its stance first, and leaves it last
+            if self._stance is None:
+                self._run_as_written()
+            return compiled
+
+        return compile
 
     # -- operations --------------------------------------------------------------------------------
     @quietly

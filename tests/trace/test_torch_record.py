@@ -313,6 +313,29 @@ def test_compiled_code_runs_as_it_is_written_and_says_so():
     assert [n.op for n in recording.trace().nodes if n.kind == "op"] == ["mul", "tanh", "sum"]
 
 
+COMPILING = """
+import sys, warnings
+import torch, autolab
+x, compiled = torch.ones(2, requires_grad=True), []
+with autolab.record():
+    (x * 2).sum().backward()
+print("torch._dynamo" in sys.modules)
+original = torch.compile
+with warnings.catch_warnings(record=True) as told, autolab.record() as recording, autolab.record():
+    warnings.simplefilter("always")
+    work = torch.compile(lambda a: (a * 2).tanh(), backend=lambda graph, _: compiled.append(graph) or graph.forward)
+    work(x).sum().backward()
+print([n.op for n in recording.trace().nodes if n.kind == "op"], len(told), compiled, torch.compile is original)
+work(x)
+print(len(compiled))
+"""
+
+
+def test_what_is_first_compiled_in_a_block_is_compiled_after_it_and_what_compiles_is_not_loaded_before():
+    found = subprocess.run([sys.executable, "-c", COMPILING], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == ["False", "['mul', 'tanh', 'sum'] 2 [] True", "1"], found.stderr
+
+
 EXPORTING = """
 import warnings
 import torch, autolab
