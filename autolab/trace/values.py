@@ -279,9 +279,10 @@ def _counts(array: np.ndarray, stats: dict[str, Any] | None) -> list[int] | None
     numbers = array.ravel() if fits else array.ravel().astype(np.float64)
     if stats["nan"] or stats["inf"]:
         numbers = numbers[np.isfinite(numbers)]
-    low = stats["min"]
-    bins = ((numbers - low) / (stats["max"] - low) * BINS).astype(np.intp)  # towards 0: what is below a rounded least is in the first, too
-    return np.bincount(np.minimum(bins, BINS - 1), minlength=BINS).tolist()
+    bins = ((numbers - stats["min"]) / (stats["max"] - stats["min"]) * BINS).astype(np.intp)
+    counts: list[int] = np.bincount(bins, minlength=BINS + 1).tolist()  # what is below a rounded least is in the first, too
+    counts[BINS - 1] += counts.pop()  # the greatest itself
+    return counts
 
 
 def _bounded(text: str, limit: int = 72) -> str:
