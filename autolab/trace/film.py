@@ -68,6 +68,7 @@ class Film(Observer):
         self._parts: dict[tuple[str, int], int] = {}
         self._owner: dict[int, str] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
         self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last seen
+        self._latest: dict[str, None] = {}  # the leaves among these that were not changed since, and some that were
         self._to_free: Any = None
         self._done = ""  # the node whose rule has run last, while its contributions are under way
         self._dropped: tuple[str, ...] = ()  # nodes that are done, for the next frame to say so
@@ -87,12 +88,14 @@ class Film(Observer):
 
     def leaf_added(self, draft: Draft) -> None:
         self._grads[draft.id] = draft.grad_before
+        self._latest[draft.id] = None
 
     # -- between passes ----------------------------------------------------------------------------
     def changed(self, by: str, leaf: Draft) -> None:
         """`leaf` is what a leaf was changed to; `.grad` stays as it was."""
         grad = self._grad_of(leaf.held())
         self._grads[leaf.id] = grad
+        self._latest[leaf.id] = None
         state = "none" if grad is None else _state(grad)
         self.shots.append(
             Shot("update", "update", self.run, by, receiver=leaf.id, state=state, value=leaf.value, total=grad)
@@ -101,14 +104,16 @@ class Film(Observer):
     def leaves(self, with_grad: bool = False) -> list[Any]:
         """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
         nodes, now = self.builder.nodes, self.builder.by_tensor.get
-        wanted = [leaf for leaf, grad in self._grads.items() if grad is not None] if with_grad else self._grads
-        held = [(leaf, nodes[int(leaf[1:])].held()) for leaf in wanted]
-        return [tensor for leaf, tensor in held if tensor is not None and now(tensor) == leaf]
+        held = [(leaf, nodes[int(leaf[1:])].held()) for leaf in self._latest]
+        latest = {leaf: tensor for leaf, tensor in held if tensor is not None and now(tensor) == leaf}
+        if len(latest) < len(held):
+            self._latest = dict.fromkeys(latest)
+        return [tensor for leaf, tensor in latest.items() if not with_grad or self._grads[leaf] is not None]
 
     def check_grads(self, note: str = "") -> None:
         """Notes every leaf's `.grad` that was reset or replaced since it was last seen; `note`: by which call."""
-        for leaf in list(self._grads):
-            self.check_grad(leaf, note)
+        for tensor in self.leaves():
+            self.check_grad(self.builder.by_tensor.get(tensor), note)
 
     def check_grad(self, leaf: str, note: str = "") -> None:
         tensor = self.builder.draft(leaf).held()
