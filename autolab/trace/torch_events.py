@@ -6,7 +6,6 @@ An operation is told when the next one begins, or the call it is part of ends: o
 from __future__ import annotations
 
 import functools
-import sys
 import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import stack
+from . import stack, torch_names
 from .torch_calls import Call, Function, Schema, schema_of, tensors_in
 from .torch_pass import Pass
 from .torch_silence import Silence, quietly
@@ -224,10 +223,10 @@ class Events:
             register_optimizer_step_post_hook(self._step_ends),
         ]
         self._stance: Any = None
-        if "torch._dynamo" in sys.modules:
-            self._run_as_written()
-        else:  # nothing is compiled yet; to load what could takes a second or two
+        if torch_names.nothing_is_compiled():  # to load what compiles takes a second or two
             self._compile, torch.compile = torch.compile, self._compiling(torch.compile)
+        else:
+            self._run_as_written()
         for mode in (self.operations, self._calls):
             mode.__enter__()
 

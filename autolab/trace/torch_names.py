@@ -5,7 +5,8 @@ clear sentence instead of an AttributeError."""
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,6 +43,11 @@ def _found(where: str) -> Any:
         return functools.reduce(getattr, where.split(".")[1:], torch)
     except (AttributeError, ImportError):
         return None
+
+
+def nothing_is_compiled() -> bool:
+    """Whether what compiles is not even loaded. A PyTorch that calls it otherwise says no, which costs a second."""
+    return "torch._dynamo" not in sys.modules and importlib.util.find_spec("torch._dynamo") is not None
 
 
 @functools.cache
