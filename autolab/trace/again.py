@@ -208,7 +208,8 @@ def _operands(builder: Builder, draft: Draft, fn: Any, changed: set[str | None])
 def _run(builder: Builder, draft: Draft, fn: Any, known: dict[str, Any]) -> list[Any]:
     """The results as tensors. Raises Unknown when they cannot be known to be those of then."""
     record = draft.record
-    arguments = {name: _argument(builder, draft, fn, name, known) for name in record.params}
+    kept = functools.cache(lambda: builder.reader.kept(fn))  # of which most arguments make a question
+    arguments = {name: _argument(builder, draft, fn, name, known, kept) for name in record.params}
     if record.name == "native_batch_norm" and arguments["training"]:
         arguments |= {"running_mean": None, "running_var": None}  # they would be changed, and have no influence
     try:
@@ -243,14 +244,16 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str | None]) -
     return item if isinstance(item, (bool, int, float, complex)) else builder.reader.plain(item)
 
 
-def _argument(builder: Builder, draft: Draft, fn: Any, name: str, known: dict[str, Any]) -> Any:
-    """What the operation was called with under this name."""
+def _argument(
+    builder: Builder, draft: Draft, fn: Any, name: str, known: dict[str, Any], kept_by: Callable[[], dict[str, Any]]
+) -> Any:
+    """What the operation was called with under this name. `kept_by`: what its node keeps."""
     record = draft.record
     if name in known:
         return known[name]
     if f"{name}[0]" in known:
         return [item for key, item in known.items() if key.partition("[")[0] == name]
-    kept = builder.reader.kept(fn)
+    kept = kept_by()
     if name in kept:
         item = kept[name]
         if not isinstance(item, SavedEntry):

@@ -261,9 +261,10 @@ class Builder:
         todo = list(found)
         while todo:
             for parent, _ in found[todo.pop()]:
-                if parent is not None and parent not in found and known(parent) is None and not hasattr(parent, "variable"):
-                    found[parent] = parent.next_functions
-                    todo.append(parent)
+                if parent is not None and parent not in found and known(parent) is None:
+                    if not hasattr(parent, "variable"):
+                        found[parent] = parent.next_functions
+                        todo.append(parent)
         ordered = sorted((fn for fn in found if not hasattr(fn, "variable")), key=self.reader.sequence_nr)
         self.reader.walked(ordered)
         for fn in ordered:
@@ -275,13 +276,8 @@ class Builder:
         kept = list(self.reader.saved(fn))
         if len(kept) > 1:
             kept.sort(key=order)
-        saved: dict[str, SavedEntry] = {}
-        attrs: dict[str, Any] = {}
-        for name, item in kept:
-            if item.__class__ is SavedEntry:
-                saved[name] = item
-            else:
-                attrs[name] = plain(item)
+        saved = {name: item for name, item in kept if item.__class__ is SavedEntry}
+        attrs = {name: plain(item) for name, item in kept if name not in saved}
         parents = [
             None if attrs and names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution without bias says so
             else self._parent(fn, slot, parent, record, names, saved)

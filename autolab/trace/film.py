@@ -340,11 +340,9 @@ class Film(Observer):
         hooked: bool = False,
         name: str = "",
     ) -> None:
-        dropped, self._dropped = self._dropped, ()
-        shot = Shot(
-            "backward", event, self.run, node, edge, receiver, state, value, total, upstream, part, note, dropped, hooked, name, nr
-        )  # fmt: skip
-        self.shots.append(shot)
+        told = value, total, upstream, part, note, self._dropped, hooked, name, nr
+        self.shots.append(Shot("backward", event, self.run, node, edge, receiver, state, *told))
+        self._dropped = ()
 
     def _drop_done(self) -> None:
         """The gradient of the node whose rule ran last has been passed on, and is gone."""
