@@ -61,11 +61,11 @@ def fill(builder: Builder) -> tuple[dict[str, str], dict[str, str]]:
         ordinary = builder.values and not changed and builder.reader.library == "autolab"
         together = _together(builder) if ordinary else set()
         for draft in builder.nodes:  # parents first
-            if draft.id in together and not (checks.since or checks.lost):
-                checks.confirm(draft)
-                continue
             fn = builder.fns.get(draft.id)
             if fn is None:
+                continue
+            if draft.id in together and not (checks.since or checks.lost):
+                checks.confirm(draft)
                 continue
             compared = bool(checks.known(draft))
             shown = compared or draft.value is not None
@@ -127,18 +127,24 @@ def _together(builder: Builder) -> set[str]:
     singles: dict[Any, Any] = {}  # (node, output number) -> the number
     for draft in builder.nodes:
         record, result = draft.record, _single(builder, draft)
-        singles[draft.id, 0] = result
-        if result is None or record is None or not record.broadcast or draft.outputs:
+        if result is None:
             continue
-        known = [singles.get(draft.operands.get(name)) for name in record.params]
-        if not any(item is None for item in known):
-            kinds = tuple([getattr(item, "dtype", None) or (type(item), item) for item in known])
+        singles[draft.id, 0] = result
+        if record is None or not record.broadcast or draft.outputs:
+            continue
+        known = []
+        for name in record.params:
+            if (item := singles.get(draft.operands.get(name))) is None:
+                break
+            known.append(item)
+        else:
+            kinds = tuple([item.dtype if isinstance(item, np.generic) else (type(item), item) for item in known])
             alike.setdefault((record, draft.dtype, result.dtype, kinds), []).append((draft.id, result, known))
     found: set[str] = set()
     for (record, dtype, kind, kinds), runs in alike.items():
         if len(runs) < ENOUGH or not any(isinstance(kind, np.dtype) for kind in kinds):
             continue
-        columns = [[known[i] for _, _, known in runs] for i in range(len(kinds))]
+        columns = zip(*[known for _, _, known in runs])
         pairs = zip(columns, kinds, strict=True)
         given = [builder.reader.plain(np.array(c, k)) if isinstance(k, np.dtype) else c[0] for c, k in pairs]
         came = record.call(*given)
@@ -154,7 +160,9 @@ def _single(builder: Builder, draft: Draft) -> Any:
     item = draft.held() if draft.kind == "leaf" else builder.raw.get((draft.id, 0))
     if item is None or draft.missing or draft.value is None:
         return None
-    if not isinstance(item, np.generic) and is_tensor(item):
+    if isinstance(item, np.generic):
+        return item
+    if is_tensor(item):
         item = item._array if builder.reader.version(item) == 0 else None
     if isinstance(item, np.ndarray) and item.shape == ():
         item = item[()]
@@ -200,7 +208,8 @@ def _operands(builder: Builder, draft: Draft, fn: Any, changed: set[str | None])
 def _run(builder: Builder, draft: Draft, fn: Any, known: dict[str, Any]) -> list[Any]:
     """The results as tensors. Raises Unknown when they cannot be known to be those of then."""
     record = draft.record
-    arguments = {name: _argument(builder, draft, fn, name, known) for name in record.params}
+    kept = functools.cache(lambda: builder.reader.kept(fn))  # of which most arguments make a question
+    arguments = {name: _argument(builder, draft, fn, name, known, kept) for name in record.params}
     if record.name == "native_batch_norm" and arguments["training"]:
         arguments |= {"running_mean": None, "running_var": None}  # they would be changed, and have no influence
     try:
@@ -235,14 +244,16 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str | None]) -
     return item if isinstance(item, (bool, int, float, complex)) else builder.reader.plain(item)
 
 
-def _argument(builder: Builder, draft: Draft, fn: Any, name: str, known: dict[str, Any]) -> Any:
-    """What the operation was called with under this name."""
+def _argument(
+    builder: Builder, draft: Draft, fn: Any, name: str, known: dict[str, Any], kept_by: Callable[[], dict[str, Any]]
+) -> Any:
+    """What the operation was called with under this name. `kept_by`: what its node keeps."""
     record = draft.record
     if name in known:
         return known[name]
     if f"{name}[0]" in known:
         return [item for key, item in known.items() if key.partition("[")[0] == name]
-    kept = builder.reader.kept(fn)
+    kept = kept_by()
     if name in kept:
         item = kept[name]
         if not isinstance(item, SavedEntry):

@@ -7,7 +7,7 @@ back on the walk for history that is older than the recording.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +39,15 @@ if TYPE_CHECKING:
     from .updates import Updates
 
 
-_value_of_literal = functools.lru_cache(maxsize=256)(Value.of_literal)  # a loop meets the same few numbers again and again
+@functools.lru_cache(maxsize=256)  # a loop meets the same few numbers again and again
+def _value_of_literal(item: Any, kind: str, sign: str) -> Value:
+    """`sign`: tells numbers apart that are equal and are written differently, as 0.0 and -0.0."""
+    return Value.of_literal(item, written(item), kind)
+
+
+def _of_no_memory(tensor: Any) -> int:
+    """Of leaves and data, which live anyway."""
+    return 0
 
 
 class Builder:
@@ -147,7 +155,8 @@ class Builder:
         return node_id
 
     def _literal(self, item: Any, kind: str) -> Value | None:
-        return _value_of_literal(item, written(item), kind) if self.values else None
+        sign = "" if item and item.__class__ is not complex else repr(item)
+        return _value_of_literal(item, kind, sign) if self.values else None
 
     def _unchanged(self, node_id: str, tensor: Any) -> bool:
         """Whether a tensor still has the value that its node shows: as the version tells, of a recording's also the
@@ -212,10 +221,11 @@ class Builder:
         number, (source, nr) = f"s{len(self.saved)}", self._source_of(draft, entry)
         if nr and source == draft.id and entry.tensor is not None and not self.recording:
             self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
-        memory_of = self._memories if source is None or self.draft(source).kind == "op" else lambda _: 0
+        memory_of = self._memories if source is None or self.draft(source).kind == "op" else _of_no_memory
         saved = kept(number, draft.id, entry, (source, nr), self._look, memory_of)
-        self.saved.append(SavedDraft(saved, self.by_fn.hold(fn)))
-        self._saved_of.setdefault(draft.id, []).append(self.saved[-1])
+        made = SavedDraft(saved, self.by_fn.hold(fn))
+        self.saved.append(made)
+        self._saved_of.setdefault(draft.id, []).append(made)
 
     def _look(self, tensor: Any) -> tuple[Facts, Value | None]:
         """What a saved tensor says and holds; of an existing graph, in which nothing changes, it is asked once."""
@@ -226,8 +236,8 @@ class Builder:
                 self._looked[id(tensor)] = found
         return found[:2]
 
-    def saved_of(self, node_id: str) -> list[SavedDraft]:
-        return self._saved_of.get(node_id, [])
+    def saved_of(self, node_id: str) -> Sequence[SavedDraft]:
+        return self._saved_of.get(node_id, ())
 
     def _source_of(self, draft: Draft, entry: SavedEntry) -> tuple[str | None, int]:
         """(node id, output number) of what was saved."""
@@ -244,33 +254,30 @@ class Builder:
     # -- an existing graph -------------------------------------------------------------------------
     def graph(self, fns: Iterable[Any]) -> None:
         """Adds what is not known yet of the graph behind `fns`, oldest operation first, without recursion."""
-        found = {fn: None for fn in fns if self.by_fn.get(fn) is None}
+        known = self.by_fn.get
+        found = {fn: fn.next_functions for fn in fns if known(fn) is None}
         if not found:
             return
         todo = list(found)
         while todo:
-            for parent, _ in todo.pop().next_functions:
-                if (
-                    parent is not None
-                    and parent not in found
-                    and self.by_fn.get(parent) is None
-                    and not hasattr(parent, "variable")
-                ):
-                    found[parent] = None
-                    todo.append(parent)
+            for parent, _ in found[todo.pop()]:
+                if parent is not None and parent not in found and known(parent) is None:
+                    if not hasattr(parent, "variable"):
+                        found[parent] = parent.next_functions
+                        todo.append(parent)
         ordered = sorted((fn for fn in found if not hasattr(fn, "variable")), key=self.reader.sequence_nr)
         self.reader.walked(ordered)
         for fn in ordered:
-            self._from_graph(fn)
+            self._from_graph(fn, found[fn])
 
-    def _from_graph(self, fn: Any) -> None:
-        record, grad_fn, inputs = self.reader.op(fn), self.reader.grad_fn_name(fn), fn.next_functions
+    def _from_graph(self, fn: Any, inputs: Sequence[tuple[Any, int]]) -> None:
+        record, grad_fn = self.reader.op(fn), self.reader.grad_fn_name(fn)
         names, order, beside = slots(record, len(inputs))
         kept = list(self.reader.saved(fn))
         if len(kept) > 1:
             kept.sort(key=order)
-        saved = {name: entry for name, entry in kept if isinstance(entry, SavedEntry)}
-        attrs = {name: plain(item) for name, item in kept if not isinstance(item, SavedEntry)}
+        saved = {name: item for name, item in kept if item.__class__ is SavedEntry}
+        attrs = {name: plain(item) for name, item in kept if name not in saved}
         parents = [
             None if attrs and names and attrs.get(f"{names[slot]}_sym_sizes_opt") == [0]  # a convolution without bias says so
             else self._parent(fn, slot, parent, record, names, saved)
@@ -278,9 +285,9 @@ class Builder:
         ]  # fmt: skip
         extras = [  # operands that never get a gradient but are kept (an index, a mask, class labels)
             (name, self.constant(entry.tensor))
-            for name, entry in (saved.items() if beside else ())
+            for name, entry in saved.items()
             if name in beside and entry.tensor is not None and not entry.tensor.requires_grad
-        ]
+        ] if beside else ()  # fmt: skip
         outputs = self.reader.outputs(fn)
         result = self.reader.result(fn)
         draft = self.add(
@@ -429,7 +436,8 @@ class Builder:
         """What writes out the trace, from what tensors and nodes say now; of a recording also from what changed leaves,
         and where its code was."""
         for draft in self.nodes:
-            draft.grad = self._grad_of(draft)
+            if draft.tensor is not None or draft.kind == "leaf":
+                draft.grad = self._grad_of(draft)
         states = states_now(self.saved, self.reader) if self.recording else None
         return lambda: self._written(meta, updates, marks, states)
 

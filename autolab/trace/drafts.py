@@ -149,16 +149,21 @@ def mark_aliases(nodes: list[Draft], edges: list[EdgeDraft]) -> None:
     children: dict[str, list[str]] = {}
     for edge in edges:
         if edge.parent not in ops:
-            known = children.setdefault(edge.parent, [])
-            if edge.child not in known[-2:]:
+            known = children.get(edge.parent)
+            if known is None:
+                children[edge.parent] = [edge.child]
+            elif edge.child not in known[-2:]:
                 known.append(edge.child)
     often = {parent: known[0] for parent, known in children.items() if len(known) > ALIAS_FROM}
-    for edge in edges:
-        edge.alias = edge.parent in often and edge.child != often[edge.parent]
+    for edge in edges if often else ():
+        if edge.parent in often:
+            edge.alias = edge.child != often[edge.parent]
 
 
 def fill_devices(known: dict[str, Draft], edges: list[EdgeDraft]) -> None:
     """Devices that nothing told, from what a node is joined to. `known`: the nodes by id."""
+    if all(draft.shape is not None and draft.device in ("", "cpu") for draft in known.values()):
+        edges = []  # there is but one
     for edge in reversed(edges):  # operands are where the result is; only a copy comes from elsewhere
         parent, child = known[edge.parent], known[edge.child]
         if parent.kind == "op" and child.device and not parent.device and child.grad_fn != "ToCopyBackward0":

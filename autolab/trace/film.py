@@ -142,11 +142,10 @@ class Film(Observer):
         else:
             self._begin()
         leaves = {n for n in nodes if hasattr(n, "variable")}
-        self.builder.graph(n for n in [*(root for root, _ in roots), *nodes] if not hasattr(n, "variable"))
+        inner = [n for n in nodes if n not in leaves] if leaves else nodes
+        self.builder.graph([*(root for root, _ in roots if not hasattr(root, "variable")), *inner])
         plan = self.plans[-1] if self._inner else Plan(self.run, 0, set(), returns=returns)
-        for node in nodes:
-            if node in leaves:
-                continue
+        for node in inner:
             child = self.builder.by_fn.get(node)
             plan.nodes.add(child)
             for slot, (target, _) in enumerate(node.next_functions):
@@ -385,7 +384,9 @@ class Film(Observer):
     def _complete(self, receiver: str) -> None:
         last = self._last.pop(receiver, None)
         if last:
-            self.shots[max(last.values())].state = _state(*[self.shots[index].total for index in last.values()])
+            shots = [self.shots[index] for index in last.values()]
+            newest = shots[0] if len(shots) == 1 else self.shots[max(last.values())]
+            newest.state = _state(*[shot.total for shot in shots])
 
     def _node_id(self, node: Any) -> str:
         if node is self._fn:

@@ -198,7 +198,7 @@ class Folding:
         return chain[::-1]
 
     def _sort_leaves(self) -> dict[str, list[str]]:
-        owned = {(held, group.id) for group in self.trace.groups for held in group.holds}
+        owned = {(held, group.id) for group in self.trace.groups for held in group.holds}  # none without modules
         group_of = {node: group.id for group in self.trace.groups for node in group.nodes}  # the innermost come last
         homes: dict[str, dict[str | None, None]] = {}
         inside: set[str] = set()
@@ -206,7 +206,7 @@ class Folding:
             # A step is where it ran, and the leaf that it changes where that is used.
             if edge.parent not in self._ran and not edge.update:
                 homes.setdefault(edge.parent, {})[self.home.get(edge.child)] = None
-                if (edge.parent, group_of.get(edge.child)) in owned:
+                if owned and (edge.parent, group_of.get(edge.child)) in owned:
                     inside.add(edge.parent)
         self._owned = inside | {n for n in homes if self.nodes[int(n[1:])].is_number}
         variables = [n for n in homes if n not in self._owned]
@@ -410,7 +410,7 @@ class Folding:
         for edge in self.edges:
             child = within.get(edge.child, edge.child)
             if child not in ends:
-                ends[child] = box(child, child, self._home(child))
+                ends[child] = box(child, child, self.home.get(child) or self._home(child))
             end = ends[child]
             if edge.parent in within:
                 if not edge.update:

@@ -144,14 +144,16 @@ class Book:
 
     def write_out(self, saved: list[SavedDraft]) -> None:
         """A number that is its own name has all its digits wherever its value is shown."""
+        numbers = set()
         for draft in self.nodes:
-            if draft.is_number and draft.value is not None and draft.value.text != draft.label:
-                draft.value = replace(draft.value, text=draft.label)
+            if draft.is_number and draft.value is not None:
+                numbers.add(draft.id)
+                if draft.value.text != draft.label:
+                    draft.value = replace(draft.value, text=draft.label)
         for item in saved:
             source, value = item.saved.source_node, item.saved.value
-            if source is not None and value is not None and self.is_number((source, 0)):
-                if value.text != self.names[source]:
-                    item.saved = replace(item.saved, value=replace(value, text=self.names[source]))
+            if source in numbers and value is not None and value.text != self.names[source]:
+                item.saved = replace(item.saved, value=replace(value, text=self.names[source]))
 
     def filled(self, draft: Draft, digits: int = 3) -> dict[str, str] | None:
         """Template names -> LaTeX with numbers where values are known and few; None when no operand has any."""

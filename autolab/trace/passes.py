@@ -104,9 +104,11 @@ class _Account:
         reached: defaultdict[int, set[str]] = defaultdict(set)
         returns = 0
         for shot in shots:
+            if shot.receiver is None:
+                continue
             if shot.event == "return":
                 returns += 1
-            elif shot.receiver is not None and shot.event not in ("update", "clear"):
+            elif shot.event not in ("update", "clear"):
                 reached[shot.run].add(shot.receiver)
         found: list[Pass] = []
         todo = list(reversed(plans))

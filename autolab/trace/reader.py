@@ -306,7 +306,9 @@ class Reader:
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
-        packed, lane = self._packed_names(node), self._of_lane(node)
+        stored = getattr(node, "saved", None)
+        packed = self._packed_names(node) if isinstance(stored, list) else ()
+        lane = self._of_lane(node) if stored.__class__ is tuple else {}
         for name in self._saved_names(node):
             if name in lane:
                 if (tensor := lane[name]) is not None:
@@ -365,15 +367,12 @@ class Reader:
 
     def _packed_names(self, node: Any) -> Collection[str]:
         """What saved-tensor hooks took: to look at it would call the learner's unpack function."""
-        saved = getattr(node, "saved", None)
-        if not isinstance(saved, list):
-            return ()
-        return {name for name, entry in zip(node._saved_names, saved) if isinstance(entry, Packed)}
+        return {name for name, entry in zip(node._saved_names, node.saved) if isinstance(entry, Packed)}
 
     def _of_lane(self, node: Any) -> dict[str, Any]:
         """What can be read off the entries that a lane has saved: tensors that are as they were, and None."""
         found: dict[str, Any] = {}
-        if isinstance(node, Node) and node.plain and node.saved.__class__ is tuple:
+        if isinstance(node, Node) and node.plain:
             saved = node.saved
             for name, place, paired in _inputs_in_lane(node.op):
                 item, version = saved[place], saved[place + 1] if paired else None

@@ -65,10 +65,11 @@ class Checks:
             for state in ("modified", "alive")
         )
         for draft in reversed(builder.nodes):  # a view has the memory and the version of what it is a view of
-            for known in (self.stale, alive) if _is_view(draft) else ():
-                known |= {draft.operands["self"]} if (draft.id, 0) in known else set()
+            if draft.record is not None and _is_view(draft):
+                for known in (self.stale, alive):
+                    known |= {draft.operands["self"]} if (draft.id, 0) in known else set()
         self.kept = {node for node, nr in alive - self.stale if nr == 0}  # as when it was saved, says the version
-        for draft in builder.nodes:
+        for draft in builder.nodes if self.stale else ():
             if (draft.id, 0) in self.stale and draft.kind != "op":
                 self.forget(draft, "it was changed in place since it was used")
 

@@ -46,7 +46,7 @@ def number(item: Any) -> float | int | bool | str:
 def listed(row: np.ndarray) -> list[Any]:
     """`number` of each element of a vector, in one go where all are finite."""
     if row.dtype.kind == "f":
-        found = list(map(float, map(str, row)))
+        found = list(map(float, row.astype("S32").tolist()))  # `str` of each takes twice as long
         if all(map(math.isfinite, found)):
             return found
     return [number(item) for item in row]

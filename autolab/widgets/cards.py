@@ -198,7 +198,10 @@ def gradients(trace: Trace) -> dict[str, list[Value | None]]:
     for frame in rough(trace.frames):
         if frame.receiver is not None and frame.total is not None and frame.event != "clear":
             grads[frame.receiver].append(frame.total)
-            old.discard(frame.receiver) if frame.event != "update" else old.add(frame.receiver)
+            if frame.event == "update":
+                old.add(frame.receiver)
+            elif old:
+                old.discard(frame.receiver)
     for node in rough(trace.nodes):
         if node.grad is not None or node.id in old:
             grads[node.id].append(node.grad)

@@ -11,6 +11,7 @@ from typing import Any
 import anywidget
 import traitlets as t
 from IPython import get_ipython
+from ipywidgets.widgets import widget as base
 
 _of_cell: dict[str, weakref.WeakSet[Displayed]] = {}
 """Id of a cell -> what its latest run has displayed."""
@@ -45,9 +46,16 @@ class Displayed(anywidget.AnyWidget):
 
     def open(self) -> None:
         """Make it known to the browser, when it is not."""
-        if self.comm is None and self.layout.comm is None:
+        if self.comm is not None:  # type: ignore[has-type]
+            return
+        if self.layout.comm is None:
             self.layout.open()
-        super().open()
+        if (comm := getattr(base, "comm", None)) is not None:
+            # ipywidgets would look for bytes in all that is sent, number by number; there are none.
+            known = {} if self._model_id is None else {"comm_id": self._model_id}
+            data, metadata = {"state": self.get_state(), "buffer_paths": []}, {"version": base.__protocol_version__}
+            self.comm = comm.create_comm(target_name="jupyter.widget", data=data, metadata=metadata, **known)
+        super().open()  # ipywidgets 7 has its own way
 
     @property
     def model_id(self) -> str:

@@ -7,8 +7,8 @@ import marshal
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
-from itertools import chain, count
+from dataclasses import MISSING, fields
+from itertools import chain
 from typing import Any
 
 from ..trace.model import Edge, Frame, Node, Output, Saved, Trace
@@ -119,19 +119,14 @@ def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
     they share one `at`, the places in `rows`, and "at" is the column's number there."""
     length = len(next(iter(columns.values()), ()))
     packed = {name: _column(items) for name, items in columns.items()}
-    tables = [column["at"] for column in packed.values() if "table" in column]
-    few = [at for at in tables if len(at.places) <= FEW]
+    few = [column for column in packed.values() if "table" in column and max(column["at"]) < FEW]
     rows = _Numbered()
-    place_of_row = list(map(rows.__getitem__, zip(*(at.keys for at in few), strict=True)))
-    shared = 0 < len(rows) * 4 < length
-    for column in packed.values():
-        if "table" in column:
-            at = column["at"]
-            column["at"] = few.index(at) if shared and at in few else list(map(at.places.__getitem__, at.keys))
-    if not shared:
+    place_of_row = list(map(rows.__getitem__, zip(*(column["at"] for column in few), strict=True)))
+    if not 0 < len(rows) * 4 < length:
         return {"length": length, "columns": packed}
-    places = [[at.places[key] for at, key in zip(few, row, strict=True)] for row in rows]
-    return {"length": length, "columns": packed, "rows": places, "at": place_of_row}
+    for number, column in enumerate(few):
+        column["at"] = number
+    return {"length": length, "columns": packed, "rows": list(map(list, rows)), "at": place_of_row}
 
 
 class _Numbered(dict[Any, int]):
@@ -142,24 +137,17 @@ class _Numbered(dict[Any, int]):
         return number
 
 
-@dataclass(eq=False, slots=True)
-class _At:
-    """Which of its different items a column has where: `places` of `keys`."""
-
-    keys: Sequence[Any]
-    places: dict[Any, int]
-
-
 def _column(items: list[Any]) -> dict[str, Any]:
-    """A column as `_table` says, where there is an "at" as an `_At`."""
-    if items and (items[0] is None or items[0].__class__ is str) and items.count(items[0]) == len(items):
-        return {"all": items[0]}
+    """A column as `_table` says, with an "at" of its own."""
+    if items and (items[0] is None or items[0].__class__ is str) and items[-1] == items[0]:
+        if items.count(items[0]) == len(items):
+            return {"all": items[0]}
     kinds = set(map(type, items)) - {type(None)}
     if kinds == {int} and items == list(range(len(items))) and len(items) > 1:
         return {"count": 0}
     if kinds == {str} and (items[0] or "").endswith("0") and len(items) > 1:  # ids, which count
         name = items[0][:-1]
-        if items[1] == f"{name}1" and items == [f"{name}{i}" for i in range(len(items))]:
+        if items[-1] == f"{name}{len(items) - 1}" and items == [f"{name}{i}" for i in range(len(items))]:
             return {"forms": [name + HOLE]}
     keys = items
     if kinds == {tuple}:
@@ -168,12 +156,13 @@ def _column(items: list[Any]) -> dict[str, Any]:
         items = list(map(_plain, items))
         keys = list(map(_written, items))
     first = dict(zip(reversed(keys), reversed(items), strict=True)) if keys is not items else None
-    different = dict.fromkeys(keys)
+    different = _Numbered()
+    at = list(map(different.__getitem__, keys))
     if len(different) <= 1:
         return {"all": next((_plain(key if first is None else first[key]) for key in different), None)}
     if len(different) * 2 <= len(items):
         each = list(different) if first is None else [first[key] for key in different]
-        return {"table": _each(each, kinds), "at": _At(keys, dict(zip(different, count())))}
+        return {"table": _each(each, kinds), "at": at}
     return _each(items, kinds)
 
 
@@ -195,7 +184,7 @@ def _words(texts: list[str | None]) -> dict[str, Any]:
         return {"each": list(texts)}
     if len(texts) > 1 and (ids := _IDS.fullmatch(whole)):
         forms, numbers = [ids[1] + HOLE], whole.removeprefix(ids[1]).replace("\n" + ids[1], " ")
-        counting = numbers == " ".join(map(str, range(len(texts))))
+        counting = numbers.startswith("0 1") and numbers == " ".join(map(str, range(len(texts))))
         return {"forms": forms} if counting else {"forms": forms, "fill": numbers}
     pieces = _CHANGING.split(whole)  # at once: ten times as fast as one by one
     fill, forms = pieces[1::2], HOLE.join(pieces[::2]).split("\n")

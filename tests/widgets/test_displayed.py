@@ -2,9 +2,13 @@
 
 import time
 
+import comm
 import ipywidgets
 import pytest
+from ipywidgets.widgets import widget as base
 from jupyter_client.manager import start_new_kernel
+
+import autolab
 
 pytestmark = pytest.mark.skipif(
     ipywidgets.__version__.startswith("7."), reason="nothing is let go with the packages of that time: explorers stay as they did before"
@@ -157,3 +161,18 @@ def test_nothing_is_printed_when_the_thread_of_a_pages_widgets_ends_with_message
 async def forgotten(): await asyncio.Event().wait()
 asyncio.ensure_future(forgotten()); await asyncio.sleep(0); gc.collect()""")
     assert "Task was destroyed but it is pending!" in cells.printed and "forgotten" in cells.printed, "the learner's own"
+
+
+def test_the_browser_is_told_what_ipywidgets_would_tell_and_nobody_looks_for_bytes_in_it(monkeypatch):
+    told, searched, create, search = [], [], comm.create_comm, base._remove_buffers
+    monkeypatch.setattr(comm, "create_comm", lambda **message: told.append(message) or create(**message))
+    monkeypatch.setattr(base, "_remove_buffers", lambda state: searched.append(state) or search(state))
+    x = autolab.tensor(3.0, requires_grad=True)
+    explorer = autolab.explore(x * x)
+    assert not any("folding" in state for state in searched)
+    for way in (type(explorer), ipywidgets.Widget):
+        explorer.comm = None
+        way.open(explorer)
+    ours, theirs = told[-2:]
+    assert theirs.pop("buffers") == [] and ours == theirs
+    assert ours["data"]["state"]["data"]["nodes"]["length"] == 2
