@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .updates import Updates
 
 
+_KINDS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 _value_of_literal = functools.lru_cache(maxsize=256)(Value.of_literal)  # a loop meets the same few numbers again and again
 
 
@@ -125,7 +126,7 @@ class Builder:
         if item is UNKNOWN:
             return self.add("data", missing=self.reader.unkept).id
         if isinstance(item, (bool, int, float, complex)):
-            kind = "bool" if isinstance(item, bool) else "int64" if isinstance(item, int) else "float64"
+            kind = _KINDS[next(kind for kind in _KINDS if isinstance(item, kind))]
             return self._keep(self.add("data", shape=(), dtype=kind, value=self._literal(item, kind)).id, item)
         key = self.reader.data_key(item)
         found = self._constants.get(key)
