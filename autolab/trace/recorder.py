@@ -145,7 +145,7 @@ class Recorder(Recorded[Trace]):
         builder.film.check_grads()
         parents = {edge.parent for edge in builder.edges}
         roots = [d.id for d in builder.nodes if d.kind == "op" and d.requires_grad and d.id not in parents]
-        why = "" if builder.film.run else "No backward pass ran while this was recorded."
+        why = "" if builder.film.run else "No backward pass was recorded."
         if not builder.nodes:
             why = "Nothing was recorded: no operation on a tensor ran in the block."
         elif builder.film.exchanged:

@@ -1,0 +1,82 @@
+"""Programs as people bring them: recorded, they compute what they compute unwatched, and the trace is true."""
+
+import warnings
+
+import pytest
+
+import autolab
+
+torch = pytest.importorskip("torch")
+
+
+def recorded(program):
+    with autolab.record() as recording:
+        program()
+    return recording
+
+
+@pytest.mark.parametrize("library", [autolab, torch], ids=["autolab", "torch"])
+def test_complex_numbers_are_told_in_words(library, tmp_path):
+    x = library.tensor([1.0, 2.0], requires_grad=True)
+    y = x * (1 + 2j)
+    trace = autolab.trace.trace(y.abs().sum())
+    told = {n.label: n.value for n in trace.nodes}
+    assert told["y"].text == "[1+2j, 2+4j]" and told["y"].data is None
+    assert told["1+2j"].dtype == "complex128"
+    # autolab's rule of mul is that of PyTorch for real numbers only: it takes the conjugate of a complex one
+    assert [bool(e.tex) for e in trace.edges if e.differentiable] == [False, False, True]
+    autolab.viz.make_dot(y.abs().sum())
+    explorer = autolab.explore(y)
+    explorer.to_html(str(tmp_path / "page.html"))
+    assert "1+2j, 2+4j" in (tmp_path / "page.html").read_text()
+
+
+def test_a_spectrum_is_recorded():
+    x = torch.randn(4, 40, requires_grad=True)
+    w = torch.randn(4, 21, dtype=torch.complex64, requires_grad=True)
+
+    def program():
+        torch.fft.irfft(torch.fft.rfft(x) * w).pow(2).sum().backward()
+
+    program()
+    want, x.grad, w.grad = (x.grad, w.grad), None, None
+    trace = recorded(program).trace()
+    assert all(map(torch.equal, want, (x.grad, w.grad)))
+    assert [n.op for n in trace.nodes if n.kind == "op"] == ["fft_r2c", "mul", "fft_c2r", "pow", "sum"]
+    assert trace.nodes[0].grad.stats is not None
+    product = next(n for n in trace.nodes if n.op == "mul")
+    assert product.value.text == "complex64[4, 21]" and product.value.sample is None
+    autolab.explore(trace)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_model_is_traced_by_jit_in_the_block():
+    model, x = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()), torch.ones(1, 2)
+    made = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", torch.jit.TracerWarning)
+        recording = recorded(lambda: made.append(torch.jit.trace(model, x)) or made[0](x).sum().backward())
+    assert torch.equal(made[0](x), model(x)) and torch.equal(made[0](x + 1), model(x + 1))
+    assert [n.op for n in recording.trace().nodes if n.kind == "op"][-4:] == ["t", "addmm", "relu", "sum"]
+    assert [n.op for n in recording.trace().nodes if n.kind == "op"][:3] == ["t", "addmm", "relu"] and recording.trace().nodes[0].label == "0.weight"
+    assert "aten::numel" not in str(made[0].inlined_graph)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_what_torchscript_puts_together_is_one_operation():
+    model, x = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))), torch.ones(1, 2)
+    for _ in range(3):
+        model(x)
+    with pytest.warns(UserWarning, match="TorchScript has put several operations together"):
+        trace = recorded(lambda: model(x).sum().backward()).trace()
+    assert not any("[" in n.call for n in trace.nodes if n.op == "addmm") and "not depend" not in str(trace)
+    assert {n.label: n.grad is not None for n in trace.nodes if n.kind == "leaf"} == dict.fromkeys(["0.weight", "0.bias", "2.weight", "2.bias"], True)
+
+
+def test_gradients_in_a_batch_are_said_not_to_be_recorded():
+    w = torch.ones(2, requires_grad=True)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        recording = recorded(lambda: torch.autograd.grad(w * w, w, torch.eye(2), is_grads_batched=True))
+    assert ["is_grads_batched=True" in str(t.message) for t in told] == [True]
+    assert "No backward pass was recorded." in recording.text()
