@@ -37,7 +37,8 @@ REENTRANT = (
 
 TRANSFORM = (
     "a transform of torch.func (grad, vjp, jvp, jacrev, hessian, ...; vectorize=True and is_grads_batched=True are "
-    "such, too) computes with tensors that have no numbers until it is over: a recording has the arithmetic that it comes down to, but no graph and no backward pass of it. loss.backward() and torch.autograd.grad() are recorded whole"
+    "such, too) computes with tensors that have no numbers until it is over: a recording has the arithmetic that it "
+    "comes down to, but no graph and no backward pass of it. loss.backward() and torch.autograd.grad() are recorded whole"
 )
 
 
