@@ -197,7 +197,7 @@ class _Custom:
         if cls.__module__ == "torch.utils.checkpoint":
             warn(REENTRANT, self.at.frame)
         found = {
-            id(t): t for t in [*self.results, *seen] if (fn := t.grad_fn) is not None and hasattr(fn, "saved_tensors")
+            id(t): t for t in [*self.results, *seen] if (fn := t.grad_fn) is not None and hasattr(type(fn), "saved_tensors")
         }
         outputs = [t for t in found.values() if not recording.knows(t.grad_fn)]
         if outputs:

@@ -80,3 +80,88 @@ def test_gradients_in_a_batch_are_said_not_to_be_recorded():
         recording = recorded(lambda: torch.autograd.grad(w * w, w, torch.eye(2), is_grads_batched=True))
     assert ["is_grads_batched=True" in str(t.message) for t in told] == [True]
     assert "No backward pass was recorded." in recording.text()
+
+
+def sparse_embedding():
+    embedding = torch.nn.Embedding(10, 3, sparse=True)
+    optimizer = torch.optim.SparseAdam(embedding.parameters())
+    for _ in range(2):
+        optimizer.zero_grad()
+        embedding(torch.tensor([1, 2, 2])).pow(2).sum().backward()
+        optimizer.step()
+    return [embedding.weight, embedding.weight.grad.to_dense()]
+
+
+def adafactor():
+    layer = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.Adafactor(layer.parameters())
+    layer(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    return [layer.weight]
+
+
+def inference():
+    layer = torch.nn.Linear(2, 2)
+    with torch.inference_mode():
+        y = layer(torch.ones(1, 2))
+        y.add_(1)
+    layer(torch.ones(1, 2)).sum().backward()
+    return [y, layer.weight.grad]
+
+
+def eight_bits():
+    x = torch.ones(70, requires_grad=True)
+    (x.to(torch.float8_e4m3fn).float() * x).sum().backward()
+    return [x.grad, torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8).dequantize()]
+
+
+def nested_tensors():
+    x = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], requires_grad=True)
+    layer = torch.nn.Linear(3, 2)
+    layer(x).to_padded_tensor(0.0).sum().backward()
+    return [layer.weight.grad]
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.saved_tensors[0]
+
+
+def freed_function():
+    x = torch.ones(2, requires_grad=True)
+    y = Square.apply(x)
+    y.sum().backward()
+    z = Square.apply(y.detach() * x)
+    z.sum().backward()
+    return [x.grad, y]
+
+
+USERS = [sparse_embedding, adafactor, inference, eight_bits, nested_tensors, freed_function]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors", "ignore:.*torch.ao.quantization", "ignore:.*quant")
+@pytest.mark.parametrize("program", USERS, ids=lambda p: p.__name__)
+def test_a_program_computes_what_it_computes_unwatched(program):
+    torch.manual_seed(0)
+    want = program()
+    torch.manual_seed(0)
+    with autolab.record() as recording:
+        found = program()
+    assert all(map(torch.equal, want, found))
+    assert "a hook changed" not in recording.text()
+    autolab.explore(recording)
+
+
+def test_what_a_custom_function_saved_and_freed_is_not_asked_for():
+    y = Square.apply(torch.ones(2, requires_grad=True)).sum()
+    y.backward()
+    with autolab.record():
+        Square.apply(y * 2)
+    trace = autolab.trace.trace(y)
+    assert "freed" in trace.meta["why"], trace.meta
