@@ -6,7 +6,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .model import Node, Pass
 
@@ -20,6 +20,7 @@ is."""
 
 CUT = "cut"
 FROZEN = "it is frozen"
+FROZEN_THEN = "nothing that it was computed from required grad then"
 REENTRANT = "CheckpointFunctionBackward"
 HIDDEN = "what checkpoint(use_reentrant=True) runs, under no_grad and then again in backward, may use it all the same"
 CUTS = {"detach": "detach()", "data": ".data"}
@@ -71,11 +72,14 @@ def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: boo
         return "whole numbers have no gradient"
     if node.kind != "op":
         return FROZEN if frozen else f"{node.label} does not require grad"
-    return (
-        f"{node.op} has no gradient"
-        if any(p.requires_grad for p in operands)
-        else "nothing it is computed from requires grad"
-    )
+    if not any(p.requires_grad for p in operands):
+        return "nothing it is computed from requires grad"
+    return FROZEN_THEN if _has_rules(node) else f"{node.op} has no gradient"
+
+
+def _has_rules(node: Any) -> bool:
+    """Whether the operation has a gradient, so that without one its operands were frozen when it ran."""
+    return node.record is not None and bool(node.record.rules)
 
 
 class _Account:
@@ -203,14 +207,11 @@ class _Account:
             return "it was changed since, and no gradient flows back through an update"
         if cutter.cut:
             return f"{at} by {CUTS.get(cutter.cut, cutter.cut)}"
-        whole = (
-            "whole numbers have"
-            if "int" in cutter.dtype
-            else "True and False have"
-            if cutter.dtype == "bool"
-            else f"{cutter.op} has"
-        )
-        return f"{at}: {whole} no gradient"
+        if "int" in cutter.dtype:
+            return f"{at}: whole numbers have no gradient"
+        if cutter.dtype == "bool":
+            return f"{at}: True and False have no gradient"
+        return f"{at}: {FROZEN_THEN if _has_rules(cutter) else f'{cutter.op} has no gradient'}"
 
     def _label(self, node_id: str) -> str:
         return self._node(node_id).label

@@ -223,7 +223,12 @@ class Recorder(Recorded[Trace]):
         record_, operands, literals = self._read_call(op, args, custom)
         owner = self._owner(target, node)
         leaf = owner if owner is not None and (owner.shape, owner.dtype) == (target.shape, target.dtype) else None
-        parents = {n: self._parent(a, target, node, slot, frame, leaf) for slot, (n, a) in enumerate(operands.items())}
+        # What a custom function has marked as dirty comes out as the tensor that went in.
+        changed = outputs[:1] if inplace else [o for o in outputs if custom and any(o is a for a in args)]
+        parents = {
+            n: self._parent(a, next((o for o in changed if o is a), target), node, slot, frame, leaf)
+            for slot, (n, a) in enumerate(operands.items())
+        }
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
         draft.source = names.source(frame, at.line)
         draft.time = self._times.last(custom)
@@ -243,8 +248,8 @@ class Recorder(Recorded[Trace]):
                 if isinstance(item, SavedEntry):
                     builder.save(draft, node, item)
         builder.cuts.by_no_grad(draft, outputs[0], node)
-        if inplace:
-            self._failures.changed(outputs[0], draft.id)
+        for output in changed:
+            self._failures.changed(output, draft.id)
         for nr, output in enumerate(outputs):
             builder.by_tensor.put(output if leaf is None else leaf, draft.id)
             if nr:

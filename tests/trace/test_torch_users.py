@@ -165,3 +165,36 @@ def test_what_a_custom_function_saved_and_freed_is_not_asked_for():
         Square.apply(y * 2)
     trace = autolab.trace.trace(y)
     assert "freed" in trace.meta["why"], trace.meta
+
+
+@pytest.mark.parametrize("library", [autolab, torch], ids=["autolab", "torch"])
+def test_what_a_custom_function_changed_in_place_is_one_node(library):
+    class Doubled(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    with autolab.record() as recording:
+        x = library.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        Doubled.apply(y)
+        y.sum().backward()
+    trace = recording.trace()
+    assert [(n.label, n.call) for n in trace.nodes if n.kind == "op"] == [("y", "x * 3"), ("y(2)", "doubled(y)"), ("v1", "sum(y(2))")]
+    assert "No gradient" not in recording.text() and x.grad.tolist() == [6, 6]
+
+
+@pytest.mark.parametrize("library", [autolab, torch], ids=["autolab", "torch"])
+def test_what_is_frozen_in_the_block_is_said_to_have_been(library):
+    with autolab.record() as recording:
+        w, b = (library.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+        (w * b).sum().backward()
+        w.requires_grad_(False)
+        w.grad = b.grad = None
+        (w.exp() * b).sum().backward()
+    assert "in backward 2: its way to v5 is cut at v3: nothing that it was computed from required grad then" in recording.text()
