@@ -6,7 +6,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .model import Node, Pass
 
@@ -20,7 +20,6 @@ is."""
 
 CUT = "cut"
 FROZEN = "it is frozen"
-FROZEN_THEN = "nothing that it was computed from required grad then"
 REENTRANT = "CheckpointFunctionBackward"
 HIDDEN = "what checkpoint(use_reentrant=True) runs, under no_grad and then again in backward, may use it all the same"
 CUTS = {"detach": "detach()", "data": ".data"}
@@ -74,12 +73,9 @@ def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: boo
         return FROZEN if frozen else f"{node.label} does not require grad"
     if not any(p.requires_grad for p in operands):
         return "nothing it is computed from requires grad"
-    return FROZEN_THEN if _has_rules(node) else f"{node.op} has no gradient"
-
-
-def _has_rules(node: Any) -> bool:
-    """Whether the operation has a gradient, so that without one its operands were frozen when it ran."""
-    return node.record is not None and bool(node.record.rules)
+    # An operation that has a gradient and is without one got what was frozen.
+    had = node.record is not None and node.record.rules  # type: ignore[union-attr]
+    return "nothing that it was computed from required grad then" if had else f"{node.op} has no gradient"
 
 
 class _Account:
@@ -211,7 +207,11 @@ class _Account:
             return f"{at}: whole numbers have no gradient"
         if cutter.dtype == "bool":
             return f"{at}: True and False have no gradient"
-        return f"{at}: {FROZEN_THEN if _has_rules(cutter) else f'{cutter.op} has no gradient'}"
+        ruled = set() if cutter.record is None else {cutter.record.params[i] for i, _, _ in cutter.record.rules}
+        ends = [e.slot for e in self.into[cutter.id] if not e.differentiable and self._node(e.parent).requires_grad]
+        if ruled and {name for slot, name in enumerate(cutter.operands) if slot in ends} <= ruled:
+            return f"{at}: what leads there did not require grad then"
+        return f"{at}: {cutter.op} has no gradient"
 
     def _label(self, node_id: str) -> str:
         return self._node(node_id).label

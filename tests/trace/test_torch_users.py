@@ -197,4 +197,14 @@ def test_what_is_frozen_in_the_block_is_said_to_have_been(library):
         w.requires_grad_(False)
         w.grad = b.grad = None
         (w.exp() * b).sum().backward()
-    assert "in backward 2: its way to v5 is cut at v3: nothing that it was computed from required grad then" in recording.text()
+    assert "in backward 2: its way to v5 is cut at v3: what leads there did not require grad then" in recording.text()
+
+
+@pytest.mark.parametrize("library", [autolab, torch], ids=["autolab", "torch"])
+def test_what_was_detached_in_place_cuts_the_way(library):
+    with autolab.record() as recording:
+        x = library.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        y.detach_()
+        (x * y).sum().backward()
+    assert "its way to v2 is cut at v1: what leads there did not require grad then" in recording.text()
