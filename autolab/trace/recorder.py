@@ -181,7 +181,7 @@ class Recorder(Recorded[Trace]):
             op, operands, literals = failures.as_written(op, args, lines.running(frame))
         else:
             record_, operands, literals = self._read_call(op, args, custom)
-            op = op if record_ is None else record_
+            op = self._operation(op, None) if record_ is None else record_
             literals = {n: plain(a) for n, a in literals.items()}
         parents = {n: (a, self._parent(a, None, None, slot, frame)) for slot, (n, a) in enumerate(operands.items())}
         at_call = {"source": names.source(frame), "scope": self._builder.reader.scope_now()}

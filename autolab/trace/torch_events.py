@@ -5,6 +5,7 @@ An operation is told when the next one begins, or the call it is part of ends: o
 
 from __future__ import annotations
 
+import dis
 import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -192,7 +193,13 @@ class _Custom:
     def runs(self) -> bool:
         return stack.custom_function() is self.frame
 
+    def failed(self) -> bool:
+        """Whether its forward raised: then its frame has not come to the end."""
+        return not dis.opname[self.frame.f_code.co_code[self.frame.f_lasti]].startswith("RETURN")
+
     def tell(self, recording: TorchRecording, seen: list[Any]) -> None:
+        if self.failed():
+            return
         args, cls = self.frame.f_locals["args"], self.frame.f_locals["cls"]
         if cls.__module__ == "torch.utils.checkpoint":
             warn(REENTRANT, self.at.frame)

@@ -208,3 +208,49 @@ def test_what_was_detached_in_place_cuts_the_way(library):
         y.detach_()
         (x * y).sum().backward()
     assert "its way to v2 is cut at v1: what leads there did not require grad then" in recording.text()
+
+
+@pytest.mark.parametrize("library", [autolab, torch], ids=["autolab", "torch"])
+def test_a_backward_pass_that_is_interrupted_has_ended(library):
+    class Interrupted(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            raise KeyboardInterrupt
+
+    w = library.ones(2, requires_grad=True)
+    with autolab.record() as recording:
+        with pytest.raises(KeyboardInterrupt):
+            Interrupted.apply(w * 3).sum().backward()
+        (w * 5).sum().backward()
+    assert [p.run for p in recording.trace().passes] == [1, 2]
+    text = recording.text()
+    assert "error at v2: KeyboardInterrupt\n" in text and text.count("w.grad is now [5, 5]") == 1
+    assert not getattr(w, "_post_accumulate_grad_hooks", None)  # what was left there would hold the recording
+
+
+def test_an_error_of_an_operation_that_autolab_has_not_is_the_learners():
+    scores = torch.ones(2, 3, requires_grad=True)
+    recording = autolab.record()
+    with pytest.raises(IndexError, match="Target 5") as raised, recording:
+        torch.nn.functional.cross_entropy(scores, torch.tensor([1, 5]))
+    text = autolab.explain(raised.value).text
+    assert "nll_loss_forward(v1, c1) failed" in text and "different dtypes" not in text
+
+
+def test_a_custom_function_that_failed_has_no_result():
+    class Fails(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            raise ValueError("what is wrong" if (x * 2).sum() else "")
+
+    with autolab.record() as recording:
+        x = torch.ones(2, requires_grad=True)
+        y = x * 3
+        with pytest.raises(ValueError, match="what is wrong"):
+            Fails.apply(y)
+        y.sum().backward()
+    assert [n.op for n in recording.trace().nodes if n.kind == "op"] == ["mul", "sum"]

@@ -340,7 +340,7 @@ export class Details {
       h(
         "div",
         { class: "al-error", role: "note" },
-        h("b", { text: `${error.type}: ` }),
+        h("b", { text: error.message ? `${error.type}: ` : error.type }),
         error.message,
         (error.notes ?? []).map((note) => h("p", { text: note })),
       ),
