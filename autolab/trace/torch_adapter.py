@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 
 from .drafts import operation_name
@@ -116,7 +117,14 @@ class TorchReader(Reader):
         )
 
     def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
-        return self.snapshots.value(tensor) if _is_readable(tensor) else None
+        try:
+            return self.snapshots.value(tensor) if _is_readable(tensor) else None
+        except RuntimeError:
+            # Of a number that a node saved as a tensor, a mode of the learner's (FlopCounterMode) is shown the number.
+            if tensor.dim() or tensor.device.type != "cpu":
+                raise
+            raw = ctypes.string_at(tensor.data_ptr(), tensor.element_size())
+            return Value.of(np.frombuffer(raw, dtype_name(tensor.dtype))[0])
 
     def arriving(self, grad: Any) -> Any:
         return grad.detach() if grad is not None and grad.requires_grad else grad

@@ -48,6 +48,13 @@ EXPORT = (
     "With strict=True PyTorch refuses it here, as wherever hooks for all modules are registered: export before the block, or after it"
 )
 
+HIGHER = (
+    "what runs inside torch.cond, while_loop, flex_attention and their like is not recorded, only the call itself where it "
+    "has a gradient (through torch.cond PyTorch itself cannot go back while a mode watches): write it as ordinary Python "
+    "(if, for, softmax(q @ k.mT) @ v) to see it"
+)
+
+
 SCRIPTED = (
     "TorchScript has put several operations together into one with a gradient rule of its own: the recording has that one, "
     "differentiable_graph, and no gradients inside it. The model as it was before torch.jit.script is recorded operation by operation"
@@ -148,6 +155,8 @@ class _Told:
             return func(*args, **kwargs)
         if events.exports():
             return func(*args, **kwargs)
+        if not hasattr(func, "_schema"):
+            return events.higher(func, args, kwargs)
         schema = schema_of(func)
         if schema.silent and not schema.writes:
             return func(*args, **kwargs)  # detach: the operation before may just be saving its result
@@ -177,6 +186,8 @@ class _Told:
 
 
 class _Operations(_Told, TorchDispatchMode):
+    supports_higher_order_operators = True
+
     def __init__(self, events: Events) -> None:
         super().__init__()
         self.events = events
@@ -307,6 +318,14 @@ class Events:
     def meet_transform(self) -> None:
         """Says, once, that a transform is not recorded."""
         self._warn_once(TRANSFORM)
+
+    def higher(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """An operation that is given functions: in it, no mode is on."""
+        self._warn_once(HIGHER)
+        result = func(*args, **kwargs)
+        if not torch.is_grad_enabled():
+            self.in_function(tensors_in(result))
+        return result
 
     def exports(self) -> bool:
         """Whether what runs is traced by torch.export, or by torch.compile where it does not run as written; says so

@@ -254,3 +254,37 @@ def test_a_custom_function_that_failed_has_no_result():
             Fails.apply(y)
         y.sum().backward()
     assert [n.op for n in recording.trace().nodes if n.kind == "op"] == ["mul", "sum"]
+
+
+def counted_operations():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    x = torch.ones(3, requires_grad=True)
+    with FlopCounterMode(display=False):
+        (x * 2 + 1).sum().backward()
+    return [x.grad]
+
+
+def quantized_layer():
+    torch.manual_seed(1)
+    layer = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 2)), {torch.nn.Linear}, dtype=torch.qint8)
+    return [layer(torch.ones(2, 4))]
+
+
+def higher_order():
+    x = torch.ones(3, requires_grad=True)
+    return [torch.cond(x.sum() > 1, torch.sin, torch.cos, (x,)), torch.cond(x.sum() > 5, torch.sin, torch.cos, (x.detach(),))]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:a recording runs what torch.compile made")
+@pytest.mark.parametrize("program", [counted_operations, quantized_layer, higher_order], ids=lambda p: p.__name__)
+def test_what_pytorch_does_beside_plain_operations_is_no_error(program):
+    want = program()
+    with warnings.catch_warnings(record=True) as told, autolab.record() as recording:
+        warnings.simplefilter("always")
+        found = program()
+    assert all(map(torch.equal, want, found))
+    assert any("torch.cond, while_loop" in str(t.message) for t in told) == (program is higher_order)
+    autolab.explore(recording)
+    if program is counted_operations:
+        assert [n.value.text for n in recording.trace().nodes if n.kind == "data"] == ["2", "1"]
