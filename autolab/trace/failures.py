@@ -205,6 +205,11 @@ def cuts(builder: Builder, node_id: str) -> list[str]:
     return found
 
 
+def dirty(args: Any, outputs: Any) -> list[Any]:
+    """What a custom function has marked as dirty: it comes out as the tensor that went in."""
+    return [o for o in outputs if any(o is a for a in args)]
+
+
 def described(error: BaseException) -> dict[str, Any]:
     """An error as data."""
     return {"type": type(error).__name__, "message": str(error), "notes": sentences(error)}

@@ -223,12 +223,8 @@ class Recorder(Recorded[Trace]):
         record_, operands, literals = self._read_call(op, args, custom)
         owner = self._owner(target, node)
         leaf = owner if owner is not None and (owner.shape, owner.dtype) == (target.shape, target.dtype) else None
-        # What a custom function has marked as dirty comes out as the tensor that went in.
-        changed = outputs[:1] if inplace else [o for o in outputs if custom and any(o is a for a in args)]
-        parents = {
-            n: self._parent(a, next((o for o in changed if o is a), target), node, slot, frame, leaf)
-            for slot, (n, a) in enumerate(operands.items())
-        }
+        changed = outputs[:1] if inplace else failures.dirty(args, outputs) if custom else ()
+        parents = self._parents(operands, changed, target, node, frame, leaf)
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
         draft.source = names.source(frame, at.line)
         draft.time = self._times.last(custom)
@@ -239,8 +235,6 @@ class Recorder(Recorded[Trace]):
                     draft.attrs[name] = plain(item)
         draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
         self._spell(draft, frame)
-        if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
-            del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
         self._join(draft, parents, node, inplace)
         if node is not None:
             builder.by_fn.put(node, draft.id)
@@ -281,6 +275,8 @@ class Recorder(Recorded[Trace]):
 
     def _spell(self, draft: Draft, frame: FrameType | None) -> None:
         """Notes how the numbers among an operation's arguments are written in the learner's code."""
+        if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
+            del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
         constants = [self._builder.draft(parent) for parent, _ in draft.operands.values()]
         constants = [c for c in constants if c.kind == "data" and c.tensor is None and c.shape == () and not c.literal]
         numbers = {n: a for n, a in draft.attrs.items() if type(a) in (int, float)}
@@ -314,6 +310,14 @@ class Recorder(Recorded[Trace]):
         if builder.reader.library == "autolab" and not builder.film.exchanged:
             builder.film.exchanged = any(hasattr(o, "exchanges") for o in getattr(observe.observer, "observers", ()))
         self._marks.append(Mark(kind, place, len(builder.nodes), len(builder.film.shots)))
+
+    def _parents(
+        self, operands: dict[str, Any], changed: Any, target: Any, node: Any, frame: FrameType | None, leaf: Any
+    ) -> dict[str, tuple[str, int]]:
+        return {
+            n: self._parent(a, next((o for o in changed if o is a), target), node, slot, frame, leaf)
+            for slot, (n, a) in enumerate(operands.items())
+        }
 
     def _parent(
         self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None, leaf: Any = None
@@ -501,5 +505,3 @@ class Recorder(Recorded[Trace]):
 
     def returned(self, targets, grads):
         self._builder.film.returned(targets, grads, assigned.to_grad(sys._getframe(1), len(grads)))
-
-

@@ -215,7 +215,7 @@ class _Custom:
         if cls.__module__ == "torch.utils.checkpoint":
             warn(REENTRANT, self.at.frame)
         found = {
-            id(t): t for t in [*self.results, *seen] if (fn := t.grad_fn) is not None and hasattr(type(fn), "saved_tensors")
+            id(t): t for t in [*self.results, *seen] if isinstance(t.grad_fn, torch.autograd.function.BackwardCFunction)
         }
         outputs = [t for t in found.values() if not recording.knows(t.grad_fn)]
         if outputs:
