@@ -194,7 +194,7 @@ def _operands(builder: Builder, draft: Draft, fn: Any, changed: set[str | None])
     """The operands by name, as tensors outside any graph, or numbers."""
     record = draft.record
     if record is None:
-        what = "a function of your own" if hasattr(fn, "saved_tensors") else f"what {draft.grad_fn} computes is not known here"
+        what = "a function of your own" if hasattr(type(fn), "saved_tensors") else f"what {draft.grad_fn} computes is not known here"
         raise Unknown(what if what[0] == "w" else f"{what} would have to run again")
     if _is_drawn(record):
         raise Unknown("it was drawn at random")

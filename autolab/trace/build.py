@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from .updates import Updates
 
 
+_KINDS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
 @functools.lru_cache(maxsize=256)  # a loop meets the same few numbers again and again
 def _value_of_literal(item: Any, kind: str, sign: str) -> Value:
     """`sign`: tells numbers apart that are equal and are written differently, as 0.0 and -0.0."""
@@ -133,7 +136,7 @@ class Builder:
         if item is UNKNOWN:
             return self.add("data", missing=self.reader.unkept).id
         if isinstance(item, (bool, int, float, complex)):
-            kind = "bool" if isinstance(item, bool) else "int64" if isinstance(item, int) else "float64"
+            kind = _KINDS[next(kind for kind in _KINDS if isinstance(item, kind))]
             return self._keep(self.add("data", shape=(), dtype=kind, value=self._literal(item, kind)).id, item)
         key = self.reader.data_key(item)
         found = self._constants.get(key)

@@ -268,12 +268,15 @@ def _operation(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], s
     if not node.error:
         return [f"It happened at {node.label}{_line(node.source)}."], ""
     given = [o for o in facts["operands"] if o["dtype"] and o["device"]] if facts is not None else []
+    message = node.error if facts is None else facts["message"]
     text = [f"{node.call} failed{_line(node.source)}."]
     if given:
         facts = [f"{trace.node(o['node']).output_label(o['nr'])}: {o['dtype']} {shape_text(tuple(o['shape']))} on {o['device']}" for o in given]
         text.append(f"It was given {'; '.join(facts)}.")
     text += ["They are on different devices."] if len({o["device"] for o in given}) > 1 else []
-    text += ["They are of different dtypes."] if len({o["dtype"] for o in given}) > 1 else []
+    # An embedding gets whole numbers, too, and nothing is wrong with that.
+    dtypes = {o["dtype"] for o in given if "type" in message or "float" in o["dtype"]}
+    text += ["They are of different dtypes."] if len(dtypes) > 1 else []
     return text, "" if recorded else "A recording (`with autolab.record():` around the code) has every step before it, with its value and line."
 
 

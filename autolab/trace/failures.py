@@ -37,15 +37,11 @@ class Failures:
     def add(
         self, op: Any, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]], **fields: Any
     ) -> Draft:
-        """op: a record, a custom function's node, or a name. parents: operand -> (what it is, its node and output
+        """op: a record, or a name. parents: operand -> (what it is, its node and output
         number); `fields` are the draft's."""
         builder = self.builder
-        record = None if isinstance(op, str) or hasattr(op, "next_functions") else op
-        name = (
-            op
-            if isinstance(op, str)
-            else operation_name(builder.reader.grad_fn_name(op) if record is None else record.node)
-        )
+        record = None if isinstance(op, str) else op
+        name = op if record is None else operation_name(record.node)
         draft = builder.add(
             "op",
             op=name + ("_" if fields.pop("inplace", False) and not name.endswith("_") else ""),
@@ -207,6 +203,11 @@ def cuts(builder: Builder, node_id: str) -> list[str]:
         todo += [p for p in parents if p not in seen]
         seen.update(parents)
     return found
+
+
+def dirty(args: Any, outputs: Any) -> list[Any]:
+    """What a custom function has marked as dirty: it comes out as the tensor that went in."""
+    return [o for o in outputs if any(o is a for a in args)]
 
 
 def described(error: BaseException) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def of(nodes: list[Draft]) -> dict[str, str]:
         elif draft.kind == "update":
             labels[draft.id] = f"step of {labels[draft.operands['self'][0]]}"
         elif draft.kind == "data" and draft.shape == () and draft.value is not None:
-            text = draft.literal or written(draft.value.data)
+            text = draft.literal or (draft.value.text if draft.value.data is None else written(draft.value.data))
             labels[draft.id] = text if draft.literal or draft.dtype == "float64" else text.removesuffix(".0")
         else:
             labels[draft.id] = next(unused[draft.kind])
@@ -260,7 +260,9 @@ class Book:
 
         def edge(_: int, e: EdgeDraft) -> Edge:
             seen = gradients.get(e.id, (None, None))
-            tex, numbers = self.local(e, seen) if self.wanted and e.differentiable else ("", "")
+            # The rules are written for real numbers: of complex ones, PyTorch takes the conjugate.
+            real = not any(self.nodes[int(end[1:])].dtype.startswith("complex") for end in (e.parent, e.child))
+            tex, numbers = self.local(e, seen) if self.wanted and e.differentiable and real else ("", "")
             what = e.id, e.parent, e.parent_nr, e.child, e.slot, e.differentiable
             return Edge(*what, tex, numbers, e.alias, e.update)
 

@@ -256,5 +256,6 @@ def settings(group: dict[str, Any]) -> dict[str, Any]:
     for name in SETTINGS:
         value = number(group.get(name))
         if name == "lr" or value:
-            found[name] = [float(number(v)) for v in value] if isinstance(value, (tuple, list)) else value
+            several = isinstance(value, (tuple, list))
+            found[name] = [v if v is None else float(number(v)) for v in value] if several else value
     return found

@@ -71,11 +71,11 @@ def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: boo
         return "whole numbers have no gradient"
     if node.kind != "op":
         return FROZEN if frozen else f"{node.label} does not require grad"
-    return (
-        f"{node.op} has no gradient"
-        if any(p.requires_grad for p in operands)
-        else "nothing it is computed from requires grad"
-    )
+    if not any(p.requires_grad for p in operands):
+        return "nothing it is computed from requires grad"
+    # An operation that has a gradient and is without one got what was frozen.
+    had = node.record is not None and node.record.rules  # type: ignore[union-attr]
+    return "nothing that it was computed from required grad then" if had else f"{node.op} has no gradient"
 
 
 class _Account:
@@ -205,14 +205,15 @@ class _Account:
             return "it was changed since, and no gradient flows back through an update"
         if cutter.cut:
             return f"{at} by {CUTS.get(cutter.cut, cutter.cut)}"
-        whole = (
-            "whole numbers have"
-            if "int" in cutter.dtype
-            else "True and False have"
-            if cutter.dtype == "bool"
-            else f"{cutter.op} has"
-        )
-        return f"{at}: {whole} no gradient"
+        if "int" in cutter.dtype:
+            return f"{at}: whole numbers have no gradient"
+        if cutter.dtype == "bool":
+            return f"{at}: True and False have no gradient"
+        ruled = set() if cutter.record is None else {cutter.record.params[i] for i, _, _ in cutter.record.rules}
+        ends = [e.slot for e in self.into[cutter.id] if not e.differentiable and self._node(e.parent).requires_grad]
+        if ruled and {name for slot, name in enumerate(cutter.operands) if slot in ends} <= ruled:
+            return f"{at}: what leads there did not require grad then"
+        return f"{at}: {cutter.op} has no gradient"
 
     def _label(self, node_id: str) -> str:
         return self._node(node_id).label

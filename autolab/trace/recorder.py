@@ -145,7 +145,7 @@ class Recorder(Recorded[Trace]):
         builder.film.check_grads()
         parents = {edge.parent for edge in builder.edges}
         roots = [d.id for d in builder.nodes if d.kind == "op" and d.requires_grad and d.id not in parents]
-        why = "" if builder.film.run else "No backward pass ran while this was recorded."
+        why = "" if builder.film.run else "No backward pass was recorded."
         if not builder.nodes:
             why = "Nothing was recorded: no operation on a tensor ran in the block."
         elif builder.film.exchanged:
@@ -181,7 +181,7 @@ class Recorder(Recorded[Trace]):
             op, operands, literals = failures.as_written(op, args, lines.running(frame))
         else:
             record_, operands, literals = self._read_call(op, args, custom)
-            op = op if record_ is None else record_
+            op = self._operation(op, None) if record_ is None else record_
             literals = {n: plain(a) for n, a in literals.items()}
         parents = {n: (a, self._parent(a, None, None, slot, frame)) for slot, (n, a) in enumerate(operands.items())}
         at_call = {"source": names.source(frame), "scope": self._builder.reader.scope_now()}
@@ -223,7 +223,8 @@ class Recorder(Recorded[Trace]):
         record_, operands, literals = self._read_call(op, args, custom)
         owner = self._owner(target, node)
         leaf = owner if owner is not None and (owner.shape, owner.dtype) == (target.shape, target.dtype) else None
-        parents = {n: self._parent(a, target, node, slot, frame, leaf) for slot, (n, a) in enumerate(operands.items())}
+        changed = outputs[:1] if inplace else failures.dirty(args, outputs) if custom else ()
+        parents = self._parents(operands, changed, target, node, frame, leaf)
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
         draft.source = names.source(frame, at.line)
         draft.time = self._times.last(custom)
@@ -234,8 +235,6 @@ class Recorder(Recorded[Trace]):
                     draft.attrs[name] = plain(item)
         draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
         self._spell(draft, frame)
-        if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
-            del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
         self._join(draft, parents, node, inplace)
         if node is not None:
             builder.by_fn.put(node, draft.id)
@@ -243,8 +242,8 @@ class Recorder(Recorded[Trace]):
                 if isinstance(item, SavedEntry):
                     builder.save(draft, node, item)
         builder.cuts.by_no_grad(draft, outputs[0], node)
-        if inplace:
-            self._failures.changed(outputs[0], draft.id)
+        for output in changed:
+            self._failures.changed(output, draft.id)
         for nr, output in enumerate(outputs):
             builder.by_tensor.put(output if leaf is None else leaf, draft.id)
             if nr:
@@ -276,6 +275,8 @@ class Recorder(Recorded[Trace]):
 
     def _spell(self, draft: Draft, frame: FrameType | None) -> None:
         """Notes how the numbers among an operation's arguments are written in the learner's code."""
+        if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
+            del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
         constants = [self._builder.draft(parent) for parent, _ in draft.operands.values()]
         constants = [c for c in constants if c.kind == "data" and c.tensor is None and c.shape == () and not c.literal]
         numbers = {n: a for n, a in draft.attrs.items() if type(a) in (int, float)}
@@ -309,6 +310,14 @@ class Recorder(Recorded[Trace]):
         if builder.reader.library == "autolab" and not builder.film.exchanged:
             builder.film.exchanged = any(hasattr(o, "exchanges") for o in getattr(observe.observer, "observers", ()))
         self._marks.append(Mark(kind, place, len(builder.nodes), len(builder.film.shots)))
+
+    def _parents(
+        self, operands: dict[str, Any], changed: Any, target: Any, node: Any, frame: FrameType | None, leaf: Any
+    ) -> dict[str, tuple[str, int]]:
+        return {
+            n: self._parent(a, next((o for o in changed if o is a), target), node, slot, frame, leaf)
+            for slot, (n, a) in enumerate(operands.items())
+        }
 
     def _parent(
         self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None, leaf: Any = None
@@ -496,5 +505,3 @@ class Recorder(Recorded[Trace]):
 
     def returned(self, targets, grads):
         self._builder.film.returned(targets, grads, assigned.to_grad(sys._getframe(1), len(grads)))
-
-

@@ -27,7 +27,7 @@ def render(trace: Trace, *, frames: bool = True) -> str:
         parts += ["", why]
     error = trace.meta.get("error")
     if error:
-        parts += ["", f"{error['type']}: {error['message']}", *error.get("notes", [])]
+        parts += ["", f"{error['type']}: {error['message']}".removesuffix(": "), *error.get("notes", [])]
     return "\n".join(parts)
 
 

@@ -99,7 +99,7 @@ class TorchReader(Reader):
 
     def facts(self, tensor: Any) -> Facts:
         return Facts(
-            tuple(tensor.shape),
+            tuple(_size(tensor, i) for i in range(tensor.dim())) if tensor.is_nested else tuple(tensor.shape),
             dtype_name(tensor.dtype),
             device_name(tensor.device),
             self.version(tensor),
@@ -110,7 +110,7 @@ class TorchReader(Reader):
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
         return (
             (item.data_ptr(), tuple(item.shape), tuple(item.stride()))
-            if item.numel() and memory_of(item) is not None
+            if not item.is_nested and item.numel() and memory_of(item) is not None
             else id(item)
         )
 
@@ -132,7 +132,13 @@ class TorchReader(Reader):
 
     def same(self, a: Any, b: Any) -> bool:
         a = getattr(a, "tensor", a)
-        if a is None or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
+        if a is None or a is b:
+            return True
+        if a.is_nested or b.is_nested:
+            return all(map(torch.equal, a.unbind(), b.unbind()))
+        if a.layout is not torch.strided or b.layout is not torch.strided:
+            return _same_where_sparse(a, b)
+        if a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
             return True
         return a.shape == b.shape and (torch.equal(a, b) or torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
 
@@ -160,7 +166,7 @@ class TorchReader(Reader):
 
     def watch(self, tensor: Any) -> tuple[Any, int]:
         memory = self.memory(tensor)
-        return lambda: memory, tensor._version
+        return lambda: memory, self.version(tensor) or 0  # of an inference tensor nobody counts them
 
     def grad_enabled(self) -> bool:
         return torch.is_grad_enabled()
@@ -172,9 +178,11 @@ class TorchReader(Reader):
         return None
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
-        return [(tuple(m.shape), dtype_name(m.dtype), device_name(m.device)) for m in node._input_metadata] or [
-            (None, "", "")
-        ]
+        known = (
+            (None if m.is_nested_tensor else tuple(m.shape), dtype_name(m.dtype), device_name(m.device))
+            for m in node._input_metadata
+        )
+        return list(known) or [(None, "", "")]
 
     def result(self, node: Any) -> Any:
         return None
@@ -301,7 +309,7 @@ class _Replay:
         if reached:
             self.observer.before_node(fn, tuple(grads))
             # A custom Function's node is the ctx itself: it is applied, not called.
-            results = fn.apply(*grads) if hasattr(fn, "saved_tensors") else fn(*grads)
+            results = fn.apply(*grads) if hasattr(type(fn), "saved_tensors") else fn(*grads)
             results = results if isinstance(results, tuple) else (results,)
             if len(results) > len(fn.next_functions):  # a custom function has no edge for arguments that are no tensors
                 wanted = iter([r for r, needed in zip(results, fn.needs_input_grad) if needed])
@@ -338,6 +346,20 @@ class _Replay:
             before = fn.variable.grad
             total = grad if before is None else before.detach() + grad
             self.observer.accumulate(fn.variable, grad, total)
+
+
+def _size(tensor: Any, dim: int) -> int:
+    try:
+        return int(tensor.size(dim))
+    except RuntimeError:  # a nested tensor has several
+        return -1
+
+
+def _same_where_sparse(a: Any, b: Any) -> bool:
+    if a.layout is not torch.sparse_coo or b.layout is not torch.sparse_coo:
+        return torch.equal(a.to_dense(), b.to_dense())
+    a, b = a.coalesce(), b.coalesce()
+    return torch.equal(a.indices(), b.indices()) and torch.equal(a.values(), b.values())
 
 
 _REAL = {"ReshapeAliasBackward0": "reshape"}

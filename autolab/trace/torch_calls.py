@@ -84,15 +84,14 @@ class Call:
                 found.update((f"{name}[{i}]", x) for i, x in enumerate(item) if is_tensor(x))
             elif isinstance(item, (bool, int, float)) and name in self.schema.differentiable:
                 found[name] = item
-        rest = {
+        return found, {
             n: a
             for n, a in self.arguments.items()
             if n not in found
             and f"{n}[0]" not in found
-            and a is not None
-            and a != self.schema.defaults.get(n, a is None)
+            and isinstance(a, (bool, int, float, str, list, tuple))
+            and a != self.schema.defaults.get(n)
         }
-        return found, {n: a for n, a in rest.items() if isinstance(a, (bool, int, float, str, list, tuple))}
 
     def args(self) -> tuple[Any, ...]:
         """The arguments in the order of the record, or of the schema."""

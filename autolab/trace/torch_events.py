@@ -5,6 +5,7 @@ An operation is told when the next one begins, or the call it is part of ends: o
 
 from __future__ import annotations
 
+import dis
 import functools
 import warnings
 from types import FrameType
@@ -37,14 +38,27 @@ REENTRANT = (
 
 
 TRANSFORM = (
-    "a transform of torch.func (grad, vjp, jvp, jacrev, hessian, ...) computes with tensors that have no numbers until it is over: a recording has "
-    "the arithmetic that it comes down to, but no graph and no backward pass of it. loss.backward() and torch.autograd.grad() are recorded whole"
+    "a transform of torch.func (grad, vjp, jvp, jacrev, hessian, ...; vectorize=True and is_grads_batched=True are "
+    "such, too) computes with tensors that have no numbers until it is over: a recording has the arithmetic that it "
+    "comes down to, but no graph and no backward pass of it. loss.backward() and torch.autograd.grad() are recorded whole"
 )
 
 
 EXPORT = (
     "torch.export traces a model with tensors that have no numbers: what runs for it is not in the recording, only what ran before and after it. "
     "With strict=True PyTorch refuses it here, as wherever hooks for all modules are registered: export before the block, or after it"
+)
+
+HIGHER = (
+    "what runs inside torch.cond, while_loop, flex_attention and their like is not recorded, only the call itself where it "
+    "has a gradient (through torch.cond PyTorch itself cannot go back while a mode watches): write it as ordinary Python "
+    "(if, for, softmax(q @ k.mT) @ v) to see it"
+)
+
+
+SCRIPTED = (
+    "TorchScript has put several operations together into one with a gradient rule of its own: the recording has that one, "
+    "differentiable_graph, and no gradients inside it. The model as it was before torch.jit.script is recorded operation by operation"
 )
 
 
@@ -57,12 +71,21 @@ def warn(message: str, frame: FrameType | None) -> None:
 class _Operation:
     """One operation that ran, until its results have their history."""
 
-    __slots__ = ("arguments", "enabled", "results", "schema", "scope")
+    __slots__ = ("arguments", "enabled", "results", "schema", "scope", "wanted")
 
     def __init__(
-        self, schema: Schema, arguments: dict[str, Any], results: list[Any], enabled: bool, scope: Any
+        self, schema: Schema, arguments: dict[str, Any], results: list[Any], on: bool, wanted: bool, scope: Any
     ) -> None:
-        self.schema, self.arguments, self.results, self.enabled, self.scope = schema, arguments, results, enabled, scope
+        self.schema, self.arguments, self.results, self.scope = schema, arguments, results, scope
+        self.wanted, self.enabled = wanted, on and wanted
+
+    def is_inside_a_script(self) -> bool:
+        """Whether what it works on is a result of TorchScript's by now, and had no history when it ran."""
+        return not self.wanted and any(
+            (fn := t.grad_fn) is not None and "DifferentiableGraph" in fn.name()
+            for t in (*self.results, *tensors_in(self.arguments))
+            if t.requires_grad
+        )
 
     def place(self, seen: list[Any]) -> bool:
         """Whether the results have their history. A view gets it in a tensor of its own, which `seen` may have."""
@@ -89,7 +112,8 @@ class _Calls(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
-        if Silence.on or events.exports():
+        # torch.jit.trace would write down what is asked of a tensor here; under its calls, operations are seen as ever.
+        if Silence.on or torch.jit.is_tracing() or events.exports():
             return func(*args, **kwargs)
         if events.queue or events.custom is not None:
             events.tell(args)
@@ -132,6 +156,8 @@ class _Told:
             return func(*args, **kwargs)
         if events.exports():
             return func(*args, **kwargs)
+        if not hasattr(func, "_schema"):
+            return events.higher(func, args, kwargs)
         schema = schema_of(func)
         if schema.silent and not schema.writes:
             return func(*args, **kwargs)  # detach: the operation before may just be saving its result
@@ -158,12 +184,14 @@ class _Told:
         if not on and events.in_function(results):
             return result
         if results and given and not schema.silent:
-            enabled = on and any(t.requires_grad for t in given)
-            events.queue.append(_Operation(schema, arguments, results, enabled, events.scope))
+            wanted = any(t.requires_grad for t in given)
+            events.queue.append(_Operation(schema, arguments, results, on, wanted, events.scope))
         return result
 
 
 class _Operations(_Told, TorchDispatchMode):
+    supports_higher_order_operators = True
+
     def __init__(self, events: Events) -> None:
         super().__init__()
         self.events = events
@@ -180,12 +208,18 @@ class _Custom:
     def runs(self) -> bool:
         return stack.custom_function() is self.frame
 
+    def failed(self) -> bool:
+        """Whether its forward raised: then its frame has not come to the end."""
+        return not dis.opname[self.frame.f_code.co_code[self.frame.f_lasti]].startswith("RETURN")
+
     def tell(self, recording: TorchRecording, seen: list[Any]) -> None:
+        if self.failed():
+            return
         args, cls = self.frame.f_locals["args"], self.frame.f_locals["cls"]
         if cls.__module__ == "torch.utils.checkpoint":
             warn(REENTRANT, self.at.frame)
         found = {
-            id(t): t for t in [*self.results, *seen] if (fn := t.grad_fn) is not None and hasattr(fn, "saved_tensors")
+            id(t): t for t in [*self.results, *seen] if isinstance(t.grad_fn, torch.autograd.function.BackwardCFunction)
         }
         outputs = [t for t in found.values() if not recording.knows(t.grad_fn)]
         if outputs:
@@ -281,6 +315,9 @@ class Events:
 
     def _tell(self, operation: _Operation) -> None:
         schema, results = operation.schema, operation.results
+        if operation.is_inside_a_script():
+            self._warn_once(SCRIPTED)
+            return
         self.told = operation.scope
         reader = self.recording.reader
         node = (
@@ -310,6 +347,14 @@ class Events:
     def meet_transform(self) -> None:
         """Says, once, that a transform is not recorded."""
         self._warn_once(TRANSFORM)
+
+    def higher(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """An operation that is given functions: in it, no mode is on."""
+        self._warn_once(HIGHER)
+        result = func(*args, **kwargs)
+        if not torch.is_grad_enabled():
+            self.in_function(tensors_in(result))
+        return result
 
     def exports(self) -> bool:
         """Whether what runs is traced by torch.export, or by torch.compile where it does not run as written; says so
@@ -398,7 +443,7 @@ class Events:
         """`func` is one of the calls that go backward."""
         self.end_clearing()
         watched = Pass(self, func, args, kwargs)
-        if any(map(is_transformed, (*watched.roots, *(watched.inputs or ())))):
+        if kwargs.get("is_grads_batched") or any(map(is_transformed, (*watched.roots, *(watched.inputs or ())))):
             self.meet_transform()
             return func(*args, **kwargs)
         return watched.run()

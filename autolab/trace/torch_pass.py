@@ -47,7 +47,7 @@ class Pass:
                 self._begin()
         try:
             result = self.func(*self.args, **self.kwargs)
-        except Exception as error:
+        except BaseException as error:  # whoever interrupts it gets it back without hooks
             self._end(error)
             raise
         self._end(None, result)

@@ -44,8 +44,9 @@ class Snapshots:
         self._of_memory: dict[int, _Memory] = {}
 
     def value(self, tensor: Any) -> Value | None:
-        """The value of a tensor, None for one without numbers of its own (sparse, on no device)."""
-        if not _lies_in_memory(tensor):
+        """The value of a tensor, None for one without numbers of its own (sparse, on no device), or with such as NumPy
+        has not."""
+        if not _lies_in_memory(tensor) or not _is_numpys(tensor.dtype):
             return None
         try:
             place, storage = tensor.data_ptr(), tensor.untyped_storage()
@@ -108,10 +109,19 @@ def is_transformed(tensor: Any) -> bool:
 
 
 def _lies_in_memory(tensor: Any) -> bool:
-    return type(tensor) in _PLAIN and tensor.layout is torch.strided and not tensor.is_meta
+    return type(tensor) in _PLAIN and tensor.layout is torch.strided and not tensor.is_meta and not tensor.is_nested
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+@functools.cache
+def _is_numpys(dtype: Any) -> bool:
+    """Whether NumPy has such numbers, or wider ones (of bfloat16): not of 8 bits, quantized, or complex of 32."""
+    try:
+        return dtype == torch.bfloat16 or torch.empty(0, dtype=dtype).numpy() is not None
+    except (RuntimeError, TypeError):
+        return False
 
 
 def memory_of(tensor: Any) -> int | None:

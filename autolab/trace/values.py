@@ -31,11 +31,14 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 def number(item: Any) -> float | int | bool | str:
-    """One array element as JSON: the shortest decimal that reads back as the same number; NaN and inf as strings."""
+    """One array element as JSON: the shortest decimal that reads back as the same number; NaN and inf as strings; a
+    complex number as all its digits."""
     if isinstance(item, (bool, np.bool_)):
         return bool(item)
     if isinstance(item, (int, np.integer)):
         return int(item)
+    if isinstance(item, (complex, np.complexfloating)):
+        return short(item, ALL)
     value = float(item)
     if not math.isfinite(value):
         return "nan" if value != value else "inf" if value > 0 else "-inf"
@@ -58,6 +61,9 @@ def short(item: Any, digits: int = 3) -> str:
     Zeros at the end say that digits were left out: 0.5 is the number itself, 0.500 is 0.50005 or 0.4998. `short` in
     `static/values.js` is the same function."""
     kind = type(item)
+    if isinstance(item, (complex, np.complexfloating)):
+        imaginary = short(item.imag, digits)
+        return f"{short(item.real, digits)}{'' if imaginary[0] == '-' else '+'}{imaginary}j"
     if kind is not float and kind is not int:
         item = number(item) if not isinstance(item, str) else item
         if isinstance(item, (bool, str)):
@@ -137,13 +143,14 @@ class Value(_Later):
 
     shape : sizes, `()` for a scalar.
     dtype : "float32", "int64", "bool" ...
-    data  : the numbers as nested lists (one number for a scalar) when there are at most 64, else None.
+    data  : the numbers as nested lists (one number for a scalar) when there are at most 64, else None; None of complex
+            numbers, which only `text` tells.
     stats : {"min", "max", "mean", "std", "nan", "inf"} over the finite numbers (the last two are counts);
             None for a scalar, for an empty tensor, and for bool.
-    sample: when `data` is None: 64 numbers of the flattened tensor, one out of each 64th of it; else None.
+    sample: of more than 64 numbers: 64 of the flattened tensor, one out of each 64th of it; else None.
     text  : one short line, three significant digits; of a number of the learner's own code, all of them.
-    counts: when `data` is None: how many finite numbers are in each of 16 equal bins between stats' min and max, of all
-            or, from 16,384 numbers on, of 4,096 spread evenly; None where there is nothing to divide.
+    counts: of more than 64 numbers: how many finite ones are in each of 16 equal bins between stats' min and max, of
+            all or, from 16,384 numbers on, of 4,096 spread evenly; None where there is nothing to divide.
     """
 
     shape: tuple[int, ...]
@@ -191,7 +198,8 @@ class Value(_Later):
     def of_literal(cls, item: Any, text: str, dtype: str = "") -> Value:
         """The value of a number of the learner's own code, which stands as it is written there."""
         array = np.asarray(item)
-        return cls((), dtype or type_name(array.dtype), number(array[()]), None, None, text)
+        data = None if array.dtype.kind == "c" else number(array[()])
+        return cls((), dtype or type_name(array.dtype), data, None, None, text)
 
     def is_exact(self, digits: int = 3) -> bool:
         """Whether the numbers at so many digits are the numbers themselves."""
@@ -313,13 +321,14 @@ def _picked(array: np.ndarray, count: int = WHOLE) -> np.ndarray:
 
 
 def _fields_of_few(array: Any, dtype: str) -> dict[str, Any]:
-    data = _nested(array)
+    complex_ones = array.dtype.kind == "c"  # a page has no such numbers: they are told, and neither coloured nor drawn
+    data = array.tolist() if complex_ones else _nested(array)
     text = _bounded(_short_text(data)) if array.shape else short(data)
     stats = _stats(array) if array.shape else None
     return {
         "shape": array.shape,
         "dtype": dtype,
-        "data": data,
+        "data": None if complex_ones else data,
         "stats": stats,
         "sample": None,
         "text": text,
@@ -337,7 +346,7 @@ def _fields_of_many(
 ) -> dict[str, Any]:
     about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
     text = f"{dtype}[{', '.join(map(str, shape))}]{about}"
-    sample = lambda: {"sample": listed(picked)}  # noqa: E731 - few ask for it
+    sample = lambda: {"sample": None if picked.dtype.kind == "c" else listed(picked)}  # noqa: E731 - few ask for it
     found = {"shape": shape, "dtype": dtype, "data": None, "stats": stats, "text": text, "counts": counts}
     return found | {"_make": sample}
 

@@ -37,7 +37,7 @@ def state_word(state: str, name: str = "", rehearsed: bool = False) -> str:
 def error(exception: BaseException) -> str:
     """An exception in one line: its type and its first sentence."""
     first = str(exception).strip().partition("\n")[0].partition(". ")[0]
-    return f"{type(exception).__name__}: {first}"
+    return f"{type(exception).__name__}: {first}".removesuffix(": ")
 
 
 def describe(

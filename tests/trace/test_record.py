@@ -184,7 +184,7 @@ def test_a_recording_is_made_once_and_says_what_it_is():
     with recording:
         torch.tensor(1.0, requires_grad=True) * 2
         assert len(recording.trace().nodes) == 3  # so far
-        assert recording.trace().meta["why"] == "No backward pass ran while this was recorded."
+        assert recording.trace().meta["why"] == "No backward pass was recorded."
     assert repr(recording) == "<Recording: 3 nodes, 1 steps>"
     assert str(recording) == recording.text()
     with pytest.raises(RuntimeError, match="only once"), recording:

@@ -120,7 +120,7 @@ class _Pass:
             if (watching := observe.observer) is not None:
                 watching.backward_begin(self.roots, {*self.order, *self.waiting}, self.wanted, self.targets is not None)
             yield from self.run(grads)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             if observe.observer is not None:
                 observe.observer.backward_end(error)
             raise

@@ -340,7 +340,7 @@ export class Details {
       h(
         "div",
         { class: "al-error", role: "note" },
-        h("b", { text: `${error.type}: ` }),
+        h("b", { text: error.message ? `${error.type}: ` : error.type }),
         error.message,
         (error.notes ?? []).map((note) => h("p", { text: note })),
       ),
@@ -470,7 +470,7 @@ export class Details {
     else if (node.module) facts.push(["module", node.module]);
     if (node.version) facts.push(["version", String(node.version)]);
     if (node.cut) facts.push(["cut by", node.cut]);
-    const full = node.value && node.value.shape.length === 0 ? String(node.value.data) : "";
+    const full = node.value && node.value.shape.length === 0 ? String(node.value.data ?? "") : "";
     if (full && full !== words(node.value)) facts.push(["all digits", full]);
     if (isBad(node.value)) facts.push(["warning", "holds NaN or inf"]);
     return h(

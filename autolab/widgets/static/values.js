@@ -168,7 +168,7 @@ export function valueView(value, label, why = "not kept") {
   if (value.shape.length === 0)
     return h("span", {
       class: "al-scalar" + (isBad(value) ? " al-bad" : ""),
-      title: String(value.data),
+      title: String(value.data ?? value.text),
       text: words(value),
     });
   const table = rowsOf(value);
@@ -236,6 +236,7 @@ function statistics(value, label) {
   if (s && s.min !== "nan") for (const name of ["min", "mean", "max", "std"]) rows.push([name + part, short(s[name])]);
   if (s && s.nan) rows.push(["NaN", grouped(s.nan)]);
   if (s && s.inf) rows.push(["inf", grouped(s.inf)]);
+  if (value.dtype.startsWith("complex")) rows.push(["numbers", value.text]);
   const box = h(
     "div",
     { class: "al-stats" },
