@@ -62,20 +62,30 @@ class Updates:
             return True
         return not halves.link and {self.boxes[link.start].of, self.boxes[link.end].of} <= set(self.folding.parts)
 
-    def dot(self, inside: dict[str | None, list[str]]) -> list[str]:
-        """What is not seen, and keeps boxes in their places."""
-        lines = [f"{start} -> {end} [style=invis, weight=50];" for start, end in self.below]
-        after: dict[str, tuple[str, str]] = {}  # step -> its last update, and what comes next
-        middle: dict[str, str] = {}  # of a row, which stands below the loss
+    def under(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Pairs of boxes of which the second is to stand below the first: an update and the next; the last of a step
+        and what comes then."""
+        after: dict[str, tuple[str, str]] = {}
         for link in self.links:
-            if self._made(link):
-                gap = middle[link.start] = f"gap_{link.end}"
-                row = f"{gap} [style=invis, width=0.1, height=0]; {{rank=same; {link.end} -> {gap} -> {link.start} [style=invis];}}"
-                inside.setdefault(self.boxes[link.start].frame, []).append(row)
-            elif self.step(link.start):
+            if self.step(link.start) and not self._made(link):
                 _, first = after.get(self.lines[link.id], ("", link.end))
                 after[self.lines[link.id]] = link.start, min(first, link.end, key=self._place)
-        lines += [f"{start} -> {end} [style=invis, weight=10];" for start, end in after.values()]
+        return self.below, list(after.values())
+
+    def rows(self) -> dict[str, str]:
+        """Updates -> the box of what each made, which stands at its left."""
+        return {link.start: link.end for link in self.links if self._made(link)}
+
+    def dot(self, inside: dict[str | None, list[str]]) -> list[str]:
+        """What is not seen, and keeps boxes in their places."""
+        below, after = self.under()
+        middle: dict[str, str] = {}  # of a row, which stands below the loss
+        for update, made in self.rows().items():
+            gap = middle[update] = f"gap_{made}"
+            row = f"{gap} [style=invis, width=0.1, height=0]; {{rank=same; {made} -> {gap} -> {update} [style=invis];}}"
+            inside.setdefault(self.boxes[update].frame, []).append(row)
+        lines = [f"{start} -> {end} [style=invis, weight=50];" for start, end in below]
+        lines += [f"{start} -> {end} [style=invis, weight=10];" for start, end in after]
         return lines + [f"{start} -> {middle.get(end, end)} [style=invis, weight=20];" for start, end in self.order]
 
     def place(self, found: dict[str, Any], card: Size, halves: Halves | None = None) -> None:
