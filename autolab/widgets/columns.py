@@ -56,12 +56,6 @@ class Updates:
         made = end.of not in self.folding.parts and not self.folding.nodes[int(end.of[1:])].ran
         return self._is_update(start) and made and start.frame == end.frame
 
-    def says(self, link: Link, halves: Halves) -> bool:
-        """Whether there is room on a line for a shape: in one column, and only one leads from a part to a part."""
-        if link.id not in self.lines:
-            return True
-        return not halves.link and {self.boxes[link.start].of, self.boxes[link.end].of} <= set(self.folding.parts)
-
     def under(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Pairs of boxes of which the second is to stand below the first: an update and the next; the last of a step
         and what comes then."""
@@ -102,13 +96,13 @@ class Updates:
             elif halves and link.start not in halves.second:
                 x, end = x + widths[0], end - 2 * widths[1]
                 found["edges"][link.id] = across(x, y, end, down, halves.turn(found) - LANE)
-                found["heads"][link.id], found["labels"][link.id] = [end, down, 0.0], [x - 3, y - 9]
+                found["heads"][link.id] = [end, down, 0.0]
                 continue
             else:
                 x += widths[0]
                 turn = lanes.setdefault(self.lines[link.id], found["width"] + LANE * len(lanes))
                 found["edges"][link.id] = around(x, y, end, down, turn)
-            found["heads"][link.id], found["labels"][link.id] = [end, down, 180.0], [x - 3, y - 9]
+            found["heads"][link.id] = [end, down, 180.0]
         found["width"] += LANE * len(lanes)
 
 

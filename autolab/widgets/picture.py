@@ -155,8 +155,9 @@ class Picture:
             self.backbone, self.updates = self._backbone(), Updates(self.folding, self.folded)
             self.halves = Halves(self.folding, self.folded, self.updates, self.backbone, self.cards)
             quiet = set(self._beside(self.backbone)) if self.halves.link else quiet
-        said = [link for link in self.folded.links if link.start not in quiet] if self.folding.network else []
-        shapes = {l.id: self._shape(l) for l in said if not (self.updates and self.halves) or self.updates.says(l, self.halves)}
+        beside = self.updates.lines if self.updates else {}  # for what runs there is no room to say a shape
+        said = [l for l in self.folded.links if l.start not in quiet and l.id not in beside] if self.folding.network else []
+        shapes = {link.id: self._shape(link) for link in said}
         self.shapes = {link: words for link, words in shapes.items() if words}
         again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
         self.again = {link: calls for link, calls in again.items() if calls}

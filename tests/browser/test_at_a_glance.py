@@ -168,6 +168,8 @@ def test_a_step_by_its_number_its_speed_and_a_nodes_own_step(offline: Explorer) 
     field.press("ArrowUp")
     field.press("Enter")
     offline.at(7)
+    fits = "field => parseFloat(getComputedStyle(field).width) - 2 * 7 >= 9 * field.max.length"
+    assert field.evaluate(fits), "the number is seen whole"
     offline.root.get_by_role("combobox", name="Speed", exact=True).select_option("very fast")
     offline.button("Play").click()
     offline.at(26)

@@ -38,10 +38,6 @@ export class Updates {
     return this.isUpdate(before) && Boolean(node) && !/op|update/.test(node.kind) && before.frame === after.frame;
   }
 
-  says({ id, start, end }, halves) {
-    return !this.lines.has(id) || !halves.link && [start, end].every((key) => this.folding.isPart(this.boxes.get(key).of));
-  }
-
   dot(put) {
     const lines = this.below.map(([start, end]) => `${start} -> ${end} [style=invis, weight=50];`), after = new Map(), middle = new Map();
     for (const link of this.links) {
@@ -68,7 +64,6 @@ export class Updates {
       if (!this.made(link) && !first && !lanes.has(step)) lanes.set(step, found.width + LANE * lanes.size);
       found.edges[id] = this.made(link) ? `M${x},${y}C${middle},${y} ${middle},${down} ${at},${down}` : first ? across(x, y, at, down, halves.turn(found) - LANE) : around(x, y, at, down, lanes.get(step));
       found.heads[id] = [at, down, first ? 0 : 180];
-      found.labels[id] = [x - 3, y - 9];
     }
     found.width += LANE * lanes.size;
   }

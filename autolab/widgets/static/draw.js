@@ -18,7 +18,7 @@ export class Drawing {
     this.along = folding.down ? this.backbone() : new Map(); // the longest way
     this.halves = folding.down ? new Halves(folding, folded, this.updates, this.along, (of) => cards.of(of)) : null;
     const quiet = this.halves?.link ? this.beside(this.along) : new Map(); // what leads from these says no shape, for their cards say it
-    const said = folded.links.filter((link) => !quiet.has(link.start) && (this.updates?.says(link, this.halves) ?? true));
+    const said = folded.links.filter((link) => !quiet.has(link.start) && !this.updates?.lines.has(link.id));
     this.shapes = new Map(folding.network ? said.map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
     this.again = new Map(folding.down ? folded.links.map((link) => [link.id, this.callsOf(link)]).filter(([, calls]) => calls) : []);
     this.inColumns = new Set([...this.again.values()].flat());

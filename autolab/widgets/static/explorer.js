@@ -346,7 +346,7 @@ export class View {
     const turned = this.graph.rankdir === "TB", close = width < CLOSE, narrow = width < 700, roomy = width >= (turned ? 700 : 860);
     const room = width - (close ? CLOSE_DETAILS : DETAILS_WIDTH) - 12, needs = (way) => this.graph.size(way).width * LEAST_SCALE;
     const one = this.graph.layouts.column && needs("TB") > (roomy ? room : width), least = needs(one ? "column" : this.graph.rankdir);
-    const beside = roomy && least <= room;
+    const beside = roomy && (least <= room || least > width); // what is not seen whole anyway gets all of the height
     this.short = window === top && innerHeight < SHORT;
     this.root.classList.toggle("al-short", this.short);
     if (width !== this.width) this.text.forgetHeight();
@@ -372,9 +372,7 @@ export class View {
   // an output is a frame that grows with it, the screen says what is usual.
   bound(beside, narrow) {
     const above = this.main.offsetTop - this.root.offsetTop;
-    for (const said of this.root.querySelectorAll(".al-explained, .al-why"))
-      if (this.short && said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0;
-      else said.removeAttribute("tabindex");
+    this.reach();
     if (this.short) {
       this.rest = Math.max(LEAST_SHORT, innerHeight - (this.alone ? TITLE : BARS) - above - 12);
       this.pane.style.maxHeight = `${this.rest}px`;
@@ -388,6 +386,13 @@ export class View {
     this.rest = Math.max(LEAST_ROOM, high) - above - legends - 12;
     this.pane.style.maxHeight = narrow ? "" : `${Math.max(LEAST_PANE, this.rest - (beside ? 0 : LEAST_DETAILS + 12))}px`;
     this.details.style.maxHeight = beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
+  }
+
+  // In a low window what is said scrolls: by keys, too.
+  reach() {
+    for (const said of this.root.querySelectorAll(".al-explained, .al-why, .al-sentence"))
+      if (this.short && said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0;
+      else said.removeAttribute("tabindex");
   }
 
   update(moved) {
@@ -410,6 +415,7 @@ export class View {
             ]
           : []),
       );
+      if (this.short) this.reach();
     }
     const now = momentAt(trace, index, new Set(model.get("dimmed")));
     this.askForDetails(index, selected);
