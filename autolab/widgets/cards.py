@@ -87,7 +87,8 @@ class Card:
         self.said += [] if name is None else [fit(state_word("returned", name), TEXT, 150)]
         self.bare = node.kind == "data" and not node.name and not node.shape  # a number such as 3: nothing else to say
         kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
-        self.title, self.kind = fit(node.made or node.id, TITLE, 120, bold=True), fit(kind, TEXT, 120)
+        self.title = fit(node.made or node.id, TITLE, 140 if node.kind == "leaf" else 120, bold=True)
+        self.kind = fit(kind, TEXT, 120)
         self.value, self.thumb = "" if self.bare else result_words(node), heat.thumb_size(node.shape, node.value)
         if node.results:
             self.thumb, self.grad = (0, 0), None  # which would be those of one of them

@@ -26,13 +26,13 @@ class Updates:
 
     def __init__(self, folding: Folding, folded: Folded):
         self.folding, self.boxes = folding, folded.boxes
-        found = {link.id: self._step(link.start) or self._step(link.end) for link in folded.links if link.update}
+        found = {link.id: self.step(link.start) or self.step(link.end) for link in folded.links if link.update}
         self.lines = {link: step for link, step in found.items() if step}
         self.links = [link for link in folded.links if link.id in self.lines]
         columns: dict[str, list[str]] = {}
         for key, box in self.boxes.items():
             if self._is_update(box):
-                columns.setdefault(self._step(key), []).append(key)
+                columns.setdefault(self.step(key), []).append(key)
         self.below = [pair for column in columns.values() for pair in zip(column, column[1:])]
         under = {key for _, key in self.below}  # it is enough that the first one stands after the loss
         self.order = [pair for pair in folded.order if pair[1] not in under]
@@ -40,7 +40,7 @@ class Updates:
     def _is_update(self, box: Box) -> bool:
         return box.of not in self.folding.parts and self.folding.nodes[int(box.of[1:])].kind == "update"
 
-    def _step(self, key: str) -> str:
+    def step(self, key: str) -> str:
         """The step that a box is, or is of; "" for others."""
         box = self.boxes[key]
         around = (part for part in [*self.folding.opening(box.of), box.of] if part in self.folding.parts)
@@ -56,30 +56,35 @@ class Updates:
         made = end.of not in self.folding.parts and not self.folding.nodes[int(end.of[1:])].ran
         return self._is_update(start) and made and start.frame == end.frame
 
-    def says(self, link: Link) -> bool:
-        """Whether there is room on a line for a shape: only one leads from a part to a part."""
-        if link.id not in self.lines:
-            return True
-        return {self.boxes[link.start].of, self.boxes[link.end].of} <= set(self.folding.parts)
+    def under(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Pairs of boxes of which the second is to stand below the first: an update and the next; the last of a step
+        and what comes then."""
+        after: dict[str, tuple[str, str]] = {}
+        for link in self.links:
+            if self.step(link.start) and not self._made(link):
+                _, first = after.get(self.lines[link.id], ("", link.end))
+                after[self.lines[link.id]] = link.start, min(first, link.end, key=self._place)
+        return self.below, list(after.values())
+
+    def rows(self) -> dict[str, str]:
+        """Updates -> the box of what each made, which stands at its left."""
+        return {link.start: link.end for link in self.links if self._made(link)}
 
     def dot(self, inside: dict[str | None, list[str]]) -> list[str]:
         """What is not seen, and keeps boxes in their places."""
-        lines = [f"{start} -> {end} [style=invis, weight=50];" for start, end in self.below]
-        after: dict[str, tuple[str, str]] = {}  # step -> its last update, and what comes next
+        below, after = self.under()
         middle: dict[str, str] = {}  # of a row, which stands below the loss
-        for link in self.links:
-            if self._made(link):
-                gap = middle[link.start] = f"gap_{link.end}"
-                row = f"{gap} [style=invis, width=0.1, height=0]; {{rank=same; {link.end} -> {gap} -> {link.start} [style=invis];}}"
-                inside.setdefault(self.boxes[link.start].frame, []).append(row)
-            elif self._step(link.start):
-                _, first = after.get(self.lines[link.id], ("", link.end))
-                after[self.lines[link.id]] = link.start, min(first, link.end, key=self._place)
-        lines += [f"{start} -> {end} [style=invis, weight=10];" for start, end in after.values()]
+        for update, made in self.rows().items():
+            gap = middle[update] = f"gap_{made}"
+            row = f"{gap} [style=invis, width=0.1, height=0]; {{rank=same; {made} -> {gap} -> {update} [style=invis];}}"
+            inside.setdefault(self.boxes[update].frame, []).append(row)
+        lines = [f"{start} -> {end} [style=invis, weight=50];" for start, end in below]
+        lines += [f"{start} -> {end} [style=invis, weight=10];" for start, end in after]
         return lines + [f"{start} -> {middle.get(end, end)} [style=invis, weight=20];" for start, end in self.order]
 
-    def place(self, found: dict[str, Any], card: Size) -> None:
-        """Adds the lines to what `geometry` has found. `card`: the card of what a box is of."""
+    def place(self, found: dict[str, Any], card: Size, halves: Halves | None = None) -> None:
+        """Adds the lines to what `geometry` has found. `card`: the card of what a box is of. Those of the first of two
+        columns (`halves`) run down between both."""
         lanes: dict[str, float] = {}
         for link in self.links:
             (x, y), (end, down) = (found["nodes"][key] for key in (link.start, link.end))
@@ -88,54 +93,73 @@ class Updates:
             if self._made(link):
                 x -= widths[0]
                 found["edges"][link.id] = f"M{x:g},{y:g}C{(x + end) / 2:g},{y:g} {(x + end) / 2:g},{down:g} {end:g},{down:g}"
+            elif halves and link.start not in halves.second:
+                x, end = x + widths[0], end - 2 * widths[1]
+                found["edges"][link.id] = across(x, y, end, down, halves.turn(found) - LANE)
+                found["heads"][link.id] = [end, down, 0.0]
+                continue
             else:
                 x += widths[0]
                 turn = lanes.setdefault(self.lines[link.id], found["width"] + LANE * len(lanes))
                 found["edges"][link.id] = around(x, y, end, down, turn)
-            found["heads"][link.id], found["labels"][link.id] = [end, down, 180.0], [x - 3, y - 9]
+            found["heads"][link.id] = [end, down, 180.0]
         found["width"] += LANE * len(lanes)
 
 
 class Halves:
     """Two columns of what is closed, where it is too high for one and whole in two: `link` leads from the first of them
-    to the second, and is None where one is enough or nothing can be cut."""
+    to the second, and is None where one is enough or nothing can be cut. What an optimizer changed ends the second."""
 
     def __init__(self, folding: Folding, folded: Folded, updates: Updates, backbone: set[tuple[str, str]], card: Size):
         self.boxes, self.card, self.link = folded.boxes, card, None
         self.second: set[str] = set()
-        self.way = _in_order(backbone)
-        if folded.frames or updates.lines or not any(box.of in folding.parts for box in self.boxes.values()):
+        self.way, self.lanes = _in_order(backbone), set(updates.lines.values())
+        goes_on = len(self.lanes) > 1 or any(updates.step(link.start) for link in updates.links)
+        if folded.frames or goes_on or not any(box.of in folding.parts for box in self.boxes.values()):
             return
+        last = {link.end for link in updates.links}
         heights = [card(self.boxes[key].of).height + LINE for key in self.way]
-        whole, above, best = sum(heights), 0.0, float("inf")
+        whole = sum(heights) + sum(card(self.boxes[key].of).height + LINE for key in last)
+        above, best = 0.0, float("inf")
         if not ROOM < whole <= 2 * ROOM:
             return
         for i, pair in enumerate(zip(self.way, self.way[1:])):
             above += heights[i]
             between = [link for link in folded.links if (link.start, link.end) == pair]
-            other = [(link.start, link.end) for link in folded.links if link not in between]
-            second = _connected(pair[1], other)
+            other = [(link.start, link.end) for link in folded.links if link not in between and link.id not in updates.lines]
+            second = _connected(pair[1], other) | last
             if len(between) == 1 and pair[0] not in second and max(above, whole - above) < best:
                 best, self.link, self.second = max(above, whole - above), between[0], second
 
     def dot(self) -> list[str]:
-        """What is not seen above both, so that the first is at the left."""
-        if self.link is None:
-            return []
-        heads = {"above_first": self.way[0], "above_second": self.link.end}
-        lines = [f"{above} [style=invis, width=0, height=0]; {above} -> {key} [style=invis, weight=20];" for above, key in heads.items()]
+        """What is not seen above both, so that the first is at the left; as wide as they are where lines run between,
+        the first with room for these."""
+        assert self.link is not None
+        wide = {False: 0.0, True: 0.0}
+        for key in self.way:
+            side = key in self.second
+            room = 0 if side else 2 * LANE
+            wide[side] = max(wide[side], (self.card(self.boxes[key].of).width + room) / 72 if self.lanes else 0.0)
+        heads = {"above_first": (self.way[0], wide[False]), "above_second": (self.link.end, wide[True])}
+        lines = [
+            f"{above} [style=invis, width={w:.3f}, height=0]; {above} -> {key} [style=invis, weight=20];"
+            for above, (key, w) in heads.items()
+        ]
         return ["{rank=same; above_first -> above_second [style=invis];}", *lines]
+
+    def turn(self, found: dict[str, Any]) -> float:
+        """Where the line from one to the other runs up."""
+        lefts = (found["nodes"][key][0] - self.card(self.boxes[key].of).width / 2 for key in self.second)
+        return min(lefts) - BETWEEN / 2
 
     def place(self, found: dict[str, Any]) -> None:
         """Adds the line to what `geometry` has found: from below its box to the left side of the other."""
-        if self.link is None:
-            return
+        assert self.link is not None
         (x, y), (end, down) = (found["nodes"][key] for key in (self.link.start, self.link.end))
         start, other = (self.card(self.boxes[key].of) for key in (self.link.start, self.link.end))
         y += start.height / 2
         end -= other.width / 2
-        lefts = (found["nodes"][key][0] - self.card(self.boxes[key].of).width / 2 for key in self.second)
-        low, turn = y + LINE, min(lefts) - BETWEEN / 2
+        low, turn = y + LINE, self.turn(found)
         path = f"M{x:g},{y:g}V{low - ROUND:g}Q{x:g},{low:g} {x + ROUND:g},{low:g}H{turn - ROUND:g}Q{turn:g},{low:g} {turn:g},{low - ROUND:g}"
         path += f"V{down + ROUND:g}Q{turn:g},{down:g} {turn + ROUND:g},{down:g}H{end:g}"
         found["edges"][self.link.id], found["heads"][self.link.id] = path, [end, down, 0.0]

@@ -156,7 +156,7 @@ class Explorer(Deriving):
             self.layouts, self.dot = known[0], {}
             self.svg = known[1]
             return
-        dots = {rankdir: self._picture.dot(rankdir) for rankdir in (RANKDIRS if self.rankdir == "LR" else ("TB",))}
+        dots = {way: self._picture.dot(way) for way in self._picture.ways(self.rankdir)}
         try:
             self._lay_out(_layouts(dots))
         except layout.LayoutUnavailable:
@@ -218,7 +218,7 @@ class Explorer(Deriving):
         return details(self.trace, step, selected, self._around.__getitem__)
 
     def _lay_out(self, svgs: dict[str, str]) -> None:
-        layouts = {rankdir: self._picture.places(svg) for rankdir, svg in svgs.items()}
+        layouts = {way: self._picture.places(svg, way) for way, svg in svgs.items()}
         svg = self._picture.svg(layouts[self.rankdir])
         self._drawn[self._key()] = layouts, svg
         if len(self._drawn) > 12:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from .geometry import MARGIN
 
 if TYPE_CHECKING:
+    from ..trace.folding import Link
     from .picture import Picture
 
 GAP, FRAME, BEND = 14, 12, 10  # px between neighbours, inside a frame, and that a line takes which passes a layer
+ARROW = 30  # px between an update and what it made
 Point = tuple[float, float]
 
 
@@ -49,14 +51,32 @@ class _Layered:
             for frame, item in zip([None, *path], path, strict=False):
                 if item not in (items := self.inside.setdefault(frame, [])):
                     items.append(item)
+        self.updates = picture.updates  # their lines run beside the picture
+        rows: dict[str, str] = self.updates.rows() if self.updates else {}
+        self.made: dict[str, str] = {made: update for update, made in rows.items()}
+        drawn = [(link.id, link.start, link.end) for link in self._drawn()]
         self.levels: dict[str | None, list[tuple[str, str, str]]] = {}  # frame -> (link, item, item)
-        for link in self.folded.links:
-            start, end = self.paths[link.start], self.paths[link.end]
+        for link, a, b in [*drawn, *((f"{a} {b}", a, b) for a, b in self._under())]:
+            start, end = self.paths[a], self.paths[b]
             same = next(i for i, pair in enumerate(zip(start, end, strict=False)) if pair[0] != pair[1])
             level = start[same - 1] if same else None
-            self.levels.setdefault(level, []).append((link.id, start[same], end[same]))
+            self.levels.setdefault(level, []).append((link, start[same], end[same]))
+        self.main = {link.id for link in self.folded.links if (link.start, link.end) in picture.backbone}
+        self.straight: dict[str, list[str]] = {}  # item of the backbone -> those of it before and after
         self.at: dict[str, Point] = {}  # centres, in the frame until all is done
         self.bends: dict[str, list[str]] = {}  # link -> items of its own in the layers that it passes
+
+    def _drawn(self) -> list[Link]:
+        return [link for link in self.folded.links if not self.updates or link.id not in self.updates.lines]
+
+    def _under(self) -> list[tuple[str, str]]:
+        """Boxes of which the second stands below the first, though no line leads there: what an optimizer changed
+        stands in a column after the loss, and what uses it then below."""
+        if self.updates is None:
+            return []
+        used = [(self.made[link.start], link.end) for link in self._drawn() if link.start in self.made]
+        below, after = self.updates.under()
+        return list(dict.fromkeys([*below, *after, *self.updates.order, *used]))
 
     def _around(self, frame: str | None) -> list[str]:
         found: list[str] = []
@@ -85,10 +105,12 @@ class _Layered:
             for layer in layers if around is before else reversed(layers):
                 layer.sort(key=lambda item: fmean(order[o] for o in around[item]) if around[item] else order[item])
                 order.update((item, i) for i, item in enumerate(layer))
+        for layer in layers:
+            layer.sort(key=lambda item: order[self.made[item]] - 0.5 if item in self.made else order[item])
         across = dict.fromkeys(order, 0.0)
         for around in (before, after, before, after, {i: before[i] + after[i] for i in order}):
             for layer in layers if around is not after else reversed(layers):
-                wanted = [fmean(across[o] for o in around[i]) if around[i] else across[i] for i in layer]
+                wanted = [self._wanted(i, around[i], across) for i in layer]
                 across.update(zip(layer, self._apart(layer, wanted), strict=True))
         room, along = self._room(links), 0.0
         least = min((across[i] - self._size(i)[1] / 2 for i in order), default=0.0)
@@ -119,6 +141,7 @@ class _Layered:
         for item in reversed(items):  # what nothing leads to stands beside what uses it
             if not into[item] and out[item]:
                 rank[item] = min(rank[b] for b in out[item]) - 1
+        rank.update({made: rank[update] for made, update in self.made.items() if update in rank})
         layers: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
         for item in items:
             layers[rank[item]].append(item)
@@ -134,11 +157,22 @@ class _Layered:
             for one, other in zip(way, way[1:], strict=False):
                 after[one].append(other)
                 before[other].append(one)
+                for a, b in ((one, other), (other, one)) if link in self.main else ():
+                    self.straight.setdefault(a, []).append(b)
         return layers, before, after
 
     def _size(self, item: str) -> Point:
         """Along the way of the data, and across it."""
         return self.sizes[item][::-1] if self.down else self.sizes[item]
+
+    def _wanted(self, item: str, around: list[str], across: dict[str, float]) -> float:
+        """Where what an item is joined to draws it: along the backbone, else to all in the middle; what an update made
+        stands at its left."""
+        if item in self.made:
+            update = self.made[item]
+            return across[update] - (self._size(item)[1] + self._size(update)[1]) / 2 - ARROW
+        drawn = [other for other in around if other in self.straight.get(item, ())] or around
+        return fmean(across[other] for other in drawn) if drawn else across[item]
 
     def _room(self, links: list[tuple[str, str, str]]) -> float:
         """Between two layers: a line needs some, and more what stands on it."""
@@ -152,14 +186,14 @@ class _Layered:
         for i, item in enumerate(layer):
             at += 0.0 if i == 0 else (self._size(layer[i - 1])[1] + self._size(item)[1]) / 2 + GAP
             steps.append(at)
-        pools: list[tuple[float, int]] = []
-        for want, step in zip(wanted, steps, strict=True):
-            mean, count = want - step, 1
+        pools: list[tuple[float, int, int]] = []  # mean, weight, how many: what is straight stays so
+        for item, want, step in zip(layer, wanted, steps, strict=True):
+            mean, weight, count = want - step, 1000 if item in self.straight else 1, 1
             while pools and pools[-1][0] > mean:
-                other, more = pools.pop()
-                mean, count = (mean * count + other * more) / (count + more), count + more
-            pools.append((mean, count))
-        means = [mean for mean, count in pools for _ in range(count)]
+                other, heavy, more = pools.pop()
+                mean, weight, count = (mean * weight + other * heavy) / (weight + heavy), weight + heavy, count + more
+            pools.append((mean, weight, count))
+        means = [mean for mean, _, count in pools for _ in range(count)]
         return [mean + step for mean, step in zip(means, steps, strict=True)]
 
     def geometry(self) -> dict[str, Any]:
@@ -168,8 +202,10 @@ class _Layered:
         found |= {"nodes": {}, "pills": {}, "edges": {}, "heads": {}, "frames": {}, "labels": {}}
         self._descend(None, MARGIN, MARGIN, found)
         found["nodes"] = {key: list(self.at[key]) for key in self.folded.boxes}
-        for link in self.folded.links:
+        for link in self._drawn():
             self._line(link, found)
+        if self.updates:
+            self.updates.place(found, self.picture.cards)
         return found
 
     def _descend(self, frame: str | None, x: float, y: float, found: dict[str, Any]) -> None:
@@ -184,7 +220,7 @@ class _Layered:
                 found["frames"][item] = [left, top, w, h]
                 self._descend(item, left + FRAME, top + FRAME + self.picture.headers[item].height, found)
 
-    def _line(self, link: Any, found: dict[str, Any]) -> None:
+    def _line(self, link: Link, found: dict[str, Any]) -> None:
         flip: Callable[[Point], Point] = (lambda p: p[::-1]) if self.down else (lambda p: p)
         start, *bends, end = (flip(self.at[key]) for key in (link.start, *self.bends[link.id], link.end))
         bends = bends if start[0] < end[0] else bends[::-1]

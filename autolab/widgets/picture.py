@@ -155,8 +155,9 @@ class Picture:
             self.backbone, self.updates = self._backbone(), Updates(self.folding, self.folded)
             self.halves = Halves(self.folding, self.folded, self.updates, self.backbone, self.cards)
             quiet = set(self._beside(self.backbone)) if self.halves.link else quiet
-        said = [link for link in self.folded.links if link.start not in quiet] if self.folding.network else []
-        shapes = {link.id: self._shape(link) for link in said if not self.updates or self.updates.says(link)}
+        beside = self.updates.lines if self.updates else {}  # for what runs there is no room to say a shape
+        said = [l for l in self.folded.links if l.start not in quiet and l.id not in beside] if self.folding.network else []
+        shapes = {link.id: self._shape(link) for link in said}
         self.shapes = {link: words for link, words in shapes.items() if words}
         again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
         self.again = {link: calls for link, calls in again.items() if calls}
@@ -164,9 +165,17 @@ class Picture:
         if not self.cards.rows and len(self.folded.links) <= MAX_PILLS:
             self.pills = {link.id for link in self.folded.links if link.differentiable and _has_pill(link)}
 
+    def ways(self, rankdir: str) -> list[str]:
+        """The layouts that are made: what runs across also from top to bottom, two columns also as one ("column"), for
+        where the page is narrow."""
+        return ["LR", "TB"] if rankdir == "LR" else ["TB", "column"] if self._halves("TB") else ["TB"]
+
+    def _halves(self, way: str) -> Halves | None:
+        return self.halves if self.halves and self.halves.link and way == "TB" else None
+
     def dot(self, rankdir: str) -> str:
-        """DOT with sizes and ids only; `rankdir` "LR" or "TB". What Graphviz makes of it is read by `geometry`."""
-        boxes = self.folded.boxes
+        """DOT with sizes and ids only; `rankdir` is one of `ways`. What Graphviz makes of it is read by `geometry`."""
+        boxes, halves = self.folded.boxes, self._halves(rankdir)
         inside: dict[str | None, list[str]] = {}
         straight = {key for pair in self.backbone for key in pair}
         for key in sorted(boxes, key=lambda key: key not in straight):  # what stands beside the way comes at its right
@@ -177,8 +186,8 @@ class Picture:
             inside[frame].append(f"{{rank=same; {before} -> {key} [style=invis];}}")
         lines: list[str] = []
         placed = set(self.again)  # drawn by `places`
-        if self.updates and self.halves:
-            placed |= {*self.updates.lines, *([self.halves.link.id] if self.halves.link else [])}
+        if self.updates:
+            placed |= {*self.updates.lines, *([halves.link.id] if halves and halves.link else [])}
         for link in self.folded.links:
             # The way from result to result runs straight; leaves stand beside it.
             of, start, end, name = boxes[link.start].of, link.start, link.end, link.id
@@ -194,13 +203,13 @@ class Picture:
                 lines.append(f'{name}:{leave} -> {end} [id="{name}b", weight={weight}];')
             else:
                 lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2{self._label(link)}];')
-        if self.updates and self.halves:
-            lines += [*self.updates.dot(inside), *self._columns(inside), *self.halves.dot()]
+        if self.updates:
+            lines += [*self.updates.dot(inside), *self._columns(inside), *(halves.dot() if halves else ())]
         else:
             lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
-        beside = BETWEEN / 72 if self.halves and self.halves.link else 0.12
+        beside = BETWEEN / 72 if halves else 0.12
         space = f"nodesep={beside:.2f}; ranksep=0.02" if self.cards.rows else "nodesep=0.24; ranksep=0.15"
-        head = f"digraph {{ rankdir={rankdir}; {space}; edge [arrowhead=none];"
+        head = f"digraph {{ rankdir={'LR' if rankdir == 'LR' else 'TB'}; {space}; edge [arrowhead=none];"
         frames = [
             line
             for part in self.folded.frames
@@ -353,9 +362,9 @@ class Picture:
             b = self._frame_around(b)
         return b
 
-    def places(self, svg: str) -> dict[str, Any]:
+    def places(self, svg: str, way: str) -> dict[str, Any]:
         """Where Graphviz put everything (see `geometry`), and the lines that it was not asked for."""
-        found = geometry(svg)
+        found, halves = geometry(svg), self._halves(way)
         lines = {link.id: link for link in self.folded.links}
         for link, (_, call) in self.again.items():
             (x, y), (end, down) = (found["nodes"][key] for key in (lines[link].start, lines[link].end))
@@ -365,9 +374,10 @@ class Picture:
                 x, y, end, down, found["frames"][call][0] - 4 if call in found["frames"] else end - 14
             )
             found["heads"][link], found["labels"][link] = [end, down, 0.0], [x - 3, y - 9]
-        if self.updates and self.halves:
-            self.halves.place(found)
-            self.updates.place(found, self.cards)
+        if halves:
+            halves.place(found)
+        if self.updates:
+            self.updates.place(found, self.cards, halves)
         return found
 
     def svg(self, geometry: dict[str, Any]) -> str:

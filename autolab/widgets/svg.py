@@ -34,15 +34,25 @@ _WIDTHS = {  # of Helvetica, in thousandths of the font size
 }
 
 
+_PATH = re.compile(r"[\w.]+\.[A-Za-z_]\w*(\(\d+\))?$", re.ASCII)
+
+
 def text_width(text: str, size: float, bold: bool = False) -> float:
     """Width of `text` in Helvetica or a font of the same metrics, a little generous."""
     return sum(_WIDTHS.get(c, 560) for c in text) * size / 1000 * (1.12 if bold else 1.04)
 
 
 def fit(text: str, size: float, width: float, bold: bool = False) -> str:
-    """`text`, or as much of it as fits into `width`, with an ellipsis."""
+    """`text`, or as much of it as fits into `width`, with an ellipsis: the end of a name in a model, which says which
+    of many it is (layer4.1.conv2.weight), else the beginning."""
     if text_width(text, size, bold) <= width:
         return text
+    if path := _PATH.search(text):
+        parts = path[0].split(".")
+        for i in range(1, len(parts)):
+            short = f"{text[: path.start()]}…{'.'.join(parts[i:])}"
+            if text_width(short, size, bold) <= width:
+                return short
     while text and text_width(text + "…", size, bold) > width:
         text = text[:-1]
     return text + "…"

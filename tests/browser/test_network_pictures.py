@@ -283,9 +283,9 @@ def test_nothing_is_cut_off_or_hard_to_read(offline: Network) -> None:
     assert offline.pane("scrollWidth") <= offline.pane("clientWidth") + 1
 
 
-PLACES = """(m, state, expanded, rankdir, svg) => {
+PLACES = """(m, state, expanded, rankdir, svg, way) => {
     const trace = m.unpack(state.data), folding = new m.Folding(trace, state.folding, rankdir);
-    return new m.Drawing(folding, folding.fold(new Set(expanded)), new m.Cards(trace, folding)).places(svg);
+    return new m.Drawing(folding, folding.fold(new Set(expanded)), new m.Cards(trace, folding)).places(svg, way);
 }"""
 
 
@@ -310,11 +310,13 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
     with torch.record() as training:
         normed(torch.ones(4, 3)).sum().backward()
     tall = nn.Sequential(*(nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(11)))  # in two columns
-    x = torch.ones(2, 3)
-    traces = [trace(shared(x).sum()), trace(h), loop.trace(), trace(hidden[0].sum()), training.trace(), trace(tall(x).sum())]
+    x, changing = torch.ones(2, 3), torch.optim.SGD(tall.parameters(), lr=0.1)
+    with torch.record() as stepped:
+        tall(x).sum().backward()
+        changing.step()
+    traces = [trace(shared(x).sum()), trace(h), loop.trace(), trace(hidden[0].sum()), training.trace(), trace(tall(x).sum()), stepped.trace()]
     for seen, rankdir in product(traces, ("LR", "TB")):
         widget = explore(seen, rankdir=rankdir)
-        ways = list(widget.layouts)
         folding = Folding(widget.trace)
         states = [[], list(folding.parts), list(folding.parts)[::2], widget.expanded]
         state = json.loads(json.dumps(widget.get_state(["data", "folding"])))
@@ -322,20 +324,19 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
             page,
             "explorer drawing",
             "unpack, Folding, Drawing, Cards",
-            """(m, state, expanded, rankdir, ways) => {
+            """(m, state, expanded, rankdir) => {
                 const trace = m.unpack(state.data), folding = new m.Folding(trace, state.folding, rankdir), cards = new m.Cards(trace, folding);
                 return expanded.map((open) => {
                     const folded = folding.fold(new Set(open));
                     const drawing = new m.Drawing(folding, folded, cards);
                     return { boxes: [...folded.boxes].map(([key, { of, frame }]) => [key, of, frame]),
                              links: folded.links, frames: folded.frames,
-                             dot: ways.map((way) => drawing.dot(way)) };
+                             dots: drawing.ways(rankdir).map((way) => [way, drawing.dot(way)]) };
                 });
             }""",
             state,
             states,
             rankdir,
-            ways,
         )
         for expanded, found in zip(states, read, strict=True):
             folded = folding.fold(expanded, widget._cards.rows)
@@ -346,26 +347,28 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
             links = [{k: getattr(link, k) for k in link.__slots__} for link in folded.links]
             assert found["links"] == links
             widget.expanded = expanded
-            drawn = [sorted(widget._picture.dot(d).splitlines()) for d in ways]
-            assert [sorted(d.splitlines()) for d in found["dot"]] == drawn
-            places = script_says(page, "explorer drawing", "unpack, Folding, Drawing, Cards", PLACES, state, expanded, rankdir, _graphviz(widget))
-            ours = widget.layouts[rankdir]
-            assert {k: places[k] for k in ("width", "height")} == {k: ours[k] for k in ("width", "height")}
-            for kind in ("nodes", "pills", "heads", "frames", "edges", "labels"):
-                assert set(places[kind]) == set(ours[kind])
-                for name in ours[kind]:
-                    numbers = [_numbers(found[kind][name])[: 2 if kind == "heads" else None] for found in (places, ours)]
-                    assert numbers[0] == pytest.approx(numbers[1], abs=0.11), "directions may differ: points are rounded"
+            assert [way for way, _ in found["dots"]] == list(widget.layouts)
+            for way, dot in found["dots"]:
+                assert sorted(dot.splitlines()) == sorted(widget._picture.dot(way).splitlines())
+            for way, ours in widget.layouts.items() if rankdir == "TB" else [(rankdir, widget.layouts[rankdir])]:
+                given = state, expanded, rankdir, _graphviz(widget, way), way
+                places = script_says(page, "explorer drawing", "unpack, Folding, Drawing, Cards", PLACES, *given)
+                assert {k: places[k] for k in ("width", "height")} == {k: ours[k] for k in ("width", "height")}
+                for kind in ("nodes", "pills", "heads", "frames", "edges", "labels"):
+                    assert set(places[kind]) == set(ours[kind])
+                    for name in ours[kind]:
+                        numbers = [_numbers(found[kind][name])[: 2 if kind == "heads" else None] for found in (places, ours)]
+                        assert numbers[0] == pytest.approx(numbers[1], abs=0.11), "directions may differ: points are rounded"
 
 
 def _numbers(place: Any) -> list[float]:
     return [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?", json.dumps(place))]
 
 
-def _graphviz(widget: Any) -> str:
+def _graphviz(widget: Any, way: str) -> str:
     from autolab.viz import layout
 
-    return layout.render(widget._picture.dot(widget.rankdir)).decode()
+    return layout.render(widget._picture.dot(way)).decode()
 
 
 @pytest.mark.timed

@@ -352,8 +352,14 @@ def test_histograms_and_the_strip_of_what_is_kept(page: Page, tmp_path: Path) ->
     expect(captions).to_have_text(["before the step", "after the step", "gradient"])
     ends = shown.details.locator(".al-histogram .al-ends")
     assert ends.nth(0).inner_text() == ends.nth(1).inner_text(), "one axis"
+    since = shown.details.get_by_text("This was before it was changed in place: w(2) is the same tensor.")
+    expect(since).to_be_visible()
     page.keyboard.press("Home")
     expect(captions).to_have_text(["value"])
+    expect(since).to_have_count(0)
+    shown.node("w(2)").click()
+    shown.details.get_by_role("button", name=f"Changed in step {len(trace.frames)}").click()
+    shown.at(len(trace.frames) - 1)
 
     alive, peak, at = {}, 0, 0  # what the strip says, counted anew
     for frame in trace.frames:

@@ -37,7 +37,16 @@ def recurrent():
     torch.nn.LSTM(2, 3)(torch.ones(3, 1, 2))[0].sum().backward()
 
 
-@pytest.mark.parametrize("program", [branches, network, training, recurrent])
+def stepped():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()) for _ in range(6)))
+    optimizer, y = torch.optim.SGD(model.parameters(), lr=0.1), torch.tensor([0, 1])
+    for _ in range(2):
+        torch.nn.functional.cross_entropy(model(torch.ones(2, 4)), y).backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("program", [branches, network, training, recurrent, stepped])
 @pytest.mark.parametrize("rankdir", ["LR", "TB"])
 def test_boxes_stand_apart_and_in_their_frames(program, rankdir):
     with torch.record() as recording:
@@ -67,3 +76,27 @@ def test_a_still_is_there_before_anything_has_laid_the_graph_out(sample, monkeyp
     still = explorer._repr_mimebundle_()[0]["image/svg+xml"]
     assert explorer.svg == "", "the browser is asked for a better one"
     assert re.findall(r'class="al-node[^>]* data-id="(\w+)"', still) == re.findall(r'class="al-node[^>]* data-id="(\w+)"', drawn)
+
+
+def test_without_graphviz_too_the_backbone_is_straight_and_updates_stand_in_a_column_after_the_loss():
+    with torch.record() as recording:
+        stepped()
+    explorer = explore(recording)
+    explorer.expanded = list(explorer._folding.parts)
+    picture = explorer._picture
+    found, trace = layered(picture, "TB"), explorer.trace
+    nodes, updates = found["nodes"], [n.id for n in trace.nodes if n.kind == "update"]
+    for step in (updates[:12], updates[12:]):
+        assert len(step) == 12 and all(above[1] < below[1] for above, below in zip(*[map(nodes.get, u) for u in (step, step[1:])]))
+        assert len({nodes[update][0] for update in step}) == 1
+    made = picture.updates.rows()
+    assert len(made) == 12 and all(nodes[u][0] > nodes[leaf][0] and nodes[u][1] == nodes[leaf][1] for u, leaf in made.items())
+    losses = [n.id for n in trace.nodes if n.op == "nll_loss"]
+    assert nodes[losses[0]][1] < nodes[updates[0]][1] < nodes[losses[1]][1] < nodes[updates[12]][1]
+    for frame in (picture.folded.boxes[loss].frame for loss in losses[:1]):
+        way = {k for pair in picture.backbone for k in pair if frame in picture._in(picture.folded.boxes[k].of)}
+        assert len(way) > 10 and len({round(nodes[key][0]) for key in way}) == 1
+    right = max(nodes[key][0] + picture.cards(box.of).width / 2 for key, box in picture.folded.boxes.items())
+    for link in picture.updates.links:
+        if link.start not in made:
+            assert found["heads"][link.id][2] == 180 and max(map(float, re.findall(r"[HQ]([\d.]+)", found["edges"][link.id]))) > right

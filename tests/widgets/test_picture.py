@@ -149,6 +149,8 @@ def test_words_fit_their_cards():
 
 def test_words_are_cut_with_an_ellipsis_and_sizes_are_for_people():
     assert fit("loss", TEXT, 100) == "loss"
+    assert fit("step of layer4.1.conv2.weight(2)", TEXT, 150) == "step of …conv2.weight(2)", "which of many it is"
+    assert fit("0.0123456789", TEXT, 40).startswith("0.0"), "a number is no name"
     cut = fit("a_very_long_name_indeed", TEXT, 60)
     assert cut.endswith("…") and text_width(cut, TEXT) <= 60 and cut[:-1] == "a_very_long_name_indeed"[: len(cut) - 1]
     assert [size_words(n) for n in (None, 0, 4, 999, 1000, 3_140_000, 2_500_000_000)] == [

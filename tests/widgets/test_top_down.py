@@ -303,3 +303,28 @@ def test_a_closed_network_too_high_for_a_small_screen_stands_in_two_columns():
     assert said == len(explorer._picture.folded.links) - 1, "all lines but that of the labels, which say it themselves"
     explorer.expanded = [part.id for part in explorer._folding.parts.values() if part.label == "layer1"]
     assert explorer._picture.halves.link is None, "what is open runs down in one"
+
+
+def test_what_an_optimizer_changed_ends_the_second_of_two_columns_and_a_narrow_page_gets_one():
+    torch.manual_seed(0)
+    model, x, y = models.resnet18(), torch.randn(2, 3, 32, 32), torch.tensor([1, 2])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with torch.record() as recording:
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    explorer = explore(recording, expanded=[])
+    picture, (two, one) = explorer._picture, (explorer.layouts[way] for way in ("TB", "column"))
+    assert two["width"] * LEAST <= 830 and two["height"] * LEAST <= 440, "the pane of a page of 1280 x 720"
+    assert one["width"] * LEAST <= 340 < two["width"] * LEAST, "and of one of 400"
+    (step,) = {link.end for link in picture.updates.links}
+    x, y = two["nodes"][step]
+    assert x > two["nodes"][picture.halves.way[0]][0] and y > two["nodes"][picture.halves.way[-1]][1], "below the loss"
+    turn = picture.halves.turn(two)
+    for link in picture.updates.links:
+        first = link.start not in picture.halves.second
+        assert two["heads"][link.id] == [x + (-1 if first else 1) * picture.cards(step).width / 2, y, 0 if first else 180]
+        sides = [float(at) for at in re.findall(r"[HQ](-?[\d.]+)", two["edges"][link.id])]
+        assert all(at < turn for at in sides[:2]) if first else max(sides) > x, "between both, and at the right"
+    for key in picture.halves.way:
+        side = (1 if key in picture.halves.second else -1) * (two["nodes"][key][0] - turn)
+        assert side > picture.cards(picture.folded.boxes[key].of).width / 2

@@ -43,7 +43,7 @@ class NodeCard {
     this.word = cut(word, TEXT, 150);
     this.bare = node.kind === "data" && !node.name && !node.shape?.length;
     const kind = { leaf: "leaf", data: this.bare ? "" : "data" }[node.kind] ?? node.op;
-    this.title = cut(madeOf(node) || node.id, TITLE, 120, true);
+    this.title = cut(madeOf(node) || node.id, TITLE, node.kind === "leaf" ? 140 : 120, true);
     this.kind = cut(kind, TEXT, 120);
     this.value = this.bare ? "" : resultWords(node);
     this.thumb = thumbSize(node.shape, node.value);

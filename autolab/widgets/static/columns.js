@@ -38,10 +38,6 @@ export class Updates {
     return this.isUpdate(before) && Boolean(node) && !/op|update/.test(node.kind) && before.frame === after.frame;
   }
 
-  says({ id, start, end }) {
-    return !this.lines.has(id) || [start, end].every((key) => this.folding.isPart(this.boxes.get(key).of));
-  }
-
   dot(put) {
     const lines = this.below.map(([start, end]) => `${start} -> ${end} [style=invis, weight=50];`), after = new Map(), middle = new Map();
     for (const link of this.links) {
@@ -57,17 +53,17 @@ export class Updates {
     return [...lines, ...this.order.map(([start, end]) => `${start} -> ${middle.get(end) ?? end} [style=invis, weight=20];`)];
   }
 
-  // `card(of)`: the card of what a box is of.
-  place(found, card) {
+  // `card(of)`: the card of what a box is of. Lines of the first of two columns (`halves`) run down between both.
+  place(found, card, halves) {
     const lanes = new Map();
     for (const link of this.links) {
       const { id, start, end } = link, [from, to] = [start, end].map((key) => card(this.boxes.get(key).of).width / 2);
-      const [left, y] = found.nodes[start], [right, down] = found.nodes[end], at = right + to, x = this.made(link) ? left - from : left + from;
+      const [left, y] = found.nodes[start], [right, down] = found.nodes[end], first = halves && !halves.second.has(start);
+      const at = first ? right - to : right + to, x = this.made(link) ? left - from : left + from;
       const step = this.lines.get(id), middle = (x + at) / 2;
-      if (!this.made(link) && !lanes.has(step)) lanes.set(step, found.width + LANE * lanes.size);
-      found.edges[id] = this.made(link) ? `M${x},${y}C${middle},${y} ${middle},${down} ${at},${down}` : around(x, y, at, down, lanes.get(step));
-      found.heads[id] = [at, down, 180];
-      found.labels[id] = [x - 3, y - 9];
+      if (!this.made(link) && !first && !lanes.has(step)) lanes.set(step, found.width + LANE * lanes.size);
+      found.edges[id] = this.made(link) ? `M${x},${y}C${middle},${y} ${middle},${down} ${at},${down}` : first ? across(x, y, at, down, halves.turn(found) - LANE) : around(x, y, at, down, lanes.get(step));
+      found.heads[id] = [at, down, first ? 0 : 180];
     }
     found.width += LANE * lanes.size;
   }
@@ -76,15 +72,17 @@ export class Updates {
 export class Halves {
   // `backbone`: end -> start; `card(of)`: the card of what a box is of.
   constructor(folding, { boxes, links, frames }, updates, backbone, card) {
-    Object.assign(this, { boxes, card, link: null, second: new Set(), way: inOrder(backbone) });
-    if (frames.length || updates.lines.size || ![...boxes.values()].some(({ of }) => folding.isPart(of))) return;
-    const heights = this.way.map((key) => card(boxes.get(key).of).height + LINE_HIGH), whole = heights.reduce((sum, high) => sum + high, 0);
+    Object.assign(this, { boxes, card, link: null, second: new Set(), way: inOrder(backbone), lanes: new Set(updates.lines.values()).size });
+    const goesOn = this.lanes > 1 || updates.links.some(({ start }) => updates.step(start)), last = new Set(updates.links.map(({ end }) => end));
+    if (frames.length || goesOn || ![...boxes.values()].some(({ of }) => folding.isPart(of))) return;
+    const high = (key) => card(boxes.get(key).of).height + LINE_HIGH, whole = [...this.way, ...last].reduce((sum, key) => sum + high(key), 0);
     if (!(ROOM < whole && whole <= 2 * ROOM)) return;
     let above = 0, best = Infinity;
     for (const [i, end] of this.way.slice(1).entries()) {
       const from = this.way[i], between = links.filter((link) => link.start === from && link.end === end);
-      const second = connected(end, links.filter((link) => !between.includes(link)).map((link) => [link.start, link.end]));
-      above += heights[i];
+      const other = links.filter((link) => !between.includes(link) && !updates.lines.has(link.id));
+      const second = new Set([...connected(end, other.map((link) => [link.start, link.end])), ...last]);
+      above += high(from);
       if (between.length !== 1 || second.has(from) || Math.max(above, whole - above) >= best) continue;
       best = Math.max(above, whole - above);
       Object.assign(this, { link: between[0], second });
@@ -92,17 +90,20 @@ export class Halves {
   }
 
   dot() {
-    if (!this.link) return [];
-    const heads = [["above_first", this.way[0]], ["above_second", this.link.end]];
-    const lines = heads.map(([above, key]) => `${above} [style=invis, width=0, height=0]; ${above} -> ${key} [style=invis, weight=20];`);
+    const width = (key) => (this.card(this.boxes.get(key).of).width + (this.second.has(key) ? 0 : 2 * LANE)) / 72;
+    const wide = (second) => Math.max(0, ...this.way.filter((key) => this.second.has(key) === second && this.lanes).map(width));
+    const heads = [["above_first", this.way[0], wide(false)], ["above_second", this.link.end, wide(true)]];
+    const lines = heads.map(([above, key, w]) => `${above} [style=invis, width=${w.toFixed(3)}, height=0]; ${above} -> ${key} [style=invis, weight=20];`);
     return ["{rank=same; above_first -> above_second [style=invis];}", ...lines];
   }
 
+  turn({ nodes }) {
+    return Math.min(...[...this.second].map((key) => nodes[key][0] - this.card(this.boxes.get(key).of).width / 2)) - BETWEEN / 2;
+  }
+
   place(found) {
-    if (!this.link) return;
     const { id, start, end: last } = this.link, size = (key) => this.card(this.boxes.get(key).of), [x, middle] = found.nodes[start];
-    const [center, down] = found.nodes[last], end = center - size(last).width / 2, y = middle + size(start).height / 2, low = y + LINE_HIGH;
-    const turn = Math.min(...[...this.second].map((key) => found.nodes[key][0] - size(key).width / 2)) - BETWEEN / 2;
+    const [center, down] = found.nodes[last], end = center - size(last).width / 2, y = middle + size(start).height / 2, low = y + LINE_HIGH, turn = this.turn(found);
     const first = `M${x},${y}V${low - ROUND}Q${x},${low} ${x + ROUND},${low}H${turn - ROUND}Q${turn},${low} ${turn},${low - ROUND}`;
     found.edges[id] = `${first}V${down + ROUND}Q${turn},${down} ${turn + ROUND},${down}H${end}`;
     found.heads[id] = [end, down, 0];

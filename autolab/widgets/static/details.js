@@ -4,7 +4,7 @@ import { fitFormulas, renew } from "./fitting.js";
 import { againNote, grouped, valueView, shapeWords, sizeWords, words, short, isBad } from "./values.js";
 import { arrivedAt, soFar, edgesInto, madeOf, ownStep, resultsOf, sentAlong, sharersOf, whyMissing } from "./states.js";
 import { mood, rehearsed } from "./moods.js";
-import { histograms } from "./histogram.js";
+import { changedSince, histograms } from "./histogram.js";
 import { keptTable } from "./kept.js";
 import { mathmlOf } from "./mathml.js";
 import { Pictures } from "./pictures.js";
@@ -384,7 +384,7 @@ export class Details {
   toStep({ id }, frame) {
     const { frames } = this.trace, step = ownStep(this.trace, id);
     if (step < 0 || frames[step] === frame) return null;
-    const word = { compute: "Computed in", update: "Changed in", error: "Failed in" }[frames[step].node === id && frames[step].event] ?? "First gradient:";
+    const word = { compute: "Computed in", update: "Changed in", error: "Failed in" }[frames[step].event] ?? "First gradient:";
     return smallButton(`${word} step ${grouped(step + 1)}`, () => this.actions.goTo(step));
   }
 
@@ -419,7 +419,7 @@ export class Details {
     );
     if (known && node.error) box.append(h("p", { class: "al-bad", text: `${node.call} failed: there is no result.` }));
     else if (known && resultsOf(node).length); // they stand below, one by one
-    else if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`, node));
+    else if (known) box.append(this.quantity("value", node.value, `value of ${node.label}`, node), changedSince(this.trace, node, now));
     else
       box.append(h("div", { class: "al-row" }, h("div", { class: "al-name", text: "value" }), h("span", { class: "al-unknown", text: "not computed yet" })));
     if (node.requires_grad || state === "never") {

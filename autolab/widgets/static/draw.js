@@ -18,7 +18,7 @@ export class Drawing {
     this.along = folding.down ? this.backbone() : new Map(); // the longest way
     this.halves = folding.down ? new Halves(folding, folded, this.updates, this.along, (of) => cards.of(of)) : null;
     const quiet = this.halves?.link ? this.beside(this.along) : new Map(); // what leads from these says no shape, for their cards say it
-    const said = folded.links.filter((link) => !quiet.has(link.start) && (this.updates?.says(link) ?? true));
+    const said = folded.links.filter((link) => !quiet.has(link.start) && !this.updates?.lines.has(link.id));
     this.shapes = new Map(folding.network ? said.map((link) => [link.id, this.shapeOf(link)]).filter(([, words]) => words) : []);
     this.again = new Map(folding.down ? folded.links.map((link) => [link.id, this.callsOf(link)]).filter(([, calls]) => calls) : []);
     this.inColumns = new Set([...this.again.values()].flat());
@@ -29,8 +29,17 @@ export class Drawing {
     return this.folding.byId.get(part).parent;
   }
 
+  // What runs across also from top to bottom; two columns also as one, for where the page is narrow.
+  ways(rankdir) {
+    return rankdir === "LR" ? ["LR", "TB"] : this.halves?.link ? ["TB", "column"] : ["TB"];
+  }
+
+  halvesOf(way) {
+    return this.halves?.link && way === "TB" ? this.halves : null;
+  }
+
   dot(rankdir) {
-    const { boxes, links, frames, order } = this.folded, inside = new Map(), lines = [];
+    const { boxes, links, frames, order } = this.folded, inside = new Map(), lines = [], halves = this.halvesOf(rankdir);
     const put = (frame, line) => (inside.get(frame) ?? inside.set(frame, []).get(frame)).push(line);
     const { down } = this.folding, straight = new Set([...this.along].flat());
     const first = [...boxes.keys()].sort((a, b) => straight.has(b) - straight.has(a));
@@ -39,7 +48,7 @@ export class Drawing {
     const [enter, leave] = rankdir === "LR" ? ["w", "e"] : ["n", "s"];
     for (const link of links) {
       const { id, start, end } = link;
-      if (this.again.has(id) || this.updates?.lines.has(id) || this.halves?.link?.id === id) continue;
+      if (this.again.has(id) || this.updates?.lines.has(id) || halves?.link.id === id) continue;
       const { of, frame } = boxes.get(start);
       const weight = this.folding.isPart(of) || this.folding.trace.nodes[Number(of.slice(1))].kind.match(/op|update/) ? 8 : 1;
       if (down) lines.push(this.straight(link));
@@ -49,9 +58,9 @@ export class Drawing {
         lines.push(`${id}:${leave} -> ${end} [id="${id}b", weight=${weight}];`);
       } else lines.push(`${start} -> ${end} [id="${id}a", weight=${weight}, minlen=2${this.label(id)}];`);
     }
-    if (down) lines.push(...this.updates.dot(put), ...this.columns(put), ...this.halves.dot());
+    if (down) lines.push(...this.updates.dot(put), ...this.columns(put), ...(halves?.dot() ?? []));
     else for (const [start, end] of order) lines.push(`${start} -> ${end} [style=invis, weight=0];`);
-    const space = down ? `nodesep=${this.halves.link ? (BETWEEN / 72).toFixed(2) : 0.12}; ranksep=0.02` : "nodesep=0.24; ranksep=0.15";
+    const space = down ? `nodesep=${halves ? (BETWEEN / 72).toFixed(2) : 0.12}; ranksep=0.02` : "nodesep=0.24; ranksep=0.15";
     const cluster = (part) => {
       const { width, height } = this.cards.header(part), size = `FIXEDSIZE="TRUE" WIDTH="${width}" HEIGHT="${height}"`;
       const label = `<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ${size}></TD></TR></TABLE>>`;
@@ -63,7 +72,7 @@ export class Drawing {
       ];
     };
     return [
-      `digraph { rankdir=${rankdir}; ${space}; edge [arrowhead=none];`,
+      `digraph { rankdir=${rankdir === "LR" ? "LR" : "TB"}; ${space}; edge [arrowhead=none];`,
       'node [shape=box, fixedsize=true, label=""];',
       ...frames.filter((part) => this.parentOf(part) === null).flatMap(cluster),
       ...(inside.get(null) ?? []),
@@ -164,8 +173,8 @@ export class Drawing {
   }
 
   // Sizes and places in Graphviz's SVG, and the lines that it was not asked for.
-  places(picture) {
-    const found = placesIn(picture), lines = new Map(this.folded.links.map((link) => [link.id, link]));
+  places(picture, way) {
+    const halves = this.halvesOf(way), found = placesIn(picture), lines = new Map(this.folded.links.map((link) => [link.id, link]));
     for (const [id, [, call]] of this.again) {
       const { start, end } = lines.get(id), card = (key) => this.cards.of(this.folded.boxes.get(key).of).width / 2;
       const [left, y] = found.nodes[start], [right, down] = found.nodes[end], x = left + card(start), at = right - card(end);
@@ -173,8 +182,8 @@ export class Drawing {
       found.heads[id] = [at, down, 0];
       found.labels[id] = [x - 3, y - 9];
     }
-    this.halves?.place(found);
-    this.updates?.place(found, (of) => this.cards.of(of));
+    halves?.place(found);
+    this.updates?.place(found, (of) => this.cards.of(of), halves);
     return found;
   }
 

@@ -9,7 +9,7 @@ import { momentAt } from "./states.js";
 import { Folding } from "./folding.js";
 import { Camera } from "./zoom.js";
 import { Finder } from "./search.js";
-import { Graph } from "./graph.js";
+import { Graph, LEAST_SCALE } from "./graph.js";
 import { Details } from "./details.js";
 import { Controls, onKey } from "./controls.js";
 import { Pace, Turning } from "./view.js";
@@ -343,9 +343,10 @@ export class View {
   fit() {
     const width = this.root.clientWidth - 24;
     if (!this.graph || width <= 0) return;
-    const turned = this.graph.rankdir === "TB", least = this.graph.size(this.graph.rankdir).width * 0.85;
-    const close = width < CLOSE, beside = width >= (turned ? 700 : 860) && least <= width - (close ? CLOSE_DETAILS : DETAILS_WIDTH) - 12;
-    const narrow = width < 700;
+    const turned = this.graph.rankdir === "TB", close = width < CLOSE, narrow = width < 700, roomy = width >= (turned ? 700 : 860);
+    const room = width - (close ? CLOSE_DETAILS : DETAILS_WIDTH) - 12, needs = (way) => this.graph.size(way).width * LEAST_SCALE;
+    const one = this.graph.layouts.column && needs("TB") > (roomy ? room : width), least = needs(one ? "column" : this.graph.rankdir);
+    const beside = roomy && (least <= room || least > width); // what is not seen whole anyway gets all of the height
     this.short = window === top && innerHeight < SHORT;
     this.root.classList.toggle("al-short", this.short);
     if (width !== this.width) this.text.forgetHeight();
@@ -355,7 +356,7 @@ export class View {
     this.root.classList.toggle("al-close-by", close);
     this.bound(beside, narrow);
     const down = turned || (narrow && least > width);
-    this.graph.arrange(down ? "TB" : "LR");
+    this.graph.arrange(one ? "column" : down ? "TB" : "LR");
     // A graph that runs down the page is scrolled through; one that runs across it should be seen whole.
     const high = () => parseFloat(getComputedStyle(this.pane).maxHeight) - parseFloat(getComputedStyle(this.pane).paddingTop) - 4;
     const resize = () => this.graph.resize(this.pane.clientWidth - 2, (down && !turned ? Infinity : high()) || Infinity, this.camera.zoom);
@@ -371,9 +372,7 @@ export class View {
   // an output is a frame that grows with it, the screen says what is usual.
   bound(beside, narrow) {
     const above = this.main.offsetTop - this.root.offsetTop;
-    for (const said of this.root.querySelectorAll(".al-explained, .al-why"))
-      if (this.short && said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0;
-      else said.removeAttribute("tabindex");
+    this.reach();
     if (this.short) {
       this.rest = Math.max(LEAST_SHORT, innerHeight - (this.alone ? TITLE : BARS) - above - 12);
       this.pane.style.maxHeight = `${this.rest}px`;
@@ -387,6 +386,13 @@ export class View {
     this.rest = Math.max(LEAST_ROOM, high) - above - legends - 12;
     this.pane.style.maxHeight = narrow ? "" : `${Math.max(LEAST_PANE, this.rest - (beside ? 0 : LEAST_DETAILS + 12))}px`;
     this.details.style.maxHeight = beside ? `${Math.max(LEAST_DETAILS, this.rest)}px` : "";
+  }
+
+  // In a low window what is said scrolls: by keys, too.
+  reach() {
+    for (const said of this.root.querySelectorAll(".al-explained, .al-why, .al-sentence"))
+      if (this.short && said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0;
+      else said.removeAttribute("tabindex");
   }
 
   update(moved) {
@@ -409,6 +415,7 @@ export class View {
             ]
           : []),
       );
+      if (this.short) this.reach();
     }
     const now = momentAt(trace, index, new Set(model.get("dimmed")));
     this.askForDetails(index, selected);

@@ -7,7 +7,8 @@ import { madeOf, resultsOf, sharersOf, whyMissing } from "./states.js";
 import { Walk } from "./walk.js";
 import { grouped, isBad, shapeWords, words } from "./values.js";
 
-const LEAST_SCALE = 0.85, MOST_SCALE = 1.5; // at the least, text of 13 units is 11 px
+const MOST_SCALE = 1.5;
+export const LEAST_SCALE = 0.85; // text of 13 units is then 11 px
 const PILL_SIDES = 9, BESIDE = [9, 3.4]; // units that a pill is wider than its words; where a shape begins in its room
 
 export class Graph {
@@ -144,7 +145,7 @@ export class Graph {
     narrow([...texts, ...pills]);
   }
 
-  // "LR" or "TB": moves everything to where that layout has it.
+  // "LR", "TB" or "column": moves everything to where that layout has it.
   arrange(direction) {
     const layout = this.layouts[direction];
     if (!layout || direction === this.direction) return;
@@ -184,7 +185,7 @@ export class Graph {
   resize(width, height, zoom) {
     if (!this.tight) this.tightenText();
     const { width: w, height: h } = this.size(),
-      all = Math.min(width / w, height / h, this.direction === "TB" ? 1 : MOST_SCALE);
+      all = Math.min(width / w, height / h, this.direction === "LR" ? MOST_SCALE : 1);
     this.scale = zoom === "fit" ? all : Math.max(all, LEAST_SCALE) * zoom;
     this.svg.setAttribute("width", Math.floor(w * this.scale));
     this.svg.setAttribute("height", Math.floor(h * this.scale));

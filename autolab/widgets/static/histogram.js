@@ -45,6 +45,12 @@ function changeOf(trace, node) {
   return after ? [at(before), at(after)] : null;
 }
 
+// What is said below the value of a leaf that is another by now: the picture has a card for each.
+export function changedSince(trace, node, now) {
+  const after = node.kind === "leaf" && changeOf(trace, node)?.[1];
+  return after && now.computed.has(after.id) ? h("p", { class: "al-note", text: `This was before it was changed in place: ${after.label} is the same tensor.` }) : "";
+}
+
 // Of a node as it is at one moment; nothing where no tensor has numbers to spread.
 export function histograms(trace, node, now) {
   const change = changeOf(trace, node), changed = change && now.computed.has(change[1].id) ? change.map(({ value }) => histogramOf(value)) : [];

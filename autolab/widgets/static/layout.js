@@ -73,10 +73,10 @@ export async function drawHere(model, folding, expanded, engine = null, wanted =
   const { Cards, Drawing } = (await loadOnce(model, engine)).drawing;
   folding.cards ??= new Cards(folding.trace, folding);
   const drawing = new Drawing(folding, folding.fold(new Set(expanded)), folding.cards);
-  const rankdir = model.get("rankdir"), dots = (rankdir === "TB" ? ["TB"] : ["LR", "TB"]).map((way) => [way, drawing.dot(way)]);
+  const rankdir = model.get("rankdir"), dots = drawing.ways(rankdir).map((way) => [way, drawing.dot(way)]);
   const svgs = await pictures(model, Object.fromEntries(dots), engine);
   if (!wanted()) return;
-  const layouts = Object.fromEntries(Object.entries(svgs).map(([way, svg]) => [way, drawing.places(svg)]));
+  const layouts = Object.fromEntries(Object.entries(svgs).map(([way, svg]) => [way, drawing.places(svg, way)]));
   model.set("layouts", layouts);
   model.set("expanded", expanded);
   model.set("svg", drawing.svg(layouts[rankdir], expanded));

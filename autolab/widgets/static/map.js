@@ -1,7 +1,9 @@
 // The whole graph, small, beside the part of it that is seen; only where there is more than that part.
 import { clamp, h, svgEl } from "./dom.js";
+import { LEAST_SCALE } from "./graph.js";
 
 const WIDE = [26, 56], HIGH = [24, 36]; // px: least and most of a map that stands beside the graph, and of one below it
+const MUCH = 1.06; // times what is seen: where less is hidden, no map is needed
 const BAR = 20; // px that a scroll bar of the page may take
 
 export class MiniMap {
@@ -33,14 +35,15 @@ export class MiniMap {
     if (!found || Math.abs(found.wide - wide) > BAR || about.some((item, i) => item !== found.about[i])) {
       element.hidden = true;
       box.className = "al-view";
-      const across = pane.scrollWidth > pane.clientWidth + 2, down = pane.scrollHeight > pane.clientHeight + 2;
+      const across = pane.scrollWidth > pane.clientWidth * MUCH, down = pane.scrollHeight > pane.clientHeight * MUCH;
       this.found = { about, wide, needed: across || down, below: across && (!down || width / height > pane.clientWidth / pane.clientHeight) };
     }
     const { needed, below } = this.found;
     if (!needed) return false;
     box.classList.add(below ? "al-mapbelow" : "al-mapbeside");
     element.hidden = false;
-    const size = below ? [box.clientWidth, clamp((box.clientWidth * height) / width, ...HIGH)] : [clamp((pane.clientHeight * width) / height, ...WIDE), pane.clientHeight];
+    const spare = clamp(box.clientWidth - 10 - width * LEAST_SCALE, ...WIDE); // a graph that just fits is not to scroll for its map
+    const size = below ? [box.clientWidth, clamp((box.clientWidth * height) / width, ...HIGH)] : [clamp((pane.clientHeight * width) / height, WIDE[0], spare), pane.clientHeight];
     element.style.width = `${Math.round(size[0])}px`;
     element.style.height = `${Math.round(size[1])}px`;
     if (below && pane.style.maxHeight) pane.style.maxHeight = `${parseFloat(pane.style.maxHeight) - Math.round(size[1]) - 6}px`;

@@ -234,8 +234,8 @@ function frozenWords({ kind }) {
 
 // The step that is a node's own: where it was computed or changed; of a leaf, where its first gradient came. -1 where there is none.
 export function ownStep({ frames }, id) {
-  const own = frames.findIndex((f) => f.node === id && ["compute", "update", "error"].includes(f.event));
-  return own < 0 ? frames.findIndex((f) => f.receiver === id) : own;
+  const own = frames.findIndex((f) => (f.node === id && ["compute", "update", "error"].includes(f.event)) || (f.event === "update" && f.receiver === id));
+  return own < 0 ? frames.findIndex((f) => f.receiver === id && f.event !== "clear") : own;
 }
 
 export function statesAt(trace, index) {

@@ -23,8 +23,16 @@ export function widthOf(text, size, bold = false) {
   return (([...text].reduce((sum, c) => sum + (WIDTHS.get(c) ?? 560), 0) * size) / 1000) * (bold ? 1.12 : 1.04);
 }
 
+const PATH = /[\w.]+\.[A-Za-z_]\w*(\(\d+\))?$/;
+
+// The end of a name in a model, else the beginning.
 export function cut(text, size, width, bold = false) {
   if (widthOf(text, size, bold) <= width) return text;
+  const path = PATH.exec(text), parts = path?.[0].split(".") ?? [];
+  for (let i = 1; i < parts.length; i += 1) {
+    const short = `${text.slice(0, path.index)}…${parts.slice(i).join(".")}`;
+    if (widthOf(short, size, bold) <= width) return short;
+  }
   const letters = [...text];
   while (letters.length && widthOf(`${letters.join("")}…`, size, bold) > width) letters.pop();
   return `${letters.join("")}…`;
