@@ -150,9 +150,6 @@ class _Told:
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
         if Silence.on:
-            if args and isinstance(args[0], (bool, int, float, complex)) and func is torch.ops.aten.detach.default:
-                # A node has saved the 3 of `3 * x` as a tensor, which comes here as the number that it was.
-                return torch.tensor(args[0], dtype=torch.float64 if isinstance(args[0], float) else None)
             return func(*args, **kwargs)
         if events.exports():
             return func(*args, **kwargs)
