@@ -80,7 +80,7 @@ class TorchReader(Reader):
         super().__init__()
         self._names: dict[type, tuple[str, ...]] = {}
         self._walked: list[Any] = []
-        self.snapshots = Snapshots(self)
+        self.snapshots = Snapshots(_Readable(self))  # type: ignore[arg-type]
         self.with_hooks: set[Any] = set()  # nodes whose hooks may change what they send on
         _HeldNodes.sweep()
 
@@ -100,8 +100,12 @@ class TorchReader(Reader):
         return numbers(tensor.detach())
 
     def facts(self, tensor: Any) -> Facts:
+        try:
+            shape = tuple(tensor.shape)
+        except RuntimeError:  # a nested one
+            shape = tuple(_size(tensor, i) for i in range(tensor.dim()))
         return Facts(
-            tuple(_size(tensor, i) for i in range(tensor.dim())) if tensor.is_nested else tuple(tensor.shape),
+            shape,
             dtype_name(tensor.dtype),
             device_name(tensor.device),
             self.version(tensor),
@@ -110,16 +114,19 @@ class TorchReader(Reader):
 
     def data_key(self, item: Any) -> Any:
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
-        return (
-            (item.data_ptr(), tuple(item.shape), tuple(item.stride()))
-            if not item.is_nested and item.numel() and memory_of(item) is not None
-            else id(item)
-        )
+        try:
+            if item.numel() and memory_of(item) is not None:
+                return item.data_ptr(), tuple(item.shape), tuple(item.stride())
+        except RuntimeError:  # a nested one
+            pass
+        return id(item)
 
     def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
         try:
-            return self.snapshots.value(tensor) if _is_readable(tensor) else None
+            return self.snapshots.value(tensor)
         except RuntimeError:
+            if tensor.is_nested or not _is_numpys(dtype_name(tensor.dtype)):
+                return None
             # Of a number that a node saved as a tensor, a mode of the learner's (FlopCounterMode) is shown the number.
             if tensor.dim() or tensor.device.type != "cpu":
                 raise
@@ -130,7 +137,10 @@ class TorchReader(Reader):
         return grad.detach() if grad is not None and grad.requires_grad else grad
 
     def kept_gradient(self, grad: Any) -> Any:
-        snapshot = self.snapshots.of(grad) if _is_readable(grad) else None
+        try:
+            snapshot = self.snapshots.of(grad)
+        except RuntimeError:
+            return grad
         if snapshot is None:
             return grad
         snapshot.is_part = True
@@ -145,14 +155,11 @@ class TorchReader(Reader):
 
     def same(self, a: Any, b: Any) -> bool:
         a = getattr(a, "tensor", a)
-        if a is None or a is b:
-            return True
-        if a.is_nested or b.is_nested:
-            return all(map(torch.equal, a.unbind(), b.unbind()))
-        if a.layout is not torch.strided or b.layout is not torch.strided:
-            return _same_where_sparse(a, b)
-        if a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
-            return True
+        try:
+            if a is None or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
+                return True
+        except RuntimeError:
+            return _same_elsewhere(a, b)
         return a.shape == b.shape and (torch.equal(a, b) or torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
 
     def grad_fn(self, tensor: Any) -> Any:
@@ -358,8 +365,19 @@ class _Replay:
             self.observer.accumulate(fn.variable, grad, total)
 
 
-def _is_readable(tensor: Any) -> bool:
-    return _is_numpys(tensor.dtype) and not tensor.is_nested
+class _Readable:
+    """What snapshots ask about tensors. Asking a tensor for its dtype once more would cost more than an exception that
+    is never raised."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def facts(self, tensor: Any) -> Facts:
+        """Raises RuntimeError for numbers that NumPy cannot read."""
+        facts = self.reader.facts(tensor)
+        if not _is_numpys(facts.dtype):
+            raise RuntimeError(facts.dtype)
+        return facts
 
 
 def _size(tensor: Any, dim: int) -> int:
@@ -370,15 +388,18 @@ def _size(tensor: Any, dim: int) -> int:
 
 
 @functools.cache
-def _is_numpys(dtype: Any) -> bool:
+def _is_numpys(name: str) -> bool:
     """Whether NumPy has such numbers, or wider ones (of bfloat16): not of 8 bits, quantized, or complex of 32."""
     try:
-        return dtype == torch.bfloat16 or torch.empty(0, dtype=dtype).numpy() is not None
+        return name == "bfloat16" or torch.empty(0, dtype=getattr(torch, name)).numpy() is not None
     except (RuntimeError, TypeError):
         return False
 
 
-def _same_where_sparse(a: Any, b: Any) -> bool:
+def _same_elsewhere(a: Any, b: Any) -> bool:
+    """Whether they are the same numbers, sparse or nested ones."""
+    if a.is_nested or b.is_nested:
+        return all(map(torch.equal, a.unbind(), b.unbind()))
     if a.layout is not torch.sparse_coo or b.layout is not torch.sparse_coo:
         return torch.equal(a.to_dense(), b.to_dense())
     a, b = a.coalesce(), b.coalesce()
