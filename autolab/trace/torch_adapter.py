@@ -346,7 +346,7 @@ class _Replay:
     def _fitted(self, target: Any, nr: int, grad: Any) -> Any:
         """Summed over broadcast dimensions and cast: torch does this between nodes, not in them."""
         meta = target._input_metadata
-        if nr >= len(meta):
+        if nr >= len(meta) or meta[nr].is_nested_tensor:
             return grad
         grad = grad if grad.shape == tuple(meta[nr].shape) else grad.sum_to_size(tuple(meta[nr].shape))
         return grad if grad.dtype == meta[nr].dtype else grad.to(meta[nr].dtype)
