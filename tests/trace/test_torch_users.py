@@ -44,7 +44,7 @@ def test_a_pass_over_nested_tensors_is_rehearsed():
     x = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], requires_grad=True)
     layer = torch.nn.Linear(3, 2)
     trace = autolab.trace.trace(layer(x).to_padded_tensor(0.0).sum())
-    assert next(n for n in trace.nodes if n.kind == "leaf" and n.shape == (2,)).grad.data == [3, 3]
+    assert [f.text for f in trace.frames if ".grad would become [3, 3]" in f.text]
 
 
 def test_a_spectrum_is_recorded():
