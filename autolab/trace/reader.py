@@ -442,6 +442,11 @@ class Reader:
                 f"the result has shape {tuple(root.shape)}, and backward() starts from a single number: "
                 "reduce it with .sum() or .mean(), or give gradient= with one number per element"
             )
+        if root.dtype.is_complex:
+            raise ValueError(
+                "the result is a complex number, and backward() starts from a real one: take .abs() or .real of it, "
+                "or give gradient="
+            )
         return self._ones_like(root)
 
     def _ones_like(self, root: Any) -> Any:

@@ -98,8 +98,12 @@ class TorchReader(Reader):
         return numbers(tensor)
 
     def facts(self, tensor: Any) -> Facts:
+        try:
+            shape = tuple(tensor.shape)
+        except RuntimeError:  # a nested one
+            shape = tuple(_size(tensor, i) for i in range(tensor.dim()))
         return Facts(
-            tuple(_size(tensor, i) for i in range(tensor.dim())) if tensor.is_nested else tuple(tensor.shape),
+            shape,
             dtype_name(tensor.dtype),
             device_name(tensor.device),
             self.version(tensor),
@@ -108,11 +112,12 @@ class TorchReader(Reader):
 
     def data_key(self, item: Any) -> Any:
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
-        return (
-            (item.data_ptr(), tuple(item.shape), tuple(item.stride()))
-            if not item.is_nested and item.numel() and memory_of(item) is not None
-            else id(item)
-        )
+        try:
+            if item.numel() and memory_of(item) is not None:
+                return item.data_ptr(), tuple(item.shape), tuple(item.stride())
+        except RuntimeError:  # a nested one
+            pass
+        return id(item)
 
     def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
         return self.snapshots.value(tensor)
@@ -132,14 +137,11 @@ class TorchReader(Reader):
 
     def same(self, a: Any, b: Any) -> bool:
         a = getattr(a, "tensor", a)
-        if a is None or a is b:
-            return True
-        if a.is_nested or b.is_nested:
-            return all(map(torch.equal, a.unbind(), b.unbind()))
-        if a.layout is not torch.strided or b.layout is not torch.strided:
-            return _same_where_sparse(a, b)
-        if a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
-            return True
+        try:
+            if a is None or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
+                return True
+        except RuntimeError:
+            return _same_elsewhere(a, b)
         return a.shape == b.shape and (torch.equal(a, b) or torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
 
     def grad_fn(self, tensor: Any) -> Any:
@@ -329,7 +331,7 @@ class _Replay:
     def _fitted(self, target: Any, nr: int, grad: Any) -> Any:
         """Summed over broadcast dimensions and cast: torch does this between nodes, not in them."""
         meta = target._input_metadata
-        if nr >= len(meta):
+        if nr >= len(meta) or meta[nr].is_nested_tensor:
             return grad
         grad = grad if grad.shape == tuple(meta[nr].shape) else grad.sum_to_size(tuple(meta[nr].shape))
         return grad if grad.dtype == meta[nr].dtype else grad.to(meta[nr].dtype)
@@ -355,7 +357,10 @@ def _size(tensor: Any, dim: int) -> int:
         return -1
 
 
-def _same_where_sparse(a: Any, b: Any) -> bool:
+def _same_elsewhere(a: Any, b: Any) -> bool:
+    """Whether they are the same numbers, sparse or nested ones."""
+    if a.is_nested or b.is_nested:
+        return all(map(torch.equal, a.unbind(), b.unbind()))
     if a.layout is not torch.sparse_coo or b.layout is not torch.sparse_coo:
         return torch.equal(a.to_dense(), b.to_dense())
     a, b = a.coalesce(), b.coalesce()

@@ -51,8 +51,9 @@ class Schema:
 
 
 @functools.cache
-def schema_of(func: Any) -> Schema:
-    return Schema(func)
+def schema_of(func: Any) -> Schema | None:
+    """None for an operation that is given functions (`torch.cond`)."""
+    return Schema(func) if hasattr(func, "_schema") else None
 
 
 class Call:

@@ -71,17 +71,17 @@ def warn(message: str, frame: FrameType | None) -> None:
 class _Operation:
     """One operation that ran, until its results have their history."""
 
-    __slots__ = ("arguments", "enabled", "results", "schema", "scope", "wanted")
+    __slots__ = ("arguments", "enabled", "is_bare", "results", "schema", "scope")
 
     def __init__(
         self, schema: Schema, arguments: dict[str, Any], results: list[Any], on: bool, wanted: bool, scope: Any
     ) -> None:
         self.schema, self.arguments, self.results, self.scope = schema, arguments, results, scope
-        self.wanted, self.enabled = wanted, on and wanted
+        self.enabled, self.is_bare = on and wanted, on and not wanted
 
     def is_inside_a_script(self) -> bool:
         """Whether what it works on is a result of TorchScript's by now, and had no history when it ran."""
-        return not self.wanted and any(
+        return self.is_bare and any(
             (fn := t.grad_fn) is not None and "DifferentiableGraph" in fn.name()
             for t in (*self.results, *tensors_in(self.arguments))
             if t.requires_grad
@@ -153,9 +153,9 @@ class _Told:
             return func(*args, **kwargs)
         if events.exports():
             return func(*args, **kwargs)
-        if not hasattr(func, "_schema"):
-            return events.higher(func, args, kwargs)
         schema = schema_of(func)
+        if schema is None:
+            return events.higher(func, args, kwargs)
         if schema.silent and not schema.writes:
             return func(*args, **kwargs)  # detach: the operation before may just be saving its result
         if events.queue or events.custom is not None:

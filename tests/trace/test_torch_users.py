@@ -31,6 +31,22 @@ def test_complex_numbers_are_told_in_words(library, tmp_path):
     assert "1+2j, 2+4j" in (tmp_path / "page.html").read_text()
 
 
+def test_a_pass_over_complex_numbers_is_rehearsed_where_there_is_one():
+    def why(library, loss):
+        return autolab.trace.trace(loss(library.tensor([1.0, 2.0], requires_grad=True) * 2j)).meta["why"]
+
+    assert why(torch, lambda y: y.abs().sum()).startswith("Rehearsed")
+    assert "backward() starts from a real one" in why(torch, lambda y: y.sum())
+    assert "autolab's gradient rules are written for real numbers" in why(autolab, lambda y: y.abs().sum())
+
+
+def test_a_pass_over_nested_tensors_is_rehearsed():
+    x = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], requires_grad=True)
+    layer = torch.nn.Linear(3, 2)
+    trace = autolab.trace.trace(layer(x).to_padded_tensor(0.0).sum())
+    assert [f.text for f in trace.frames if ".grad would become [3, 3]" in f.text]
+
+
 def test_a_spectrum_is_recorded():
     x = torch.randn(4, 40, requires_grad=True)
     w = torch.randn(4, 21, dtype=torch.complex64, requires_grad=True)
