@@ -126,7 +126,8 @@ class Halves:
         for i, pair in enumerate(zip(self.way, self.way[1:])):
             above += heights[i]
             between = [link for link in folded.links if (link.start, link.end) == pair]
-            other = [(link.start, link.end) for link in folded.links if link not in between and link.id not in updates.lines]
+            others = [link for link in folded.links if link not in between and link.id not in updates.lines]
+            other = [(link.start, link.end) for link in others]
             second = _connected(pair[1], other) | last
             if len(between) == 1 and pair[0] not in second and max(above, whole - above) < best:
                 best, self.link, self.second = max(above, whole - above), between[0], second

@@ -156,7 +156,8 @@ class Picture:
             self.halves = Halves(self.folding, self.folded, self.updates, self.backbone, self.cards)
             quiet = set(self._beside(self.backbone)) if self.halves.link else quiet
         beside = self.updates.lines if self.updates else {}  # for what runs there is no room to say a shape
-        said = [l for l in self.folded.links if l.start not in quiet and l.id not in beside] if self.folding.network else []
+        links = self.folded.links if self.folding.network else []
+        said = [link for link in links if link.start not in quiet and link.id not in beside]
         shapes = {link.id: self._shape(link) for link in said}
         self.shapes = {link: words for link, words in shapes.items() if words}
         again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}

@@ -62,6 +62,16 @@ def test_gradients_of_parameters_are_told_in_the_card(offline: Explorer) -> None
         assert offline.check(check) == [], check
 
 
+def test_no_ring_covers_the_shape_on_a_line(offline: Explorer) -> None:
+    offline.page.set_viewport_size({"width": 1366, "height": 768})
+    for step in ("2", "4"):
+        offline.slider.fill(step)
+        covered = """svg => [...svg.querySelectorAll(".al-shape")].filter((text) =>
+          [...svg.querySelectorAll(".al-node")].some((g) => text.compareDocumentPosition(g) & Node.DOCUMENT_POSITION_FOLLOWING)).length"""
+        assert offline.graph.evaluate(covered) == 0
+        assert offline.graph.locator(".al-shape.al-now").count() > 0, "what flows now is seen on its line, too"
+
+
 def test_a_module_of_one_card_closes_and_opens(offline: Explorer) -> None:
     module = offline.graph.get_by_role("button", name=re.compile("^0, Linear"))
     module.locator(".al-close").click()

@@ -162,3 +162,20 @@ def test_at_200_percent_they_are_so_in_jupyterlab_beside_its_side_bar(
     for check in ("unreachable", "unnamed"):
         assert shown.check(check) == [], check
     shown.shut_down()
+
+
+@pytest.mark.parametrize("page_options", [{"viewport": {"width": 400, "height": 700}}], indirect=True, ids=["400 px"])
+def test_controls_stay_in_view_while_details_are_read(page: Page, tmp_path: Path) -> None:
+    page.goto(searched().to_html(tmp_path / "tall.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.graph).to_be_visible()
+    last = shown.details.locator("summary, button, [tabindex]").last
+    last.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    assert page.evaluate("scrollY") > 300
+    expect(shown.button("Play")).to_be_in_viewport(ratio=1)
+    step, controls = int(shown.slider.input_value()), shown.root.get_by_role("toolbar", name="Steps").bounding_box()
+    shown.button("Next step").click()
+    shown.at(step + 1)
+    last.evaluate("e => { scrollTo(0, document.body.scrollHeight); e.scrollIntoView({ block: 'start' }); }")
+    box = last.bounding_box()
+    assert box and controls and controls["y"] == 0 and box["y"] >= controls["height"], "what has the focus is not behind them"

@@ -66,8 +66,7 @@ export function veilGraph(graph, trace, open) {
     if (about.has(g.dataset.id) || row) mark(g, row, open.find(({ node }) => node === (row?.dataset.of ?? g.dataset.id)).kind);
   }
   for (const { g, part } of [...graph.parts, ...graph.headers]) if (part.kind === "iteration") g.querySelector(".al-kind").textContent = "";
-  for (const { g, edge } of graph.lines)
-    if (edge.edges.some((id) => trace.later.has(graph.edgeById.get(id).parent))) g.querySelector(".al-shape")?.remove();
+  for (const { shape, edge } of graph.lines) if (edge.edges.some((id) => trace.later.has(graph.edgeById.get(id).parent))) shape?.remove();
 }
 
 // A plain box with a question mark, where the value or the gradient stands; a card that shows no value has it at its top.

@@ -148,7 +148,7 @@ export class Focus {
     const seen = ({ id, key }) => (key?.includes("_") ? repeated.has(key) : boxes.has(id));
     const open = (part) => [...boxes].some((box) => folding.opening(box).includes(part));
     for (const { g } of [...graph.cards, ...graph.parts]) g.classList.toggle("al-aside", Boolean(kept) && !seen(g.dataset));
-    for (const { g, edge } of graph.lines) g.classList.toggle("al-aside", Boolean(kept) && !lines.has(edge));
+    for (const { g, shape, edge } of graph.lines) for (const e of [g, shape]) e?.classList.toggle("al-aside", Boolean(kept) && !lines.has(edge));
     for (const { g, frame, part } of graph.headers) for (const e of [g, frame]) e.classList.toggle("al-aside", Boolean(kept) && !open(part.id));
     pane.classList.toggle("al-picking", Boolean(this.from));
   }

@@ -118,6 +118,8 @@ export class Graph {
       flow = line.cloneNode();
     flow.setAttribute("class", "al-flow");
     line.after(flow);
+    const shape = g.querySelector(".al-shape");
+    if (shape) this.svg.append(shape); // above all rings: it stands close to the boxes
     g.classList.toggle("al-plain", !edge.differentiable && !edge.update);
     g.classList.toggle("al-update", edge.update);
     g.classList.toggle("al-copy", edge.edges.some((id) => this.copies(this.edgeById.get(id))));
@@ -130,7 +132,7 @@ export class Graph {
       head: g.querySelector(".al-head"),
       pill: g.querySelector(".al-pill"),
       pillText: g.querySelector(".al-pilltext"),
-      shape: g.querySelector(".al-shape"),
+      shape,
       at: g.querySelector(".al-head").getAttribute("transform"),
     };
   }
@@ -308,7 +310,7 @@ export class Graph {
     const active = forward || Boolean(frame && frame.edge && edge.edges.includes(frame.edge));
     if (!differs(line, [state, sent, active])) return;
     g.dataset.state = state;
-    g.classList.toggle("al-now", active);
+    for (const e of [g, line.shape]) e?.classList.toggle("al-now", active);
     line.tail ??= tailOf(line.line);
     head.setAttribute("transform", state === "backward" ? line.tail : line.at);
     if (!pill) return;
