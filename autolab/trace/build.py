@@ -32,7 +32,7 @@ from .pictures import Pictures
 from .records import Records
 from .reader import UNKNOWN, Facts, Reader, SavedEntry, is_parameter, is_tensor
 from .unseen import Unseen
-from .values import Value, type_name, written
+from .values import Value, seen, type_name, written
 
 if TYPE_CHECKING:
     from .iterations import Mark
@@ -101,7 +101,7 @@ class Builder:
         if not self.values:
             return None
         if isinstance(item, np.generic):
-            return Value.of(item, dtype)
+            return Value.later(seen(item, dtype))
         if is_tensor(item):
             return self.reader.value(item)
         if (kept := getattr(item, "value", None)) is not None and isinstance(kept, Value):

@@ -173,8 +173,8 @@ class Film(Observer):
         grads = tuple(map(self._reader.arriving, grads))
         self._free_rehearsed()
         self._drop_done()
-        self._fn, self._at = node, self._node_id(node)
-        node_id = self._at
+        node_id = self._node_id(node)
+        self._fn, self._at = node, node_id
         self._complete(node_id)
         self._arrived, self._upstream, known = grads[0], None, None
         self._stale = "" if self.rehearsal else self.builder.unseen.saved(node_id, node)
@@ -190,7 +190,7 @@ class Film(Observer):
 
     def contribution(self, node: Any, slot: int, target: Any, target_nr: int, grad: Any) -> None:
         builder, grad = self.builder, self._reader.arriving(grad)
-        child = self._node_id(node)
+        child = self._at if node is self._fn else self._node_id(node)
         edge = builder.edge_at(child, slot)
         if builder.pictures.layers:
             builder.pictures.contribution(builder.draft(child), slot, grad, self.run)
@@ -406,10 +406,9 @@ class Film(Observer):
         node, self._to_free = self._to_free, None
         if node is None:
             return
-        for item in self.builder.saved_of(self._node_id(node)):
-            if item.saved.state == "alive":
-                self.free(node)
-                break
+        saved = self.builder.saved_of(self._node_id(node))
+        if saved and any(item.saved.state == "alive" for item in saved):
+            self.free(node)
 
     # -- the end -----------------------------------------------------------------------------------
     def forget(self) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import marshal
 import operator
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 from ..trace.model import Edge, Frame, Node, Output, Saved, Trace
@@ -120,7 +121,7 @@ def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
     length = len(next(iter(columns.values()), ()))
     packed = {name: _column(items) for name, items in columns.items()}
     few = [column for column in packed.values() if "table" in column and max(column["at"]) < FEW]
-    rows = _Numbered()
+    rows = _numbered()
     place_of_row = list(map(rows.__getitem__, zip(*(column["at"] for column in few), strict=True)))
     if not 0 < len(rows) * 4 < length:
         return {"length": length, "columns": packed}
@@ -129,12 +130,9 @@ def _table(columns: dict[str, list[Any]]) -> dict[str, Any]:
     return {"length": length, "columns": packed, "rows": list(map(list, rows)), "at": place_of_row}
 
 
-class _Numbered(dict[Any, int]):
+def _numbered() -> dict[Any, int]:
     """Each key that is asked for has the next number."""
-
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
-        return number
+    return defaultdict(count().__next__)
 
 
 def _column(items: list[Any]) -> dict[str, Any]:
@@ -156,7 +154,7 @@ def _column(items: list[Any]) -> dict[str, Any]:
         items = list(map(_plain, items))
         keys = list(map(_written, items))
     first = dict(zip(reversed(keys), reversed(items), strict=True)) if keys is not items else None
-    different = _Numbered()
+    different = _numbered()
     at = list(map(different.__getitem__, keys))
     if len(different) <= 1:
         return {"all": next((_plain(key if first is None else first[key]) for key in different), None)}

@@ -53,3 +53,14 @@ def test_a_step_lays_the_page_out_once_or_twice(page: Page, tmp_path: Path) -> N
     assert (layouts() - before) / steps <= 2.2
     listed = shown.root.locator("[aria-label=Paths] option, [aria-label='What if'] option")
     assert listed.count() == 0, "until somebody opens them"
+
+
+def test_another_size_leaves_what_is_said_of_the_step(page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(Widget(learners_trace(), step=3).to_html(tmp_path / "sizes.html").as_uri())
+    shown = Explorer(page)
+    expect(shown.node("x")).to_be_visible()
+    said = shown.root.locator(".al-details > *").first.element_handle()
+    page.set_viewport_size({"width": 1000, "height": 700})
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert said.evaluate("element => element.isConnected")

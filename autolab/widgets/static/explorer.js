@@ -363,7 +363,7 @@ export class View {
     resize();
     if (this.tools.map.fit(this.camera.zoom)) resize();
     if (!beside && !narrow) this.details.style.maxHeight = `${Math.max(LEAST_DETAILS, this.rest - this.pane.offsetHeight - 12)}px`;
-    this.update(false);
+    this.redraw(false); // what is said stays
     this.tools.map.see();
     if (!this.settled) this.settle();
   }
@@ -417,10 +417,20 @@ export class View {
       );
       if (this.short) this.reach();
     }
-    const now = momentAt(trace, index, new Set(model.get("dimmed")));
     this.askForDetails(index, selected);
-    this.text.update(index, now, selected);
+    this.text.update(index, this.moment(), selected);
+    this.redraw(moved);
+  }
+
+  // All that is true after the step that is shown.
+  moment() {
+    return momentAt(this.trace, this.model.get("step"), new Set(this.model.get("dimmed")));
+  }
+
+  // The graph as it is after the step; then sizes are read.
+  redraw(moved) {
     if (!this.graph) return this.text.settle();
+    const { model, trace } = this, index = model.get("step"), frame = trace.frames[index], selected = model.get("selected"), now = this.moment();
     this.legend.lastChild.hidden = !now.dimmed.size;
     this.graph.update(index, now, selected);
     this.paths.light();
