@@ -5,6 +5,9 @@ import pytest
 from engine_outcomes import outcome
 from goldens.oracle import check
 
+import autolab
+from autolab import tensor
+
 START = (
     "a = torch.arange(6.).view(2, 3) - 2; i = torch.tensor([12, -18, 0]); j = torch.tensor([8, 27, 0]); "
     "g = torch.tensor([1., 2., 3.], requires_grad=True); "
@@ -341,8 +344,24 @@ def test_it_is_as_in_torch(source):
 
 @pytest.mark.parametrize("name", ["real", "conj", "imag", "angle"])
 def test_complex_numbers_are_refused(name):
-    import autolab
-
     x = autolab.tensor([1 + 1j])
     with pytest.raises(NotImplementedError, match=f"{name} of complex numbers is not supported"):
         getattr(autolab, name)(x)
+
+
+COMPLEX_LOSSES = [
+    lambda x, c: (x * 2j).abs().sum(),
+    lambda x, c: (x * 2j)[0],
+    lambda x, c: (x + c).mul_(3).sum().to(autolab.float64),
+    lambda x, c: tensor(1j, requires_grad=True),
+]
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("loss", COMPLEX_LOSSES)
+def test_gradients_of_complex_numbers_are_refused(loss, again):
+    x, c = tensor([1.0, 2.0], requires_grad=True), tensor([1j, 2 + 1j])
+    (x * 2).sum().backward()  # the rule of a plain multiplication is compiled by now
+    with pytest.raises(NotImplementedError, match="gradients of complex tensors are not supported by autolab"):
+        loss(x, c).backward(create_graph=again)
+    assert x.grad.tolist() == [2, 2]

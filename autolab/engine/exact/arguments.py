@@ -12,6 +12,7 @@ from ..core.grad_mode import per_thread
 from ..core.tensor import Tensor, wrap
 from ..devices.device import CPU, accelerator, usable
 from .dtypes import as_dtype
+from .refusals import of_complex
 from .layout import strided
 from .refusals import beyond_numpy, too_many_dimensions, unsupported
 
@@ -171,7 +172,9 @@ class Options:
 
     @staticmethod
     def _check_differentiable(dtype):
-        if not (dtype.is_floating_point or dtype.is_complex):
+        if dtype.is_complex:
+            raise of_complex()
+        if not dtype.is_floating_point:
             message = "Only Tensors of floating point and complex dtype can require gradients"
             raise fail(RuntimeError, message, "A gradient needs numbers that can change by small amounts: 1. for 1.")
 

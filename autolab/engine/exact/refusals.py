@@ -97,3 +97,15 @@ def too_many_dimensions() -> Exception:
     """The error for a tensor of more dimensions than NumPy has."""
     message = "tensors of more than 64 dimensions are not supported by autolab"
     return fail(RuntimeError, message, "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.")
+
+
+def of_complex() -> Exception:
+    """The error for a gradient of complex numbers.
+
+    >>> (torch.tensor(2., requires_grad=True) * 3j).abs().backward()
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: gradients of complex tensors are not supported by autolab
+    """
+    words = "The rules are written for real numbers. Complex tensors are for arithmetic and printing only here."
+    return fail(NotImplementedError, "gradients of complex tensors are not supported by autolab", words)

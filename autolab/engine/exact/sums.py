@@ -14,6 +14,8 @@ import math
 
 import numpy as np
 
+from .refusals import of_complex
+
 FEW = 1 << 15
 """Below this many elements PyTorch reduces on one thread."""
 
@@ -88,7 +90,11 @@ def fitted(g, target):
     shape, dtype = target
     if shape is not None and g.shape != shape:
         g = sum_to(g, shape)
-    return g if g.dtype is dtype.np or g.dtype == dtype.np else g.astype(dtype.np)
+    if g.dtype is dtype.np or g.dtype == dtype.np:
+        return g
+    if g.dtype.kind == "c":
+        raise of_complex()
+    return g.astype(dtype.np)
 
 
 @functools.lru_cache(maxsize=1024)

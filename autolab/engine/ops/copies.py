@@ -29,7 +29,7 @@ from ..core.dtype import (
     uint8,
 )
 from ..exact.dtypes import as_dtype
-from ..exact.refusals import unsupported
+from ..exact.refusals import of_complex, unsupported
 from ..exact.signatures import named
 from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.op import LANES
@@ -81,9 +81,17 @@ alias = register(
     samples=lambda s: [s.randn(3)],
 )
 
+
+def _converted(xp, self, dtype):
+    """What has a gradient, or is one; other complex numbers lose their imaginary part without asking."""
+    if self.dtype.kind == "c" and dtype.is_floating_point:
+        raise of_complex()
+    return self.astype(dtype.np, order=order_of_copies(self))
+
+
 to_copy = internal(
     "to_copy(Tensor self, dtype? dtype)",
-    forward=lambda xp, self, dtype: self.astype(dtype.np, order=order_of_copies(self)),
+    forward=_converted,
     vjp={"self": lambda m, g: g},
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
