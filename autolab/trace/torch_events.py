@@ -286,7 +286,7 @@ class Events:
         @functools.wraps(original)
         def compile(*args: Any, **kwargs: Any) -> Any:
             compiled = original(*args, **kwargs)  # of a block around this one: it takes its stance first, and leaves it last
-            if self._stance is None:
+            if self._stance is None and self._compile is not None:  # somebody may keep this function, and call it later
                 self._run_as_written()
             return compiled
 

@@ -330,10 +330,22 @@ work(x)
 print(len(compiled))
 """
 
+KEEPING = """
+import torch, autolab
+compiled = []
+with autolab.record():
+    kept = torch.compile
+work = kept(lambda a: a * 2, backend=lambda graph, _: compiled.append(graph) or graph.forward)
+work(torch.ones(2))
+print(len(compiled))
+"""
+
 
 def test_what_is_first_compiled_in_a_block_is_compiled_after_it_and_what_compiles_is_not_loaded_before():
     found = subprocess.run([sys.executable, "-c", COMPILING], capture_output=True, text=True, check=True)
     assert found.stdout.splitlines() == ["False", "['mul', 'tanh', 'sum'] 2 [] True", "1"], found.stderr
+    found = subprocess.run([sys.executable, "-c", KEEPING], capture_output=True, text=True, check=True)
+    assert found.stdout == "1\n", found.stderr
 
 
 EXPORTING = """
