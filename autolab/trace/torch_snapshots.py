@@ -155,7 +155,9 @@ class _Lent:
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any:
         return to_dlpack(self.tensor)
 
     def __dlpack_device__(self) -> tuple[int, int]:
