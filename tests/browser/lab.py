@@ -215,6 +215,20 @@ class Notebook(Explorer):
         expect(self.graph).to_be_visible(timeout=30_000)
         return self
 
+    def restored(self) -> Notebook:
+        """Wait for the explorer that was saved. ipywidgets' manager for JupyterLab looks for a saved widget for two
+        seconds; is its own restoring then half done, as on a loaded machine, it says "model not found" and never looks
+        again. Loading the page anew helps there, for a learner, too, and does not find what was not saved."""
+        lost = self.page.get_by_text("model not found")
+        expect(self.graph.or_(lost).first).to_be_visible(timeout=30_000)
+        for _ in range(3):
+            if lost.is_visible():
+                self.page.reload()
+                self.ready()
+                expect(self.graph.or_(lost).first).to_be_visible(timeout=30_000)
+        expect(self.graph).to_be_visible()
+        return self
+
     def run_cells(self) -> None:
         self._panel(
             """await panel.sessionContext.session.kernel.info;

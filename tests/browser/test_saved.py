@@ -30,8 +30,7 @@ def test_a_saved_notebook_shows_the_explorer_without_running(
     first.is_saved()
     first.shut_down()
 
-    again = open_notebook("saved.ipynb")
-    expect(again.graph).to_be_visible(timeout=LATE)
+    again = open_notebook("saved.ipynb").restored()
     again.at(1)
     again.button("Last step").click()
     expect(again.said).to_contain_text("v1 is done")
@@ -100,7 +99,7 @@ def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(server: Serv
     engines = [model for model in saved.values() if "source" in model["state"]]
     assert len(engines) == 1 and len(json.dumps(engines)) < 660_000, "viz.js is there once, compressed, with what draws"
 
-    again = open_notebook("parts.ipynb")
+    again = open_notebook("parts.ipynb").restored()
     complaints: list[str] = []
     again.page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
     again.page.on("pageerror", lambda error: complaints.append(str(error)))
