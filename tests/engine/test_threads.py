@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
+from autolab.engine.exact import signatures
 from autolab.engine.exact import sums as cascade
 from autolab.engine.inplace import detached as cut
 from autolab.engine.fast.threads import shared
@@ -213,6 +214,14 @@ def test_normal_numbers_come_in_pairs_for_each_thread(seed):
     drawn = []
     interleaved(times(lambda k: drawn.extend(torch.randn(3).tolist())), seed)
     assert {round(x, 5) for x in drawn} == alone
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_function_learns_what_it_takes_from_whoever_calls_it_first(seed):
+    names = ("detach_", "clone", "cumsum") * 10
+    new = [signatures.front(getattr(torch.Tensor, name).composed, "m", name) for name in names]
+    x = torch.ones(2)
+    interleaved(lambda k: [f(x, 0) if f.__name__ == "cumsum" else f(x) for f in new], seed)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -204,32 +204,28 @@ class _Front:
         self.code = signature_of(body)
 
     def learn(self):
-        """Fills in the classes of arguments that pass."""
+        """Fills in the classes of arguments that pass. `forms` comes last: a thread that finds it there finds all."""
         code = self.code
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        self.names = None if code.co_flags & CO_VARKEYWORDS else named
-        self.slots, self.known, self.forms = (
-            [set() for _ in range(code.co_argcount)],
-            {},
-            forms_of(self.space, self.name),
-        )
-        self.quick = {}
-        for form in self.forms:
+        slots, known, quick = [set() for _ in range(code.co_argcount)], {}, {}
+        self.names = names = None if code.co_flags & CO_VARKEYWORDS else named
+        forms = forms_of(self.space, self.name)
+        for form in forms:
             if form.hidden:
                 continue
             if form.least <= form.most:
                 positional = form.parameters[: form.most]
-                self.quick.setdefault(form.most, []).append(
-                    ([p.name for p in positional], [p.classes() for p in positional])
-                )
+                quick.setdefault(form.most, []).append(([p.name for p in positional], [p.classes() for p in positional]))
             for place, p in enumerate(form.parameters, self.space == "m"):
-                if not p.keyword_only and place < len(self.slots):
-                    self.slots[place] |= p.classes()
-                if self.names is None or p.name in named:
-                    self.known[p.name] = self.known.get(p.name, set()) | p.classes()
+                if not p.keyword_only and place < len(slots):
+                    slots[place] |= p.classes()
+                if names is None or p.name in named:
+                    known[p.name] = known.get(p.name, set()) | p.classes()
         if self.space == "m":
-            self.slots[0] |= TENSORS
-        self.environment |= {f"s{i}": s for i, s in enumerate(self.slots)} | {"known": self.known}
+            slots[0] |= TENSORS
+        self.slots, self.known, self.quick = slots, known, quick
+        self.environment |= {f"s{i}": s for i, s in enumerate(slots)} | {"known": known}
+        self.forms = forms
 
     def unusual(self, args, kwargs):
         """The arguments as `body` wants them, by position and by keyword."""
