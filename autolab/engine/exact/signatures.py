@@ -215,7 +215,8 @@ class _Front:
                 continue
             if form.least <= form.most:
                 positional = form.parameters[: form.most]
-                quick.setdefault(form.most, []).append(([p.name for p in positional], [p.classes() for p in positional]))
+                taken = ([p.name for p in positional], [p.classes() for p in positional])
+                quick.setdefault(form.most, []).append(taken)
             for place, p in enumerate(form.parameters, self.space == "m"):
                 if not p.keyword_only and place < len(slots):
                     slots[place] |= p.classes()
