@@ -2,7 +2,6 @@
 
 import time
 
-import comm
 import ipywidgets
 import pytest
 from ipywidgets.widgets import widget as base
@@ -164,8 +163,8 @@ asyncio.ensure_future(forgotten()); await asyncio.sleep(0); gc.collect()""")
 
 
 def test_the_browser_is_told_what_ipywidgets_would_tell_and_nobody_looks_for_bytes_in_it(monkeypatch):
-    told, searched, create, search = [], [], comm.create_comm, base._remove_buffers
-    monkeypatch.setattr(comm, "create_comm", lambda **message: told.append(message) or create(**message))
+    told, searched, create, search = [], [], base.comm.create_comm, base._remove_buffers
+    monkeypatch.setattr(base.comm, "create_comm", lambda **message: told.append(message) or create(**message))
     monkeypatch.setattr(base, "_remove_buffers", lambda state: searched.append(state) or search(state))
     x = autolab.tensor(3.0, requires_grad=True)
     explorer = autolab.explore(x * x)
