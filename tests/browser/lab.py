@@ -132,7 +132,11 @@ class Server:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:  # it waits for its kernels, long where the machine has other work
+            self.process.kill()
+            self.process.wait()
 
     def write(self, name: str, *cells: str) -> Path:
         """A notebook of code cells, not yet run."""

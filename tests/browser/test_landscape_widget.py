@@ -72,6 +72,9 @@ def test_the_kernel_computes_another_start_and_rate(server: Server, open_noteboo
     rate.fill("0.01", timeout=30_000)
     rate.press("Enter")
     notebook.in_kernel("race.lr", 0.01)
+    expect(land.said).to_contain_text("at the start")  # drawn anew, with new fields
+    rate.press("Enter")  # what is there already
+    expect(land.said).to_contain_text("at the start")
     begin = land.root.get_by_role("spinbutton", name="start, w")
     for start in ("1e30", "1e31"):  # told twice
         begin.fill(start)

@@ -67,6 +67,7 @@ class Landscape {
   }
 
   change(name, value) {
+    if (`${value}` === `${this.model.get(name)}`) return this.update(); // nothing is new: the kernel would say nothing
     this.model.set(name, value);
     this.model.save_changes();
     this.sentence.textContent = "The kernel computes the paths anew.";
