@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,8 +71,13 @@ def test_the_kernel_computes_another_start_and_rate(server: Server, open_noteboo
     land = shown(notebook.page)
     rate = land.root.get_by_role("spinbutton", name="rate")
     rate.fill("0.01", timeout=30_000)
+    notebook.execute("import time; race._computed = lambda *args: (time.sleep(3), type(race)._computed(race, *args))[1]")
     rate.press("Enter")
+    expect(land.said).to_have_text("The kernel computes the paths anew.")
+    time.sleep(0.5)
+    expect(land.said).to_have_text("The kernel computes the paths anew.")  # until it has
     notebook.in_kernel("race.lr", 0.01)
+    notebook.execute("del race._computed")
     expect(land.said).to_contain_text("at the start")  # drawn anew, with new fields
     rate.press("Enter")  # what is there already
     expect(land.said).to_contain_text("at the start")

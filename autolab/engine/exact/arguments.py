@@ -12,9 +12,8 @@ from ..core.grad_mode import per_thread
 from ..core.tensor import Tensor, wrap
 from ..devices.device import CPU, accelerator, usable
 from .dtypes import as_dtype
-from .refusals import of_complex
 from .layout import strided
-from .refusals import beyond_numpy, too_many_dimensions, unsupported
+from .refusals import beyond_numpy, of_complex, too_many_dimensions, unsupported
 
 _OVERFLOW_NAMES = {  # what C++ calls a dtype when a number does not fit it
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",

@@ -9,6 +9,8 @@ import { attend, sentenceBox, stage } from "./stage.js";
 const SIZE = 420, LEFT = 62, TOP = 28; // as in landscape.py
 const LONGEST = 70; // px of the longest arrow
 
+const COMPUTING = "The kernel computes the paths anew.";
+
 class Landscape {
   constructor(model, el) {
     this.model = model;
@@ -67,10 +69,13 @@ class Landscape {
   }
 
   change(name, value) {
-    if (`${value}` === `${this.model.get(name)}`) return this.update(); // nothing is new: the kernel would say nothing
+    if (`${value}` === `${this.model.get(name)}`) { // nothing is new, or is asked already: Enter tells a field's change twice
+      if (this.sentence.textContent !== COMPUTING) this.update();
+      return;
+    }
     this.model.set(name, value);
     this.model.save_changes();
-    this.sentence.textContent = "The kernel computes the paths anew.";
+    this.sentence.textContent = COMPUTING;
   }
 
   fields() {
