@@ -188,3 +188,24 @@ def test_a_step_by_its_number_its_speed_and_a_nodes_own_step(offline: Explorer) 
     expect(offline.details).to_be_focused()  # the button is gone, the way of the Tab key goes on here
     offline.at(2)
     expect(offline.details.get_by_role("button", name=re.compile("Computed in step"))).to_have_count(0)
+
+
+def test_whoever_goes_to_a_step_while_it_plays_stays_there(offline: Explorer) -> None:
+    offline.root.get_by_role("combobox", name="Speed", exact=True).select_option("very fast")
+    for go, step in (("First step", 0), ("Last step", 26)):
+        offline.button("Play").click()
+        expect(offline.slider).not_to_have_value("0")
+        offline.button(go).click()
+        offline.at(step)
+        expect(offline.button("Play")).to_be_visible()
+        offline.page.wait_for_timeout(300)
+        offline.at(step)
+
+
+def test_playing_ends_with_the_last_step_not_after_it(offline: Explorer) -> None:
+    offline.root.evaluate("""r => { const slider = r.querySelector("input[type=range]"), play = r.querySelector(".al-playbutton");
+        window.atTheEnd = new Promise((done) => { const look = () =>
+            slider.value === slider.max ? setTimeout(() => done(play.textContent)) : setTimeout(look); look(); }); }""")
+    offline.root.get_by_role("combobox", name="Speed", exact=True).select_option("very fast")
+    offline.button("Play").click()
+    assert offline.page.evaluate("window.atTheEnd") == "Play"

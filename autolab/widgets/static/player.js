@@ -13,10 +13,12 @@ export function lastStep(model) {
   return Math.max(0, Math.min(stepCount(model) - 1, ...open.map(({ until }) => until)));
 }
 
+// Whoever goes to a step stays there: playing ends.
 export function goTo(model, step) {
   const target = clamp(step, 0, lastStep(model));
   if (target === model.get("step")) return;
   model.set("step", target);
+  if (model.get("playing")) model.set("playing", false);
   model.save_changes();
 }
 
@@ -35,11 +37,11 @@ export function quietWhilePlaying(sentence, model) {
 export function startClock(model) {
   let timer = 0;
   const tick = () => {
-    if (model.get("step") >= lastStep(model)) setPlaying(model, false);
-    else {
-      goTo(model, model.get("step") + 1);
-      timer = setTimeout(tick, model.get("interval"));
-    }
+    const step = Math.min(model.get("step") + 1, lastStep(model));
+    model.set("step", step);
+    if (step === lastStep(model)) model.set("playing", false);
+    model.save_changes();
+    if (model.get("playing")) timer = setTimeout(tick, model.get("interval"));
   };
   const wind = () => {
     clearTimeout(timer);
