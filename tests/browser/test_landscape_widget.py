@@ -76,9 +76,12 @@ def test_the_kernel_computes_another_start_and_rate(server: Server, open_noteboo
     expect(land.said).to_have_text("The kernel computes the paths anew.")
     time.sleep(0.5)
     expect(land.said).to_have_text("The kernel computes the paths anew.")  # until it has
+    rate.fill("0.02")  # typed on, and not yet to be taken
     notebook.in_kernel("race.lr", 0.01)
     notebook.execute("del race._computed")
     expect(land.said).to_contain_text("at the start")  # drawn anew, with new fields
+    expect(rate).to_have_value("0.02")
+    rate.fill("0.01")
     rate.press("Enter")  # what is there already
     expect(land.said).to_contain_text("at the start")
     begin = land.root.get_by_role("spinbutton", name="start, w")
@@ -94,6 +97,23 @@ def test_the_kernel_computes_another_start_and_rate(server: Server, open_noteboo
     expect(land.said).to_contain_text("at the start")
     assert notebook.kernel("race.start") != "[2.0, -1.0]"
     assert notebook.kernel("w.item()") == "2.0"
+
+
+def test_a_kernel_that_does_not_answer_is_not_waited_for(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+    server.write("silent.ipynb", CELL)
+    notebook = open_notebook("silent.ipynb")
+    notebook.run_cells()
+    land = shown(notebook.page)
+    expect(land.said).to_contain_text("at the start", timeout=30_000)
+    notebook.execute("race._computed = lambda *args: (_ for _ in ()).throw(ValueError('silent'))")
+    notebook.page.evaluate("""() => { const wait = setTimeout; // ten seconds are half a one
+        window.setTimeout = (act, ms, ...more) => wait(act, ms === 10_000 ? 500 : ms, ...more); }""")
+    rate = land.root.get_by_role("spinbutton", name="rate")
+    rate.fill("0.01")
+    rate.press("Enter")
+    expect(land.said).to_contain_text("has not answered yet")
+    land.button("Next step").click()
+    expect(land.said).to_contain_text("after step 1")  # what was computed goes on
 
 
 def test_an_explorer_of_what_would_be_trained_names_what_is_kept(page: Page, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ const SIZE = 420, LEFT = 62, TOP = 28; // as in landscape.py
 const LONGEST = 70; // px of the longest arrow
 
 const COMPUTING = "The kernel computes the paths anew.";
+const PATIENCE = 10_000; // ms until it is said that no answer came
 
 class Landscape {
   constructor(model, el) {
@@ -76,6 +77,13 @@ class Landscape {
     this.model.set(name, value);
     this.model.save_changes();
     this.sentence.textContent = COMPUTING;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.late(), PATIENCE);
+  }
+
+  late() {
+    if (this.sentence.textContent === COMPUTING)
+      this.sentence.textContent = "The kernel has not answered yet. If it was restarted, or the notebook was opened anew, run this cell again.";
   }
 
   fields() {
@@ -97,6 +105,7 @@ class Landscape {
   take(input, take) {
     if (!input.isConnected) return; // a field that is taken away says that it changed
     const value = Number(input.value);
+    input.dataset.taken = input.value;
     if (input.value === "" || !Number.isFinite(value) || take(value) === false) this.sentence.textContent = "A number is wanted here; the rate must be positive.";
   }
 
@@ -117,13 +126,19 @@ class Landscape {
 
   listen(el) {
     const on = { "change:step": () => this.moved(), "change:selected": () => this.update(), "change:playing": () => this.play() };
-    this.leave = attend(el, this.root, this.model, on, () => this.fit());
+    const forget = attend(el, this.root, this.model, on, () => this.fit());
+    this.leave = () => {
+      clearTimeout(this.waiting);
+      forget();
+    };
   }
 
-  // Of what was drawn anew, the field in which a number was typed.
+  // Of what was drawn anew, the field in which a number was typed, with what is typed there and not yet taken.
   takeFocus(before) {
     const name = before.getAttribute("aria-label");
-    ([...this.root.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === name) ?? this.root).focus();
+    const after = [...this.root.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === name) ?? this.root;
+    if (before.type === "number" && ![before.defaultValue, before.dataset.taken].includes(before.value)) after.value = before.value;
+    after.focus();
   }
 
   moved() {
