@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from lab import LEARNER, Notebook, Server, offline  # noqa: E402 (needs the path set above)
+from lab import LEARNER, PATIENCE, Notebook, Server, offline  # noqa: E402 (needs the path set above)
+
+expect.set_options(timeout=PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from lab import ROOT, Notebook, Server
+from lab import PATIENCE, ROOT, Notebook, Server
 from playwright.sync_api import Browser, expect
 from walker import MENDED, NOTHING, RIGHT, SOON, WRONG, Key, Walk, flat
 
@@ -52,7 +52,7 @@ def opened(server: Server, browser: Browser) -> Iterator[Callable[[str, str], Wa
     for notebook in notebooks:
         notebook.shut_down()
     context.close()
-    expect.set_options(timeout=5_000)
+    expect.set_options(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(("number", "learner"), WALKS)
