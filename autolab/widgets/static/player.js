@@ -18,7 +18,7 @@ export function goTo(model, step) {
   const target = clamp(step, 0, lastStep(model));
   if (target === model.get("step")) return;
   model.set("step", target);
-  if (model.get("playing")) model.set("playing", false);
+  model.set("playing", false);
   model.save_changes();
 }
 
@@ -37,11 +37,11 @@ export function quietWhilePlaying(sentence, model) {
 export function startClock(model) {
   let timer = 0;
   const tick = () => {
-    const step = Math.min(model.get("step") + 1, lastStep(model));
+    const last = lastStep(model), step = Math.min(model.get("step") + 1, last);
     model.set("step", step);
-    if (step === lastStep(model)) model.set("playing", false);
+    if (step === last) model.set("playing", false);
     model.save_changes();
-    if (model.get("playing")) timer = setTimeout(tick, model.get("interval"));
+    wind();
   };
   const wind = () => {
     clearTimeout(timer);
