@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from blas_kernels import environment, processors  # noqa: E402 (needs the path set above)
 
-UNIT = ["tests", "-n", "2", "--dist", "loadfile"]
+UNIT = ["-n", "2", "--dist", "loadfile"]
 NOTEBOOKS = ["--nbval", "--nbval-sanitize-with", "autolab/classroom/nbval_sanitize.cfg"]
 
 
@@ -33,9 +33,10 @@ def main() -> int:
         print("the kernels of this machine's BLAS cannot be chosen; nothing was run")
         return 0
     if everything:
-        runs = [(name, threads, part) for name in names for threads in (1, 2) for part in (UNIT, [*NOTEBOOKS, "course"])]
+        runs = [(name, threads, part) for name in names for threads in (1, 2) for part in ([*UNIT, "tests"], [*NOTEBOOKS, "course"])]
     else:
-        runs = [(name, 1 + i % 2, [*UNIT, "-m", "trained"]) for i, name in enumerate(dict.fromkeys((names[0], names[-1])))]
+        files = [str(path) for path in sorted(ROOT.glob("tests/**/test_*.py")) if "mark.trained" in path.read_text(encoding="utf-8")]
+        runs = [(name, 1 + i % 2, [*UNIT, "-m", "trained", *files]) for i, name in enumerate(dict.fromkeys((names[0], names[-1])))]
         runs.append((names[0], 1, [*NOTEBOOKS, "course/03_finetuning.ipynb"]))
     failed = 0
     for name, threads, arguments in runs:
