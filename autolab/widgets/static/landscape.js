@@ -103,7 +103,7 @@ class Landscape {
   }
 
   take(input, take) {
-    if (!input.isConnected) return; // a field that is taken away says that it changed
+    if (this.left) return; // a field that is taken away says that it changed
     const value = Number(input.value);
     input.dataset.taken = input.value;
     if (input.value === "" || !Number.isFinite(value) || take(value) === false) this.sentence.textContent = "A number is wanted here; the rate must be positive.";
@@ -128,6 +128,7 @@ class Landscape {
     const on = { "change:step": () => this.moved(), "change:selected": () => this.update(), "change:playing": () => this.play() };
     const forget = attend(el, this.root, this.model, on, () => this.fit());
     this.leave = () => {
+      this.left = true;
       clearTimeout(this.waiting);
       forget();
     };
