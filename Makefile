@@ -50,7 +50,7 @@ ready: $(VENV)/.dev
 	$(if $(AUTOLAB_NO_BROWSER),,sh tools/browser.sh $(RUN) >/dev/null || status=1; sh tools/firefox.sh;) exit $$status
 
 test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
-	$(PYTEST) -n 2 --dist loadfile $(TESTS)
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 test-notebooks: $(VENV)/.dev
 	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with autolab/classroom/nbval_sanitize.cfg $(NOTEBOOKS)

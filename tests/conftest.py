@@ -11,6 +11,8 @@ from goldens import oracle  # noqa: E402 (needs the path set above)
 
 
 BROWSER_TESTS = Path(__file__).parent / "browser"
+# Files with few tests that take long: begun last, one of them would run for a minute beside a worker with nothing to do.
+LONG = {"test_pretraining.py", "test_finetune_digits.py", "test_skipped.py", "test_dot.py", "test_autograd_scale.py", "test_walks.py", "test_page_controls.py"}
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -23,9 +25,10 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(config, items):
     """Tests of a real GPU are left out where there is none, those of compiled functions where the plain engine runs,
-    walks through whole lessons unless they are asked for."""
+    walks through whole lessons unless they are asked for. What takes long comes first."""
     import autolab
 
+    items.sort(key=lambda item: item.path.name not in LONG)
     absent = [] if autolab.cuda.is_available() else ["gpu"]
     if os.environ.get("AUTOLAB_ENGINE") == "plain":
         absent.append("compiled")
