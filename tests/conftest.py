@@ -11,8 +11,11 @@ from goldens import oracle  # noqa: E402 (needs the path set above)
 
 
 BROWSER_TESTS = Path(__file__).parent / "browser"
-# Files with few tests that take long: begun last, one of them would run for a minute beside a worker with nothing to do.
-LONG = {"test_pretraining.py", "test_finetune_digits.py", "test_skipped.py", "test_dot.py", "test_autograd_scale.py", "test_walks.py", "test_page_controls.py"}
+# Files with few tests that take long. Begun last, one would run for a minute beside a worker with nothing to do.
+LONG = {
+    f"test_{name}.py"
+    for name in ("pretraining", "finetune_digits", "skipped", "dot", "autograd_scale", "walks", "page_controls")
+}
 
 
 def pytest_ignore_collect(collection_path, config):
