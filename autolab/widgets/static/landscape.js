@@ -10,6 +10,7 @@ const SIZE = 420, LEFT = 62, TOP = 28; // as in landscape.py
 const LONGEST = 70; // px of the longest arrow
 
 const COMPUTING = "The kernel computes the paths anew.";
+const LATE = "The kernel has not answered yet. If it was restarted, or the notebook was opened anew, run this cell again.";
 const PATIENCE = 10_000; // ms until it is said that no answer came
 
 class Landscape {
@@ -71,19 +72,14 @@ class Landscape {
 
   change(name, value) {
     if (`${value}` === `${this.model.get(name)}`) { // nothing is new, or is asked already: Enter tells a field's change twice
-      if (this.sentence.textContent !== COMPUTING) this.update();
+      if (![COMPUTING, LATE].includes(this.sentence.textContent)) this.update();
       return;
     }
     this.model.set(name, value);
     this.model.save_changes();
     this.sentence.textContent = COMPUTING;
     clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.late(), PATIENCE);
-  }
-
-  late() {
-    if (this.sentence.textContent === COMPUTING)
-      this.sentence.textContent = "The kernel has not answered yet. If it was restarted, or the notebook was opened anew, run this cell again.";
+    this.waiting = setTimeout(() => this.sentence.textContent === COMPUTING && (this.sentence.textContent = LATE), PATIENCE);
   }
 
   fields() {
