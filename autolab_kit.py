@@ -40,7 +40,11 @@ def problem() -> str:
 
     spec = find_spec("autolab")
     origin = Path(spec.origin) if spec is not None and spec.origin else None
-    if origin is not None and (origin.parent / "engine" / "core").is_dir() and "automatic differentiation" in _begin(origin):
+    if (
+        origin is not None
+        and (origin.parent / "engine" / "core").is_dir()
+        and "automatic differentiation" in _begin(origin)
+    ):
         return ""
     if namesake():
         return f"PyPI's `autolab` {namesake()}, another project of that name, lies where the kit was. {MEND}"

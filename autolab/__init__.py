@@ -21,7 +21,13 @@ from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_en
 from .engine.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from .engine.core.grad_mode import set_grad_enabled
 from .engine.inplace.inference import inference_mode, is_inference_mode_enabled
-from .engine.devices.device import AcceleratorError, OutOfMemoryError, device, get_default_device, set_default_device  # noqa: F401
+from .engine.devices.device import (
+    AcceleratorError,
+    OutOfMemoryError,
+    device,
+    get_default_device,
+    set_default_device,
+)  # noqa: F401
 from .engine.core.dtype import dtype, get_default_dtype, set_default_dtype  # noqa: F401
 from .engine.exact.dtypes import can_cast, promote_types  # noqa: F401
 from .engine.exact.limits import finfo, iinfo  # noqa: F401
@@ -81,8 +87,12 @@ _LAZY = {
     "testing": "autolab.testing",
     "serialization": "autolab.serialization",
     "hub": "autolab.hub",
-    "backends": "autolab.backends", "profiler": "autolab.profiler", "specimens": "autolab.specimens",
-    "practice": "autolab.practice", "progress": "autolab.progress", "inventory": "autolab.inventory",
+    "backends": "autolab.backends",
+    "profiler": "autolab.profiler",
+    "specimens": "autolab.specimens",
+    "practice": "autolab.practice",
+    "progress": "autolab.progress",
+    "inventory": "autolab.inventory",
     "room": "autolab.room",
 }
 globals().update(
@@ -143,8 +153,16 @@ def result_type(tensor1: _Any, tensor2: _Any) -> _dtypes.dtype:
     return _dtypes.result_type_of(dims, zeros, [t for t in (tensor1, tensor2) if not is_tensor(t)])
 
 
-__all__ = [name for name in sorted({*globals(), *_LAZY_NAMES}) if not name.startswith("_") and name != "annotations"]
+__all__ = [
+    name
+    for name in sorted({*globals(), *_LAZY_NAMES})
+    if not name.startswith("_") and name != "annotations"
+]
 
 _documentation.complete(
-    {"": dict(globals()), "special.": _functions.NAMESPACES["special"], "Tensor.": _documentation.methods(Tensor)}
+    {
+        "": dict(globals()),
+        "special.": _functions.NAMESPACES["special"],
+        "Tensor.": _documentation.methods(Tensor),
+    }
 )

@@ -30,7 +30,11 @@ def current_accelerator(check_available: bool = False) -> _devices.device | None
 
 def _checked():
     if not is_available():
-        raise _fail(RuntimeError, "Cannot access accelerator device when none is available.", "autolab.cuda.simulate() gives a simulated GPU.")
+        raise _fail(
+            RuntimeError,
+            "Cannot access accelerator device when none is available.",
+            "autolab.cuda.simulate() gives a simulated GPU.",
+        )
 
 
 def current_device_index() -> int:

@@ -27,11 +27,19 @@ class _Backend:
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_") or name not in vars(self):
-            raise fail(AttributeError, f"module '{self._name}' has no attribute '{name}'", "autolab has no such switch.")
+            raise fail(
+                AttributeError,
+                f"module '{self._name}' has no attribute '{name}'",
+                "autolab has no such switch.",
+            )
         vars(self)[name] = value
 
     def __getattr__(self, name: str) -> Any:
-        raise fail(AttributeError, f"module '{self._name}' has no attribute '{name}'", "autolab has no such switch.")
+        raise fail(
+            AttributeError,
+            f"module '{self._name}' has no attribute '{name}'",
+            "autolab has no such switch.",
+        )
 
     def __repr__(self) -> str:
         return f"<module '{self._name}'>"
@@ -46,8 +54,12 @@ class _Cudnn(_Backend):
 
     @contextmanager
     def flags(
-        self, enabled: bool = False, benchmark: bool = False, benchmark_limit: int | None = 10,
-        deterministic: bool = False, allow_tf32: bool = True,
+        self,
+        enabled: bool = False,
+        benchmark: bool = False,
+        benchmark_limit: int | None = 10,
+        deterministic: bool = False,
+        allow_tf32: bool = True,
     ) -> Iterator[None]:
         """Sets the switches inside a `with` block. Source: torch.backends.cudnn.flags"""
         switches = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
@@ -60,7 +72,14 @@ class _Cudnn(_Backend):
             vars(self).update(before)
 
 
-cudnn = _Cudnn("cudnn", enabled=True, benchmark=False, benchmark_limit=None, deterministic=False, allow_tf32=True)
+cudnn = _Cudnn(
+    "cudnn",
+    enabled=True,
+    benchmark=False,
+    benchmark_limit=None,
+    deterministic=False,
+    allow_tf32=True,
+)
 cuda = _Backend("cuda", matmul=_Backend("cuda.matmul", allow_tf32=False))
 mps = _Backend("mps")
 mkl = _Backend("mkl")

@@ -23,7 +23,9 @@ DEFAULT_FOLDER = "autolab-course"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(prog="autolab", description="Learn automatic differentiation in Jupyter.")
+    parser = argparse.ArgumentParser(
+        prog="autolab", description="Learn automatic differentiation in Jupyter."
+    )
     parser.add_argument("--version", action="version", version=f"autolab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     lab = commands.add_parser(
@@ -31,20 +33,41 @@ def main(arguments: list[str] | None = None) -> int:
         help="copy the course to a folder and open it in JupyterLab",
         epilog="Further arguments go to JupyterLab, for example --no-browser or --port=9999.",
     )
-    lab.add_argument("folder", nargs="?", default=DEFAULT_FOLDER, type=Path, help="where you work (%(default)s)")
-    lab.add_argument("--copy-only", action="store_true", help="copy the course, do not open JupyterLab")
     lab.add_argument(
-        "--reset", default="", metavar="NUMBER", help="begin a lesson anew, such as 01; yours is put beside it"
+        "folder", nargs="?", default=DEFAULT_FOLDER, type=Path, help="where you work (%(default)s)"
+    )
+    lab.add_argument(
+        "--copy-only", action="store_true", help="copy the course, do not open JupyterLab"
+    )
+    lab.add_argument(
+        "--reset",
+        default="",
+        metavar="NUMBER",
+        help="begin a lesson anew, such as 01; yours is put beside it",
     )
     own = "a folder with a course of your own, in the place of the kit's; it is read, never written to"
     lab.add_argument("--course", type=Path, metavar="FOLDER", help=own)
-    lecture = commands.add_parser("lecture", help="make slides of a notebook: one HTML file, which needs no network")
-    lecture.add_argument("notebook", nargs="?", type=Path, help="an .ipynb file; it is run, and not changed")
-    lecture.add_argument("--all", action="store_true", help="all lessons of the course, with a page that names them")
-    lecture.add_argument("-o", "--output", type=Path, help="the file to write; with --all the folder (lectures)")
+    lecture = commands.add_parser(
+        "lecture", help="make slides of a notebook: one HTML file, which needs no network"
+    )
+    lecture.add_argument(
+        "notebook", nargs="?", type=Path, help="an .ipynb file; it is run, and not changed"
+    )
+    lecture.add_argument(
+        "--all", action="store_true", help="all lessons of the course, with a page that names them"
+    )
+    lecture.add_argument(
+        "-o", "--output", type=Path, help="the file to write; with --all the folder (lectures)"
+    )
     lecture.add_argument("--notes", type=Path, help="a plan in Markdown, for the speaker's notes")
-    lecture.add_argument("--no-run", action="store_true", help="take the outputs as stored; widgets are pictures then")
-    where = "the address of `autolab room serve`: predictions get a QR code, and phones answer there"
+    lecture.add_argument(
+        "--no-run",
+        action="store_true",
+        help="take the outputs as stored; widgets are pictures then",
+    )
+    where = (
+        "the address of `autolab room serve`: predictions get a QR code, and phones answer there"
+    )
     lecture.add_argument("--room", default="", metavar="ADDRESS", help=where)
     lecture.add_argument("--code", default="", help="of that room; without it phones ask for it")
     commands.add_parser("doctor", help="say what was found on this machine")
@@ -82,12 +105,16 @@ def open_lab(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        return _complain(f"{folder} cannot be made: {error.strerror}; name a folder you may write to")
+        return _complain(
+            f"{folder} cannot be made: {error.strerror}; name a folder you may write to"
+        )
     source, name = course.expanduser() if course else folders.course_source(), ""
     if reset:
         known = folders.lessons(source)
         if reset not in known:
-            return _complain(f"there is no lesson {reset!r} to begin anew; there are {', '.join(known)}")
+            return _complain(
+                f"there is no lesson {reset!r} to begin anew; there are {', '.join(known)}"
+            )
         name = known[reset]
         book.reset(reset)
     for message in folders.copy_course(source, folder, name):
@@ -102,14 +129,21 @@ def open_lab(
             f"JupyterLab is not installed. Install it with\n    {sys.executable} -m pip install jupyterlab\n"
             f"and run `autolab lab {folder}` again, or open {folder} in the notebook program you have."
         )
-    as_root = hasattr(os, "geteuid") and os.geteuid() == 0  # in a container there is often no other user
-    arguments = [f"--ServerApp.root_dir={folder.resolve()}", f"--LabApp.default_url=/lab/tree/{first}"]
+    as_root = (
+        hasattr(os, "geteuid") and os.geteuid() == 0
+    )  # in a container there is often no other user
+    arguments = [
+        f"--ServerApp.root_dir={folder.resolve()}",
+        f"--LabApp.default_url=/lab/tree/{first}",
+    ]
     arguments += [*(["--allow-root"] if as_root else []), *(options or [])]
     LabApp.launch_instance(arguments)
     return 0
 
 
-def make_lecture(notebook: Path | None, output: Path | None, notes: Path | None = None, **asked: Any) -> int:
+def make_lecture(
+    notebook: Path | None, output: Path | None, notes: Path | None = None, **asked: Any
+) -> int:
     """Write the slides of a notebook, or with None those of every lesson; returns the exit status. asked: `run`, `room`
     and `code` of `lecture.write`."""
     from . import lecture
@@ -117,16 +151,23 @@ def make_lecture(notebook: Path | None, output: Path | None, notes: Path | None 
     try:
         if notebook is None:
             written = lecture.write_all(
-                sorted(folders.course_source().glob("*.ipynb")), output or Path("lectures"), **asked, tell=_tell_cell
+                sorted(folders.course_source().glob("*.ipynb")),
+                output or Path("lectures"),
+                **asked,
+                tell=_tell_cell,
             )
         else:
-            plan = folders.course_source() / "plans" / f"{notebook.stem}.md"  # of a learner's copy of a lesson
+            plan = (
+                folders.course_source() / "plans" / f"{notebook.stem}.md"
+            )  # of a learner's copy of a lesson
             notes = notes or (plan if plan.exists() else None)
             output = output or Path(f"{notebook.stem}.html")
             written = lecture.write(notebook, output, notes=notes, **asked, tell=_tell_cell)
     except ImportError as error:
         install = f"{sys.executable} -m pip install jupyterlab"
-        return _complain(f"{error.name} is not installed. Install what runs notebooks with\n    {install}")
+        return _complain(
+            f"{error.name} is not installed. Install what runs notebooks with\n    {install}"
+        )
     except (OSError, ValueError, RuntimeError) as error:
         return _complain("\n".join([str(error), *getattr(error, "__notes__", [])]))
     print(f"wrote {written}; open it in a browser")
@@ -136,7 +177,12 @@ def make_lecture(notebook: Path | None, output: Path | None, notes: Path | None 
 def _tell_cell(notebook: str, cell: int, cells: int) -> None:
     """A line that counts, in a terminal; elsewhere one for each notebook."""
     if sys.stderr.isatty():
-        print(f"\r{notebook}: cell {cell} of {cells}", end="\n" if cell == cells else "", file=sys.stderr, flush=True)
+        print(
+            f"\r{notebook}: cell {cell} of {cells}",
+            end="\n" if cell == cells else "",
+            file=sys.stderr,
+            flush=True,
+        )
     elif cell == 1:
         print(f"{notebook}: {cells} cells to run", file=sys.stderr, flush=True)
 
@@ -152,7 +198,9 @@ def doctor() -> int:
     from .viz import layout
 
     chosen = ", as OPENBLAS_CORETYPE says" if "OPENBLAS_CORETYPE" in os.environ else ""
-    in_browser = f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.INSTALL}"
+    in_browser = (
+        f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.INSTALL}"
+    )
     drawing = {"dot": "system Graphviz (dot)", "pygraphviz": "pygraphviz", "browser": in_browser}
     lines = {
         "autolab": __version__,

@@ -18,7 +18,13 @@ from autolab.engine.core.errors import fail
 from autolab.utils.download import FAILURES, download
 from autolab.serialization.settings import MapLocation
 
-__all__ = ["download_url_to_file", "fetch_weights", "get_dir", "load_state_dict_from_url", "set_dir"]
+__all__ = [
+    "download_url_to_file",
+    "fetch_weights",
+    "get_dir",
+    "load_state_dict_from_url",
+    "set_dir",
+]
 
 _HASH_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
 _chosen_dir: str | None = None
@@ -47,7 +53,10 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(
-    url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True,
+    url: str,
+    dst: str | os.PathLike[str],
+    hash_prefix: str | None = None,
+    progress: bool = True,
 ) -> None:
     """Download `url` into the file `dst`, which takes the place of an older one when it is whole; a broken download is
     continued.
@@ -60,7 +69,10 @@ def download_url_to_file(
 
 
 def fetch_weights(
-    url: str, model_dir: str | os.PathLike[str] | None = None, progress: bool = True, check_hash: bool = False,
+    url: str,
+    model_dir: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    check_hash: bool = False,
     file_name: str | None = None,
 ) -> str:
     """The path of the file at `url` in the folder of downloads, downloaded if it is not there.
@@ -68,7 +80,9 @@ def fetch_weights(
     check_hash: the name ends in "-<first digits of the SHA-256>.<ending>", which the content must have; a file that is
     there is checked too. Raises RuntimeError that says what went wrong and where to put the file by hand.
     """
-    model_dir = os.path.join(get_dir(), "checkpoints") if model_dir is None else os.fspath(model_dir)
+    model_dir = (
+        os.path.join(get_dir(), "checkpoints") if model_dir is None else os.fspath(model_dir)
+    )
     name = os.path.basename(urlparse(url).path) if file_name is None else file_name
     path = os.path.join(model_dir, name)
     match = _HASH_IN_NAME.search(name) if check_hash else None
@@ -95,8 +109,13 @@ def fetch_weights(
 
 
 def load_state_dict_from_url(
-    url: str, model_dir: str | os.PathLike[str] | None = None, map_location: MapLocation = None, progress: bool = True,
-    check_hash: bool = False, file_name: str | None = None, weights_only: bool = True,
+    url: str,
+    model_dir: str | os.PathLike[str] | None = None,
+    map_location: MapLocation = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = True,
 ) -> dict[str, Any]:
     """The state dict in the file at `url`, which is downloaded once into `model_dir` (default:
     `get_dir()`/checkpoints).

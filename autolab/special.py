@@ -1,4 +1,5 @@
 """`torch.special`: special functions of the engine. Source: https://docs.pytorch.org/docs/2.13/special.html"""
+
 from collections.abc import Callable as _Callable
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 

@@ -25,9 +25,18 @@ def _array(x: Any) -> np.ndarray:
 
 
 def assert_close(
-    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
-    equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
-    check_stride: bool = False, msg: str | None = None,
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | None = None,
 ) -> None:
     """Raises AssertionError, saying where and by how much, unless |actual - expected| <= atol + rtol |expected|
     everywhere.
@@ -42,25 +51,32 @@ def assert_close(
     a, b = (_array(x) for x in (actual, expected))
     if a.shape != b.shape:
         raise AssertionError(
-            msg or f"The values for attribute 'shape' do not match: {list(a.shape)} != {list(b.shape)}."
+            msg
+            or f"The values for attribute 'shape' do not match: {list(a.shape)} != {list(b.shape)}."
         )
     tensors = isinstance(actual, Tensor) and isinstance(expected, Tensor)
     if check_device and tensors and actual.device != expected.device:
         raise AssertionError(
-            msg or f"The values for attribute 'device' do not match: {actual.device} != {expected.device}."
+            msg
+            or f"The values for attribute 'device' do not match: {actual.device} != {expected.device}."
         )
     if check_dtype and tensors and actual.dtype is not expected.dtype:
         raise AssertionError(
-            msg or f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}."
+            msg
+            or f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}."
         )
     if rtol is None or atol is None:
-        rtol, atol = (max(pair) for pair in zip(*(_TOLERANCE.get(x.dtype.name, (0.0, 0.0)) for x in (a, b))))
+        rtol, atol = (
+            max(pair) for pair in zip(*(_TOLERANCE.get(x.dtype.name, (0.0, 0.0)) for x in (a, b)))
+        )
     close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if close.all():
         return
     wrong = int((~close).sum())
     difference = np.abs(a.astype(np.float64) - b.astype(np.float64))
-    worst = np.unravel_index(int(np.nanargmax(np.where(close, -1, np.nan_to_num(difference, nan=np.inf)))), a.shape)
+    worst = np.unravel_index(
+        int(np.nanargmax(np.where(close, -1, np.nan_to_num(difference, nan=np.inf)))), a.shape
+    )
     raise AssertionError(
         msg
         or f"Tensor-likes are not close!\n\nMismatched elements: {wrong} / {a.size} ({100 * wrong / a.size:.1f}%)\n"

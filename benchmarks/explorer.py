@@ -25,9 +25,17 @@ from . import report
 ROUNDS, SLOW = 7, 3.0
 STEP_MS = 16  # wanted of a step, on each page
 WORKS = {  # name -> (what it is, wanted seconds, wanted MB of the page)
-    "first": ("two operations, a fresh process: `import autolab`, the result, `explore()`", 1.0, None),
+    "first": (
+        "two operations, a fresh process: `import autolab`, the result, `explore()`",
+        1.0,
+        None,
+    ),
     "small": ("two operations", 0.15, None),
-    "resnet_autolab": ("ResNet-18 of autolab with its recorded forward, 2 images 64 x 64", 1.0, None),
+    "resnet_autolab": (
+        "ResNet-18 of autolab with its recorded forward, 2 images 64 x 64",
+        1.0,
+        None,
+    ),
     "resnet_torch": ("ResNet-18 of PyTorch with its recorded forward, 2 images 64 x 64", 1.0, None),
     "resnet_graph": ("ResNet-18 of PyTorch, `explore(loss)` without a recording", 0.3, None),
     "scalars_2000": ("2,000 operations on scalars", 1.5, 3.0),
@@ -95,7 +103,11 @@ def work(name: str, page: str) -> dict:
         began, cpu = time.perf_counter(), time.process_time()
         forward, explore = prepared(name)
         widget = explore(forward())
-        found = {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "rounds": 1}
+        found = {
+            "seconds": time.perf_counter() - began,
+            "cpu": time.process_time() - cpu,
+            "rounds": 1,
+        }
     else:
         forward, explore = prepared(name)
         walls, cpus = [], []
@@ -105,14 +117,30 @@ def work(name: str, page: str) -> dict:
             widget = explore(source)
             walls.append(time.perf_counter() - began)
             cpus.append(time.process_time() - cpu)
-        found = {"seconds": statistics.median(walls[1:]), "cpu": statistics.median(cpus[1:]), "rounds": len(walls) - 1}
+        found = {
+            "seconds": statistics.median(walls[1:]),
+            "cpu": statistics.median(cpus[1:]),
+            "rounds": len(walls) - 1,
+        }
     path = widget.to_html(page)
-    return found | {"nodes": len(widget.trace.nodes), "steps": len(widget.trace.frames), "mb": path.stat().st_size / 1e6}
+    return found | {
+        "nodes": len(widget.trace.nodes),
+        "steps": len(widget.trace.frames),
+        "mb": path.stat().st_size / 1e6,
+    }
 
 
 def alone(name: str, folder: Path) -> dict:
     """A work in a process of its own; of the first explorer of a process the median over several."""
-    command = [sys.executable, "-m", "benchmarks.explorer", "--work", name, "--page", str(folder / f"{name}.html")]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.explorer",
+        "--work",
+        name,
+        "--page",
+        str(folder / f"{name}.html"),
+    ]
     runs = []
     for _ in range(ROUNDS + 1 if name == "first" else 1):
         done = subprocess.run(command, capture_output=True, text=True)
@@ -120,7 +148,11 @@ def alone(name: str, folder: Path) -> dict:
             return {"failed": (done.stderr.strip().splitlines() or ["no answer"])[-1]}
         runs.append(json.loads(done.stdout.splitlines()[-1]))
     kept = runs[1:] or runs  # the first fills the disk's caches
-    return kept[0] | {key: statistics.median(r[key] for r in kept) for key in ("seconds", "cpu")} | {"rounds": max(len(kept), kept[0]["rounds"])}
+    return (
+        kept[0]
+        | {key: statistics.median(r[key] for r in kept) for key in ("seconds", "cpu")}
+        | {"rounds": max(len(kept), kept[0]["rounds"])}
+    )
 
 
 def browsed(folder: Path, names: list[str]) -> dict[str, dict]:
@@ -137,10 +169,14 @@ def browsed(folder: Path, names: list[str]) -> dict[str, dict]:
         except Error:
             return {}
         for name in names:
-            page = browser.new_page(viewport={"width": 1366, "height": 768}, reduced_motion="reduce")
+            page = browser.new_page(
+                viewport={"width": 1366, "height": 768}, reduced_motion="reduce"
+            )
             began = time.perf_counter()
             page.goto((folder / f"{name}.html").as_uri())
-            page.get_by_role("group", name="Computation graph", exact=True).get_by_role("button").first.wait_for(state="attached", timeout=60_000)
+            page.get_by_role("group", name="Computation graph", exact=True).get_by_role(
+                "button"
+            ).first.wait_for(state="attached", timeout=60_000)
             page.evaluate("() => new Promise(requestAnimationFrame)")
             painted = time.perf_counter() - began
             step = page.locator("input[type=range]").first.evaluate(_STEPS, 60)
@@ -171,16 +207,28 @@ def table(record: dict) -> str:
             lines.append(f"| {text} | failed: {r['failed']} | | | | | | | | | |")
             continue
         keys = (("page_seconds", 2), ("page_mb", 0), ("step_ms", 1))
-        painted, memory, step = (f"{r[key]:.{digits}f}" if key in r else "–" for key, digits in keys)
+        painted, memory, step = (
+            f"{r[key]:.{digits}f}" if key in r else "–" for key, digits in keys
+        )
         made = f"{r['nodes']:,} | {r['steps']:,} | {r['seconds']:.3g} ({r['cpu']:.3g}) | {seconds or '–'}"
-        lines.append(f"| {text} | {made} | {r['mb']:.2f} | {mb or '–'} | {painted} | {memory} | {step} | {STEP_MS} |")
+        lines.append(
+            f"| {text} | {made} | {r['mb']:.2f} | {mb or '–'} | {painted} | {memory} | {step} | {STEP_MS} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explorer", description=__doc__)
-    parser.add_argument("--only", nargs="+", default=list(WORKS), choices=WORKS, help="works to measure (default all)")
-    parser.add_argument("--no-save", action="store_true", help="print only; write nothing to benchmarks/results")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=list(WORKS),
+        choices=WORKS,
+        help="works to measure (default all)",
+    )
+    parser.add_argument(
+        "--no-save", action="store_true", help="print only; write nothing to benchmarks/results"
+    )
     parser.add_argument("--work", help=argparse.SUPPRESS)
     parser.add_argument("--page", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -195,7 +243,9 @@ def main() -> None:
         for name in options.only:
             record["results"][name] = alone(name, folder)
             print(name, record["results"][name], flush=True)
-        pages = browsed(folder, [name for name, r in record["results"].items() if "failed" not in r])
+        pages = browsed(
+            folder, [name for name, r in record["results"].items() if "failed" not in r]
+        )
         record["results"] = {name: r | pages.get(name, {}) for name, r in record["results"].items()}
     print(table(record))
     if not options.no_save:

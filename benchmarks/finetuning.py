@@ -26,7 +26,9 @@ from . import report
 EPOCHS, BATCH = 60, 25
 RATES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)
 TUNING_SEEDS = (100, 101, 102)
-TARGET = 10  # points of test accuracy that full fine-tuning must be better than training from scratch
+TARGET = (
+    10  # points of test accuracy that full fine-tuning must be better than training from scratch
+)
 
 
 # -- the methods: each builds (network, groups for the optimizer, {epoch: layer to unfreeze}) --------------------------
@@ -60,7 +62,11 @@ def gradual(lr):
     *earlier, head = finetune.layers(model)
     finetune.freeze(model)
     finetune.unfreeze(model, *head)
-    return model, model.parameters(), {EPOCHS // 8 * (i + 1): layer for i, layer in enumerate(reversed(earlier))}
+    return (
+        model,
+        model.parameters(),
+        {EPOCHS // 8 * (i + 1): layer for i, layer in enumerate(reversed(earlier))},
+    )
 
 
 def discriminative(lr):
@@ -120,9 +126,16 @@ def tune() -> dict[str, float]:
     search."""
     best = {}
     for name, (build, _) in METHODS.items():
-        means = {lr: statistics.mean(run(build, lr, s)["validation"] for s in TUNING_SEEDS) for lr in RATES}
+        means = {
+            lr: statistics.mean(run(build, lr, s)["validation"] for s in TUNING_SEEDS)
+            for lr in RATES
+        }
         best[name] = max(means, key=means.get)
-        print(f"{name}: best {best[name]};", ", ".join(f"{lr}: {mean:.1f}" for lr, mean in means.items()), flush=True)
+        print(
+            f"{name}: best {best[name]};",
+            ", ".join(f"{lr}: {mean:.1f}" for lr, mean in means.items()),
+            flush=True,
+        )
     return best
 
 
@@ -133,7 +146,12 @@ def measure(seeds: int, rates: dict[str, float]) -> dict:
         print(f"{name} …", file=sys.stderr, flush=True)
         runs = [run(build, rates[name], seed) for seed in range(seeds)]
         results[name] = {"learning_rate": rates[name], "runs": runs}
-    return {"date": report.today(), "machine": report.machine(), "epochs": EPOCHS, "results": results}
+    return {
+        "date": report.today(),
+        "machine": report.machine(),
+        "epochs": EPOCHS,
+        "results": results,
+    }
 
 
 def table(record: dict) -> str:
@@ -159,22 +177,34 @@ def table(record: dict) -> str:
         )
     gain = gain_of(record)
     verdict = "met" if gain >= TARGET else "missed"
-    return "\n".join([*lines, "", f"Full fine-tuning is {gain:.1f} points better than training from scratch (target {TARGET}: {verdict}).", ""])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Full fine-tuning is {gain:.1f} points better than training from scratch (target {TARGET}: {verdict}).",
+            "",
+        ]
+    )
 
 
 def gain_of(record: dict) -> float:
     """Points of test accuracy between full fine-tuning and training from scratch, mean over the seeds."""
     full, scratch = (
-        statistics.mean(run["test"] for run in record["results"][name]["runs"]) for name in ("full", "from scratch")
+        statistics.mean(run["test"] for run in record["results"][name]["runs"])
+        for name in ("full", "from scratch")
     )
     return full - scratch
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Prints and saves the table; returns 1 when the target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--tune", action="store_true", help="choose the learning rates anew (three minutes)")
+    parser.add_argument(
+        "--tune", action="store_true", help="choose the learning rates anew (three minutes)"
+    )
     parser.add_argument("--no-save", action="store_true")
     options = parser.parse_args(arguments)
     rates = tune() if options.tune else {name: lr for name, (_, lr) in METHODS.items()}

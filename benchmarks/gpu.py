@@ -34,7 +34,9 @@ class Place:
         self.name, self.device, self.seconds = library, device, seconds
         self.torch = importlib.import_module(library)
         self.on_gpu = device != "cpu"
-        self.simulated = library == "autolab" and autolab.cuda.is_available() and autolab.cuda.is_simulated()
+        self.simulated = (
+            library == "autolab" and autolab.cuda.is_available() and autolab.cuda.is_simulated()
+        )
 
     def now(self):
         """Seconds, with nothing left to do on the GPU."""
@@ -103,7 +105,9 @@ def optimizer(place, kind):
     model = networks.networks(torch)[0]().to(place.device)
     for p in model.parameters():
         p.grad = torch.ones_like(p)
-    made = {"SGD": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9), "Adam": torch.optim.Adam}[kind](model.parameters())
+    made = {"SGD": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9), "Adam": torch.optim.Adam}[
+        kind
+    ](model.parameters())
     return made.step
 
 
@@ -113,7 +117,12 @@ SIZES = {
     lenet: (1, 8, 32, 128, 512),
     optimizer: ("SGD", "Adam"),
 }
-QUICK = {matmul: (16, 128, 512), chain: (10**2, 10**4, 10**6), lenet: (1, 16), optimizer: ("SGD", "Adam")}
+QUICK = {
+    matmul: (16, 128, 512),
+    chain: (10**2, 10**4, 10**6),
+    lenet: (1, 16),
+    optimizer: ("SGD", "Adam"),
+}
 
 
 def run(places, sizes, say=lambda text: None):
@@ -127,7 +136,15 @@ def run(places, sizes, say=lambda text: None):
                 label = f"{place.name} {'gpu' if place.on_gpu else 'cpu'}"
                 step = work(place, size)
                 seconds, peak = place.measure(step), place.peak(step) if work is lenet else None
-                results.append({"work": work.__name__, "size": size, "place": label, "seconds": seconds, "peak": peak})
+                results.append(
+                    {
+                        "work": work.__name__,
+                        "size": size,
+                        "place": label,
+                        "seconds": seconds,
+                        "peak": peak,
+                    }
+                )
                 say(f"{work.__name__} {size} {label}: {_time(seconds)}")
                 del step
     return results
@@ -147,12 +164,21 @@ def crossover(results, work, library="autolab"):
 def describe():
     """The GPU that 'cuda' means, as plain data."""
     p = autolab.cuda.get_device_properties(0)
-    found = {"name": p.name, "memory": p.total_memory, "capability": f"{p.major}.{p.minor}", "multiprocessors": p.multi_processor_count}
+    found = {
+        "name": p.name,
+        "memory": p.total_memory,
+        "capability": f"{p.major}.{p.minor}",
+        "multiprocessors": p.multi_processor_count,
+    }
     if not p.is_simulated:
         import cupy
 
         runtime = cupy.cuda.runtime
-        found |= {"driver": runtime.driverGetVersion(), "cuda": runtime.runtimeGetVersion(), "cupy": cupy.__version__}
+        found |= {
+            "driver": runtime.driverGetVersion(),
+            "cuda": runtime.runtimeGetVersion(),
+            "cupy": cupy.__version__,
+        }
     return found | {"simulated": p.is_simulated}
 
 
@@ -180,23 +206,44 @@ def _time(seconds):
 def text(record):
     """The record as Markdown."""
     device, results = record["device"], record["results"]
-    title = SIMULATED.format(name=device["name"].removeprefix("Simulated ")) if device["simulated"] else device["name"]
-    about = {**device, **record["machine"], **{f"{k} version": v for k, v in record["versions"].items()}}
+    title = (
+        SIMULATED.format(name=device["name"].removeprefix("Simulated "))
+        if device["simulated"]
+        else device["name"]
+    )
+    about = {
+        **device,
+        **record["machine"],
+        **{f"{k} version": v for k, v in record["versions"].items()},
+    }
     lines = [f"# {title}", "", *(f"- {k}: {v}" for k, v in about.items()), ""]
     for work in dict.fromkeys(r["work"] for r in results):
         rows = [r for r in results if r["work"] == work]
         places = list(dict.fromkeys(r["place"] for r in rows))
         peaks = any(r["peak"] for r in rows)
-        heads = ["size", *places, *([f"{p}, peak MiB" for p in places if p.endswith("gpu")] if peaks else [])]
+        heads = [
+            "size",
+            *places,
+            *([f"{p}, peak MiB" for p in places if p.endswith("gpu")] if peaks else []),
+        ]
         lines += [f"## {work}", "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
         for size in dict.fromkeys(r["size"] for r in rows):
             at = {r["place"]: r for r in rows if r["size"] == size}
             cells = [str(size), *(_time(at[p]["seconds"]) if p in at else "" for p in places)]
-            cells += [f"{at[p]['peak'] / 2**20:.2f}" for p in places if peaks and at[p]["peak"] is not None]
+            cells += [
+                f"{at[p]['peak'] / 2**20:.2f}"
+                for p in places
+                if peaks and at[p]["peak"] is not None
+            ]
             lines.append("| " + " | ".join(cells) + " |")
         if work in ("matmul", "chain"):
             size = crossover(results, work)
-            lines += ["", f"The GPU is faster from size {size} on." if size else "The GPU is not faster at any of these sizes."]
+            lines += [
+                "",
+                f"The GPU is faster from size {size} on."
+                if size
+                else "The GPU is not faster at any of these sizes.",
+            ]
         lines.append("")
     return "\n".join(lines)
 
@@ -215,18 +262,28 @@ def write(record, folder=FOLDER):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
-    parser.add_argument("--device", choices=("cuda", "sim"), help="default: cuda where there is one, else sim")
+    parser.add_argument(
+        "--device", choices=("cuda", "sim"), help="default: cuda where there is one, else sim"
+    )
     parser.add_argument("--profile", default="T4", help="of the simulated GPU (default T4)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="for each measurement (default 0.5)")
+    parser.add_argument(
+        "--seconds", type=float, default=0.5, help="for each measurement (default 0.5)"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer sizes")
     parser.add_argument("--no-save", action="store_true", help="print only")
     options = parser.parse_args(arguments)
     device = options.device or ("cuda" if autolab.cuda.is_available() else "sim")
     if device == "cuda" and not autolab.cuda.is_available():
         sys.exit('No GPU is usable here: install the extra "gpu", or take --device sim.')
-    simulation = autolab.cuda.simulate(memory=None, profile=options.profile) if device == "sim" else None
+    simulation = (
+        autolab.cuda.simulate(memory=None, profile=options.profile) if device == "sim" else None
+    )
     try:
-        record = measure(options.seconds, QUICK if options.quick else SIZES, lambda line: print(line, file=sys.stderr))
+        record = measure(
+            options.seconds,
+            QUICK if options.quick else SIZES,
+            lambda line: print(line, file=sys.stderr),
+        )
     finally:
         if simulation is not None:
             simulation.stop()

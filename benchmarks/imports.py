@@ -21,9 +21,15 @@ def once(module: str, cache: str | None = None) -> tuple[float, list[str]]:
     """Milliseconds of `import module` in a fresh process, and the heavy modules it loaded. cache: the folder for
     bytecode."""
     code = _CODE.format(module=module, heavy=HEAVY)
-    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE" or cache is None}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if key != "PYTHONDONTWRITEBYTECODE" or cache is None
+    }
     environment = kept | ({"PYTHONPYCACHEPREFIX": cache} if cache else {})
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
     lines = done.stdout.splitlines()
     return float(lines[0]), json.loads(lines[1].replace("'", '"'))
 

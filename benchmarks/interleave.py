@@ -52,7 +52,9 @@ class Backend:
             self.process.kill()
 
 
-def run(rounds: int, seconds: float, works=tuple(WORKS), names=BACKENDS, threads=(1, 2), say=print) -> tuple[dict, list]:
+def run(
+    rounds: int, seconds: float, works=tuple(WORKS), names=BACKENDS, threads=(1, 2), say=print
+) -> tuple[dict, list]:
     """(versions, results). A result is {work, threads, load, backends: {name: medians over the blocks, ratios to
     PyTorch}}; missing backends are named in versions, and what a backend cannot do in its place of the result."""
     versions, results, running = {}, [], {}
@@ -61,7 +63,11 @@ def run(rounds: int, seconds: float, works=tuple(WORKS), names=BACKENDS, threads
             for n in (n for n in WORKS[work].threads if n in threads):
                 if WORKS[work].memory:
                     _stop(running)
-                workers = [_worker(name, n, running, versions) for name in WORKS[work].backends if name in names]
+                workers = [
+                    _worker(name, n, running, versions)
+                    for name in WORKS[work].backends
+                    if name in names
+                ]
                 present = [b for b in workers if not b.missing]
                 results.append(_measured(work, n, present, rounds, seconds, names))
                 say(line(results[-1]))
@@ -104,11 +110,16 @@ def summary(found: list[dict], reference: list[dict] | None) -> dict:
     failed = next((block["failed"] for block in found if "failed" in block), None)
     if failed:
         return {"failed": failed}
-    out = {key: round(statistics.median(block[key] for block in found), 2) for key in ("cpu", "wall", "least", "memory")}
+    out = {
+        key: round(statistics.median(block[key] for block in found), 2)
+        for key in ("cpu", "wall", "least", "memory")
+    }
     out["blocks"] = len(found)
     if reference and not any("failed" in block for block in reference):
         for key in ("cpu", "wall", "memory"):
-            out[f"{key}_ratio"] = round(statistics.median(a[key] / b[key] for a, b in zip(found, reference)), 3)
+            out[f"{key}_ratio"] = round(
+                statistics.median(a[key] / b[key] for a, b in zip(found, reference)), 3
+            )
     return out
 
 
@@ -117,5 +128,8 @@ def line(result: dict) -> str:
     parts = []
     for name, r in result["backends"].items():
         if "cpu" in r:
-            parts.append(f"{name} {r['wall']:.0f} µs" + (f" ({r['cpu_ratio']:.2f} of the CPU time)" if "cpu_ratio" in r else ""))
+            parts.append(
+                f"{name} {r['wall']:.0f} µs"
+                + (f" ({r['cpu_ratio']:.2f} of the CPU time)" if "cpu_ratio" in r else "")
+            )
     return f"{result['work']}, {result['threads']} thread(s): " + "; ".join(parts)

@@ -8,7 +8,18 @@ import importlib
 import numpy as np
 
 f32 = np.float32
-LENET = [(6, 1, 5, 5), (6,), (16, 6, 5, 5), (16,), (120, 256), (120,), (84, 120), (84,), (10, 84), (10,)]
+LENET = [
+    (6, 1, 5, 5),
+    (6,),
+    (16, 6, 5, 5),
+    (16,),
+    (120, 256),
+    (120,),
+    (84, 120),
+    (84,),
+    (10, 84),
+    (10,),
+]
 """The shapes of LeNet's parameters, layer by layer: weight, bias."""
 
 
@@ -45,7 +56,11 @@ def build(backend: str, work: str):
             parameter.data = torch.from_numpy(value)
         x, target = torch.from_numpy(x), torch.from_numpy(target)
     else:
-        model, x, target = ResNet9(), torch.randn(int(batch), 3, 32, 32), torch.arange(int(batch)) % 10
+        model, x, target = (
+            ResNet9(),
+            torch.randn(int(batch), 3, 32, 32),
+            torch.arange(int(batch)) % 10,
+        )
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.01)
 
     def step():
@@ -74,7 +89,9 @@ def _mygrad_lenet(batch):
     def once():
         w1, b1, w2, b2, w3, b3, w4, b4, w5, b5 = parameters
         y = max_pool(relu(conv_nd(x, w1, stride=1) + b1.reshape(1, -1, 1, 1)), (2, 2), 2)
-        y = max_pool(relu(conv_nd(y, w2, stride=1) + b2.reshape(1, -1, 1, 1)), (2, 2), 2).reshape(batch, -1)
+        y = max_pool(relu(conv_nd(y, w2, stride=1) + b2.reshape(1, -1, 1, 1)), (2, 2), 2).reshape(
+            batch, -1
+        )
         y = relu(mg.matmul(y, w3.T) + b3)
         y = mg.matmul(relu(mg.matmul(y, w4.T) + b4), w5.T) + b5
         loss = softmax_crossentropy(y, target)
@@ -98,7 +115,15 @@ def _tinygrad_lenet(batch):
     @TinyJit
     def step():
         w1, b1, w2, b2, w3, b3, w4, b4, w5, b5 = parameters
-        y = x.conv2d(w1, b1).relu().max_pool2d((2, 2)).conv2d(w2, b2).relu().max_pool2d((2, 2)).reshape(batch, -1)
+        y = (
+            x.conv2d(w1, b1)
+            .relu()
+            .max_pool2d((2, 2))
+            .conv2d(w2, b2)
+            .relu()
+            .max_pool2d((2, 2))
+            .reshape(batch, -1)
+        )
         y = (y.linear(w3.T, b3).relu().linear(w4.T, b4)).relu().linear(w5.T, b5)
         loss = y.sparse_categorical_crossentropy(target)
         for p in parameters:
@@ -119,7 +144,11 @@ def networks(torch):
         def __init__(self):
             super().__init__()
             self.conv1, self.conv2 = nn.Conv2d(1, 6, 5), nn.Conv2d(6, 16, 5)
-            self.fc1, self.fc2, self.fc3 = nn.Linear(256, 120), nn.Linear(120, 84), nn.Linear(84, 10)
+            self.fc1, self.fc2, self.fc3 = (
+                nn.Linear(256, 120),
+                nn.Linear(120, 84),
+                nn.Linear(84, 10),
+            )
 
         def forward(self, x):
             x = F.max_pool2d(F.relu(self.conv1(x)), 2)
@@ -127,7 +156,11 @@ def networks(torch):
             return self.fc3(F.relu(self.fc2(F.relu(self.fc1(torch.flatten(x, 1))))))
 
     def unit(inputs, outputs, pool=False):
-        layers = [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
+        layers = [
+            nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
+            nn.BatchNorm2d(outputs),
+            nn.ReLU(inplace=True),
+        ]
         return nn.Sequential(*layers, *([nn.MaxPool2d(2)] if pool else []))
 
     class ResNet9(nn.Module):
@@ -149,10 +182,16 @@ def networks(torch):
             super().__init__()
             self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
             self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-            self.bn1, self.bn2, self.relu = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)
+            self.bn1, self.bn2, self.relu = (
+                nn.BatchNorm2d(outputs),
+                nn.BatchNorm2d(outputs),
+                nn.ReLU(inplace=True),
+            )
             self.down = None
             if stride != 1 or inputs != outputs:
-                self.down = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+                self.down = nn.Sequential(
+                    nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
+                )
 
         def forward(self, x):
             y = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
@@ -163,7 +202,10 @@ def networks(torch):
         def __init__(self):
             super().__init__()
             self.stem = nn.Sequential(
-                nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
+                nn.Conv2d(3, 64, 7, 2, 3, bias=False),
+                nn.BatchNorm2d(64),
+                nn.ReLU(inplace=True),
+                nn.MaxPool2d(3, 2, 1),
             )
             widths = [
                 (64, 64, 1),

@@ -26,7 +26,9 @@ def machine() -> dict:
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "blas": _blas(),
-        "load_before": [round(v, 2) for v in os.getloadavg()] if hasattr(os, "getloadavg") else None,
+        "load_before": [round(v, 2) for v in os.getloadavg()]
+        if hasattr(os, "getloadavg")
+        else None,
     }
 
 
@@ -38,7 +40,9 @@ def _blas() -> str:
     from .interleave import environment
 
     code = "from autolab.engine.kernels import blas; print(blas.core())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(1))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(1)
+    )
     return f"OpenBLAS, kernels for {done.stdout.strip()}" if done.stdout.strip() else "not OpenBLAS"
 
 
@@ -65,7 +69,10 @@ def table(record: dict) -> str:
         "work on the machine (see load) times of two threads mean little: compare CPU times.",
         "",
     ]
-    return "\n".join(head + _works(record) + _growth(record) + _nodes(record) + _imports(record)) + "\n"
+    return (
+        "\n".join(head + _works(record) + _growth(record) + _nodes(record) + _imports(record))
+        + "\n"
+    )
 
 
 def _works(record):
@@ -85,8 +92,17 @@ def _works(record):
                 lines.append(f"{start} {why} | | | | | | | |")
                 continue
             target = work.target.get(result["threads"], "–") if name == "autolab" else "–"
-            memory = (f"{r['memory']:.0f}", _number(r, "memory_ratio")) if work.memory else ("–", "–")
-            cells = (_time(r["wall"], work.ops), _time(r["cpu"], work.ops), _number(r, "wall_ratio"), _number(r, "cpu_ratio"), target, *memory)
+            memory = (
+                (f"{r['memory']:.0f}", _number(r, "memory_ratio")) if work.memory else ("–", "–")
+            )
+            cells = (
+                _time(r["wall"], work.ops),
+                _time(r["cpu"], work.ops),
+                _number(r, "wall_ratio"),
+                _number(r, "cpu_ratio"),
+                target,
+                *memory,
+            )
             lines.append(f"{start} {' | '.join(map(str, cells))} | {result['load']} |")
     return [*lines, ""]
 
@@ -101,11 +117,19 @@ def _number(r, key):
 
 
 def _growth(record):
-    found = {r["work"]: r["backends"] for r in record["results"] if WORKS[r["work"]].part == "growth"}
+    found = {
+        r["work"]: r["backends"] for r in record["results"] if WORKS[r["work"]].part == "growth"
+    }
     if not found:
         return []
-    lines = ["How the cost of a training step grows (layers of 64 with tanh): autolab's CPU time, and its ratio to PyTorch's.", ""]
-    lines += ["| layers | " + " | ".join(f"batch {b}" for b in BATCHES) + " |", "|---" * (len(BATCHES) + 1) + "|"]
+    lines = [
+        "How the cost of a training step grows (layers of 64 with tanh): autolab's CPU time, and its ratio to PyTorch's.",
+        "",
+    ]
+    lines += [
+        "| layers | " + " | ".join(f"batch {b}" for b in BATCHES) + " |",
+        "|---" * (len(BATCHES) + 1) + "|",
+    ]
     for depth in DEPTHS:
         cells = []
         for batch in BATCHES:
@@ -116,15 +140,22 @@ def _growth(record):
 
 
 def _nodes(record):
-    found = {r["work"]: r["backends"] for r in record["results"] if WORKS[r["work"]].part == "nodes"}
+    found = {
+        r["work"]: r["backends"] for r in record["results"] if WORKS[r["work"]].part == "nodes"
+    }
     if not found:
         return []
     lines = ["The backward pass alone, through graphs of many nodes: µs of CPU time per node.", ""]
     lines += ["| nodes | autolab | PyTorch | ratio |", "|---|---|---|---|"]
     for n in NODES:
         backends = found.get(f"nodes_{n}", {})
-        each = [f"{backends[b]['cpu'] / n:.3f}" if "cpu" in backends.get(b, {}) else "–" for b in ("autolab", "torch")]
-        lines.append(f"| {n:,} | {' | '.join(each)} | {_number(backends.get('autolab', {}), 'cpu_ratio')} |")
+        each = [
+            f"{backends[b]['cpu'] / n:.3f}" if "cpu" in backends.get(b, {}) else "–"
+            for b in ("autolab", "torch")
+        ]
+        lines.append(
+            f"| {n:,} | {' | '.join(each)} | {_number(backends.get('autolab', {}), 'cpu_ratio')} |"
+        )
     return [*lines, ""]
 
 
@@ -149,18 +180,26 @@ def targets(record: dict) -> list[str]:
         limit = work.target.get(result["threads"])
         kind = "cpu_ratio" if result["threads"] == 1 else "wall_ratio"
         if limit and kind in mine:
-            lines.append(f"{where}: {mine[kind]:.2f} of PyTorch's time, target {limit}: {_verdict(mine[kind] <= limit)}")
+            lines.append(
+                f"{where}: {mine[kind]:.2f} of PyTorch's time, target {limit}: {_verdict(mine[kind] <= limit)}"
+            )
         if work.memory and "memory_ratio" in mine:
             share = mine["memory_ratio"]
-            lines.append(f"{where}: {share:.2f} of PyTorch's peak memory, target {MEMORY_TARGET}: {_verdict(share <= MEMORY_TARGET)}")
+            lines.append(
+                f"{where}: {share:.2f} of PyTorch's peak memory, target {MEMORY_TARGET}: {_verdict(share <= MEMORY_TARGET)}"
+            )
         for name in ("mygrad", "tinygrad"):
             other = result["backends"].get(name, {})
             if work.part == "lenet" and "wall" in other and "wall" in mine:
                 share = mine["wall"] / other["wall"]
-                lines.append(f"{where}: {share:.2f} of {name}'s time, target {PEERS_TARGET}: {_verdict(share <= PEERS_TARGET)}")
+                lines.append(
+                    f"{where}: {share:.2f} of {name}'s time, target {PEERS_TARGET}: {_verdict(share <= PEERS_TARGET)}"
+                )
     if "imports" in record:
         i = record["imports"]
-        lines.append(f"import: {i['over_numpy_ms']} ms over NumPy, target {i['target_ms']}: {_verdict(i['met'])}")
+        lines.append(
+            f"import: {i['over_numpy_ms']} ms over NumPy, target {i['target_ms']}: {_verdict(i['met'])}"
+        )
     return lines
 
 
@@ -173,7 +212,9 @@ def write(record: dict, folder: Path = RESULTS, name: str = "cpu") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{record['date']}-{name}.json"
     path.write_text(json.dumps(record, indent=1) + "\n")
-    path.with_suffix(".md").write_text(table(record) + "\n" + "\n".join(f"- {line}" for line in targets(record)) + "\n")
+    path.with_suffix(".md").write_text(
+        table(record) + "\n" + "\n".join(f"- {line}" for line in targets(record)) + "\n"
+    )
     return path
 
 

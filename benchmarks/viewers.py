@@ -29,7 +29,10 @@ from . import report
 from .networks import networks
 
 MODELS = {"lenet": "LeNet", "resnet18": "ResNet-18", "transformer": "Transformer encoder, 2 layers"}
-DISTRIBUTIONS = {"torchlens, both passes": "torchlens", "autolab": "autolab-kit"}  # where they are not called as the viewer
+DISTRIBUTIONS = {
+    "torchlens, both passes": "torchlens",
+    "autolab": "autolab-kit",
+}  # where they are not called as the viewer
 BOXES = {"torchvista": "g[class^=node_]", "autolab": ".al-node"}  # on the viewers' pages
 ROUNDS, SLOW = 7, 3.0  # rounds; a viewer that takes longer than so many seconds has three
 
@@ -40,8 +43,14 @@ def network(name):
 
     torch.manual_seed(0)
     if name == "transformer":
-        layer = torch.nn.TransformerEncoderLayer(d_model=32, nhead=4, dim_feedforward=64, batch_first=True)
-        model = torch.nn.Sequential(torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), torch.nn.Flatten(), torch.nn.Linear(160, 10))
+        layer = torch.nn.TransformerEncoderLayer(
+            d_model=32, nhead=4, dim_feedforward=64, batch_first=True
+        )
+        model = torch.nn.Sequential(
+            torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+            torch.nn.Flatten(),
+            torch.nn.Linear(160, 10),
+        )
         return model, torch.randn(2, 5, 32), torch.arange(2)
     lenet, _, resnet = networks(torch)
     if name == "lenet":
@@ -55,13 +64,17 @@ def torchviz(model, x, target, stem):
     from torchviz import make_dot
 
     loss = torch.nn.functional.cross_entropy(model(x), target)
-    return make_dot(loss, params=dict(model.named_parameters()), show_attrs=True, show_saved=True).render(stem, format="svg")
+    return make_dot(
+        loss, params=dict(model.named_parameters()), show_attrs=True, show_saved=True
+    ).render(stem, format="svg")
 
 
 def torchview(model, x, target, stem):
     from torchview import draw_graph
 
-    return draw_graph(model, input_data=x, depth=10, expand_nested=True).visual_graph.render(stem, format="svg")
+    return draw_graph(model, input_data=x, depth=10, expand_nested=True).visual_graph.render(
+        stem, format="svg"
+    )
 
 
 def torchvista(model, x, target, stem):
@@ -69,9 +82,19 @@ def torchvista(model, x, target, stem):
     from torchvista import trace_model
 
     # Modules of PyTorch's own are boxes unless it is told otherwise, and of a Transformer nothing would be seen.
-    forced = 4 if any(isinstance(module, torch.nn.TransformerEncoder) for module in model.modules()) else None
+    forced = (
+        4
+        if any(isinstance(module, torch.nn.TransformerEncoder) for module in model.modules())
+        else None
+    )
     with contextlib.redirect_stdout(None):  # it displays that the file has been written
-        trace_model(model, x, collapse_modules_after_depth=10, forced_module_tracing_depth=forced, export_path=f"{stem}.html")
+        trace_model(
+            model,
+            x,
+            collapse_modules_after_depth=10,
+            forced_module_tracing_depth=forced,
+            export_path=f"{stem}.html",
+        )
     return f"{stem}.html"
 
 
@@ -105,7 +128,10 @@ def autolab(model, x, target, stem):
     return explorer.to_html(f"{stem}.html")
 
 
-VIEWERS = {function.__name__: function for function in (torchviz, torchview, torchvista, torchlens, autolab)}
+VIEWERS = {
+    function.__name__: function
+    for function in (torchviz, torchview, torchvista, torchlens, autolab)
+}
 VIEWERS["torchlens, both passes"] = torchlens_backward
 
 
@@ -115,7 +141,9 @@ def work(viewer, name, rounds, folder):
     given, seconds, path = network(name), [], ""
     for i in range(rounds + 1):
         begin = time.perf_counter()
-        path = VIEWERS[viewer](*given, Path(folder) / f"{viewer.replace(', ', '-').replace(' ', '-')}-{name}")
+        path = VIEWERS[viewer](
+            *given, Path(folder) / f"{viewer.replace(', ', '-').replace(' ', '-')}-{name}"
+        )
         seconds.append(time.perf_counter() - begin)
         rounds = min(rounds, 3) if seconds[0] > SLOW else rounds
         if i == rounds:
@@ -125,8 +153,21 @@ def work(viewer, name, rounds, folder):
 
 def process(viewer, name, rounds, folder):
     """`work` in a new process; {"failed": its last line} where it failed."""
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.viewers", "--work", viewer, name, str(rounds), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "benchmarks.viewers",
+        "--work",
+        viewer,
+        name,
+        str(rounds),
+        str(folder),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
     if done.returncode:
         return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
     return json.loads(done.stdout.splitlines()[-1])
@@ -193,19 +234,29 @@ def installed(viewer):
 
 def measure(viewers, models, rounds, folder):
     versions = {viewer: installed(viewer) for viewer in viewers}
-    dot = subprocess.run(["dot", "-V"], capture_output=True, text=True).stderr.strip() if shutil.which("dot") else "none"
+    dot = (
+        subprocess.run(["dot", "-V"], capture_output=True, text=True).stderr.strip()
+        if shutil.which("dot")
+        else "none"
+    )
     results = []
     with chromium() as browser:
         for viewer in viewers:
             if versions[viewer] is None:
-                print(f"{viewer} is not installed: left out (pip install {DISTRIBUTIONS.get(viewer, viewer)})")
+                print(
+                    f"{viewer} is not installed: left out (pip install {DISTRIBUTIONS.get(viewer, viewer)})"
+                )
                 continue
             for name in models:
                 print(f"{viewer}, {MODELS[name]} …", file=sys.stderr, flush=True)
-                found = process(viewer, name, rounds, folder) | {"load": round(os.getloadavg()[0], 1)}
+                found = process(viewer, name, rounds, folder) | {
+                    "load": round(os.getloadavg()[0], 1)
+                }
                 if "path" in found:
                     path = Path(found.pop("path"))
-                    found |= {"file": path.name, "bytes": path.stat().st_size} | look(path, viewer, browser)
+                    found |= {"file": path.name, "bytes": path.stat().st_size} | look(
+                        path, viewer, browser
+                    )
                 results.append({"viewer": viewer, "model": name} | found)
     import torch
 
@@ -215,8 +266,16 @@ def measure(viewers, models, rounds, folder):
 
 def table(record):
     """Markdown: one line a viewer and network."""
-    lines = [f"# Viewers of PyTorch networks, {record['date']}", "", *(f"- {key}: {value}" for key, value in record["machine"].items()), ""]
-    lines += ["| viewer | network | boxes | picture, px | file | to the file | shown in a browser | load |", "|---|---|---|---|---|---|---|---|"]
+    lines = [
+        f"# Viewers of PyTorch networks, {record['date']}",
+        "",
+        *(f"- {key}: {value}" for key, value in record["machine"].items()),
+        "",
+    ]
+    lines += [
+        "| viewer | network | boxes | picture, px | file | to the file | shown in a browser | load |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for r in record["results"]:
         start = f"| {r['viewer']} {record['versions'][r['viewer']]} | {MODELS[r['model']]} |"
         if "failed" in r:
@@ -225,18 +284,24 @@ def table(record):
         size = f"{r['width']:,.0f} x {r['height']:,.0f}" if "width" in r else "–"
         times = f"{statistics.median(r['seconds']):.2f} s (of {len(r['seconds'])})"
         shown = f"{r['shown']:.2f} s" if "shown" in r else "–"
-        lines.append(f"{start} {r.get('boxes', '–')} | {size} | {r['bytes'] / 1000:,.0f} kB | {times} | {shown} | {r['load']} |")
+        lines.append(
+            f"{start} {r.get('boxes', '–')} | {size} | {r['bytes'] / 1000:,.0f} kB | {times} | {shown} | {r['load']} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def main(arguments=None):
     """Prints and saves the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.viewers", description=__doc__)
-    parser.add_argument("--only", nargs="+", default=list(VIEWERS), choices=VIEWERS, help="viewers (default all)")
+    parser.add_argument(
+        "--only", nargs="+", default=list(VIEWERS), choices=VIEWERS, help="viewers (default all)"
+    )
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--keep", metavar="FOLDER", help="where the files stay, to be looked at")
-    parser.add_argument("--no-save", action="store_true", help="print only; write nothing to benchmarks/results")
+    parser.add_argument(
+        "--no-save", action="store_true", help="print only; write nothing to benchmarks/results"
+    )
     parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.work:

@@ -52,9 +52,20 @@ BATCHES, DEPTHS = (1, 16, 256), (1, 4, 16, 64)
 NODES = (1_000, 10_000, 100_000)
 
 WORKS = {
-    "scalar_chain": Work("scalars", "1,000 products and sums of scalars, forward and backward", target={1: 0.45}, **_CHAIN),
-    "mixed_chain": Work("scalars", "1,000 operations on scalars (product, sum, difference, tanh), forward and backward", **_CHAIN),
-    "array_chain": Work("arrays", "1,000 products and sums of arrays of 100, forward and backward", **_CHAIN),
+    "scalar_chain": Work(
+        "scalars",
+        "1,000 products and sums of scalars, forward and backward",
+        target={1: 0.45},
+        **_CHAIN,
+    ),
+    "mixed_chain": Work(
+        "scalars",
+        "1,000 operations on scalars (product, sum, difference, tanh), forward and backward",
+        **_CHAIN,
+    ),
+    "array_chain": Work(
+        "arrays", "1,000 products and sums of arrays of 100, forward and backward", **_CHAIN
+    ),
     "linear_regression": Work(
         "regression",
         "one epoch of linear regression on 100 points: forward, backward, update",
@@ -62,22 +73,44 @@ WORKS = {
         target={1: 0.45},
     ),
     "lenet_32": Work(
-        "lenet", "LeNet training step, 32 images 28 x 28", ("mygrad", "tinygrad"), target={2: 1.0}, cannot=_NO_LAYERS, **_NET
+        "lenet",
+        "LeNet training step, 32 images 28 x 28",
+        ("mygrad", "tinygrad"),
+        target={2: 1.0},
+        cannot=_NO_LAYERS,
+        **_NET,
     ),
     "lenet_256": Work(
-        "lenet", "LeNet training step, 256 images 28 x 28", ("mygrad", "tinygrad"), target={2: 1.4}, cannot=_NO_LAYERS, **_NET
+        "lenet",
+        "LeNet training step, 256 images 28 x 28",
+        ("mygrad", "tinygrad"),
+        target={2: 1.4},
+        cannot=_NO_LAYERS,
+        **_NET,
     ),
-    "resnet9_32": Work("resnet9", "ResNet-9 training step, 32 images 32 x 32", target={2: 1.2}, cannot=_BIG, **_NET),
-    "resnet18": Work("resnet18", "ResNet-18 inference, 5 images 224 x 224", target={2: 1.3}, cannot=_BIG, **_NET),
+    "resnet9_32": Work(
+        "resnet9", "ResNet-9 training step, 32 images 32 x 32", target={2: 1.2}, cannot=_BIG, **_NET
+    ),
+    "resnet18": Work(
+        "resnet18", "ResNet-18 inference, 5 images 224 x 224", target={2: 1.3}, cannot=_BIG, **_NET
+    ),
     "resnet18_head": Work(
-        "resnet18", "ResNet-18, step of the last layer only, 5 images 224 x 224", target={2: 1.3}, cannot=_BIG, **_NET
+        "resnet18",
+        "ResNet-18, step of the last layer only, 5 images 224 x 224",
+        target={2: 1.3},
+        cannot=_BIG,
+        **_NET,
     ),
     "recorded": Work(
-        "recording", "PyTorch's ResNet-18, forward and backward, 4 images 224 x 224, recorded against unwatched", target={1: 1.5}
+        "recording",
+        "PyTorch's ResNet-18, forward and backward, 4 images 224 x 224, recorded against unwatched",
+        target={1: 1.5},
     ),
     "recorded_trace": Work("recording", "the same, and its trace written out"),
     **{
-        f"growth_{batch}_{depth}": Work("growth", f"training step of {depth} layers of 64, batch {batch}")
+        f"growth_{batch}_{depth}": Work(
+            "growth", f"training step of {depth} layers of 64, batch {batch}"
+        )
         for depth in DEPTHS
         for batch in BATCHES
     },
@@ -97,7 +130,9 @@ def build(backend: str, work: str):
         from . import recording
 
         return recording.build(backend, work)
-    module = {"mygrad": _mygrad, "autograd": _autograd, "tinygrad": _tinygrad, "numpy": _numpy}.get(backend, _tensor_backend)
+    module = {"mygrad": _mygrad, "autograd": _autograd, "tinygrad": _tinygrad, "numpy": _numpy}.get(
+        backend, _tensor_backend
+    )
     return module(backend)[work]()
 
 
@@ -130,9 +165,9 @@ def data():
 
 
 def _named(chain_of, regression):
-    return {work: (lambda work=work: chain_of(work)) for work in WORKS if work.endswith("chain")} | {
-        "linear_regression": regression
-    }
+    return {
+        work: (lambda work=work: chain_of(work)) for work in WORKS if work.endswith("chain")
+    } | {"linear_regression": regression}
 
 
 def _growth(torch, batch, depth):
@@ -208,7 +243,9 @@ def _tensor_backend(name):
     others = {}
     for batch in BATCHES:
         for depth in DEPTHS:
-            others[f"growth_{batch}_{depth}"] = lambda batch=batch, depth=depth: _growth(torch, batch, depth)
+            others[f"growth_{batch}_{depth}"] = lambda batch=batch, depth=depth: _growth(
+                torch, batch, depth
+            )
     for n in NODES:
         others[f"nodes_{n}"] = lambda n=n: _nodes(torch, n)
     return _named(chain_of, regression) | others

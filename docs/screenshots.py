@@ -17,7 +17,9 @@ from autolab.finetune.training import evaluating, training
 from autolab.viz import html
 
 IMAGES = Path(__file__).parent / "images"
-NAMES = re.compile("^(Autograd explorer|Loss landscape|Convolution explorer|Receptive field|Freeze panel|Training dashboard|Device explorer)")
+NAMES = re.compile(
+    "^(Autograd explorer|Loss landscape|Convolution explorer|Receptive field|Freeze panel|Training dashboard|Device explorer)"
+)
 
 
 def chain_rule() -> Any:
@@ -27,7 +29,11 @@ def chain_rule() -> Any:
         s = x * x + 3 * x
         t = (0.1 * s).tanh()
         t.backward()
-    arrivals = [f.index for f in recording.trace().frames if f.event == "contribution" and f.receiver == "n0"]
+    arrivals = [
+        f.index
+        for f in recording.trace().frames
+        if f.event == "contribution" and f.receiver == "n0"
+    ]
     return torch.explore(recording, step=arrivals[1])
 
 
@@ -58,7 +64,9 @@ def resnet() -> Any:
 
 def convolution() -> Any:
     """An edge filter on a padded digit; the receptive field of another output number is marked."""
-    image = torch.tensor([[0.0, 0, 1, 1, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 1, 1, 1]])
+    image = torch.tensor(
+        [[0.0, 0, 1, 1, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 1, 1, 1]]
+    )
     sobel = torch.tensor([[1.0, 0, -1], [2, 0, -2], [1, 0, -1]])
     return torch.widgets.ConvExplorer(image, sobel, padding=1, step=11, selected=[0, 1, 3])
 
@@ -68,7 +76,9 @@ def frozen() -> Any:
     torch.manual_seed(0)
     model = torch.vision.models.resnet18(num_classes=5)
     optimizer = torch.optim.Adam(model.parameters())
-    panel = torch.widgets.FreezePanel(model, optimizer, forward=lambda: model(torch.randn(2, 3, 64, 64)).sum())
+    panel = torch.widgets.FreezePanel(
+        model, optimizer, forward=lambda: model(torch.randn(2, 3, 64, 64)).sum()
+    )
     panel.from_layer("layer4.1")
     panel.modes = {"": "eval", "bn1": "train"}
     panel.run_forward()
@@ -80,12 +90,19 @@ def trained() -> Any:
     torch.manual_seed(0)
     nn, data = torch.nn, torch.utils.data
     parts = [torch.vision.datasets.Digits(train=train) for train in (True, False)]
-    train, test = (data.TensorDataset(d.data[:600].float().unsqueeze(1) / 255, d.targets[:600]) for d in parts)
-    body = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2))
+    train, test = (
+        data.TensorDataset(d.data[:600].float().unsqueeze(1) / 255, d.targets[:600]) for d in parts
+    )
+    body = nn.Sequential(
+        nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)
+    )
     model = nn.Sequential(body, nn.Flatten(), nn.Linear(128, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 3, 0.5)
-    loaders = (data.DataLoader(train, batch_size=20, shuffle=True), data.DataLoader(test, batch_size=360))
+    loaders = (
+        data.DataLoader(train, batch_size=20, shuffle=True),
+        data.DataLoader(test, batch_size=360),
+    )
 
     def predict() -> Any:
         with torch.no_grad(), evaluating(model):
@@ -122,7 +139,14 @@ def seen() -> Any:
     torch.manual_seed(0)
     nn = torch.nn
     image = torch.vision.datasets.Digits(size=28).data[3].float() / 255
-    layers = [nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2)]
+    layers = [
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.Tanh(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.Tanh(),
+        nn.AvgPool2d(2),
+    ]
     return torch.widgets.ReceptiveField(image, nn.Sequential(*layers))
 
 
@@ -139,7 +163,10 @@ def devices() -> Any:
         loss.backward()
         loss.item()
     trace = recording.trace()
-    return torch.widgets.DeviceExplorer(trace, step=len(trace.steps) - 1 - [s.phase for s in reversed(trace.steps)].index("copy") - 2)
+    return torch.widgets.DeviceExplorer(
+        trace,
+        step=len(trace.steps) - 1 - [s.phase for s in reversed(trace.steps)].index("copy") - 2,
+    )
 
 
 def on_devices() -> Any:
@@ -293,9 +320,13 @@ SHOTS = (
 
 
 def main(*only: str) -> None:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         for name, make, width, scheme in (shot for shot in SHOTS if not only or shot[0] in only):
             made, path = make(), Path(folder) / "page.html"
             if isinstance(made, str):
@@ -303,7 +334,9 @@ def main(*only: str) -> None:
             else:
                 html.write(path, made if isinstance(made, tuple) else [made])
             look: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
-            page = browser.new_page(viewport={"width": width, "height": 2400 if name == "layers.png" else 900}, **look)
+            page = browser.new_page(
+                viewport={"width": width, "height": 2400 if name == "layers.png" else 900}, **look
+            )
             page.goto(path.as_uri())
             page.wait_for_timeout(500)
             if name in ACTS:

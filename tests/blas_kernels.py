@@ -6,7 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-_NEEDED = {"Prescott": " sse3 | pni ", "Sandybridge": " avx ", "Haswell": " avx2 ", "Zen": " avx2 ", "SkylakeX": " avx512vl "}
+_NEEDED = {
+    "Prescott": " sse3 | pni ",
+    "Sandybridge": " avx ",
+    "Haswell": " avx2 ",
+    "Zen": " avx2 ",
+    "SkylakeX": " avx512vl ",
+}
 """Name -> the processor's flags, one of which it needs."""
 
 
@@ -16,7 +22,11 @@ def processors() -> list[str]:
     if platform.machine() != "x86_64" or not path.exists():
         return []
     flags = path.read_text()
-    return [name for name, needed in _NEEDED.items() if any(flag in flags for flag in needed.split("|")) and works(name)]
+    return [
+        name
+        for name, needed in _NEEDED.items()
+        if any(flag in flags for flag in needed.split("|")) and works(name)
+    ]
 
 
 def works(name: str) -> bool:
@@ -43,4 +53,8 @@ def own(name: str) -> bool:
 def environment(name: str, threads: int) -> dict[str, str]:
     """The environment of a process that computes with these kernels ("": what OpenBLAS finds) and so many threads."""
     chosen = {"OPENBLAS_CORETYPE": name} if name else {}
-    return os.environ | chosen | {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+    return (
+        os.environ
+        | chosen
+        | {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+    )

@@ -14,14 +14,24 @@ BROWSER_TESTS = Path(__file__).parent / "browser"
 # Files with few tests that take long. Begun last, one would run for a minute beside a worker with nothing to do.
 LONG = {
     f"test_{name}.py"
-    for name in ("pretraining", "finetune_digits", "skipped", "dot", "autograd_scale", "walks", "page_controls")
+    for name in (
+        "pretraining",
+        "finetune_digits",
+        "skipped",
+        "dot",
+        "autograd_scale",
+        "walks",
+        "page_controls",
+    )
 }
 
 
 def pytest_ignore_collect(collection_path, config):
     """`pytest tests` leaves the browser tests out: they run when they are named, for they need the machine alone."""
     if collection_path == BROWSER_TESTS:
-        named = [(config.invocation_params.dir / arg.split("::")[0]).resolve() for arg in config.args]
+        named = [
+            (config.invocation_params.dir / arg.split("::")[0]).resolve() for arg in config.args
+        ]
         return None if any(path.is_relative_to(BROWSER_TESTS) for path in named) else True
     return None
 

@@ -11,7 +11,9 @@ def _zeros(t, like, shape):
 
 
 def _nll(t, x, target, weight, reduction, ignore_index=-100):
-    return t.nn.functional.nll_loss(x, target, weight, reduction=REDUCTIONS[reduction], ignore_index=ignore_index)
+    return t.nn.functional.nll_loss(
+        x, target, weight, reduction=REDUCTIONS[reduction], ignore_index=ignore_index
+    )
 
 
 def _strided_put(t, x, source, geometry):
@@ -26,7 +28,11 @@ def _strided_take(t, x, geometry):
     before = max(0, -offset)
     base = t.zeros(12, dtype=x.dtype).as_strided(shape, stride, before)
     positions = t.arange(12).as_strided(shape, stride, before).reshape(-1)
-    count = t.zeros(12, dtype=x.dtype).index_add(0, positions, t.ones(base.numel(), dtype=x.dtype)).clamp(min=1)
+    count = (
+        t.zeros(12, dtype=x.dtype)
+        .index_add(0, positions, t.ones(base.numel(), dtype=x.dtype))
+        .clamp(min=1)
+    )
     memory = t.zeros(12, dtype=x.dtype).index_add(0, positions, x.reshape(-1)) / count
     return memory.as_strided(piece, piece_stride, before + offset).clone()
 
@@ -107,29 +113,49 @@ COUNTERPARTS = {
     "split": lambda t, x, size, *dim: t.split(x, size, *dim),
     "split_with_sizes": lambda t, x, sizes, *dim: t.split(x, sizes, *dim),
     "block_diag": lambda t, tensors: t.block_diag(*tensors),
-    "scatter_reduce": lambda t, x, dim, index, src, reduce, own: x.scatter_reduce(dim, index, src, reduce, include_self=own),
+    "scatter_reduce": lambda t, x, dim, index, src, reduce, own: x.scatter_reduce(
+        dim, index, src, reduce, include_self=own
+    ),
     "scatter_value": lambda t, x, dim, index, value: x.scatter(dim, index, value),
-    "affine_grid_spread": lambda t, g, size, align: t.ops.aten.affine_grid_generator_backward(g, size, align),
-    "index_reduce": lambda t, x, dim, index, source, reduce, own: x.index_reduce(dim, index, source, reduce, include_self=own),
-    "as_strided_scatter": lambda t, x, source, size, stride, offset, geometry: _strided_put(t, x, source, geometry),
+    "affine_grid_spread": lambda t, g, size, align: t.ops.aten.affine_grid_generator_backward(
+        g, size, align
+    ),
+    "index_reduce": lambda t, x, dim, index, source, reduce, own: x.index_reduce(
+        dim, index, source, reduce, include_self=own
+    ),
+    "as_strided_scatter": lambda t, x, source, size, stride, offset, geometry: _strided_put(
+        t, x, source, geometry
+    ),
     "histogram": lambda t, x, bins, range, weight, density: t.histogram(x, bins),
     "index_fill_tensor": lambda t, x, dim, index, value: x.index_fill(dim, index, value),
     "sum_to": lambda t, x, size: x.sum_to_size(size),
     "narrow_raw": lambda t, x, dim, start, length: x.narrow(dim, start, length),
-    "pad_raw": lambda t, g, shape, dim, start: t.ops.aten.slice_backward(g, shape, dim, start, start + g.shape[dim], 1),
+    "pad_raw": lambda t, g, shape, dim, start: t.ops.aten.slice_backward(
+        g, shape, dim, start, start + g.shape[dim], 1
+    ),
     "slice_spread": lambda t, g, shape, dim, start, end, step: t.ops.aten.slice_backward(
         g, shape, dim, start, end, step
     ),
-    "select_spread": lambda t, g, shape, dim, index: t.ops.aten.select_backward(g, shape, dim, index),
+    "select_spread": lambda t, g, shape, dim, index: t.ops.aten.select_backward(
+        g, shape, dim, index
+    ),
     "diagonal_spread": lambda t, g, shape, offset, dim1, dim2: t.ops.aten.diagonal_backward(
         g, shape, offset, dim1, dim2
     ),
-    "unfold_spread": lambda t, g, shape, dim, size, step: t.ops.aten.unfold_backward(g, shape, dim, size, step),
-    "index_select_spread": lambda t, g, shape, dim, index: _zeros(t, g, shape).index_add(dim, index, g),
-    "index_spread": lambda t, g, shape, indices: _zeros(t, g, shape).index_put(tuple(indices), g, accumulate=True),
+    "unfold_spread": lambda t, g, shape, dim, size, step: t.ops.aten.unfold_backward(
+        g, shape, dim, size, step
+    ),
+    "index_select_spread": lambda t, g, shape, dim, index: _zeros(t, g, shape).index_add(
+        dim, index, g
+    ),
+    "index_spread": lambda t, g, shape, indices: _zeros(t, g, shape).index_put(
+        tuple(indices), g, accumulate=True
+    ),
     "masked_spread": lambda t, g, shape, mask: _zeros(t, g, shape).masked_scatter(mask, g),
     "strided_take": _strided_take,
-    "as_strided": lambda t, x, size, stride, storage_offset, ahead: x.as_strided(size, stride, storage_offset),
+    "as_strided": lambda t, x, size, stride, storage_offset, ahead: x.as_strided(
+        size, stride, storage_offset
+    ),
     "strided_spread": _strided_spread,
     "strided_put": _strided_put,
     # reductions
@@ -143,21 +169,33 @@ COUNTERPARTS = {
         )
         for name in ("std", "var", "std_mean", "var_mean")
     },
-    "sort_stable": lambda t, x, dim=-1, descending=False: t.sort(x, dim=dim, descending=descending, stable=True),
+    "sort_stable": lambda t, x, dim=-1, descending=False: t.sort(
+        x, dim=dim, descending=descending, stable=True
+    ),
     "unique_values": lambda t, x: t.unique(x),
     "unique_dim": lambda t, x, dim: t.unique(x, dim=dim),
     # activations and losses: PyTorch's inner ops take further arguments, or theirs in another order
     "_softmax": lambda t, x, dim: t.softmax(x, dim),
     "_log_softmax": lambda t, x, dim: t.log_softmax(x, dim),
-    "_softmax_backward_data": lambda t, g, y, dim: t.ops.aten._softmax_backward_data(g, y, dim, g.dtype),
-    "_log_softmax_backward_data": lambda t, g, y, dim: t.ops.aten._log_softmax_backward_data(g, y, dim, g.dtype),
-    "leaky_relu_backward": lambda t, g, x, slope: t.ops.aten.leaky_relu_backward(g, x, slope, False),
+    "_softmax_backward_data": lambda t, g, y, dim: t.ops.aten._softmax_backward_data(
+        g, y, dim, g.dtype
+    ),
+    "_log_softmax_backward_data": lambda t, g, y, dim: t.ops.aten._log_softmax_backward_data(
+        g, y, dim, g.dtype
+    ),
+    "leaky_relu_backward": lambda t, g, x, slope: t.ops.aten.leaky_relu_backward(
+        g, x, slope, False
+    ),
     "elu_backward": lambda t, g, x, alpha, scale, input_scale: t.ops.aten.elu_backward(
         g, alpha, scale, input_scale, False, x
     ),
-    "gelu_backward": lambda t, g, x, approximate: t.ops.aten.gelu_backward(g, x, approximate=approximate),
+    "gelu_backward": lambda t, g, x, approximate: t.ops.aten.gelu_backward(
+        g, x, approximate=approximate
+    ),
     "log_sigmoid": lambda t, x: t.nn.functional.logsigmoid(x),
-    "log_sigmoid_backward": lambda t, g, x: t.ops.aten.log_sigmoid_backward(g, x, t.exp(-x.abs()).detach()),
+    "log_sigmoid_backward": lambda t, g, x: t.ops.aten.log_sigmoid_backward(
+        g, x, t.exp(-x.abs()).detach()
+    ),
     "nll_loss": _nll,
     "nll_loss2d": _nll,
     **networks.COUNTERPARTS,
@@ -186,7 +224,13 @@ ONLY_HERE = {
 } | networks.ONLY_HERE
 
 # Ops that return, besides the result, what only their own rule needs.
-INNER_OUTPUTS = networks.INNER_OUTPUTS | {"unique_values", "unique_dim", "log_sigmoid", "nll_loss", "nll_loss2d"}
+INNER_OUTPUTS = networks.INNER_OUTPUTS | {
+    "unique_values",
+    "unique_dim",
+    "log_sigmoid",
+    "nll_loss",
+    "nll_loss2d",
+}
 
 # Ops whose rule refuses, in PyTorch's words.
 NO_DERIVATIVE = {
@@ -204,5 +248,8 @@ WIDER = {
     "hardsigmoid": (1e-6, "PyTorch's gradient uses 1/6 rounded to float32"),
     "digamma": (1e-8, "PyTorch's trigamma is exact to nine digits"),
     "polygamma": (1e-8, "PyTorch's series for polygamma is exact to nine digits"),
-    "binary_cross_entropy_backward": (1e-9, "the 1e-12 that keeps the denominator from zero is added at another place"),
+    "binary_cross_entropy_backward": (
+        1e-9,
+        "the 1e-12 that keeps the denominator from zero is added at another place",
+    ),
 }

@@ -3,22 +3,35 @@
 
 def _convolve(t, x, weight, geometry):
     convolve = t.conv2d if len(geometry.size) == 2 else t.conv1d
-    return convolve(x, weight, None, geometry.stride, geometry.padding, geometry.dilation, geometry.groups)
+    return convolve(
+        x, weight, None, geometry.stride, geometry.padding, geometry.dilation, geometry.groups
+    )
 
 
 def _adjoint(t, g, geometry, x, weight, which):
     """The gradient of a convolution towards `x` or `weight`, as a function of g and the other one."""
     live = t.zeros(*which, dtype=g.dtype, requires_grad=True)
-    out = _convolve(t, x if x is not None else live, weight if weight is not None else live, geometry)
+    out = _convolve(
+        t, x if x is not None else live, weight if weight is not None else live, geometry
+    )
     return t.autograd.grad(out, live, g, create_graph=True)[0]
 
 
 def _grad_input(t, g, weight, geometry):
-    return _adjoint(t, g, geometry, None, weight, (g.shape[0], weight.shape[1] * geometry.groups, *geometry.size))
+    return _adjoint(
+        t,
+        g,
+        geometry,
+        None,
+        weight,
+        (g.shape[0], weight.shape[1] * geometry.groups, *geometry.size),
+    )
 
 
 def _grad_weight(t, g, x, geometry):
-    return _adjoint(t, g, geometry, x, None, (g.shape[1], x.shape[1] // geometry.groups, *geometry.kernel))
+    return _adjoint(
+        t, g, geometry, x, None, (g.shape[1], x.shape[1] // geometry.groups, *geometry.kernel)
+    )
 
 
 def _max_pool(t, x, kernel_size, stride, *rest, indices=False):
@@ -28,7 +41,9 @@ def _max_pool(t, x, kernel_size, stride, *rest, indices=False):
 COUNTERPARTS = {
     "norm_along": lambda t, x, p, dim, keepdim: t.ops.aten.norm.ScalarOpt_dim(x, p, dim, keepdim),
     "rrelu_with_noise": lambda t, *args: t.ops.aten.rrelu_with_noise(*args),
-    "rrelu_with_noise_backward": lambda t, g, x, *rest: t.ops.aten.rrelu_with_noise_backward(g, x, *rest, False),
+    "rrelu_with_noise_backward": lambda t, g, x, *rest: t.ops.aten.rrelu_with_noise_backward(
+        g, x, *rest, False
+    ),
     "im2col": lambda t, x, *options: t.nn.functional.unfold(x, *options),
     "col2im": lambda t, x, *options: t.nn.functional.fold(x, *options),
     "convolution_apply": _convolve,
@@ -45,7 +60,12 @@ COUNTERPARTS = {
     "adaptive_max_pool2d": lambda t, x, size: t.nn.functional.adaptive_max_pool2d(x, size, True),
 }
 
-ONLY_HERE = {"convolution_apply", "convolution_grad_input", "convolution_grad_weight", "convolution_grad_bias"}
+ONLY_HERE = {
+    "convolution_apply",
+    "convolution_grad_input",
+    "convolution_grad_weight",
+    "convolution_grad_bias",
+}
 
 # Formulas that say what moves where, not a number for each element.
 _MOVES = (
@@ -74,13 +94,26 @@ _MOVES = (
     "max_unpool2d",
     "max_unpool3d",
 )
-NOT_NUMBERS = dict.fromkeys(_MOVES, "value self") | {"norm_along": "value"} | (
-    dict.fromkeys(("convolution",), "value input weight bias")
-    | dict.fromkeys(
-        ("max_pool2d", "max_pool2d_with_indices", "adaptive_max_pool2d", "avg_pool2d", "_adaptive_avg_pool2d"),
-        "value self",
+NOT_NUMBERS = (
+    dict.fromkeys(_MOVES, "value self")
+    | {"norm_along": "value"}
+    | (
+        dict.fromkeys(("convolution",), "value input weight bias")
+        | dict.fromkeys(
+            (
+                "max_pool2d",
+                "max_pool2d_with_indices",
+                "adaptive_max_pool2d",
+                "avg_pool2d",
+                "_adaptive_avg_pool2d",
+            ),
+            "value self",
+        )
+        | dict.fromkeys(
+            ("native_batch_norm", "native_layer_norm", "native_group_norm"),
+            "value input weight bias",
+        )
     )
-    | dict.fromkeys(("native_batch_norm", "native_layer_norm", "native_group_norm"), "value input weight bias")
 )
 
 # Ops that return, besides the result, what only their own rule needs.

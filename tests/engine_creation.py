@@ -447,4 +447,9 @@ torch.ones(3, requires_grad=True).uniform_()
 torch.ones(3, requires_grad=True)[:2].normal_()
 """
 
-EXPRESSIONS = [line for part in (FROM_DATA, FILLED, RANGES, SAMPLED, FILLS) for line in part.split("\n") if line]
+EXPRESSIONS = [
+    line
+    for part in (FROM_DATA, FILLED, RANGES, SAMPLED, FILLS)
+    for line in part.split("\n")
+    if line
+]

@@ -1,5 +1,6 @@
 """Expressions over a fixed set of tensors, evaluated with the engine or with PyTorch: what comes out, and what graph
 stands behind it."""
+
 from __future__ import annotations
 
 import math
@@ -25,21 +26,23 @@ def tensors(torch) -> dict:
     and others."""
     nan, inf = math.nan, math.inf
     return {
-        "torch": torch, "nan": nan, "inf": inf,
-        "x": torch.tensor([1., 2., 3.], requires_grad=True),
-        "y": torch.tensor([2., 2., 2.], requires_grad=True),
+        "torch": torch,
+        "nan": nan,
+        "inf": inf,
+        "x": torch.tensor([1.0, 2.0, 3.0], requires_grad=True),
+        "y": torch.tensor([2.0, 2.0, 2.0], requires_grad=True),
         "z": torch.tensor(0.5, requires_grad=True),
-        "A": torch.tensor([[.69, -.42, .55], [.74, .51, -.57]], requires_grad=True),
-        "B": torch.tensor([[.1, .2, .3], [.4, .5, .6]]),
+        "A": torch.tensor([[0.69, -0.42, 0.55], [0.74, 0.51, -0.57]], requires_grad=True),
+        "B": torch.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]),
         "i": torch.tensor([1, 2, 3]),
         "m": torch.tensor([True, False, True]),
         "u": torch.tensor([1, 0, 7], dtype=torch.uint8),
-        "N": torch.tensor([1., nan, 3., nan]),
-        "T": torch.tensor([2., 1., 2., 1., 2.]),
-        "S": torch.tensor([-2., -1., -.5, -0., 0., .5, 1., 2., inf, -inf, nan]),
+        "N": torch.tensor([1.0, nan, 3.0, nan]),
+        "T": torch.tensor([2.0, 1.0, 2.0, 1.0, 2.0]),
+        "S": torch.tensor([-2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, inf, -inf, nan]),
         "E": torch.tensor([]),
-        "half": torch.tensor([.5, 1.5], dtype=torch.float16),
-        "wide": torch.tensor([.5, 1.5], dtype=torch.float64, requires_grad=True),
+        "half": torch.tensor([0.5, 1.5], dtype=torch.float16),
+        "wide": torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True),
     }
 
 
@@ -73,10 +76,22 @@ def graph(torch, expression: str):
     result = eval(expression, names)
     node = result.grad_fn
     behind = [None if n is None else n.name() for n, _ in node.next_functions]
-    saved = {name[7:]: _signed(getattr(node, name)) for name in sorted(dir(node)) if name.startswith("_saved_")}
-    weights = torch.cos(torch.arange(float(result.numel()))).reshape(result.shape).to(result.dtype) + 1.25
-    gradients = torch.autograd.grad(result, leaves.values(), weights, create_graph=True, allow_unused=True)
+    saved = {
+        name[7:]: _signed(getattr(node, name))
+        for name in sorted(dir(node))
+        if name.startswith("_saved_")
+    }
+    weights = (
+        torch.cos(torch.arange(float(result.numel()))).reshape(result.shape).to(result.dtype) + 1.25
+    )
+    gradients = torch.autograd.grad(
+        result, leaves.values(), weights, create_graph=True, allow_unused=True
+    )
     found = {k: g for k, g in zip(leaves, gradients) if g is not None}
     # how a sum over broadcast dimensions is named is the engine's business
-    twice = {k: None if g.grad_fn is None else g.grad_fn.name() for k, g in found.items() if g.shape == result.shape}
+    twice = {
+        k: None if g.grad_fn is None else g.grad_fn.name()
+        for k, g in found.items()
+        if g.shape == result.shape
+    }
     return node.name(), behind, saved, {k: g + 0 for k, g in found.items()}, twice

@@ -64,7 +64,21 @@ RELATIONS = {
     "\\ne": np.not_equal,
 }
 LOGIC = {"\\land": np.logical_and, "\\lor": np.logical_or, "\\oplus": np.logical_xor}
-CLOSERS = {*LOGIC, ")", "]", "}", ",", "|", "&", "?", ":", "\\\\", "\\rfloor", "\\rceil", "\\end{cases}"}
+CLOSERS = {
+    *LOGIC,
+    ")",
+    "]",
+    "}",
+    ",",
+    "|",
+    "&",
+    "?",
+    ":",
+    "\\\\",
+    "\\rfloor",
+    "\\rceil",
+    "\\end{cases}",
+}
 
 
 def evaluate(formula: str, values: dict, axis=None):
@@ -147,7 +161,13 @@ class _Parser:
             operator = self.take() if self.peek() in ("\\cdot", "/", "\\,", "\\odot") else ""
             right = self.power()
             matrices = operator == "\\," or not operator and isinstance(result, _Matrix)
-            result = result / right if operator == "/" else self._matrix(result, right) if matrices else result * right
+            result = (
+                result / right
+                if operator == "/"
+                else self._matrix(result, right)
+                if matrices
+                else result * right
+            )
         return result
 
     @staticmethod
@@ -252,8 +272,12 @@ class _Parser:
 
     def _bracket(self, opener):
         value = self.relation() if opener == "[" else self.expression()
-        self.take({"(": ")", "[": "]", "|": "|", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}[opener])
-        return {"|": np.abs, "\\lfloor": np.floor, "\\lceil": np.ceil}.get(opener, lambda v: v)(value)
+        self.take(
+            {"(": ")", "[": "]", "|": "|", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}[opener]
+        )
+        return {"|": np.abs, "\\lfloor": np.floor, "\\lceil": np.ceil}.get(opener, lambda v: v)(
+            value
+        )
 
     def _function(self, name):
         if name not in FUNCTIONS:
@@ -264,7 +288,12 @@ class _Parser:
             power = self.argument()
             if np.any(np.asarray(power) < 0):
                 raise Unsupported(f"the inverse of {name}")
-        if self.peek() == "_" and name in ("\\max", "\\min") and self.peek(1) == "{" and self.peek(2) == "{dim}":
+        if (
+            self.peek() == "_"
+            and name in ("\\max", "\\min")
+            and self.peek(1) == "{"
+            and self.peek(2) == "{dim}"
+        ):
             self._skip_dim()
         if self.peek() == "_":
             raise Unsupported("a subscript")

@@ -63,7 +63,16 @@ IN_PLACE = {
     "detach_": lambda a, b: a.detach_(),
     "add_ without history": torch.no_grad()(lambda a, b: a.add_(b)),
 }
-ENDS = ["once", "twice", "kept", "kept twice", "grad", "a graph of the gradient", "inputs", "a gradient given"]
+ENDS = [
+    "once",
+    "twice",
+    "kept",
+    "kept twice",
+    "grad",
+    "a graph of the gradient",
+    "inputs",
+    "a gradient given",
+]
 WATCHING = ["hook", "replacing hook", "retain_grad", "pre", "post", "leaf's node", "frozen"]
 
 
@@ -76,7 +85,13 @@ class Run:
 
     def value(self, which):
         """A number as it is; a place in the pool."""
-        return which["number"] if isinstance(which, dict) else self.pool[which % len(self.pool)] if self.pool else None
+        return (
+            which["number"]
+            if isinstance(which, dict)
+            else self.pool[which % len(self.pool)]
+            if self.pool
+            else None
+        )
 
     def note(self, call, *args):
         """The result of a call, of which the log tells; None after an error."""
@@ -93,7 +108,9 @@ class Run:
 
     def do_leaf(self, shape, dtype, requires_grad, view, seed):
         numbers = np.random.default_rng(seed).normal(0, 2, shape)
-        leaf = torch.tensor(numbers.astype(dtype), requires_grad=requires_grad and dtype.startswith("float"))
+        leaf = torch.tensor(
+            numbers.astype(dtype), requires_grad=requires_grad and dtype.startswith("float")
+        )
         self.leaves.append(leaf)
         self.keep(VIEWS[view], leaf)
 
@@ -182,8 +199,18 @@ def shown(value):
     """A value as JSON: tensors and arrays to the last bit."""
     if isinstance(value, torch.Tensor):
         array = np.asarray(value._array)
-        facts = [attribute(value, name) for name in ("requires_grad", "is_leaf", "_version", "output_nr", "grad_fn")]
-        return [str(value.dtype), list(value.shape), array.tobytes().hex()[:4096], value._is_view(), value.is_inference(), facts]
+        facts = [
+            attribute(value, name)
+            for name in ("requires_grad", "is_leaf", "_version", "output_nr", "grad_fn")
+        ]
+        return [
+            str(value.dtype),
+            list(value.shape),
+            array.tobytes().hex()[:4096],
+            value._is_view(),
+            value.is_inference(),
+            facts,
+        ]
     if isinstance(value, (np.ndarray, np.generic)):
         return [str(value.dtype), list(value.shape), value.tobytes().hex()[:4096]]
     if isinstance(value, (tuple, list)):

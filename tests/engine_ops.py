@@ -102,9 +102,14 @@ def evaluate(torch, call, case: Case, dtype: str):
     gradients = []
     if live and inputs and case.name not in NO_DERIVATIVE:
         seeds = [
-            torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape).to(o.dtype) + 0.25 for o in live
+            torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape).to(o.dtype)
+            + 0.25
+            for o in live
         ]
-        gradients = [None if g is None else g + 0 for g in torch.autograd.grad(live, inputs, seeds, allow_unused=True)]
+        gradients = [
+            None if g is None else g + 0
+            for g in torch.autograd.grad(live, inputs, seeds, allow_unused=True)
+        ]
     return {
         "value": [o.detach() for o in outs],
         "gradients": gradients,

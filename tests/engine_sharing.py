@@ -36,21 +36,33 @@ def shared(out, x) -> str:
         return "s"
     if hasattr(out, "_array"):
         arrays = [a for a in (out._array, x._array) if isinstance(a, np.ndarray)]
-        seen = out._memory is not None and out._memory is x._memory or len(arrays) == 2 and np.shares_memory(*arrays)
+        seen = (
+            out._memory is not None
+            and out._memory is x._memory
+            or len(arrays) == 2
+            and np.shares_memory(*arrays)
+        )
     else:
-        seen = out.untyped_storage().nbytes() and out.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        seen = (
+            out.untyped_storage().nbytes()
+            and out.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        )
     return "v" if seen else "."
 
 
 def outcome(torch, call, f, dtype: str, shape: tuple) -> str:
     """What `call(f, x)` shares with x: of several results the most; `-` for an error, ` ` where nothing is a tensor."""
-    torch.default_generator.manual_seed(0)  # torch.manual_seed keeps a stack of each call for a GPU that is not there yet
+    torch.default_generator.manual_seed(
+        0
+    )  # torch.manual_seed keeps a stack of each call for a GPU that is not there yet
     x = torch.ones(shape).to(getattr(torch, dtype))
     try:
         out = call(f, x)
     except Exception:
         return "-"
-    outs = [o for o in (out if isinstance(out, (tuple, list)) else [out]) if isinstance(o, torch.Tensor)]
+    outs = [
+        o for o in (out if isinstance(out, (tuple, list)) else [out]) if isinstance(o, torch.Tensor)
+    ]
     return max((shared(o, x) for o in outs), key=".vs".index) if outs else " "
 
 
@@ -65,10 +77,21 @@ def table(torch, space: str, name: str) -> str | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return "".join(outcome(torch, call, f, dtype, shape) for dtype in DTYPES for shape in SHAPES for call in CALLS.values())
+        return "".join(
+            outcome(torch, call, f, dtype, shape)
+            for dtype in DTYPES
+            for shape in SHAPES
+            for call in CALLS.values()
+        )
 
 
 def differing(found: str, expected: str) -> list[str]:
     """What differs of two tables, where both have an answer."""
-    cases = [f"{call} of {dtype}{list(shape)}" for dtype in DTYPES for shape in SHAPES for call in CALLS]
-    return [f"{case}: {a!r}, PyTorch {b!r}" for case, a, b in zip(cases, found, expected) if a != b and "-" not in (a, b) and " " not in (a, b)]
+    cases = [
+        f"{call} of {dtype}{list(shape)}" for dtype in DTYPES for shape in SHAPES for call in CALLS
+    ]
+    return [
+        f"{case}: {a!r}, PyTorch {b!r}"
+        for case, a, b in zip(cases, found, expected)
+        if a != b and "-" not in (a, b) and " " not in (a, b)
+    ]

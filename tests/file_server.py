@@ -52,7 +52,9 @@ def serving(files, monkeypatch):
     """A running server, reached without a proxy."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with Server(files) as running:
-        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         yield running
         running.shutdown()
 

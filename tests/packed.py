@@ -52,7 +52,8 @@ def unpacked(data):
                     record[key] = values[record[key]]
             if "outputs" in record:
                 record["outputs"] = [
-                    o | {"value": None if o["value"] is None else values[o["value"]]} for o in record["outputs"]
+                    o | {"value": None if o["value"] is None else values[o["value"]]}
+                    for o in record["outputs"]
                 ]
     never = [{pair["of"]: pair["why"] for pair in records(p["never"])} for p in data["passes"]]
     passes = [p | {"never": n} for p, n in zip(data["passes"], never, strict=True)]

@@ -20,7 +20,11 @@ class Running:
     """A room that runs in a thread of this process."""
 
     def __init__(self, tally, **options):
-        self.tally, self.loop, self.sockets = tally, asyncio.new_event_loop(), netutil.bind_sockets(0, "127.0.0.1")
+        self.tally, self.loop, self.sockets = (
+            tally,
+            asyncio.new_event_loop(),
+            netutil.bind_sockets(0, "127.0.0.1"),
+        )
         self.port = self.sockets[0].getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         self.options, started = options, threading.Event()

@@ -42,14 +42,18 @@ def test_the_page_is_short():
 
 def walk(what, engine):
     """The steps that the page lists: ("dispatch.py", "apply"), …"""
-    section = re.search(rf"\*\*`{re.escape(what)}`, {engine}\*\*\n\n(.*?)\n\n(?:\*\*|##)", TEXT, re.S)[1]
+    section = re.search(
+        rf"\*\*`{re.escape(what)}`, {engine}\*\*\n\n(.*?)\n\n(?:\*\*|##)", TEXT, re.S
+    )[1]
     return re.findall(r"^\d+\. `([^`]+)` `(\w+)`", section, re.MULTILINE)
 
 
 @pytest.fixture(scope="module", params=["plain", "fast"])
 def called(request):
     environment = os.environ | {"AUTOLAB_ENGINE": request.param, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", CALLED], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CALLED], env=environment, capture_output=True, text=True, check=True
+    )
     return request.param, dict(zip(("a * b", "loss.backward()"), done.stdout.split("--\n")))
 
 
@@ -59,7 +63,9 @@ def test_a_walk_is_what_happens(called, what):
     listed = walk(what, engine)
     assert len(listed) > (engine == "plain")
     for file, function in listed:
-        assert any(line == f"{file} {function}" for line in happened), f"{file} {function} is not called, or earlier than the page says"
+        assert any(line == f"{file} {function}" for line in happened), (
+            f"{file} {function} is not called, or earlier than the page says"
+        )
 
 
 def test_the_lists_would_notice_another_order():

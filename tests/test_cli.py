@@ -42,7 +42,12 @@ def fake_lab(monkeypatch, course):
 def test_lab_copies_the_course_and_opens_it(fake_lab, mine, monkeypatch, capsys):
     monkeypatch.setattr(cli.os, "geteuid", lambda: 1000, raising=False)
     assert cli.main(["lab", str(mine), "--no-browser", "--port=9999"]) == 0
-    assert fake_lab.arguments == [f"--ServerApp.root_dir={mine}", "--LabApp.default_url=/lab/tree/start.md", "--no-browser", "--port=9999"]
+    assert fake_lab.arguments == [
+        f"--ServerApp.root_dir={mine}",
+        "--LabApp.default_url=/lab/tree/start.md",
+        "--no-browser",
+        "--port=9999",
+    ]
     assert files(mine)["01.ipynb"] == "one"
     assert f"The course is in {mine}" in capsys.readouterr().out
 
@@ -82,7 +87,10 @@ def test_a_folder_that_cannot_be_made_is_refused(fake_lab, tmp_path, capsys):
 def test_the_home_folder_may_be_named_by_its_sign(fake_lab, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    assert cli.main(["lab", "~/learning", "--copy-only"]) == 0 and (tmp_path / "learning" / "01.ipynb").exists()
+    assert (
+        cli.main(["lab", "~/learning", "--copy-only"]) == 0
+        and (tmp_path / "learning" / "01.ipynb").exists()
+    )
 
 
 def test_version(capsys):
@@ -106,7 +114,10 @@ def test_the_doctor_says_what_is_found(monkeypatch, capsys):
     assert cli.main(["doctor"]) == 0
     found = {line[:14].strip(): line[14:] for line in capsys.readouterr().out.splitlines()}
     assert found["autolab"] == __version__
-    assert found["graph layout"] == f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.INSTALL}"
+    assert (
+        found["graph layout"]
+        == f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.INSTALL}"
+    )
     assert found["GPU (cupy)"].startswith("not installed")
     assert found["Python"].endswith(f"({sys.executable})")
     assert Path(found["course"]).is_dir()
@@ -116,7 +127,10 @@ def test_the_doctor_names_the_blas(monkeypatch, capsys):
     monkeypatch.setattr(blas, "core", lambda: "Haswell")
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert cli.main(["doctor"]) == 0
-    assert "BLAS          OpenBLAS, kernels for Haswell, as OPENBLAS_CORETYPE says\n" in capsys.readouterr().out
+    assert (
+        "BLAS          OpenBLAS, kernels for Haswell, as OPENBLAS_CORETYPE says\n"
+        in capsys.readouterr().out
+    )
     monkeypatch.delenv("OPENBLAS_CORETYPE")
     monkeypatch.setattr(blas, "core", lambda: "")
     assert cli.main(["doctor"]) == 0
@@ -139,7 +153,9 @@ def test_the_doctor_counts_gpus_or_says_why_not(monkeypatch, capsys):
 
 
 def test_python_m_autolab_is_the_same_command():
-    done = subprocess.run([sys.executable, "-m", "autolab", "--version"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "autolab", "--version"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (0, f"autolab {__version__}\n")
 
 

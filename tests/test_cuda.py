@@ -20,8 +20,16 @@ NO_GPU = "Torch not compiled with CUDA enabled"
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_without_a_gpu_asking_is_safe_and_using_raises():
-    assert (torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.is_initialized()) == (False, 0, False)
-    assert (torch.cuda.memory_allocated(), torch.cuda.max_memory_reserved(), torch.cuda.memory_stats()) == (0, 0, {})
+    assert (torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.is_initialized()) == (
+        False,
+        0,
+        False,
+    )
+    assert (
+        torch.cuda.memory_allocated(),
+        torch.cuda.max_memory_reserved(),
+        torch.cuda.memory_stats(),
+    ) == (0, 0, {})
     torch.cuda.manual_seed(1)
     torch.cuda.empty_cache()
     for use in (
@@ -32,9 +40,14 @@ def test_without_a_gpu_asking_is_safe_and_using_raises():
         with pytest.raises(AssertionError) as caught:
             use()
         assert str(caught.value) == NO_GPU
-    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available."):
+    with pytest.raises(
+        RuntimeError, match="Cannot access accelerator device when none is available."
+    ):
         torch.ones(2).pin_memory()
-    with pytest.raises(TypeError, match="type torch.cuda.FloatTensor not available. Torch not compiled with CUDA enabled."):
+    with pytest.raises(
+        TypeError,
+        match="type torch.cuda.FloatTensor not available. Torch not compiled with CUDA enabled.",
+    ):
         torch.cuda.FloatTensor(2)
 
 
@@ -42,7 +55,11 @@ def test_simulate_begins_and_ends():
     before = torch.cuda.is_available()
     simulation = torch.cuda.simulate(devices=3)
     try:
-        assert (torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.is_simulated()) == (True, 3, True)
+        assert (
+            torch.cuda.is_available(),
+            torch.cuda.device_count(),
+            torch.cuda.is_simulated(),
+        ) == (True, 3, True)
         kept = torch.ones(2, device="cuda:2")
     finally:
         simulation.stop()
@@ -63,12 +80,24 @@ def test_simulations_nest():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"profile": "P100"}, "unknown profile 'P100', expected one of 'laptop', 'T4', 'A100', 'H200'"),
+        (
+            {"profile": "P100"},
+            "unknown profile 'P100', expected one of 'laptop', 'T4', 'A100', 'H200'",
+        ),
         ({"devices": 0}, "devices must be a positive int, got 0"),
-        ({"memory": "much"}, "memory must be a size such as '1GiB' or a number of bytes, got 'much'"),
-        ({"memory": "1.2.3GB"}, "memory must be a size such as '1GiB' or a number of bytes, got '1.2.3GB'"),
+        (
+            {"memory": "much"},
+            "memory must be a size such as '1GiB' or a number of bytes, got 'much'",
+        ),
+        (
+            {"memory": "1.2.3GB"},
+            "memory must be a size such as '1GiB' or a number of bytes, got '1.2.3GB'",
+        ),
         ({"memory": "."}, "memory must be a size such as '1GiB' or a number of bytes, got '.'"),
-        ({"memory": "0 GB"}, "memory must be a size such as '1GiB' or a number of bytes, got '0 GB'"),
+        (
+            {"memory": "0 GB"},
+            "memory must be a size such as '1GiB' or a number of bytes, got '0 GB'",
+        ),
     ],
 )
 def test_simulate_refuses(wrong, message):
@@ -76,7 +105,9 @@ def test_simulate_refuses(wrong, message):
         torch.cuda.simulate(**wrong)
 
 
-@pytest.mark.parametrize(("text", "nbytes"), [("1GiB", 1 << 30), ("512 MB", 512 * 10**6), (4096, 4096), ("1.5KiB", 1536)])
+@pytest.mark.parametrize(
+    ("text", "nbytes"), [("1GiB", 1 << 30), ("512 MB", 512 * 10**6), (4096, 4096), ("1.5KiB", 1536)]
+)
 def test_sizes(text, nbytes):
     with torch.cuda.simulate(memory=text):
         assert torch.cuda.mem_get_info() == (nbytes, nbytes)
@@ -86,7 +117,12 @@ def test_the_gpu_says_what_it_is(sim):
     assert torch.cuda.get_device_name(0) == "Simulated T4"
     assert torch.cuda.get_device_capability() == (7, 5)
     p = torch.cuda.get_device_properties("cuda:1")
-    assert (p.name, p.total_memory, p.multi_processor_count, p.is_simulated) == ("Simulated T4", 64 << 20, 40, True)
+    assert (p.name, p.total_memory, p.multi_processor_count, p.is_simulated) == (
+        "Simulated T4",
+        64 << 20,
+        40,
+        True,
+    )
     assert "is_simulated=True" in repr(p)
 
 
@@ -129,7 +165,11 @@ def test_modules_move_with_their_gradients_and_stay_leaves(sim):
 
 
 def test_a_data_loader_pins_its_batches(sim):
-    loader = torch.utils.data.DataLoader([(torch.ones(2) * i, {"name": "a", "label": i}) for i in range(4)], batch_size=2, pin_memory=True)
+    loader = torch.utils.data.DataLoader(
+        [(torch.ones(2) * i, {"name": "a", "label": i}) for i in range(4)],
+        batch_size=2,
+        pin_memory=True,
+    )
     for x, rest in loader:
         assert (x.is_pinned(), rest["label"].is_pinned(), rest["name"]) == (True, True, ["a", "a"])
 
@@ -152,7 +192,14 @@ def test_the_same_seed_gives_the_same_numbers(sim):
 def test_all_forms_of_to(sim):
     x = torch.ones(2, dtype=torch.float64)
     there = x.to("cuda:1")
-    for moved in (x.to(1), x.to(torch.device("cuda", 1)), x.to(device="cuda:1"), x.to(there), x.cuda(1), x.to("cuda:1", torch.float64, True)):
+    for moved in (
+        x.to(1),
+        x.to(torch.device("cuda", 1)),
+        x.to(device="cuda:1"),
+        x.to(there),
+        x.cuda(1),
+        x.to("cuda:1", torch.float64, True),
+    ):
         assert (str(moved.device), moved.dtype) == ("cuda:1", torch.float64)
     assert there.to(torch.float32).type() == "torch.cuda.FloatTensor"
     assert (there.to("cuda:1") is there, there.to("cuda:1", copy=True) is there) == (True, False)
@@ -197,7 +244,9 @@ DIFFERENT = {
 
 @pytest.mark.parametrize("name", ["tensors_and_parameters", "graph_and_gpu", "graphs_explained"])
 def test_cells_print_on_a_simulated_gpu_what_they_print_on_the_cpu(transcripts, name):
-    for number, (found, expected) in enumerate(zip(transcripts[name], seeds.expected(name), strict=True)):
+    for number, (found, expected) in enumerate(
+        zip(transcripts[name], seeds.expected(name), strict=True)
+    ):
         if (name, number) in DIFFERENT:
             assert found["out"] == DIFFERENT[name, number]
         elif seeds.cells(name)[number].mark != "memory":
@@ -206,7 +255,9 @@ def test_cells_print_on_a_simulated_gpu_what_they_print_on_the_cpu(transcripts, 
 
 def test_the_regression_of_a_thousand_epochs_ends_where_the_course_says(transcripts):
     out = transcripts["tensors_and_parameters"][10]["out"]
-    assert out.endswith("a is: tensor([1.0235], device='cuda:0', requires_grad=True)\nb is: tensor([1.9690], device='cuda:0', requires_grad=True)")
+    assert out.endswith(
+        "a is: tensor([1.0235], device='cuda:0', requires_grad=True)\nb is: tensor([1.9690], device='cuda:0', requires_grad=True)"
+    )
 
 
 def test_parameters_as_the_course_prints_them(transcripts):
@@ -245,7 +296,10 @@ def test_networks_of_the_courses_train_on_a_simulated_gpu_as_on_the_cpu(name, mo
     compared = 0
     for number, (run, expected) in enumerate(zip(found, seeds.expected(name), strict=True)):
         cell = seeds.cells(name)[number]
-        out, there = on_the_cpu(run["out"]).replace("device = cuda:0", "device = cpu").splitlines(), expected["out"].splitlines()
+        out, there = (
+            on_the_cpu(run["out"]).replace("device = cuda:0", "device = cpu").splitlines(),
+            expected["out"].splitlines(),
+        )
         if name == "lenet_on_fashion_mnist" and number == 0:
             there = there[:1]
         if cell.mark == "close":
@@ -262,12 +316,23 @@ def test_the_memory_summary(sim):
     lines = torch.cuda.memory_summary().splitlines()
     assert {len(line) for line in lines} == {77}
     assert "PyTorch CUDA memory summary, device ID 0" in lines[1]
-    cells = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in lines if line.count("|") == 6}
-    assert [c.strip() for c in cells["Allocated memory"]] == ["391 KiB", "782 KiB", "782 KiB", "391 KiB"]
+    cells = {
+        line.split("|")[1].strip(): line.split("|")[2:-1] for line in lines if line.count("|") == 6
+    }
+    assert [c.strip() for c in cells["Allocated memory"]] == [
+        "391 KiB",
+        "782 KiB",
+        "782 KiB",
+        "391 KiB",
+    ]
     assert [c.strip() for c in cells["Allocations"]] == ["1", "3", "3", "2"]
     assert "Allocations" not in torch.cuda.memory_summary(abbreviated=True)
     stats = torch.cuda.memory_stats()
-    assert (stats["allocation.all.current"], stats["allocated_bytes.all.freed"], stats["num_ooms"]) == (1, 400_896, 0)
+    assert (
+        stats["allocation.all.current"],
+        stats["allocated_bytes.all.freed"],
+        stats["num_ooms"],
+    ) == (1, 400_896, 0)
     with pytest.raises(torch.OutOfMemoryError):
         torch.ones(1 << 26, device="cuda")
     assert torch.cuda.memory_stats()["num_ooms"] == 1
@@ -275,7 +340,13 @@ def test_the_memory_summary(sim):
 
 def test_switches_of_cudnn_are_remembered():
     cudnn = torch.backends.cudnn
-    assert (cudnn.is_available(), cudnn.version(), cudnn.enabled, cudnn.benchmark, cudnn.deterministic) == (False, None, True, False, False)
+    assert (
+        cudnn.is_available(),
+        cudnn.version(),
+        cudnn.enabled,
+        cudnn.benchmark,
+        cudnn.deterministic,
+    ) == (False, None, True, False, False)
     cudnn.benchmark, torch.backends.cuda.matmul.allow_tf32 = True, True
     try:
         assert cudnn.benchmark and torch.backends.cuda.matmul.allow_tf32
@@ -284,7 +355,9 @@ def test_switches_of_cudnn_are_remembered():
         assert (cudnn.deterministic, cudnn.benchmark, cudnn.enabled) == (False, True, True)
     finally:
         cudnn.benchmark = torch.backends.cuda.matmul.allow_tf32 = False
-    with pytest.raises(AttributeError, match="module 'torch.backends.cudnn' has no attribute 'benchmrk'"):
+    with pytest.raises(
+        AttributeError, match="module 'torch.backends.cudnn' has no attribute 'benchmrk'"
+    ):
         cudnn.benchmrk = True
     assert not torch.backends.cuda.is_built() and not torch.backends.mps.is_available()
 
@@ -302,7 +375,9 @@ def test_a_negative_number_changes_no_device_and_states_are_one_for_each_gpu(sim
 
 
 def test_what_is_not_there_says_so():
-    with pytest.raises(AttributeError, match="module 'torch.cuda' has no attribute 'nvtx'") as caught:
+    with pytest.raises(
+        AttributeError, match="module 'torch.cuda' has no attribute 'nvtx'"
+    ) as caught:
         torch.cuda.nvtx  # noqa: B018
     assert "autolab has not" in caught.value.__notes__[0]
     assert not hasattr(torch.cuda, "amp") and not hasattr(torch.cuda, "no_such_thing")
@@ -310,9 +385,17 @@ def test_what_is_not_there_says_so():
 
 def test_the_accelerator_is_the_gpu(sim):
     accelerator = torch.accelerator
-    assert (accelerator.is_available(), accelerator.device_count(), str(accelerator.current_accelerator())) == (True, 2, "cuda")
+    assert (
+        accelerator.is_available(),
+        accelerator.device_count(),
+        str(accelerator.current_accelerator()),
+    ) == (True, 2, "cuda")
     kept = torch.ones(128, device=accelerator.current_accelerator())
-    assert (accelerator.memory_allocated(), kept.get_device(), torch.ones(1).get_device()) == (512, 0, -1)
+    assert (accelerator.memory_allocated(), kept.get_device(), torch.ones(1).get_device()) == (
+        512,
+        0,
+        -1,
+    )
     accelerator.synchronize()
     accelerator.set_device_index(1)
     assert (accelerator.current_device_index(), torch.cuda.current_device()) == (1, 1)
@@ -320,6 +403,12 @@ def test_the_accelerator_is_the_gpu(sim):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_no_accelerator():
-    assert (torch.accelerator.is_available(), torch.accelerator.current_accelerator(), torch.accelerator.device_count()) == (False, None, 0)
-    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available."):
+    assert (
+        torch.accelerator.is_available(),
+        torch.accelerator.current_accelerator(),
+        torch.accelerator.device_count(),
+    ) == (False, None, 0)
+    with pytest.raises(
+        RuntimeError, match="Cannot access accelerator device when none is available."
+    ):
         torch.accelerator.synchronize()

@@ -18,7 +18,19 @@ except ImportError:
 OURS = {"Tensor.cuda", "blame", "compare", "explain", "explore", "record", "record_devices"}
 """Names with examples of what PyTorch does not have, or has only beside a GPU."""
 
-OUR_ROOMS = ("finetune", "inventory", "lessons", "practice", "progress", "room", "specimens", "trace", "viz", "vision", "widgets")
+OUR_ROOMS = (
+    "finetune",
+    "inventory",
+    "lessons",
+    "practice",
+    "progress",
+    "room",
+    "specimens",
+    "trace",
+    "viz",
+    "vision",
+    "widgets",
+)
 
 PUBLIC = """
 accelerator autograd autograd.function autograd.functional autograd.grad_mode autograd.graph autograd.profiler
@@ -37,8 +49,14 @@ def public_names(module):
     """What is public in a module: the functions, classes and modules of autolab that it names."""
     for name in module.__all__:
         value = getattr(module, name)
-        home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None) or ""
-        if (callable(value) or isinstance(value, types.ModuleType)) and home.startswith(("autolab", "torch")):
+        home = (
+            value.__name__
+            if isinstance(value, types.ModuleType)
+            else getattr(value, "__module__", None) or ""
+        )
+        if (callable(value) or isinstance(value, types.ModuleType)) and home.startswith(
+            ("autolab", "torch")
+        ):
             yield name, value
 
 
@@ -47,7 +65,9 @@ def members(cls):
     for base in cls.__mro__:
         if base.__module__.startswith(("autolab", "torch")):
             for name, value in vars(base).items():
-                if not name.startswith("_") and (callable(value) or isinstance(value, (property, classmethod, staticmethod))):
+                if not name.startswith("_") and (
+                    callable(value) or isinstance(value, (property, classmethod, staticmethod))
+                ):
                     yield name
 
 
@@ -58,16 +78,25 @@ def documented():
         yield room or "autolab", module.__doc__
         for name, value in public_names(module):
             full = f"{room}.{name}".removeprefix(".")
-            yield full, vars(value).get("__doc__") if isinstance(value, type) else inspect.getdoc(value)
+            yield (
+                full,
+                vars(value).get("__doc__") if isinstance(value, type) else inspect.getdoc(value),
+            )
             if isinstance(value, type):
-                yield from ((f"{full}.{member}", inspect.getdoc(getattr(value, member))) for member in members(value))
+                yield from (
+                    (f"{full}.{member}", inspect.getdoc(getattr(value, member)))
+                    for member in members(value)
+                )
 
 
 def is_own(module):
     """Whether a home is this module, or of a package that only names what its files define, one of those files."""
     public = {m.__name__ for m in public_modules()}
     defines = re.search(r"^(def|class) [a-z]", inspect.getsource(module), re.M)
-    return lambda home: home == module.__name__ or (not defines and home.startswith(f"{module.__name__}.") and home not in public)
+    return lambda home: (
+        home == module.__name__
+        or (not defines and home.startswith(f"{module.__name__}.") and home not in public)
+    )
 
 
 @pytest.mark.parametrize("module", public_modules(), ids=lambda m: m.__name__)
@@ -75,9 +104,16 @@ def test_all_names_what_is_public(module):
     """`__all__` names what is there, and a function or class of the module's own that is not in it begins with an
     underscore."""
     names = module.__all__
-    assert len(set(names)) == len(names) and [name for name in names if name.startswith("_") or not hasattr(module, name)] == []
+    assert (
+        len(set(names)) == len(names)
+        and [name for name in names if name.startswith("_") or not hasattr(module, name)] == []
+    )
     here = is_own(module)
-    own = {name for name, value in vars(module).items() if callable(value) and here(getattr(value, "__module__", None) or "")}
+    own = {
+        name
+        for name, value in vars(module).items()
+        if callable(value) and here(getattr(value, "__module__", None) or "")
+    }
     assert sorted(name for name in own - set(names) if not name.startswith("_")) == []
 
 
@@ -91,7 +127,11 @@ def test_records_tell_their_formulas_and_gradients():
         r"In LaTeX: ``\sin input``. Of the result's gradient g, `input` gets ``g \cdot \cos input``."
     )
     assert autolab.Tensor.sin_.__doc__.startswith("In place: The sine (of radians).")
-    words = [f.__doc__ for f in vars(autolab.Tensor).values() if "torch.ops.aten." in (getattr(f, "__doc__", None) or "")]
+    words = [
+        f.__doc__
+        for f in vars(autolab.Tensor).values()
+        if "torch.ops.aten." in (getattr(f, "__doc__", None) or "")
+    ]
     assert words
     if torch is not None:
         for text in words:
@@ -131,7 +171,9 @@ def find(name):
 
 def test_what_a_learner_meets_first_has_an_example():
     assert len(set(LEARNED.split())) >= 150
-    assert [name for name in LEARNED.split() if ">>> " not in (inspect.getdoc(find(name)) or "")] == []
+    assert [
+        name for name in LEARNED.split() if ">>> " not in (inspect.getdoc(find(name)) or "")
+    ] == []
 
 
 NOT_PYTORCHS = {"autograd.graph.Node.backward_raw", "autograd.graph.Node.backward_traced"}
@@ -154,7 +196,9 @@ def names_for(library):
 
 def run(words, library):
     """Runs an example; fails with what it printed."""
-    test = doctest.DocTestParser().get_doctest(inspect.cleandoc(words), names_for(library), "example", None, 0)
+    test = doctest.DocTestParser().get_doctest(
+        inspect.cleandoc(words), names_for(library), "example", None, 0
+    )
     said = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
     assert not said, "".join(said)
@@ -166,6 +210,8 @@ def test_examples_print_what_they_say(name, words):
 
 
 @pytest.mark.skipif(torch is None, reason="compares with PyTorch")
-@pytest.mark.parametrize("name, words", [p for p in sessions() if p.id not in OURS and not p.id.startswith(OUR_ROOMS)])
+@pytest.mark.parametrize(
+    "name, words", [p for p in sessions() if p.id not in OURS and not p.id.startswith(OUR_ROOMS)]
+)
 def test_examples_print_the_same_in_pytorch(name, words):
     run(words, torch)

@@ -24,7 +24,11 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="JupyterHub runs on Unix
 
 def configured(monkeypatch, tmp_path, password="learn-autolab", **environment):
     """What JupyterHub is told, and the names of the file that tells it."""
-    for name, value in {"AUTOLAB_HUB": str(tmp_path / "hub"), "AUTOLAB_HUB_PASSWORD": password, **environment}.items():
+    for name, value in {
+        "AUTOLAB_HUB": str(tmp_path / "hub"),
+        "AUTOLAB_HUB_PASSWORD": password,
+        **environment,
+    }.items():
         monkeypatch.setenv(name, value)
     c, path = Config(), HUB / "jupyterhub_config.py"
     names = {"get_config": lambda: c, "__file__": str(path)}
@@ -34,7 +38,9 @@ def configured(monkeypatch, tmp_path, password="learn-autolab", **environment):
 
 def test_one_machine_has_the_settings_of_many(monkeypatch, tmp_path):
     c, _ = configured(monkeypatch, tmp_path, AUTOLAB_COURSE="/srv/course")
-    assert c.Spawner.mem_limit == "1G" and c.Spawner.default_url == VALUES["singleuser"]["defaultUrl"]
+    assert (
+        c.Spawner.mem_limit == "1G" and c.Spawner.default_url == VALUES["singleuser"]["defaultUrl"]
+    )
     assert (
         c.Spawner.environment["OPENBLAS_NUM_THREADS"] == "1"
         and c.Spawner.environment["AUTOLAB_COURSE"] == "/srv/course"
@@ -46,7 +52,9 @@ def test_one_machine_has_the_settings_of_many(monkeypatch, tmp_path):
     assert f"--timeout={VALUES['cull']['timeout']}" in c.JupyterHub.services[0]["command"]
     assert (tmp_path / "hub").stat().st_mode & 0o077 == 0
     names = re.compile(c.Authenticator.username_pattern)
-    assert names.fullmatch("ada_2") and not any(map(names.fullmatch, ("..", "a/b", "", "hub.sqlite")))
+    assert names.fullmatch("ada_2") and not any(
+        map(names.fullmatch, ("..", "a/b", "", "hub.sqlite"))
+    )
     with pytest.raises(SystemExit, match="8 characters or more"):
         configured(monkeypatch, tmp_path, password="short")
 
@@ -56,7 +64,9 @@ def test_a_server_has_its_cores_and_comes_after_the_hub(monkeypatch, tmp_path):
     _, names = configured(monkeypatch, tmp_path)
     said = "import os; print(len(os.sched_getaffinity(0)), os.nice(0))"
     limit = names["limits"]()
-    out = subprocess.run([sys.executable, "-c", said], preexec_fn=limit, capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", said], preexec_fn=limit, capture_output=True, text=True, check=True
+    )
     assert out.stdout.split() == ["1", str(min(19, os.nice(0) + names["NICE"]))]
 
 
@@ -78,7 +88,9 @@ def test_a_spawn_brings_news_and_keeps_what_was_changed(tmp_path, course):
 
     def spawn(**more):
         told = [HUB / "start.sh", "--ip=x"]
-        return subprocess.run(told, env=environment | more, capture_output=True, text=True, check=True)
+        return subprocess.run(
+            told, env=environment | more, capture_output=True, text=True, check=True
+        )
 
     assert spawn().stdout.splitlines()[-3:] == [str(home), str(4 << 20), f"{HUB / 'server'} --ip=x"]
     mine = home / "autolab-course"
@@ -93,13 +105,22 @@ def test_a_spawn_brings_news_and_keeps_what_was_changed(tmp_path, course):
         "two, better",
     ]
     failed = spawn(AUTOLAB_COURSE=str(tmp_path / "none"))
-    assert "is no folder" in failed.stderr and "JupyterLab starts with what is there" in failed.stderr
+    assert (
+        "is no folder" in failed.stderr and "JupyterLab starts with what is there" in failed.stderr
+    )
     assert failed.stdout.splitlines()[-1].endswith("--ip=x")
 
 
 def test_versions_go_together():
-    lines = [line for line in (HUB / "requirements.txt").read_text().splitlines() if line and not line.startswith("#")]
-    pins = {name.lower().replace("_", "-"): version for name, version in (line.split("==") for line in lines)}
+    lines = [
+        line
+        for line in (HUB / "requirements.txt").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    pins = {
+        name.lower().replace("_", "-"): version
+        for name, version in (line.split("==") for line in lines)
+    }
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for text in [*project["dependencies"], *project["optional-dependencies"]["lab"]]:
         wanted = Requirement(text)
@@ -114,7 +135,10 @@ def test_versions_go_together():
     )
     chart = re.search(r"--version (\S+)", (HUB / "values.yaml").read_text())[1]
     assert f"--version {chart}" in readme and f"jupyterhub {pins['jupyterhub']}" in readme.lower()
-    assert VALUES["singleuser"]["cmd"] == ["/opt/hub/start.sh"] and "deploy/hub/start.sh /opt/hub/" in dockerfile
+    assert (
+        VALUES["singleuser"]["cmd"] == ["/opt/hub/start.sh"]
+        and "deploy/hub/start.sh /opt/hub/" in dockerfile
+    )
     for names in re.findall(r"^COPY (?!--)(.+) \S+$", dockerfile, re.MULTILINE):
         assert all((ROOT / name).exists() for name in names.split()), names
     first, last = re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)

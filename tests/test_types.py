@@ -23,7 +23,11 @@ OPEN = {"Module.forward", "_SizedByInput.reset_parameters"}
 def is_ours(cls):
     """Whether it is a class of the package outside the engine, and none that is mixed into modules of its user's."""
     home = cls.__module__
-    return home.startswith(("autolab.", "torch.")) and not home.startswith("autolab.engine") and not cls.__name__.endswith("Mixin")
+    return (
+        home.startswith(("autolab.", "torch."))
+        and not home.startswith("autolab.engine")
+        and not cls.__name__.endswith("Mixin")
+    )
 
 
 def functions(name):
@@ -37,7 +41,11 @@ def functions(name):
                 if is_ours(base):
                     for method, f in vars(base).items():
                         f = getattr(f, "__func__", f)
-                        if inspect.isfunction(f) and (method == "__init__" or not method.startswith("_")) and f"{base.__name__}.{method}" not in OPEN:
+                        if (
+                            inspect.isfunction(f)
+                            and (method == "__init__" or not method.startswith("_"))
+                            and f"{base.__name__}.{method}" not in OPEN
+                        ):
                             yield f"{base.__name__}.{method}", f
         elif inspect.isfunction(value):
             f = inspect.unwrap(value)
@@ -47,7 +55,9 @@ def functions(name):
 
 def untyped(f):
     """The arguments without a type; 'return' for the result."""
-    names = [p.name for p in inspect.signature(f).parameters.values() if p.name not in ("self", "cls")]
+    names = [
+        p.name for p in inspect.signature(f).parameters.values() if p.name not in ("self", "cls")
+    ]
     if f.__name__ != "__init__":
         names.append("return")
     return [name for name in names if name not in f.__annotations__]

@@ -49,6 +49,12 @@ print("fine")
 
 
 def test_all_that_is_imported_and_the_explorer_work_without(tmp_path):
-    env = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tools'}", "PATH": "", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, env=env, capture_output=True, text=True)
+    env = os.environ | {
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tools'}",
+        "PATH": "",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
     assert done.stdout == "fine\n", done.stderr

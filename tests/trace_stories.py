@@ -41,16 +41,30 @@ def source(seed: int) -> str:
     """The text of a program of ten to twenty lines."""
     draw = random.Random(seed)
     leaves, made = ["u", "v", "w"], ["u", "v", "w", "data"]
-    lines = [f"{leaf} = torch.tensor([{draw.uniform(-2, 2):.2f}, {draw.uniform(-2, 2):.2f}], requires_grad=True)" for leaf in leaves]
+    lines = [
+        f"{leaf} = torch.tensor([{draw.uniform(-2, 2):.2f}, {draw.uniform(-2, 2):.2f}], requires_grad=True)"
+        for leaf in leaves
+    ]
     lines.append("data = torch.tensor([1.5, -2.0])")
     for n in range(draw.randint(6, 14)):
         choice = draw.choice(STEPS if n < 4 or draw.random() < 0.55 else PASSES)
-        code = choice.format(new=f"t{n}", a=draw.choice(made[-4:]), b=draw.choice(made), leaf=draw.choice(leaves), n=n)
+        code = choice.format(
+            new=f"t{n}",
+            a=draw.choice(made[-4:]),
+            b=draw.choice(made),
+            leaf=draw.choice(leaves),
+            n=n,
+        )
         if choice in STEPS:
             made.append(f"t{n}")
             lines.append(code)
         else:  # what PyTorch refuses is refused here, too, and the story goes on
-            lines += ["try:", *(f"    {line}" for line in code.split("\n")), "except RuntimeError:", "    pass"]
+            lines += [
+                "try:",
+                *(f"    {line}" for line in code.split("\n")),
+                "except RuntimeError:",
+                "    pass",
+            ]
     return "\n".join(line for part in lines for line in part.split("\n")) + "\n"
 
 

@@ -30,7 +30,9 @@ def torchvision():
     except RuntimeError:  # the operators that it tells PyTorch about are not there
         for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
             del sys.modules[name]
-        sys.modules["torchvision._meta_registrations"] = types.ModuleType("torchvision._meta_registrations")
+        sys.modules["torchvision._meta_registrations"] = types.ModuleType(
+            "torchvision._meta_registrations"
+        )
         return importlib.import_module("torchvision")
 
 
@@ -45,7 +47,9 @@ def check(key, program, **tolerance):
         expected = decode(oracle._load(SUITE)[key])
     else:
         expected = oracle.answer(SUITE, key, lambda torch: program(torchvision(), torch))
-    wrong = differences(_tied(plain(program(vision(), oracle.engine())), expected), expected, **tolerance)
+    wrong = differences(
+        _tied(plain(program(vision(), oracle.engine())), expected), expected, **tolerance
+    )
     assert not wrong, f"{key}: differs from torchvision\n" + "\n".join(wrong[:20])
 
 

@@ -14,7 +14,12 @@ ROOT = Path(__file__).resolve().parents[1]
 def forms(repository: str) -> list[str]:
     """How OWNER/NAME stands in files: GitHub, its pages."""
     owner, name = repository.split("/")
-    hosts = ("github.com", "githubusercontent.com", "github", "gh")  # the last two: Colab's and Binder's addresses
+    hosts = (
+        "github.com",
+        "githubusercontent.com",
+        "github",
+        "gh",
+    )  # the last two: Colab's and Binder's addresses
     return [f"{owner}.github.io/{name}", *(f"{host}/{repository}" for host in hosts)]
 
 
@@ -35,9 +40,15 @@ def main() -> int:
     if len(sys.argv) != 2 or sys.argv[1].count("/") != 1:
         print(f"usage: python tools/address.py OWNER/NAME     (now: {before})", file=sys.stderr)
         return 2
-    for name in subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0"):
+    for name in subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0"):
         path = ROOT / name
-        if not name or path.suffix in (".png", ".pth", ".npz", ".safetensors") or not path.is_file():
+        if (
+            not name
+            or path.suffix in (".png", ".pth", ".npz", ".safetensors")
+            or not path.is_file()
+        ):
             continue
         try:
             text = path.read_text(encoding="utf-8")

@@ -69,11 +69,16 @@ def cells(folder: Path) -> list[nbformat.NotebookNode]:
                 blocks[-1][1].append(line)
             elif line.strip():
                 raise ValueError(f"{file}: text before the first '# %%'")
-        found += [_cell(header, lines, f"{file.stem[:2]}-{n:02}") for n, (header, lines) in enumerate(blocks)]
+        found += [
+            _cell(header, lines, f"{file.stem[:2]}-{n:02}")
+            for n, (header, lines) in enumerate(blocks)
+        ]
     for cell in found:
         if "colab" in cell.metadata.get("tags", ()):
             repository, branch = address.stands()
-            found[0].source += f"\n\n[Open this lesson in Google Colab]({address.colab(folder.name)}): nothing to install."
+            found[
+                0
+            ].source += f"\n\n[Open this lesson in Google Colab]({address.colab(folder.name)}): nothing to install."
             cell.source = COLAB.format(repository=repository, branch=branch)
     return found
 
@@ -88,11 +93,16 @@ def _cell(header: re.Match, lines: list[str], id: str) -> nbformat.NotebookNode:
 
 def build(name: str) -> nbformat.NotebookNode:
     """The notebook of a source folder, run from top to bottom. Raises CellExecutionError where a cell fails "
-      "unexpectedly."""
+    "unexpectedly."""
     os.environ["AUTOLAB_PROGRESS"] = "off"  # what the notebook answers is nobody's progress
     notebook = new_notebook(cells=cells(COURSE / "src" / name), metadata=METADATA)
-    NotebookClient(notebook, timeout=300, kernel_name="python3", store_widget_state=False,
-                   resources={"metadata": {"path": str(COURSE)}}).execute()
+    NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        store_widget_state=False,
+        resources={"metadata": {"path": str(COURSE)}},
+    ).execute()
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
@@ -129,14 +139,21 @@ def stale(name: str) -> list[str]:
     source = cells(COURSE / "src" / name)
     if len(stored) != len(source):
         return [f"{name}: {len(source)} cells in the source, {len(stored)} stored"]
-    return [f"{name}: cell {want.id} differs from the source" for have, want in zip(stored, source)
-            if (have.cell_type, have.source, have.metadata.get("tags")) !=
-               (want.cell_type, want.source, want.metadata.get("tags"))]
+    return [
+        f"{name}: cell {want.id} differs from the source"
+        for have, want in zip(stored, source)
+        if (have.cell_type, have.source, have.metadata.get("tags"))
+        != (want.cell_type, want.source, want.metadata.get("tags"))
+    ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=sorted(p.name for p in (COURSE / "src").iterdir() if p.is_dir()))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "names", nargs="*", default=sorted(p.name for p in (COURSE / "src").iterdir() if p.is_dir())
+    )
     parser.add_argument("--check", action="store_true", help="compare only")
     options = parser.parse_args()
     if options.check:

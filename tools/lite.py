@@ -22,7 +22,16 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PURE = ["anywidget", "psygnal", "ipywidgets", "jupyterlab_widgets", "comm", "graphviz", "latex2mathml", "typing_extensions"]
+PURE = [
+    "anywidget",
+    "psygnal",
+    "ipywidgets",
+    "jupyterlab_widgets",
+    "comm",
+    "graphviz",
+    "latex2mathml",
+    "typing_extensions",
+]
 PYTHON = "3.14"  # of Pyodide 314
 INSTALL = """# The kit is installed from this site, into this browser tab.
 %pip install -q autolab-kit matplotlib"""
@@ -33,14 +42,18 @@ def wheels(folder: Path) -> list[Path]:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)], check=True)
     any_python = f"--only-binary=:all: --platform any --implementation py --abi none --python-version {PYTHON}".split()
-    subprocess.run([*pip, "download", "-q", "--no-deps", *any_python, "-d", str(folder), *PURE], check=True)
+    subprocess.run(
+        [*pip, "download", "-q", "--no-deps", *any_python, "-d", str(folder), *PURE], check=True
+    )
     return sorted(folder.glob("*.whl"))
 
 
 def contents(folder: Path) -> None:
     """The learner's copies of the course and the start page; the cell that prepares Colab installs here what Pyodide
     lacks."""
-    os.environ["AUTOLAB_PROGRESS"] = "off"  # the start page tells nothing of whoever builds the site
+    os.environ["AUTOLAB_PROGRESS"] = (
+        "off"  # the start page tells nothing of whoever builds the site
+    )
     from autolab.lessons import folder as folders
 
     for _ in folders.copy_course(folders.course_source(), folder):
@@ -49,9 +62,17 @@ def contents(folder: Path) -> None:
     (folder / folders.RECORD).unlink()
     for path in folder.glob("*.ipynb"):
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        setup = next(c for c in notebook["cells"] if c["cell_type"] == "code" and "setup" in c["metadata"].get("tags", []))
+        setup = next(
+            c
+            for c in notebook["cells"]
+            if c["cell_type"] == "code" and "setup" in c["metadata"].get("tags", [])
+        )
         setup["source"] = INSTALL
-        notebook["metadata"]["kernelspec"] = {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}
+        notebook["metadata"]["kernelspec"] = {
+            "display_name": "Python (Pyodide)",
+            "language": "python",
+            "name": "python",
+        }
         path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -63,9 +84,24 @@ def build(output: Path, pyodide: Path | None = None) -> None:
         for part in ("wheels", "contents", "lite"):
             (work / part).mkdir()
         contents(work / "contents")
-        command = [Path(sys.executable).with_name("jupyter"), "lite", "build", "--no-sourcemaps", "--no-unused-shared-packages"]
-        command += ["--apps=lab", "--apps=notebooks", "--apps=tree", f"--lite-dir={work / 'lite'}", f"--output-dir={work / 'site'}"]
-        command += [f"--contents={work / 'contents'}", f"--settings-overrides={ROOT / 'autolab' / 'widgets' / 'jupyterlab.json'}"]
+        command = [
+            Path(sys.executable).with_name("jupyter"),
+            "lite",
+            "build",
+            "--no-sourcemaps",
+            "--no-unused-shared-packages",
+        ]
+        command += [
+            "--apps=lab",
+            "--apps=notebooks",
+            "--apps=tree",
+            f"--lite-dir={work / 'lite'}",
+            f"--output-dir={work / 'site'}",
+        ]
+        command += [
+            f"--contents={work / 'contents'}",
+            f"--settings-overrides={ROOT / 'autolab' / 'widgets' / 'jupyterlab.json'}",
+        ]
         command += [f"--piplite-wheels={wheel}" for wheel in wheels(work / "wheels")]
         if pyodide is not None:
             shutil.copytree(pyodide, work / "lite" / "static" / "pyodide")
@@ -77,13 +113,19 @@ def build(output: Path, pyodide: Path | None = None) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Build the site that runs the course in a browser alone.")
+    parser = argparse.ArgumentParser(
+        description="Build the site that runs the course in a browser alone."
+    )
     parser.add_argument("output", type=Path, nargs="?", default=ROOT / "build" / "lite")
-    parser.add_argument("--pyodide", type=Path, help="a folder with Pyodide's files, to have them on the same site")
+    parser.add_argument(
+        "--pyodide", type=Path, help="a folder with Pyodide's files, to have them on the same site"
+    )
     chosen = parser.parse_args()
     build(chosen.output, chosen.pyodide)
     size = sum(path.stat().st_size for path in chosen.output.rglob("*") if path.is_file())
-    print(f"wrote {chosen.output}, {size / 1e6:.0f} MB; serve it: {sys.executable} -m http.server -d {chosen.output}")
+    print(
+        f"wrote {chosen.output}, {size / 1e6:.0f} MB; serve it: {sys.executable} -m http.server -d {chosen.output}"
+    )
 
 
 if __name__ == "__main__":

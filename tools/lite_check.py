@@ -110,27 +110,45 @@ def run(site: Path, address: str, page: Page) -> list[str]:
     """What is wrong, a line each."""
     wheel = next(site.rglob("autolab_kit-*.whl")).relative_to(site).as_posix()
     look(page, f"{address}/lab/index.html?path=start.md", "Glossary")
-    look(page, f"{address}/notebooks/index.html?path=01_graphs.ipynb", "Lesson 1: Graphs and gradients")
+    look(
+        page,
+        f"{address}/notebooks/index.html?path=01_graphs.ipynb",
+        "Lesson 1: Graphs and gradients",
+    )
     page.goto(f"{address}/core.html")
     page.wait_for_function("window.tried !== undefined", timeout=PATIENCE)
     program = f"wanted = {set(WANTED.split())!r}\n{IN_PYODIDE}"
     page.set_default_timeout(PATIENCE)
-    found = json.loads(page.evaluate("([wheel, program]) => window.tried(wheel, program)", [f"/{wheel}", program]))
-    print(f"Pyodide's core runs Python {found['python']}; a thread: {found['thread']}, a process: {found['process']}")
-    print(f"{found['compiled']} files of the wheel compile there, with the standard library that they import")
-    print(f"{len(found['imported'])} modules need no NumPy and were imported: {' '.join(sorted(found['imported']))}")
-    print(f"left untried: {len(found['untried'])} modules, which import NumPy or another package that is not in Pyodide's npm package; no cell ran")
+    found = json.loads(
+        page.evaluate("([wheel, program]) => window.tried(wheel, program)", [f"/{wheel}", program])
+    )
+    print(
+        f"Pyodide's core runs Python {found['python']}; a thread: {found['thread']}, a process: {found['process']}"
+    )
+    print(
+        f"{found['compiled']} files of the wheel compile there, with the standard library that they import"
+    )
+    print(
+        f"{len(found['imported'])} modules need no NumPy and were imported: {' '.join(sorted(found['imported']))}"
+    )
+    print(
+        f"left untried: {len(found['untried'])} modules, which import NumPy or another package that is not in Pyodide's npm package; no cell ran"
+    )
     return list(found["wrong"])
 
 
 def main() -> int:
     site, pyodide = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     Handler.pyodide = pyodide
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(site)))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=str(site))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ.get("AUTOLAB_CHROMIUM") or None)
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("AUTOLAB_CHROMIUM") or None
+        )
         page = browser.new_page()
         wrong = run(site, address, page)
         browser.close()

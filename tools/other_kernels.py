@@ -34,12 +34,24 @@ def main() -> int:
         print("the kernels of this machine's BLAS cannot be chosen; nothing was run")
         return 0
     if everything:
-        runs = [(name, threads, part) for name in names for threads in (1, 2) for part in (["tests"], [*NOTEBOOKS, "course"])]
+        runs = [
+            (name, threads, part)
+            for name in names
+            for threads in (1, 2)
+            for part in (["tests"], [*NOTEBOOKS, "course"])
+        ]
     else:
-        files = [str(path) for path in sorted(ROOT.glob("tests/**/test_*.py")) if "mark.trained" in path.read_text(encoding="utf-8")]
+        files = [
+            str(path)
+            for path in sorted(ROOT.glob("tests/**/test_*.py"))
+            if "mark.trained" in path.read_text(encoding="utf-8")
+        ]
         newest = [name for name in names[1:][-1:] if not own(name)]
         runs = [(names[0], 1, [*NOTEBOOKS, "course/03_finetuning.ipynb"])]
-        runs += [(name, 1 + i % 2, ["-m", "trained", *files]) for i, name in enumerate([names[0], *newest])]
+        runs += [
+            (name, 1 + i % 2, ["-m", "trained", *files])
+            for i, name in enumerate([names[0], *newest])
+        ]
     with ThreadPoolExecutor(2) as two_at_a_time:
         return max(two_at_a_time.map(run, runs))
 
@@ -49,9 +61,14 @@ def run(given: tuple[str, int, list[str]]) -> int:
     name, threads, arguments = given
     start = time.monotonic()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=environment(name, threads), capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(name, threads), capture_output=True, text=True
+    )
     said = done.stdout.strip().splitlines()[-1]
-    print(f"{name}, {threads} thread{'s' * (threads > 1)}: {said} ({time.monotonic() - start:.0f} s)", flush=True)
+    print(
+        f"{name}, {threads} thread{'s' * (threads > 1)}: {said} ({time.monotonic() - start:.0f} s)",
+        flush=True,
+    )
     if done.returncode:
         print(done.stdout[-6000:], done.stderr[-2000:], flush=True)
     return int(done.returncode != 0)

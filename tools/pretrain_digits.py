@@ -25,7 +25,13 @@ from autolab.vision.datasets import Digits
 from autolab.vision.models import resnet_digits
 from autolab.vision.transforms import Compose, InterpolationMode, RandomCrop, RandomRotation
 
-FILE = Path(torch.__file__).parent / "vision" / "models" / "data" / "resnet_digits-zero_to_four.safetensors"
+FILE = (
+    Path(torch.__file__).parent
+    / "vision"
+    / "models"
+    / "data"
+    / "resnet_digits-zero_to_four.safetensors"
+)
 CLASSES, SEED, EPOCHS, BATCH, LEARNING_RATE = 5, 0, 30, 32, 0.05
 GRID = 2.0**-16
 
@@ -57,13 +63,19 @@ def pretrain(epochs=EPOCHS):
     shake = Compose([RandomRotation(30, InterpolationMode.BILINEAR), RandomCrop(32, padding=4)])
     model = resnet_digits(num_classes=CLASSES).double()
     round_to_grid(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=0.9, weight_decay=5e-4)
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=LEARNING_RATE, momentum=0.9, weight_decay=5e-4
+    )
     steps = len(images) // BATCH
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=epochs * steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, LEARNING_RATE, total_steps=epochs * steps
+    )
     for epoch in range(epochs):
         order, total = torch.randperm(len(images)), 0.0
         for batch in order[: steps * BATCH].split(BATCH):
-            loss = torch.nn.functional.cross_entropy(model(shaken(images[batch], shake)), labels[batch])
+            loss = torch.nn.functional.cross_entropy(
+                model(shaken(images[batch], shake)), labels[batch]
+            )
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -82,10 +94,16 @@ def file_of(state_dict):
         array = value.numpy()
         if array.dtype == np.float64:
             array = array.astype("<f4")  # exact: a multiple of 2^-16 below 256
-            assert np.array_equal(array, value.numpy()), f"{name} is too large for float32 on the grid"
+            assert np.array_equal(array, value.numpy()), (
+                f"{name} is too large for float32 on the grid"
+            )
         raw = array.tobytes()
         kind = {"float32": "F32", "int64": "I64"}[array.dtype.name]
-        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        header[name] = {
+            "dtype": kind,
+            "shape": list(array.shape),
+            "data_offsets": [len(data), len(data) + len(raw)],
+        }
         data += raw
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -94,7 +112,9 @@ def file_of(state_dict):
 
 def main():
     """Trains, reports the test accuracy and checksum, writes or compares the file."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
     model = pretrain()
@@ -102,7 +122,9 @@ def main():
     with torch.no_grad():
         right = int((model(images).argmax(1) == labels).sum())
     content = file_of(model.state_dict())
-    print(f"test accuracy on the digits 0 to 4: {right} of {len(labels)}, {100 * right / len(labels):.3f} %")
+    print(
+        f"test accuracy on the digits 0 to 4: {right} of {len(labels)}, {100 * right / len(labels):.3f} %"
+    )
     print(f"{len(content)} bytes, SHA-256 {hashlib.sha256(content).hexdigest()}")
     if not check:
         FILE.write_bytes(content)

@@ -12,7 +12,11 @@ def absolute(text: str, repository: str) -> str:
     itself."""
     raw = f"{repository.replace('https://github.com', 'https://raw.githubusercontent.com')}/main"
     text = re.sub(r"(!\[[^\]]*\]\()(?!https?:|#|data:)", rf"\g<1>{raw}/", text)
-    return re.sub(r"((?<!!)\[(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*\]\()(?!https?:|#|mailto:)", rf"\g<1>{repository}/blob/main/", text)
+    return re.sub(
+        r"((?<!!)\[(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*\]\()(?!https?:|#|mailto:)",
+        rf"\g<1>{repository}/blob/main/",
+        text,
+    )
 
 
 class Readme(MetadataHookInterface):
@@ -21,4 +25,7 @@ class Readme(MetadataHookInterface):
     def update(self, metadata: dict) -> None:
         """Sets the project's readme."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": absolute(text, metadata["urls"]["Repository"])}
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": absolute(text, metadata["urls"]["Repository"]),
+        }

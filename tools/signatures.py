@@ -34,7 +34,11 @@ KINDS = {
 OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 LEFT_OUT = (" | torch.SymInt | torch.SymFloat", " | SymInt", " | _complex", "torch.")
 CASTS = "float double half int long short char byte bool cfloat cdouble cpu"
-DIVIDED = ["operand other", "operand other, *, str? rounding_mode", "Number other, *, str? rounding_mode"]
+DIVIDED = [
+    "operand other",
+    "operand other, *, str? rounding_mode",
+    "Number other, *, str? rounding_mode",
+]
 TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do not come here
     ("f", "nonzero"): ["Tensor input, *, bool as_tuple=False, Tensor? out=None"],
     ("m", "nonzero"): ["", "*, bool as_tuple"],
@@ -50,31 +54,78 @@ TYPED_BY_HAND = {  # whose stub does not say what the parser takes, or that do n
     ("m", "requires_grad_"): ["bool requires_grad=True"],
     ("m", "stride"): ["int? dim=None"],
     ("m", "size"): ["int? dim=None"],
-    **{("f", name): ["Tensor input"] for name in ("det", "slogdet", "inverse", "matrix_exp", "square_", "negative_")},
+    **{
+        ("f", name): ["Tensor input"]
+        for name in ("det", "slogdet", "inverse", "matrix_exp", "square_", "negative_")
+    },
     ("linalg", "matrix_exp"): ["Tensor input"],
-    **{("special", name): [f"{form}, *, Tensor? out=None" for form in ("Tensor input, Tensor other", "Number self, Tensor other",
-                                                                      "Tensor input, Number other")] for name in ("xlogy", "xlog1py")},
+    **{
+        ("special", name): [
+            f"{form}, *, Tensor? out=None"
+            for form in (
+                "Tensor input, Tensor other",
+                "Number self, Tensor other",
+                "Tensor input, Number other",
+            )
+        ]
+        for name in ("xlogy", "xlog1py")
+    },
     ("nn.functional", "one_hot"): ["Tensor tensor, size num_classes=-1"],
     ("f", "range"): [f"Number start, Number end, Number step=1, *, Tensor? out=None, {OPTIONS}"],
     ("f", "split"): [],
     ("f", "gradient"): [
         f"Tensor input, *, {form}, int edge_order=1"
-        for form in ("int[] dim", "Number spacing, int[] dim", "Number? spacing=None, int? dim=None", "Number[] spacing, int? dim=None",
-                     "Number[] spacing, int[] dim", "Tensor[] spacing, int? dim=None", "Tensor[] spacing, int[] dim")
+        for form in (
+            "int[] dim",
+            "Number spacing, int[] dim",
+            "Number? spacing=None, int? dim=None",
+            "Number[] spacing, int? dim=None",
+            "Number[] spacing, int[] dim",
+            "Tensor[] spacing, int? dim=None",
+            "Tensor[] spacing, int[] dim",
+        )
     ],
-    **{("f", name): ["operand input, Tensor other, *, Tensor? out=None", "Tensor input, Number other"] for name in ("floor_divide", "true_divide")},
-    **{("m", name): ["operand other", "Number other"] for name in ("floor_divide", "floor_divide_", "true_divide", "true_divide_")},
+    **{
+        ("f", name): [
+            "operand input, Tensor other, *, Tensor? out=None",
+            "Tensor input, Number other",
+        ]
+        for name in ("floor_divide", "true_divide")
+    },
+    **{
+        ("m", name): ["operand other", "Number other"]
+        for name in ("floor_divide", "floor_divide_", "true_divide", "true_divide_")
+    },
     ("m", "xlogy"): ["Tensor other", "Number other"],
     **{("m", name): [] for name in ("split", "new", "type")},
-    ("m", "to"): [f"{form}, bool non_blocking=False, bool copy=False, *, format? memory_format=None"
-                  for form in ("device? device=None, dtype? dtype=None", "dtype dtype", "Tensor tensor")],
-    ("f", "tensor"): ["object data, *, dtype? dtype=None, device? device=None, bool? requires_grad=False, bool? pin_memory=False"],
-    ("m", "new_tensor"): ["object data, *, dtype? dtype=None, device? device=None, bool? requires_grad=False, bool? pin_memory=False"],
+    ("m", "to"): [
+        f"{form}, bool non_blocking=False, bool copy=False, *, format? memory_format=None"
+        for form in ("device? device=None, dtype? dtype=None", "dtype dtype", "Tensor tensor")
+    ],
+    ("f", "tensor"): [
+        "object data, *, dtype? dtype=None, device? device=None, bool? requires_grad=False, bool? pin_memory=False"
+    ],
+    ("m", "new_tensor"): [
+        "object data, *, dtype? dtype=None, device? device=None, bool? requires_grad=False, bool? pin_memory=False"
+    ],
     ("f", "as_tensor"): ["object data, *, dtype? dtype=None, device? device=None"],
-    ("f", "asarray"): ["object obj, *, dtype? dtype=None, device? device=None, bool? copy=None, bool? requires_grad=None"],
+    ("f", "asarray"): [
+        "object obj, *, dtype? dtype=None, device? device=None, bool? copy=None, bool? requires_grad=None"
+    ],
 }
 # whose other operand may be a number
-NUMBERS_TOO = {"add", "div", "divide", "mul", "multiply", "sub", "subtract", "true_divide", "copy", "floor_divide"}
+NUMBERS_TOO = {
+    "add",
+    "div",
+    "divide",
+    "mul",
+    "multiply",
+    "sub",
+    "subtract",
+    "true_divide",
+    "copy",
+    "floor_divide",
+}
 # what PyTorch's parser serves; its functions in Python bind as Python does
 PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)
 DTYPES = {("linalg", "dtype"), ("special", "dtype")}
@@ -96,12 +147,21 @@ def stubs(path, inside=None):
         body = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == inside).body
     found = {}
     for f in body:
-        if not isinstance(f, ast.FunctionDef) or f.args.vararg or any(isinstance(d, ast.Name) and d.id == "property" for d in f.decorator_list):
+        if (
+            not isinstance(f, ast.FunctionDef)
+            or f.args.vararg
+            or any(isinstance(d, ast.Name) and d.id == "property" for d in f.decorator_list)
+        ):
             continue
         positional = f.args.posonlyargs + f.args.args
         defaults = [None] * (len(positional) - len(f.args.defaults)) + f.args.defaults
-        listed = [(a, d, False) for a, d in zip(positional, defaults)] + [(a, d, True) for a, d in zip(f.args.kwonlyargs, f.args.kw_defaults)]
-        form = [(a.arg, ast.unparse(a.annotation) if a.annotation else "", d and ast.unparse(d), only) for a, d, only in listed]
+        listed = [(a, d, False) for a, d in zip(positional, defaults)] + [
+            (a, d, True) for a, d in zip(f.args.kwonlyargs, f.args.kw_defaults)
+        ]
+        form = [
+            (a.arg, ast.unparse(a.annotation) if a.annotation else "", d and ast.unparse(d), only)
+            for a, d, only in listed
+        ]
         found.setdefault(f.name, []).append(form[1:] if inside else form)
     return found
 
@@ -111,18 +171,31 @@ def schemas(prefix, names):
     found = {}
     for name in names:
         known = torch._C._jit_get_schemas_for_operator(f"aten::{prefix}{name}")
-        written_into = [[(a.name, str(a.type)) for a in s.arguments[:-1]] for s in known if [a.name for a in s.arguments if a.is_out] == ["out"]]
+        written_into = [
+            [(a.name, str(a.type)) for a in s.arguments[:-1]]
+            for s in known
+            if [a.name for a in s.arguments if a.is_out] == ["out"]
+        ]
         for s in known:
             if not any(a.is_out for a in s.arguments):
                 form = [_argument(prefix, a) for a in s.arguments]
-                out = [("out", "Tensor | None", "None", True)] if [(a.name, str(a.type)) for a in s.arguments] in written_into else []
+                out = (
+                    [("out", "Tensor | None", "None", True)]
+                    if [(a.name, str(a.type)) for a in s.arguments] in written_into
+                    else []
+                )
                 found.setdefault(name, []).append(form + out)
     return found
 
 
 def _argument(prefix, a):
     default = repr(a.default_value) if a.has_default_value() else None
-    return "input" if a.name == "self" and str(a.type) == "Tensor" else a.name, _dtype(prefix, a), default, a.kwarg_only
+    return (
+        "input" if a.name == "self" and str(a.type) == "Tensor" else a.name,
+        _dtype(prefix, a),
+        default,
+        a.kwarg_only,
+    )
 
 
 def _dtype(prefix, argument):
@@ -142,7 +215,10 @@ def written(form):
         if only and not star:
             parts.append("*")
             star = True
-        parts.append(f"{what} {name.rstrip('_')}" + ("" if default is None else f"={default.replace(', ', ',')}"))
+        parts.append(
+            f"{what} {name.rstrip('_')}"
+            + ("" if default is None else f"={default.replace(', ', ',')}")
+        )
     return "~" * ("Tensor self" in parts) + ", ".join(parts)
 
 
@@ -155,15 +231,25 @@ def as_method(form):
 def worth(forms):
     """Whether there is more to check than that operands are tensors or numbers."""
     parts = [part for form in forms for part in form.split(", ") if part]
-    return any(not part.startswith(("Tensor input", "operand", "Tensor? out", "*")) for part in parts)
+    return any(
+        not part.startswith(("Tensor input", "operand", "Tensor? out", "*")) for part in parts
+    )
 
 
 def lines():
-    top, methods = stubs(HOME / "_C/_VariableFunctions.pyi"), stubs(HOME / "_C/__init__.pyi", "TensorBase")
+    top, methods = (
+        stubs(HOME / "_C/_VariableFunctions.pyi"),
+        stubs(HOME / "_C/__init__.pyi", "TensorBase"),
+    )
     written_by_hand = stubs(HOME / "_C/_nn.pyi")  # and less exact than the schemas
-    networks = written_by_hand | schemas("", written_by_hand) | {n: top[n] for n in top if getattr(torch.nn.functional, n, 0) is getattr(torch, n, 1)}
+    networks = (
+        written_by_hand
+        | schemas("", written_by_hand)
+        | {n: top[n] for n in top if getattr(torch.nn.functional, n, 0) is getattr(torch, n, 1)}
+    )
     public = [
-        ("f", top, autolab, torch), ("m", methods | dict.fromkeys(m for _, m in TYPED_BY_HAND), autolab.Tensor, torch.Tensor),
+        ("f", top, autolab, torch),
+        ("m", methods | dict.fromkeys(m for _, m in TYPED_BY_HAND), autolab.Tensor, torch.Tensor),
         ("nn.functional", networks, autolab.nn.functional, torch.nn.functional),
         ("linalg", schemas("linalg_", dir(torch.linalg)), autolab.linalg, torch.linalg),
         ("special", schemas("special_", dir(torch.special)), autolab.special, torch.special),
@@ -171,10 +257,16 @@ def lines():
     functions = {}
     for space, forms, module, torchs in public:
         forms = dict.fromkeys(n for s, n in TYPED_BY_HAND if s == space) | forms
-        names = {n for n in forms if not n.startswith("_") and type(getattr(torchs, n, None)) in PARSED}
+        names = {
+            n for n in forms if not n.startswith("_") and type(getattr(torchs, n, None)) in PARSED
+        }
         for name in sorted(n for n in names if callable(getattr(module, n, None))):
             texts = TYPED_BY_HAND.get((space, name))
-            texts = list(dict.fromkeys(t for t in map(written, forms[name] or ()) if t is not None)) if texts is None else texts
+            texts = (
+                list(dict.fromkeys(t for t in map(written, forms[name] or ()) if t is not None))
+                if texts is None
+                else texts
+            )
             if name.removesuffix("_") in NUMBERS_TOO:
                 texts = [text.replace("Tensor other", "operand other") for text in texts]
             if space == "f":

@@ -29,7 +29,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 COURSE = Path(__file__).resolve().parents[1] / "course"
-MISSING = ("ctypes", "_ctypes", "_multiprocessing", "multiprocessing.connection", "pygraphviz", "torch")
+MISSING = (
+    "ctypes",
+    "_ctypes",
+    "_multiprocessing",
+    "multiprocessing.connection",
+    "pygraphviz",
+    "torch",
+)
 SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "AUTOLAB_PROGRESS": "off", "MPLBACKEND": "agg", "PATH": ""}
 
 
@@ -47,7 +54,11 @@ def take_away() -> None:
     subprocess.Popen.__init__ = no_process  # type: ignore[method-assign]
     for name in ("fork", "posix_spawn", "system"):
         setattr(os, name, no_process)
-    for name in [name for name in sys.modules if name.split(".")[0] in ("ctypes", "_ctypes", "multiprocessing")]:
+    for name in [
+        name
+        for name in sys.modules
+        if name.split(".")[0] in ("ctypes", "_ctypes", "multiprocessing")
+    ]:
         del sys.modules[name]
     sys.modules.update(dict.fromkeys(MISSING))  # importing these raises ImportError
 
@@ -58,7 +69,11 @@ def run(path: Path) -> list[str]:
     from traitlets.config import Config
 
     shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
-    loop, wrong, slowest = asyncio.new_event_loop(), [], (0.0, "")  # one for all cells, as a kernel has
+    loop, wrong, slowest = (
+        asyncio.new_event_loop(),
+        [],
+        (0.0, ""),
+    )  # one for all cells, as a kernel has
     begun = time.perf_counter()
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] != "code":
@@ -66,7 +81,9 @@ def run(path: Path) -> list[str]:
         said, started = io.StringIO(), time.perf_counter()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             source = shell.transform_cell("".join(cell["source"]))
-            result = loop.run_until_complete(shell.run_cell_async(source, store_history=True, transformed_cell=source))
+            result = loop.run_until_complete(
+                shell.run_cell_async(source, store_history=True, transformed_cell=source)
+            )
         slowest = max(slowest, (time.perf_counter() - started, cell["id"]))
         meant = "raises-exception" in cell["metadata"].get("tags", [])
         if (result.error_in_exec or result.error_before_exec) is not None and not meant:
@@ -75,7 +92,10 @@ def run(path: Path) -> list[str]:
         elif result.success and meant:
             wrong.append(f"{path.name} cell {cell['id']} was to fail, and did not")
     InteractiveShell.clear_instance()
-    print(f"{path.name}: {time.perf_counter() - begun:.0f} s, of which {slowest[0]:.1f} in cell {slowest[1]}", flush=True)
+    print(
+        f"{path.name}: {time.perf_counter() - begun:.0f} s, of which {slowest[0]:.1f} in cell {slowest[1]}",
+        flush=True,
+    )
     return wrong
 
 
@@ -83,11 +103,19 @@ def main() -> int:
     """Run the notebooks that are named, else the course, each in a process of its own; returns the exit status."""
     notebooks = [Path(name).resolve() for name in sys.argv[1:]] or sorted(COURSE.glob("*.ipynb"))
     if len(notebooks) > 1:
-        failed = [path for path in notebooks if subprocess.run([sys.executable, __file__, str(path)]).returncode]
+        failed = [
+            path
+            for path in notebooks
+            if subprocess.run([sys.executable, __file__, str(path)]).returncode
+        ]
         print(f"{len(notebooks) - len(failed)} passed, {len(failed)} failed")
         return bool(failed)
     os.environ.update(SETTINGS)
-    for name in ("IPython.core.interactiveshell", "matplotlib.pyplot", "numpy"):  # these need more here than in a browser
+    for name in (
+        "IPython.core.interactiveshell",
+        "matplotlib.pyplot",
+        "numpy",
+    ):  # these need more here than in a browser
         importlib.import_module(name)
 
     take_away()

@@ -1,5 +1,6 @@
 """`torch.autograd`: torch's public names for the engine's autograd. Source:
 https://docs.pytorch.org/docs/2.13/autograd.html"""
+
 from importlib import import_module
 
 from . import function, functional, grad_mode, graph  # noqa: F401

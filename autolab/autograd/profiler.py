@@ -12,4 +12,12 @@ from ..profiler.profile import (  # noqa: F401
 from .. import optim  # noqa: F401  modules that load first inside a profile have functions that report nothing
 from ..nn import functional  # noqa: F401
 
-__all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "profile", "record_function"]
+__all__ = [
+    "DeviceType",
+    "EventList",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "Interval",
+    "profile",
+    "record_function",
+]

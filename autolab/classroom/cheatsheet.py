@@ -44,9 +44,16 @@ def takeaways() -> dict[str, list[str]]:
     """
     found = {}
     for number in lessons(course_source()):
-        texts = [cell["source"] for cell in notebook(number)["cells"] if cell["cell_type"] == "markdown"]
+        texts = [
+            cell["source"] for cell in notebook(number)["cells"] if cell["cell_type"] == "markdown"
+        ]
         title = texts[0].splitlines()[0].lstrip("# ")
-        lines = [line for text in texts for taken in TAKE.findall(text) if (line := _without_links(taken))]
+        lines = [
+            line
+            for text in texts
+            for taken in TAKE.findall(text)
+            if (line := _without_links(taken))
+        ]
         found[title] = list(dict.fromkeys(lines))
     return {title: lines for title, lines in found.items() if lines}
 
@@ -73,7 +80,9 @@ def page() -> str:
         used += 2 + sum(map(_height, lines))
         items = "".join(f"<li>{inline(line)}</li>" for line in lines)
         parts.append(f"<section><h2>{escape(title)}</h2><ul>{items}</ul></section>")
-    parts.append(f"<section class='whole'><h2>A step of training</h2><pre>{escape(LOOP)}</pre></section>")
+    parts.append(
+        f"<section class='whole'><h2>A step of training</h2><pre>{escape(LOOP)}</pre></section>"
+    )
     chosen: dict[str, str] = {}
     used += 2
     for term, meaning in words().items():

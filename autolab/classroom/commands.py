@@ -12,53 +12,125 @@ from typing import Any
 
 def add(commands: Any) -> None:
     """Adds their parsers; each has the function that runs it as `run`."""
-    asking = commands.add_parser("inventory", help="twenty questions before the course and after it, and what was gained")
-    asking.add_argument("when", nargs="?", choices=("before", "after"), help="answer the questions here; without it: how far you are")
-    asking.add_argument("--hand-in", nargs="?", const="", metavar="FILE", help="write a file for your instructor")
+    asking = commands.add_parser(
+        "inventory", help="twenty questions before the course and after it, and what was gained"
+    )
+    asking.add_argument(
+        "when",
+        nargs="?",
+        choices=("before", "after"),
+        help="answer the questions here; without it: how far you are",
+    )
+    asking.add_argument(
+        "--hand-in", nargs="?", const="", metavar="FILE", help="write a file for your instructor"
+    )
     asking.add_argument("--reset", choices=("before", "after"), help="begin a sitting anew")
-    asking.add_argument("--class", dest="folder", type=Path, metavar="FOLDER", help="the table of a class, from the files handed in")
-    asking.add_argument("-o", "--output", type=Path, help="with --class: a CSV file to write the table into")
+    asking.add_argument(
+        "--class",
+        dest="folder",
+        type=Path,
+        metavar="FOLDER",
+        help="the table of a class, from the files handed in",
+    )
+    asking.add_argument(
+        "-o", "--output", type=Path, help="with --class: a CSV file to write the table into"
+    )
     asking.set_defaults(run=inventory)
     for name, run, words in (("plans", plans, "a plan"), ("solutions", solutions, "solutions")):
         parser = commands.add_parser(name, help=f"for whoever teaches: {words} for each lesson")
-        number = "a lesson such as 01" + (", or an exercise such as 01.3" if name == "solutions" else "")
-        parser.add_argument("which", nargs="?", default="", help=f"{number}; without it: what there is")
-        parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write all of them into a folder")
+        number = "a lesson such as 01" + (
+            ", or an exercise such as 01.3" if name == "solutions" else ""
+        )
+        parser.add_argument(
+            "which", nargs="?", default="", help=f"{number}; without it: what there is"
+        )
+        parser.add_argument(
+            "-o", "--output", type=Path, metavar="FOLDER", help="write all of them into a folder"
+        )
         parser.set_defaults(run=run)
     _add_grading(commands)
-    sheet = commands.add_parser("cheatsheet", help="what to take along from the course, on one page to print")
+    sheet = commands.add_parser(
+        "cheatsheet", help="what to take along from the course, on one page to print"
+    )
     written = Path("cheatsheet.html")
-    sheet.add_argument("-o", "--output", type=Path, default=written, help="the page to write (%(default)s)")
+    sheet.add_argument(
+        "-o", "--output", type=Path, default=written, help="the page to write (%(default)s)"
+    )
     sheet.set_defaults(run=cheatsheet)
-    checked = commands.add_parser("check-course", help="for whoever teaches: do notebooks still give what is stored in them?")
-    checked.add_argument("folder", nargs="?", type=Path, help="your own copies; without it: the course as it was shipped")
-    checked.add_argument("--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)")
+    checked = commands.add_parser(
+        "check-course", help="for whoever teaches: do notebooks still give what is stored in them?"
+    )
+    checked.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        help="your own copies; without it: the course as it was shipped",
+    )
+    checked.add_argument(
+        "--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)"
+    )
     checked.set_defaults(run=check_course)
     _add_room(commands)
 
 
 def _add_grading(commands: Any) -> None:
-    out = commands.add_parser("release", help="for whoever teaches: a lesson, or an exam, to hand out and to grade")
+    out = commands.add_parser(
+        "release", help="for whoever teaches: a lesson, or an exam, to hand out and to grade"
+    )
     out.add_argument("which", help="a lesson such as 01, or exam")
-    out.add_argument("--nbgrader", action="store_true", help="as nbgrader wants it: a folder source/ and a configuration")
-    out.add_argument("--variant", default="1", help="of the exam: the number that all its numbers follow from, or several: 1-30")
-    out.add_argument("--solved", action="store_true", help="of the exam: with the answers, for whoever grades")
+    out.add_argument(
+        "--nbgrader",
+        action="store_true",
+        help="as nbgrader wants it: a folder source/ and a configuration",
+    )
+    out.add_argument(
+        "--variant",
+        default="1",
+        help="of the exam: the number that all its numbers follow from, or several: 1-30",
+    )
+    out.add_argument(
+        "--solved", action="store_true", help="of the exam: with the answers, for whoever grades"
+    )
     where = Path("release")
-    out.add_argument("-o", "--output", type=Path, default=where, metavar="FOLDER", help="where to (%(default)s)")
+    out.add_argument(
+        "-o", "--output", type=Path, default=where, metavar="FOLDER", help="where to (%(default)s)"
+    )
     out.set_defaults(run=release)
-    parser = commands.add_parser("grade", help="for whoever teaches: run what was handed in, and say what failed and why")
-    parser.add_argument("folder", type=Path, help="the notebooks; folders in it are looked into, too")
+    parser = commands.add_parser(
+        "grade", help="for whoever teaches: run what was handed in, and say what failed and why"
+    )
+    parser.add_argument(
+        "folder", type=Path, help="the notebooks; folders in it are looked into, too"
+    )
     table = Path("grades.csv")
-    parser.add_argument("-o", "--output", type=Path, default=table, help="the table to write (%(default)s)")
-    parser.add_argument("--time", type=float, default=60, help="seconds for each cell, and for each answer (%(default)g)")
-    parser.add_argument("--total", type=float, default=900, help="seconds for each notebook (%(default)g)")
-    parser.add_argument("--memory", type=float, default=4, help="GiB for each process (%(default)g); not held on macOS and Windows")
-    parser.add_argument("--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=table, help="the table to write (%(default)s)"
+    )
+    parser.add_argument(
+        "--time",
+        type=float,
+        default=60,
+        help="seconds for each cell, and for each answer (%(default)g)",
+    )
+    parser.add_argument(
+        "--total", type=float, default=900, help="seconds for each notebook (%(default)g)"
+    )
+    parser.add_argument(
+        "--memory",
+        type=float,
+        default=4,
+        help="GiB for each process (%(default)g); not held on macOS and Windows",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)"
+    )
     parser.set_defaults(run=grade)
 
 
 def _add_room(commands: Any) -> None:
-    parser = commands.add_parser("room", help="for whoever teaches: a page of what the class answers, as it answers")
+    parser = commands.add_parser(
+        "room", help="for whoever teaches: a page of what the class answers, as it answers"
+    )
     serving = parser.add_subparsers(dest="room", required=True, metavar="command").add_parser(
         "serve",
         help="open the room on this machine",
@@ -67,14 +139,30 @@ def _add_room(commands: Any) -> None:
     serving.add_argument("--port", type=int, default=8765, help="of this machine (%(default)d)")
     kept = "where answers are kept; one that is there is continued (%(default)s)"
     serving.add_argument("--file", type=Path, default=Path("room.jsonl"), help=kept)
-    serving.add_argument("--code", type=str.upper, default="", help="what students join with; without it a new one")
-    serving.add_argument("--interface", default="", metavar="ADDRESS", help="listen there alone, such as 127.0.0.1")
-    serving.add_argument("--name", action="append", default=[], help="this machine's name in the network, for students")
+    serving.add_argument(
+        "--code", type=str.upper, default="", help="what students join with; without it a new one"
+    )
+    serving.add_argument(
+        "--interface", default="", metavar="ADDRESS", help="listen there alone, such as 127.0.0.1"
+    )
+    serving.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        help="this machine's name in the network, for students",
+    )
     own = "a notebook, or a folder of notebooks, with questions of your own, which the page then shows"
-    serving.add_argument("--questions", action="append", type=Path, default=[], metavar="PATH", help=own)
+    serving.add_argument(
+        "--questions", action="append", type=Path, default=[], metavar="PATH", help=own
+    )
     serving.set_defaults(run=room)
-    house = commands.add_parser("wheelhouse", help="for whoever teaches: a folder to install from, in a room without internet")
-    house.add_argument("folder", type=Path, help="where packages and a README are put, such as one on a USB stick")
+    house = commands.add_parser(
+        "wheelhouse",
+        help="for whoever teaches: a folder to install from, in a room without internet",
+    )
+    house.add_argument(
+        "folder", type=Path, help="where packages and a README are put, such as one on a USB stick"
+    )
     house.set_defaults(run=wheelhouse)
 
 
@@ -90,7 +178,9 @@ def inventory(chosen: argparse.Namespace) -> int:
             chosen.output.write_text(group.csv, encoding="utf-8")
             print(f"wrote {chosen.output}")
     elif chosen.hand_in is not None:
-        print(f"wrote {asked.hand_in(chosen.hand_in or None)}: your answers to the inventory, and nothing else. Give it to your instructor.")
+        print(
+            f"wrote {asked.hand_in(chosen.hand_in or None)}: your answers to the inventory, and nothing else. Give it to your instructor."
+        )
     elif chosen.reset:
         print(asked.reset(chosen.reset))
     else:
@@ -108,7 +198,11 @@ def plans(chosen: argparse.Namespace) -> int:
         return _wrote(papers.write_plans(chosen.output))
     if chosen.which and chosen.which not in papers.plans():
         raise KeyError(f"there is no plan {chosen.which!r}; there are {', '.join(papers.plans())}")
-    print(papers.plans()[chosen.which].read_text(encoding="utf-8") if chosen.which else papers.plans_in_short())
+    print(
+        papers.plans()[chosen.which].read_text(encoding="utf-8")
+        if chosen.which
+        else papers.plans_in_short()
+    )
     return 0
 
 
@@ -119,10 +213,14 @@ def solutions(chosen: argparse.Namespace) -> int:
     if chosen.output:
         return _wrote(papers.write_solutions(chosen.output))
     if chosen.which:
-        tell: Callable[[str], str] = papers.solution_text if "." in chosen.which else papers.solved_text
+        tell: Callable[[str], str] = (
+            papers.solution_text if "." in chosen.which else papers.solved_text
+        )
         print(tell(chosen.which), end="")
     else:
-        print(f"Solutions of the lessons {', '.join(papers.known())}. `autolab solutions 01` shows those of one, `-o FOLDER` writes all.")
+        print(
+            f"Solutions of the lessons {', '.join(papers.known())}. `autolab solutions 01` shows those of one, `-o FOLDER` writes all."
+        )
     return 0
 
 
@@ -134,8 +232,12 @@ def release(chosen: argparse.Namespace) -> int:
         return _wrote(out.release(chosen.which, chosen.output, chosen.nbgrader))
     first, _, last = chosen.variant.partition("-")
     if not first.isdecimal() or last and not last.isdecimal():
-        raise ValueError(f"--variant should be a number such as 7, or several such as 1-30, but is {chosen.variant!r}")
-    return _wrote(out.release_exam(range(int(first), int(last or first) + 1), chosen.output, chosen.solved))
+        raise ValueError(
+            f"--variant should be a number such as 7, or several such as 1-30, but is {chosen.variant!r}"
+        )
+    return _wrote(
+        out.release_exam(range(int(first), int(last or first) + 1), chosen.output, chosen.solved)
+    )
 
 
 def grade(chosen: argparse.Namespace) -> int:
@@ -143,8 +245,12 @@ def grade(chosen: argparse.Namespace) -> int:
     from . import grades
     from .sandbox import Limits
 
-    if find_spec("matplotlib") is None:  # the cell that imports it would raise, and with it what needs its other names
-        raise RuntimeError(f"lessons 2 and 3 need matplotlib, which is not installed:\n    {sys.executable} -m pip install matplotlib")
+    if (
+        find_spec("matplotlib") is None
+    ):  # the cell that imports it would raise, and with it what needs its other names
+        raise RuntimeError(
+            f"lessons 2 and 3 need matplotlib, which is not installed:\n    {sys.executable} -m pip install matplotlib"
+        )
 
     limits = Limits(chosen.time, int(chosen.memory * 2**30), chosen.total)
     rows = grades.grade(chosen.folder, limits, chosen.jobs, lambda line: print(line, flush=True))
@@ -175,8 +281,17 @@ def room(chosen: argparse.Namespace) -> int:
         from ..room import server
     except ImportError as error:
         install = f"{sys.executable} -m pip install tornado"
-        raise RuntimeError(f"{error.name} is not installed. JupyterLab brings it along; alone it comes with\n    {install}") from None
-    server.serve(chosen.file, chosen.port, chosen.code, chosen.interface, tuple(chosen.name), tuple(chosen.questions))
+        raise RuntimeError(
+            f"{error.name} is not installed. JupyterLab brings it along; alone it comes with\n    {install}"
+        ) from None
+    server.serve(
+        chosen.file,
+        chosen.port,
+        chosen.code,
+        chosen.interface,
+        tuple(chosen.name),
+        tuple(chosen.questions),
+    )
     return 0
 
 

@@ -45,22 +45,36 @@ def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print
         ValueError: there is no notebook (.ipynb) in nowhere
     """
     if jobs < 1:
-        raise fail(ValueError, f"jobs should be at least 1, but is {jobs}", "It says how many notebooks run at the same time.")
+        raise fail(
+            ValueError,
+            f"jobs should be at least 1, but is {jobs}",
+            "It says how many notebooks run at the same time.",
+        )
     source = course_source() if folder is None else Path(folder).expanduser()
-    found = sorted(path for path in source.rglob("*.ipynb") if not _left_out(path.relative_to(source)))
+    found = sorted(
+        path for path in source.rglob("*.ipynb") if not _left_out(path.relative_to(source))
+    )
     if not found:
         note = "Name the folder that your copies are in; without a folder the course is checked as it was shipped."
         raise fail(ValueError, f"there is no notebook (.ipynb) in {source}", note)
     if importlib.util.find_spec("nbval") is None:
-        raise fail(RuntimeError, "nbval is not installed, which runs notebooks and compares", f"Install it with {NBVAL}.")
+        raise fail(
+            RuntimeError,
+            "nbval is not installed, which runs notebooks and compares",
+            f"Install it with {NBVAL}.",
+        )
     if layout.which() == "browser":
-        say(f"There is no Graphviz here: pictures of make_dot and draw will be missing. Install it: {layout.INSTALL}")
+        say(
+            f"There is no Graphviz here: pictures of make_dot and draw will be missing. Install it: {layout.INSTALL}"
+        )
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(jobs) as pool:
         copy = Path(work, "course")
         unused = lambda at, names: [name for name in names if _left_out(Path(name), Path(at))]
         shutil.copytree(source, copy, ignore=unused)
         good = True
-        for fine, told in pool.map(_check, (copy / path.relative_to(source) for path in found), [copy] * len(found)):
+        for fine, told in pool.map(
+            _check, (copy / path.relative_to(source) for path in found), [copy] * len(found)
+        ):
             good = good and fine
             say(told)
     return good
@@ -76,23 +90,60 @@ def _check(path: Path, root: Path) -> tuple[bool, str]:
     """Run one notebook: whether all is as stored, and what is to be told."""
     name = path.relative_to(root).as_posix()
     try:
-        cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+        cells = [
+            cell
+            for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+            if cell["cell_type"] == "code"
+        ]
     except (ValueError, LookupError, TypeError) as error:
         return False, f"{name}: cannot be read as a notebook ({type(error).__name__}: {error})"
     stored = any(cell.get("outputs") for cell in cells)
     report = path.with_suffix(".nbval.xml")
     compare = ["--nbval", "--nbval-sanitize-with", str(SANITIZER)] if stored else ["--nbval-lax"]
-    command = [sys.executable, "-m", "pytest", "-q", "--color=no", f"--rootdir={path.parent}", "-c", os.devnull]
-    command += ["-p", "nbval.plugin", "-p", "no:cacheprovider", f"--junitxml={report}", *compare, str(path)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--color=no",
+        f"--rootdir={path.parent}",
+        "-c",
+        os.devnull,
+    ]
+    command += [
+        "-p",
+        "nbval.plugin",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+        *compare,
+        str(path),
+    ]
     alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "AUTOLAB_PROGRESS": "off"}
-    done = subprocess.run(command, cwd=path.parent, env=os.environ | alone, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=path.parent, env=os.environ | alone, capture_output=True, text=True
+    )
     if not report.exists() or done.returncode not in (0, 1):
         last = (done.stdout + done.stderr).strip().splitlines()[-3:]
         return False, f"{name}: could not be run: {' '.join(last)}"
     cases = list(ElementTree.parse(report).iter("testcase"))
-    wrong = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    wrong = [
+        case for case in cases if case.find("failure") is not None or case.find("error") is not None
+    ]
     if not wrong:
-        return True, f"{name}: {len(cases)} cells, {'all as stored' if stored else 'all ran; no outputs are stored to compare with'}"
-    details = "\n".join(re.findall(r"^=+ FAILURES =+\n(.*?)^(?:-+ generated xml|=+ short test)", done.stdout, re.DOTALL | re.MULTILINE))
+        return (
+            True,
+            f"{name}: {len(cases)} cells, {'all as stored' if stored else 'all ran; no outputs are stored to compare with'}",
+        )
+    details = "\n".join(
+        re.findall(
+            r"^=+ FAILURES =+\n(.*?)^(?:-+ generated xml|=+ short test)",
+            done.stdout,
+            re.DOTALL | re.MULTILINE,
+        )
+    )
     numbers = ", ".join(case.get("name", "").removeprefix("Cell ") for case in wrong)
-    return False, f"{details}{name}: {len(cases)} cells, {len(wrong)} {'differ' if stored else 'fail'}: {numbers} (counted from 0, code only)"
+    return (
+        False,
+        f"{details}{name}: {len(cases)} cells, {len(wrong)} {'differ' if stored else 'fail'}: {numbers} (counted from 0, code only)",
+    )

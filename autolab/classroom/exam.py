@@ -59,16 +59,32 @@ def _defined(source: str, name: str) -> Any:
     return names[name]
 
 
-def _task(id: str, title: str, text: str, skeleton: str, solution: str, cases: tuple[Case, ...], **more: Any) -> Task:
+def _task(
+    id: str,
+    title: str,
+    text: str,
+    skeleton: str,
+    solution: str,
+    cases: tuple[Case, ...],
+    **more: Any,
+) -> Task:
     name = skeleton.split("(")[0].split()[-1]
     exercise = Exercise(
-        id, title, _defined(solution, name), cases, ("There are no hints in an exam.",), "anything else", **more
+        id,
+        title,
+        _defined(solution, name),
+        cases,
+        ("There are no hints in an exam.",),
+        "anything else",
+        **more,
     )
     return Task(text, skeleton, name, solution, exercise)
 
 
 def _tensors(*rows: list[float]) -> tuple[Case, ...]:
-    return tuple(Case(str(row), partial(lambda values: (torch.tensor(values),), row)) for row in rows)
+    return tuple(
+        Case(str(row), partial(lambda values: (torch.tensor(values),), row)) for row in rows
+    )
 
 
 def leaf(random: Random, id: str) -> Task:

@@ -32,7 +32,9 @@ class Grade:
     look: str = ""
 
 
-def grade(folder: Path, limits: Limits, jobs: int = 1, tell: Callable[[str], None] = lambda line: None) -> list[Grade]:
+def grade(
+    folder: Path, limits: Limits, jobs: int = 1, tell: Callable[[str], None] = lambda line: None
+) -> list[Grade]:
     """Grades every notebook in a folder and the folders in it. jobs: how many run at the same time. tell: is told of
     each when it is done. Raises FileNotFoundError where there is none."""
     paths = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
@@ -70,19 +72,32 @@ def _one(exercise: Exercise, id: str, cell: int | None, done: Run) -> tuple[str,
             return "stopped", f"{what}: {done.stopped[place]}"
     if gave is None:
         before = ", ".join(f"cell {place}: {why}" for place, why in done.stopped.items())
-        return "stopped", f"not reached; {before or 'the process said that it was at its end, or never began'}"
+        return (
+            "stopped",
+            f"not reached; {before or 'the process said that it was at its end, or never began'}",
+        )
     raised = f" Cell {cell} raised {done.raised[cell]}." if cell in done.raised else ""
     if gave.get("open") or "missing" in gave:
-        return "open", (f"not answered: {gave['missing']}." if "missing" in gave else "not answered.") + raised
+        return "open", (
+            f"not answered: {gave['missing']}." if "missing" in gave else "not answered."
+        ) + raised
     try:
         verdict = judge(*replayed(exercise, gave))
     except Exception as error:  # noqa: BLE001  what is said by a process that is theirs may be anything
-        return "not yet", f"what the answer gave cannot be read ({type(error).__name__}: {error})"[:300] + raised
-    avoid = getattr(exercise, "avoid", {})  # names that make an answer not count; the code ran elsewhere
+        return "not yet", f"what the answer gave cannot be read ({type(error).__name__}: {error})"[
+            :300
+        ] + raised
+    avoid = getattr(
+        exercise, "avoid", {}
+    )  # names that make an answer not count; the code ran elsewhere
     unwanted = [why for name, why in avoid.items() if name in _listed(gave.get("names"))]
     if verdict.status == "agrees":
         return ("not yet", " ".join(unwanted)) if unwanted else ("solved", "")
-    return ("open", "not answered." + raised) if verdict.status == "open" else ("not yet", verdict.why + raised)
+    return (
+        ("open", "not answered." + raised)
+        if verdict.status == "open"
+        else ("not yet", verdict.why + raised)
+    )
 
 
 def _listed(names: Any) -> list[Any]:
@@ -143,5 +158,10 @@ def as_csv(grades: list[Grade]) -> str:
     writer.writerow(["submission", "exercise", "points", "status", "why", "look"])
     for one in grades:
         texts = [one.submission, one.exercise, str(one.points), one.status, one.why, one.look]
-        writer.writerow([f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text for text in texts])
+        writer.writerow(
+            [
+                f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+                for text in texts
+            ]
+        )
     return out.getvalue()

@@ -10,13 +10,17 @@ from typing import Any
 from ..lessons.folder import RECORD, course_source, lessons
 from ..lessons.solutions import Solution, of_lesson, solutions
 
-CHECK = re.compile(r"""^(?:\w+ = )?check\(\s*["'](?P<id>[\w.]+)["']\s*,\s*(?P<answer>.+?)\s*\)\s*(?:#.*)?$""", re.M)
+CHECK = re.compile(
+    r"""^(?:\w+ = )?check\(\s*["'](?P<id>[\w.]+)["']\s*,\s*(?P<answer>.+?)\s*\)\s*(?:#.*)?$""", re.M
+)
 """The line of a notebook that checks an exercise."""
 
 
 def plans() -> dict[str, Path]:
     """Number of a lesson to its plan."""
-    return {path.name[:2]: path for path in sorted((course_source() / "plans").glob("[0-9][0-9]_*.md"))}
+    return {
+        path.name[:2]: path for path in sorted((course_source() / "plans").glob("[0-9][0-9]_*.md"))
+    }
 
 
 def plans_in_short() -> str:
@@ -35,7 +39,9 @@ def solved_text(number: str) -> str:
     """All solutions of a lesson, as Python that runs from top to bottom. Raises KeyError where there are none."""
     several = of_lesson(number)
     if not several:
-        raise KeyError(f"there are no solutions of a lesson {number!r}; there are {', '.join(known())}")
+        raise KeyError(
+            f"there are no solutions of a lesson {number!r}; there are {', '.join(known())}"
+        )
     cells = [_cell(one) for found in several.values() for one in found]
     before = next(iter(several.values()))[0].before
     return "\n\n\n".join([_imports(before), *cells]) + "\n"
@@ -44,7 +50,9 @@ def solved_text(number: str) -> str:
 def solution_text(id: str) -> str:
     """The solutions of one exercise. Raises KeyError where it has none."""
     if not solutions(id):
-        raise KeyError(f"there is no solution of {id!r}; there are {', '.join(of_lesson(id[:2])) or ', '.join(known())}")
+        raise KeyError(
+            f"there is no solution of {id!r}; there are {', '.join(of_lesson(id[:2])) or ', '.join(known())}"
+        )
     return "\n\n\n".join(map(_cell, solutions(id))) + "\n"
 
 
@@ -55,7 +63,9 @@ def known() -> list[str]:
 
 def write_plans(folder: Path) -> list[Path]:
     """Copies the plans into a folder of the instructor's. Raises ValueError for a folder in which a learner works."""
-    return [_written(folder / path.name, path.read_text(encoding="utf-8")) for path in plans().values()]
+    return [
+        _written(folder / path.name, path.read_text(encoding="utf-8")) for path in plans().values()
+    ]
 
 
 def write_solutions(folder: Path) -> list[Path]:
@@ -105,7 +115,9 @@ def _imports(before: str) -> str:
 
 def _written(path: Path, text: str) -> Path:
     if (path.parent / RECORD).exists():
-        raise ValueError(f"{path.parent} is a folder in which a learner works (`autolab lab`); name another one with -o")
+        raise ValueError(
+            f"{path.parent} is a folder in which a learner works (`autolab lab`); name another one with -o"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path

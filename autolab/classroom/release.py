@@ -16,7 +16,7 @@ KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-CONFIG = '''import os
+CONFIG = """import os
 
 c = get_config()  # noqa: F821 (nbgrader's)
 c.CourseDirectory.course_id = "autolab"
@@ -25,7 +25,7 @@ c.ExecutePreprocessor.timeout = 300
 c.ExecutePreprocessor.store_widget_state = False  # 9 MB for each notebook of lesson 1; nbgrader's pages show no widget
 os.environ["AUTOLAB_PROGRESS"] = "off"  # else a learner's answers are kept in your progress, and shown to the next learner
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads of small networks wait for each other where the machine has other work
-'''
+"""
 
 HIDDEN = '### BEGIN HIDDEN TESTS\nassert verdict.solved, verdict.why or "not answered"\n### END HIDDEN TESTS'
 
@@ -39,7 +39,13 @@ def release(number: str, folder: Path, nbgrader: bool = False) -> list[Path]:
     cells: list[dict[str, Any]] = []
     for cell in found["cells"]:
         match = CHECK.search(cell["source"]) if cell["cell_type"] == "code" else None
-        cells += [cell] if match is None else _graded(cell, match) if nbgrader else [_marked(cell, match)]
+        cells += (
+            [cell]
+            if match is None
+            else _graded(cell, match)
+            if nbgrader
+            else [_marked(cell, match)]
+        )
     metadata = KERNEL | {"autolab": {"lesson": number, "kit": __version__}}
     data = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
     if not nbgrader:
@@ -53,7 +59,10 @@ def release(number: str, folder: Path, nbgrader: bool = False) -> list[Path]:
 
 def release_exam(variants: range, folder: Path, solved: bool = False) -> list[Path]:
     """Writes the variants of the exam, a notebook each; `solved` with the answers in them, for whoever grades."""
-    return [_write(folder / f"exam_{n:03}{'_solved' if solved else ''}.ipynb", exam_notebook(n, solved)) for n in variants]
+    return [
+        _write(folder / f"exam_{n:03}{'_solved' if solved else ''}.ipynb", exam_notebook(n, solved))
+        for n in variants
+    ]
 
 
 def exam_notebook(variant: int, solved: bool = False) -> dict[str, Any]:
@@ -64,7 +73,9 @@ def exam_notebook(variant: int, solved: bool = False) -> dict[str, Any]:
     for n, task in enumerate(exam.tasks(variant), 1):
         cells.append(_markdown(f"text-{n}", f"## {n}. {task.exercise.title}\n\n{task.text}"))
         about = {"exercise": task.exercise.id, "name": task.name}
-        cells.append(_code(f"answer-{n}", task.solution if solved else task.skeleton, {"autolab": about}))
+        cells.append(
+            _code(f"answer-{n}", task.solution if solved else task.skeleton, {"autolab": about})
+        )
     metadata = KERNEL | {"autolab": {"exam": variant, "kit": __version__}}
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
@@ -78,7 +89,9 @@ def _graded(cell: dict[str, Any], match: Any) -> list[dict[str, Any]]:
     """A cell to answer in and a locked one that grades it. What is between the marks nbgrader takes out of the
     learners' notebook."""
     id, given = match["id"], cell["source"][: match.start()].strip()
-    known = "".join(f"\n### BEGIN SOLUTION\n{one.source}\n### END SOLUTION" for one in solutions(id)[:1])
+    known = "".join(
+        f"\n### BEGIN SOLUTION\n{one.source}\n### END SOLUTION" for one in solutions(id)[:1]
+    )
     test = f"verdict = {match[0]}\ndisplay(verdict)\n{HIDDEN}"
     name = "exercise-" + id.replace(".", "-")
     answer = _code(name, given + known, {"nbgrader": _nbgrader(name, solution=True)})

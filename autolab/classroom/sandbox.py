@@ -69,7 +69,12 @@ def _once(submission: Submission, limits: Limits, done: Run, until: float) -> tu
         run = cell.number not in done.stopped
         answers = {id: text for id, text in cell.answers.items() if run and id not in done.stopped}
         cells.append({"number": cell.number, "source": cell.source, "run": run, "answers": answers})
-    job = {"variant": submission.variant, "memory": limits.memory, "seconds": int(limits.total) + 1, "cells": cells}
+    job = {
+        "variant": submission.variant,
+        "memory": limits.memory,
+        "seconds": int(limits.total) + 1,
+        "cells": cells,
+    }
     with tempfile.TemporaryDirectory(prefix="autolab-grade-", ignore_cleanup_errors=True) as folder:
         process = subprocess.Popen(
             [sys.executable, "-m", "autolab.classroom.runner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -87,7 +92,9 @@ def _once(submission: Submission, limits: Limits, done: Run, until: float) -> tu
             _end(process)
 
 
-def _follow(process: Any, lines: Lines, limits: Limits, done: Run, until: float) -> tuple[int | str, str]:
+def _follow(
+    process: Any, lines: Lines, limits: Limits, done: Run, until: float
+) -> tuple[int | str, str]:
     """Notes what the process says, until it ends or its time is over."""
     place: int | str = 0
     limit: float = START
@@ -96,10 +103,15 @@ def _follow(process: Any, lines: Lines, limits: Limits, done: Run, until: float)
         try:
             line = lines.get(timeout=max(0.01, min(limit, left)))
         except queue.Empty:
-            return place, f"it did not end within {limits.seconds if left > limit else limits.total:g} s"
+            return (
+                place,
+                f"it did not end within {limits.seconds if left > limit else limits.total:g} s",
+            )
         said = _parsed(line) if line is not None else None
         if said is None:
-            return place, _last_words(process) if line is None else "what was to judge it was disturbed"
+            return place, _last_words(
+                process
+            ) if line is None else "what was to judge it was disturbed"
         if "ready" in said:
             limit = limits.seconds
         elif "cell" in said or "answer" in said:
@@ -115,7 +127,9 @@ def _follow(process: Any, lines: Lines, limits: Limits, done: Run, until: float)
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         said = json.loads(line)
-        good = isinstance(said, dict) and all(isinstance(said.get(k, 0), int) for k in ("cell", "raised"))
+        good = isinstance(said, dict) and all(
+            isinstance(said.get(k, 0), int) for k in ("cell", "raised")
+        )
         return said if good and isinstance(said.get("answer", ""), str) else None
     except (ValueError, RecursionError):
         return None
@@ -162,5 +176,10 @@ def _environment(folder: str) -> dict[str, str]:
     passed = "PATH LANG LC_ALL SYSTEMROOT LD_LIBRARY_PATH VIRTUAL_ENV AUTOLAB_ENGINE AUTOLAB_LAYOUT"
     kept = {name: os.environ[name] for name in passed.split() if name in os.environ}
     home = str(Path(__file__).parents[2])
-    own = {"PYTHONPATH": home, "AUTOLAB_PROGRESS": "off", "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
+    own = {
+        "PYTHONPATH": home,
+        "AUTOLAB_PROGRESS": "off",
+        "MPLBACKEND": "Agg",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     return kept | own | dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR", "MPLCONFIGDIR"), folder)

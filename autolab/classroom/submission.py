@@ -58,7 +58,11 @@ def read(path: Path, name: str) -> Submission:
         about = _meta(data)
         return _submission(name, cells, about)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        return Submission(name, {}, trouble=f"this is no notebook that can be read ({type(error).__name__}: {error})"[:300])
+        return Submission(
+            name,
+            {},
+            trouble=f"this is no notebook that can be read ({type(error).__name__}: {error})"[:300],
+        )
 
 
 def _meta(thing: Any) -> dict[str, Any]:
@@ -66,7 +70,9 @@ def _meta(thing: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _submission(name: str, cells: list[tuple[int, str, dict[str, Any]]], about: dict[str, Any]) -> Submission:
+def _submission(
+    name: str, cells: list[tuple[int, str, dict[str, Any]]], about: dict[str, Any]
+) -> Submission:
     found = [Cell(n, source, _answers(source, meta)) for n, source, meta in cells]
     ids = [id for cell in found for id in cell.answers]
     variant = about.get("exam")
@@ -77,14 +83,21 @@ def _submission(name: str, cells: list[tuple[int, str, dict[str, Any]]], about: 
         if not any(id.startswith(f"{number}.") for id in ids):
             return Submission(name, {}, trouble="no cell of it checks an exercise of the course")
         exercises, given, variant = lesson(number).EXERCISES, _sources(number), None
-    kept = tuple(Cell(c.number, c.source, {id: a for id, a in c.answers.items() if id in exercises}) for c in found)
+    kept = tuple(
+        Cell(c.number, c.source, {id: a for id, a in c.answers.items() if id in exercises})
+        for c in found
+    )
     return Submission(name, exercises, kept, _look(kept, given), variant=variant)
 
 
 def _answers(source: str, meta: dict[str, Any]) -> dict[str, str]:
     """Exercise -> expression: by the lines that check, else by what the cell was released as."""
     answers = {match["id"]: match["answer"] for match in CHECK.finditer(source)}
-    if not answers and isinstance(meta.get("exercise"), str) and str(meta.get("name", "")).isidentifier():
+    if (
+        not answers
+        and isinstance(meta.get("exercise"), str)
+        and str(meta.get("name", "")).isidentifier()
+    ):
         answers[meta["exercise"]] = meta["name"]
     return {id: text for id, text in answers.items() if _is_expression(text)}
 

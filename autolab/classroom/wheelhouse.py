@@ -17,7 +17,13 @@ from ..engine.core.errors import fail
 
 KIT = "autolab-kit"
 CLONE = Path(__file__).parents[2]
-BY_PIP = {"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json"}  # written by who installed it
+BY_PIP = {
+    "INSTALLER",
+    "REQUESTED",
+    "RECORD",
+    "direct_url.json",
+    "uv_cache.json",
+}  # written by who installed it
 MADE = "made on: "
 
 
@@ -35,14 +41,24 @@ def collect(folder: Path, say: Callable[[str], None] = print) -> str:
         raise fail(OSError, f"folder {folder} cannot be made: {error.strerror}", note) from None
     say(f"collecting what {KIT} and JupyterLab need, some 100 MB, into {folder} …")
     kit = _kit(folder)
-    _pip("download", "--only-binary=:all:", "--find-links", str(folder), "--dest", str(folder), f"{kit}[lab,graphviz]")
+    _pip(
+        "download",
+        "--only-binary=:all:",
+        "--find-links",
+        str(folder),
+        "--dest",
+        str(folder),
+        f"{kit}[lab,graphviz]",
+    )
     said = folder / "README.txt"  # of a run before, on another machine, too
     before = said.read_text(encoding="utf-8").splitlines() if said.exists() else []
     made = dict.fromkeys([*(line for line in before if line.startswith(MADE)), MADE + _made_for()])
     said.write_text(_README.format(made="\n".join(made)), encoding="utf-8")
     wheels = sorted(folder.glob("*.whl"), key=lambda path: -path.stat().st_size)
     sizes = [path.stat().st_size / 1e6 for path in wheels]
-    largest = ", ".join(f"{path.name.partition('-')[0]} {size:.0f}" for path, size in zip(wheels, sizes[:4]))
+    largest = ", ".join(
+        f"{path.name.partition('-')[0]} {size:.0f}" for path, size in zip(wheels, sizes[:4])
+    )
     return (
         f"{folder} has {len(wheels)} packages, those for {_made_for()} among them: {sum(sizes):.0f} MB "
         f"(the largest: {largest}).\nREADME.txt in it says how they are installed without the internet."
@@ -70,7 +86,9 @@ def _pip(*arguments: str) -> None:
         note = f"Type `{sys.executable} -m ensurepip`, or with uv `{uvx}`."
         raise fail(RuntimeError, f"pip is not installed for {sys.executable}", note)
     if done.returncode:
-        last = [line for line in done.stderr.splitlines() if line.strip()][-1:] or ["it said nothing"]
+        last = [line for line in done.stderr.splitlines() if line.strip()][-1:] or [
+            "it said nothing"
+        ]
         note = "This machine needs the internet to collect packages; the room does not. What is there already stays."
         raise fail(RuntimeError, f"pip {arguments[0]} failed: {last[0]}", note)
 
@@ -82,7 +100,9 @@ def repacked(name: str, folder: Path) -> Path:
     """
     found = metadata.distribution(name)
     tags = [
-        line.partition(": ")[2] for line in (found.read_text("WHEEL") or "").splitlines() if line.startswith("Tag: ")
+        line.partition(": ")[2]
+        for line in (found.read_text("WHEEL") or "").splitlines()
+        if line.startswith("Tag: ")
     ]
     files = found.files or []
     inside = next((file.parts[0] for file in files if file.parts[0].endswith(".dist-info")), "")
@@ -93,7 +113,11 @@ def repacked(name: str, folder: Path) -> Path:
         and '"editable": true' in str(found.read_text("direct_url.json"))
     ):
         note = "Install it from a wheel, or run the command in a clone."
-        raise fail(RuntimeError, f"{name} was not installed from a wheel, so none can be packed of it", note)
+        raise fail(
+            RuntimeError,
+            f"{name} was not installed from a wheel, so none can be packed of it",
+            note,
+        )
     stem = inside.removesuffix(".dist-info")
     wheel, record = folder / f"{stem}-{tags[0]}.whl", []
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -103,7 +127,9 @@ def repacked(name: str, folder: Path) -> Path:
                 continue
             while parts[0] == "..":
                 parts = parts[1:]
-            if parts != file.parts:  # beside the packages: data such as share/jupyter; scripts are made by who installs
+            if (
+                parts != file.parts
+            ):  # beside the packages: data such as share/jupyter; scripts are made by who installs
                 if parts[0] in ("bin", "Scripts"):
                     continue
                 parts = (f"{stem}.data", "data", *parts)

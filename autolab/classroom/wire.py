@@ -43,7 +43,13 @@ def encode(value: Any, depth: int = 0) -> Any:
     >>> decode(encode({"x": torch.ones(2), "y": [float("inf"), None]}))
     {'x': tensor([1., 1.]), 'y': [inf, None]}
     """
-    if value is None or isinstance(value, bool) or type(value) is int or type(value) is float and math.isfinite(value):
+    if (
+        value is None
+        or isinstance(value, bool)
+        or type(value) is int
+        or type(value) is float
+        and math.isfinite(value)
+    ):
         return value
     if type(value) is str:
         return value[:LARGEST]
@@ -52,7 +58,11 @@ def encode(value: Any, depth: int = 0) -> Any:
     if value is Ellipsis:
         return {"...": 0}
     if depth < DEEPEST and isinstance(value, list | tuple) and len(value) <= LARGEST:
-        return {type(value).__name__ if type(value) in (list, tuple) else "list": [encode(v, depth + 1) for v in value]}
+        return {
+            type(value).__name__ if type(value) in (list, tuple) else "list": [
+                encode(v, depth + 1) for v in value
+            ]
+        }
     if depth < DEEPEST and isinstance(value, dict) and len(value) <= LARGEST:
         return {"dict": [[encode(k, depth + 1), encode(v, depth + 1)] for k, v in value.items()]}
     if isinstance(value, BaseException):
@@ -71,7 +81,13 @@ def _numbers(value: Any) -> Any:
     if array.size > LARGEST or array.dtype.kind not in "biuf":
         return None
     flat = array.reshape(-1)
-    return {kind: [str(array.dtype), list(array.shape), [x if math.isfinite(x) else repr(x) for x in flat.tolist()]]}
+    return {
+        kind: [
+            str(array.dtype),
+            list(array.shape),
+            [x if math.isfinite(x) else repr(x) for x in flat.tolist()],
+        ]
+    }
 
 
 def decode(data: Any) -> Any:
@@ -90,7 +106,9 @@ def decode(data: Any) -> Any:
         dtype, shape, flat = inside
         if np.dtype(dtype).kind not in "biuf":
             raise ValueError(f"{dtype} is no type of numbers")
-        array = np.array([float(x) if isinstance(x, str) else x for x in flat], np.dtype(dtype)).reshape(shape)
+        array = np.array(
+            [float(x) if isinstance(x, str) else x for x in flat], np.dtype(dtype)
+        ).reshape(shape)
         return autolab.from_numpy(array) if kind == "tensor" else array
     if kind == "other":
         return Opaque(*map(str, inside))
@@ -105,8 +123,14 @@ def _key(key: Any) -> Any:
 
 def _error(name: str, text: str, notes: list[str]) -> BaseException:
     known = getattr(builtins, name, None) or getattr(autolab, name, None)
-    kind: Any = known if isinstance(known, type) and issubclass(known, Exception) else type(name, (Exception,), {})
-    quoted = kind is KeyError and text[:1] in ("'", '"') and len(text) < 1000  # which says its key as it is written
+    kind: Any = (
+        known
+        if isinstance(known, type) and issubclass(known, Exception)
+        else type(name, (Exception,), {})
+    )
+    quoted = (
+        kind is KeyError and text[:1] in ("'", '"') and len(text) < 1000
+    )  # which says its key as it is written
     error = KeyError(ast.literal_eval(text)) if quoted else _made(kind, text)
     for note in notes:
         error.add_note(note)

@@ -47,7 +47,15 @@ from .random import (
     set_rng_state_all,
 )
 from .simulation import Simulation, clock, is_simulated, perf_counter, simulate
-from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
+from .streams import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
 from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype
 
 _ABSENT = """CUDAGraph CUDAPluggableAllocator CudaError DeferredCudaCallError ExternalStream GreenContext MemPool amp caching_allocator_alloc

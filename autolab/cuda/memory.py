@@ -14,7 +14,11 @@ from .properties import backend
 
 
 def _count(name: str, device: DeviceLike) -> int:
-    return getattr(backend(device).pool, name) if _devices.backends("cuda") or device is not None else 0
+    return (
+        getattr(backend(device).pool, name)
+        if _devices.backends("cuda") or device is not None
+        else 0
+    )
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
@@ -79,7 +83,12 @@ _ROWS = (
     ("Allocated memory", "allocated_bytes", True), ("GPU reserved memory", "reserved_bytes", True),
     ("Allocations", "allocation", False), ("GPU reserved segments", "segment", False),
 )  # fmt: skip
-_COLUMNS = (("Cur Usage", "current"), ("Peak Usage", "peak"), ("Tot Alloc", "allocated"), ("Tot Freed", "freed"))
+_COLUMNS = (
+    ("Cur Usage", "current"),
+    ("Peak Usage", "peak"),
+    ("Tot Alloc", "allocated"),
+    ("Tot Freed", "freed"),
+)
 
 
 def _cell(value: float | None, is_bytes: bool) -> str:
@@ -102,12 +111,25 @@ def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
     index = backend(device).device.index
     stats = memory_stats(device)
     width = 75
-    lines = ["=" * width, f"PyTorch CUDA memory summary, device ID {index}".center(width), "-" * width]
+    lines = [
+        "=" * width,
+        f"PyTorch CUDA memory summary, device ID {index}".center(width),
+        "-" * width,
+    ]
     ooms = f"CUDA OOMs: {stats.get('num_ooms', '--')}".center(36)
-    lines += [ooms + "|" + f"cudaMalloc retries: {stats.get('num_alloc_retries', '--')}".center(38), "=" * width]
-    lines += ["Metric".center(23) + "|" + "|".join(title.center(12) for title, _ in _COLUMNS), "-" * width]
+    lines += [
+        ooms + "|" + f"cudaMalloc retries: {stats.get('num_alloc_retries', '--')}".center(38),
+        "=" * width,
+    ]
+    lines += [
+        "Metric".center(23) + "|" + "|".join(title.center(12) for title, _ in _COLUMNS),
+        "-" * width,
+    ]
     for title, key, is_bytes in _ROWS:
         if is_bytes or not abbreviated:
-            cells = (_cell(stats.get(f"{key}.all.{what}"), is_bytes).rjust(10) + "  " for _, what in _COLUMNS)
+            cells = (
+                _cell(stats.get(f"{key}.all.{what}"), is_bytes).rjust(10) + "  "
+                for _, what in _COLUMNS
+            )
             lines.append(f" {title:<22}|" + "|".join(cells))
     return "".join(f"|{line}|\n" for line in [*lines, "=" * width])

@@ -21,7 +21,9 @@ def backend(device: DeviceLike = None) -> Any:
     d = _devices.device(device)
     if d.type == "cpu":
         raise fail(
-            ValueError, f"Expected a cuda device, but got: {d}", "The CPU's memory and time are not counted here."
+            ValueError,
+            f"Expected a cuda device, but got: {d}",
+            "The CPU's memory and time are not counted here.",
         )
     return _devices.backend_of(d)
 
@@ -64,7 +66,11 @@ class device:
     """`with torch.cuda.device(1):` makes 'cuda' mean that GPU inside the block. Source: torch.cuda.device"""
 
     def __init__(self, device: DeviceLike) -> None:
-        self.idx = None if device is None or (isinstance(device, int) and device < 0) else backend(device).device.index
+        self.idx = (
+            None
+            if device is None or (isinstance(device, int) and device < 0)
+            else backend(device).device.index
+        )
         self._before: int | None = None
 
     def __enter__(self) -> device:

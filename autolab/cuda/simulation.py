@@ -20,7 +20,16 @@ from ..engine.devices.simulated.profiles import PROFILES
 from ..engine.devices.device import DeviceLike
 from .properties import backend
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KIB": 1 << 10,
+    "MIB": 1 << 20,
+    "GIB": 1 << 30,
+}
 
 
 class Simulation:
@@ -32,7 +41,10 @@ class Simulation:
         self._backends = simulation("cuda", devices, memory, profile)
         self.devices = tuple(b.device for b in self._backends)
         self.clock = self._backends[0].clock
-        self._before, self._index = _devices.register_backends("cuda", self._backends), _devices.current_index("cuda")
+        self._before, self._index = (
+            _devices.register_backends("cuda", self._backends),
+            _devices.current_index("cuda"),
+        )
         _devices.set_current_index("cuda", 0)
         self._host_work = HostWork(self.clock)
         observe.add(self._host_work)
@@ -43,7 +55,11 @@ class Simulation:
         if not self.running:
             return
         if _devices.backends("cuda") is not self._backends:
-            raise fail(RuntimeError, "a later simulation is still running", "Stop simulations in the reverse order of their start.")
+            raise fail(
+                RuntimeError,
+                "a later simulation is still running",
+                "Stop simulations in the reverse order of their start.",
+            )
         self.running = False
         observe.remove(self._host_work)
         for b in self._backends:
@@ -63,7 +79,9 @@ class Simulation:
         return f"<Simulation: {n} simulated {self.profile.name}{'s' if n > 1 else ''} with {self.memory / (1 << 30):.3g} GiB each{state}>"
 
 
-def simulate(devices: int = 1, memory: int | str | None = "1GiB", profile: str = "T4") -> Simulation:
+def simulate(
+    devices: int = 1, memory: int | str | None = "1GiB", profile: str = "T4"
+) -> Simulation:
     """Makes 'cuda' mean simulated GPUs, until `.stop()` or the end of a `with` block; returns the `Simulation`.
 
     devices: how many. memory: of each, in bytes or as text ("1GiB", "512 MB"); None: what such a GPU has (the
@@ -77,8 +95,14 @@ def simulate(devices: int = 1, memory: int | str | None = "1GiB", profile: str =
             "The profile says how fast the simulated GPU is.",
         )
     if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
-        raise fail(ValueError, f"simulate(): devices must be a positive int, got {devices!r}", "devices=2 gives 'cuda:0' and 'cuda:1'.")
-    return Simulation(devices, PROFILES[profile].memory if memory is None else _bytes(memory), profile)
+        raise fail(
+            ValueError,
+            f"simulate(): devices must be a positive int, got {devices!r}",
+            "devices=2 gives 'cuda:0' and 'cuda:1'.",
+        )
+    return Simulation(
+        devices, PROFILES[profile].memory if memory is None else _bytes(memory), profile
+    )
 
 
 def _bytes(memory: int | str) -> int:
@@ -89,7 +113,11 @@ def _bytes(memory: int | str) -> int:
             size = int(float(parts[1]) * _UNITS[parts[2].upper()])
     if isinstance(size, int) and not isinstance(size, bool) and size > 0:
         return size
-    raise fail(ValueError, f"simulate(): memory must be a size such as '1GiB' or a number of bytes, got {memory!r}", "1GiB is 2**30 bytes.")
+    raise fail(
+        ValueError,
+        f"simulate(): memory must be a size such as '1GiB' or a number of bytes, got {memory!r}",
+        "1GiB is 2**30 bytes.",
+    )
 
 
 def is_simulated(device: DeviceLike = None) -> bool:
@@ -101,7 +129,11 @@ def clock(device: DeviceLike = None) -> Clock:
     """The host's simulated clock: `clock().now` in seconds. Raises AssertionError for a GPU that is not simulated."""
     b = backend(device)
     if not b.simulated:
-        raise fail(RuntimeError, f"{b.device} is a real GPU and has no simulated clock", "Use time.perf_counter() after synchronize().")
+        raise fail(
+            RuntimeError,
+            f"{b.device} is a real GPU and has no simulated clock",
+            "Use time.perf_counter() after synchronize().",
+        )
     return b.clock
 
 

@@ -76,10 +76,18 @@ class Event:
     Source: torch.cuda.Event"""
 
     def __init__(
-        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
     ) -> None:
         if interprocess or external:
-            raise fail(NotImplementedError, "Event(): interprocess and external events are not supported by autolab", "One process, one GPU.")
+            raise fail(
+                NotImplementedError,
+                "Event(): interprocess and external events are not supported by autolab",
+                "One process, one GPU.",
+            )
         backend()
         self.enable_timing, self.blocking, self._mark = enable_timing, blocking, None
 
@@ -124,7 +132,11 @@ class Event:
         return round(1000 * self._mark.seconds_to(end_event._mark), 6)
 
     def __repr__(self) -> str:
-        return "<torch.cuda.Event uninitialized>" if self._mark is None else "<torch.cuda.Event recorded>"
+        return (
+            "<torch.cuda.Event uninitialized>"
+            if self._mark is None
+            else "<torch.cuda.Event recorded>"
+        )
 
 
 def current_stream(device: DeviceLike = None) -> Stream:

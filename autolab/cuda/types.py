@@ -22,7 +22,11 @@ class _cudatensortype(_tensortype):
 
 for _d in _ALL:
     if _d.name not in ("uint16", "uint32", "uint64") and not _d.is_complex:
-        _body = {"dtype": _d, "__module__": "torch.cuda", "__doc__": f"`torch.Tensor` of {_d} on a GPU: the old constructor."}
+        _body = {
+            "dtype": _d,
+            "__module__": "torch.cuda",
+            "__doc__": f"`torch.Tensor` of {_d} on a GPU: the old constructor.",
+        }
         globals()[f"{_d.short}Tensor"] = _cudatensortype(f"{_d.short}Tensor", (), _body)
 
 __all__ = [_name for _name in globals() if _name.endswith("Tensor")]

@@ -23,7 +23,9 @@ def examples() -> dict[str, str]:
     """The examples by what they are about: 'add', 'Tensor.backward'. A method has the function's unless it has its
     own."""
     found: dict[str, str] = {}
-    for section in Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").split("\n# ")[1:]:
+    for section in (
+        Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").split("\n# ")[1:]
+    ):
         names, _, session = section.partition("\n")
         found |= dict.fromkeys(names.split(), session.strip())
     return found
@@ -40,7 +42,9 @@ def complete(spaces: Mapping[str, Mapping[str, object]]) -> None:
             done.add(id(f))
             op = getattr(f, "op", None)
             if type(f) is FunctionType and isinstance(op, Op):
-                f.__doc__ = _of_record(op, name, f.__doc__, "self" if space == "Tensor." else "input")
+                f.__doc__ = _of_record(
+                    op, name, f.__doc__, "self" if space == "Tensor." else "input"
+                )
             example = examples().get(space + name) or (
                 examples().get(name) if space == "Tensor." and callable(f) else None
             )
@@ -60,7 +64,10 @@ def _of_record(op: Op, name: str, words: str | None, first: str) -> str:
         words = f"In place: {words}"
     if not op.latex:
         return words
-    gradients = [f"`{_named(arg, first)}` gets ``{_filled(rule, first)}``" for arg, rule in op.vjp_latex.items()]
+    gradients = [
+        f"`{_named(arg, first)}` gets ``{_filled(rule, first)}``"
+        for arg, rule in op.vjp_latex.items()
+    ]
     second = ", of the second's g1" if any("{g1}" in rule for rule in op.vjp_latex.values()) else ""
     backward = f" Of the result's gradient g{second}, {', '.join(gradients)}." if gradients else ""
     return f"{words}\n\nIn LaTeX: ``{_filled(op.latex, first)}``.{backward}"

@@ -24,7 +24,9 @@ class FewShot(NamedTuple):
     test: TensorDataset
 
 
-def unseen_digits(per_class: int = 10, seed: int = 0, classes: Iterable[int] = (5, 6, 7, 8, 9)) -> FewShot:
+def unseen_digits(
+    per_class: int = 10, seed: int = 0, classes: Iterable[int] = (5, 6, 7, 8, 9)
+) -> FewShot:
     """A few digits of each of `classes`, turned by up to 25 degrees and shifted by up to 4 pixels: a `FewShot`.
 
     train: `per_class` images of each class; validation: 20 of each, others. Both are drawn by `seed` from
@@ -36,14 +38,20 @@ def unseen_digits(per_class: int = 10, seed: int = 0, classes: Iterable[int] = (
     """
     classes = tuple(classes)
     if not classes or len(set(classes)) != len(classes) or not set(classes) <= set(range(10)):
-        raise fail(ValueError, f"classes should be different digits, but got {classes}", "For example (5, 6, 7, 8, 9).")
+        raise fail(
+            ValueError,
+            f"classes should be different digits, but got {classes}",
+            "For example (5, 6, 7, 8, 9).",
+        )
     (images, labels), order = _shaken(True, classes), autolab.Generator().manual_seed(seed)
     shuffled = autolab.randperm(len(labels), generator=order)
     train, validation = [], []
     for label in range(len(classes)):
         own = shuffled[labels[shuffled] == label]
         if not isinstance(per_class, int) or not 1 <= per_class <= len(own) - 20:
-            message = f"per_class should be an integer from 1 to {len(own) - 20}, but got {per_class}"
+            message = (
+                f"per_class should be an integer from 1 to {len(own) - 20}, but got {per_class}"
+            )
             raise fail(ValueError, message, "20 images of each class are for validation.")
         train.append(own[:per_class])
         validation.append(own[per_class : per_class + 20])
@@ -60,8 +68,12 @@ def _shaken(train: bool, classes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """Images and labels of the classes, every image moved once and for all."""
     digits = Digits(train=train, size=32)
     chosen = [i for i, label in enumerate(digits.targets.tolist()) if label in classes]
-    shake = Compose([RandomRotation(DEGREES, InterpolationMode.BILINEAR), RandomCrop(32, padding=SHIFT)])
+    shake = Compose(
+        [RandomRotation(DEGREES, InterpolationMode.BILINEAR), RandomCrop(32, padding=SHIFT)]
+    )
     with autolab.random.fork_rng():
         autolab.manual_seed(1)
         images = [shake(image) for image in digits.data[chosen].unsqueeze(1).float() / 255]
-    return autolab.stack(images), autolab.tensor([classes.index(digits.targets[i].item()) for i in chosen])
+    return autolab.stack(images), autolab.tensor(
+        [classes.index(digits.targets[i].item()) for i in chosen]
+    )

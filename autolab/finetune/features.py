@@ -28,7 +28,8 @@ def cached_features(extractor: Module, batches: Iterable[Sequence[Tensor]]) -> T
     training = [
         name or type(module).__name__
         for name, module in extractor.named_modules()
-        if module.training and not isinstance(module, Identity)  # often put in the place of the head after eval()
+        if module.training
+        and not isinstance(module, Identity)  # often put in the place of the head after eval()
     ]
     if training:
         message = f"the feature extractor is in training mode: {', '.join(training[:5])}"
@@ -37,9 +38,15 @@ def cached_features(extractor: Module, batches: Iterable[Sequence[Tensor]]) -> T
     trained = [name for name, parameter in extractor.named_parameters() if parameter.requires_grad]
     if trained:
         message = f"the feature extractor is not frozen: {', '.join(trained[:5])} require gradients"
-        raise fail(RuntimeError, message, "Call freeze(extractor): training would not reach it through stored features.")
+        raise fail(
+            RuntimeError,
+            message,
+            "Call freeze(extractor): training would not reach it through stored features.",
+        )
     with no_grad():
         pairs = [(extractor(inputs), targets) for inputs, targets in batches]
     if not pairs:
-        raise fail(ValueError, "there are no batches to extract features from", "Is the data set empty?")
+        raise fail(
+            ValueError, "there are no batches to extract features from", "Is the data set empty?"
+        )
     return TensorDataset(*(autolab.cat(column) for column in zip(*pairs)))

@@ -37,7 +37,9 @@ def unfreeze(model: Module, *patterns: str) -> list[str]:
 
 def _set(model: Module, patterns: tuple[str, ...], trained: bool) -> list[str]:
     names = []
-    for name, parameter in matching(dict(model.named_parameters(remove_duplicate=False)), patterns).items():
+    for name, parameter in matching(
+        dict(model.named_parameters(remove_duplicate=False)), patterns
+    ).items():
         parameter.requires_grad_(trained)
         if not trained:
             parameter.grad = None
@@ -49,10 +51,18 @@ def matching(named: Mapping[str, Any], patterns: tuple[str, ...]) -> dict[str, A
     """The entries of the dict `named` whose dotted name, or the beginning of it up to a dot, matches a pattern."""
     chosen = set() if patterns else set(named)
     for pattern in patterns:
-        matches = {name for name in named if any(fnmatch.fnmatchcase(part, pattern) for part in _beginnings(name))}
+        matches = {
+            name
+            for name in named
+            if any(fnmatch.fnmatchcase(part, pattern) for part in _beginnings(name))
+        }
         if not matches:
             beginnings = sorted({name.split(".")[0] for name in named})
-            raise fail(ValueError, f"nothing matches '{pattern}'", f"Names begin with {', '.join(beginnings) or '-'}.")
+            raise fail(
+                ValueError,
+                f"nothing matches '{pattern}'",
+                f"Names begin with {', '.join(beginnings) or '-'}.",
+            )
         chosen |= matches
     return {name: value for name, value in named.items() if name in chosen}
 
@@ -110,15 +120,23 @@ def parameter_groups(model: Module, lr: float, decay: float = 0.5) -> list[dict[
     Raises ValueError for a decay that is not above 0, and for parameters outside of the layers.
     """
     if not decay > 0:
-        raise fail(ValueError, f"decay should be above 0, but got {decay}", "1 gives all layers the same rate.")
+        raise fail(
+            ValueError,
+            f"decay should be above 0, but got {decay}",
+            "1 gives all layers the same rate.",
+        )
     outside = [name for name, _ in model.named_parameters(recurse=False)]
     if outside:
         message = f"parameters {outside} are in no submodule"
-        raise fail(ValueError, message, "Write the groups yourself: [{'params': [...], 'lr': ...}, ...].")
+        raise fail(
+            ValueError, message, "Write the groups yourself: [{'params': [...], 'lr': ...}, ...]."
+        )
     stack, seen = layers(model), set[int]()
     groups: list[dict[str, Any]] = []
     for depth, names in zip(range(len(stack) - 1, -1, -1), stack):
-        parameters = [p for name in names for p in model.get_submodule(name).parameters() if id(p) not in seen]
+        parameters = [
+            p for name in names for p in model.get_submodule(name).parameters() if id(p) not in seen
+        ]
         seen.update(id(p) for p in parameters)
         if parameters:
             groups.append({"params": parameters, "lr": lr * decay**depth, "name": names[0]})

@@ -22,12 +22,18 @@ class _Adapter(nn.Module):
     """A frozen `base` layer and its two trained factors; `scaling` is alpha / r."""
 
     def __init__(
-        self, base: nn.Linear | nn.Conv2d, r: int, alpha: float | None, a_shape: tuple[int, ...],
+        self,
+        base: nn.Linear | nn.Conv2d,
+        r: int,
+        alpha: float | None,
+        a_shape: tuple[int, ...],
         b_shape: tuple[int, ...],
     ) -> None:
         super().__init__()
         if not isinstance(r, int) or r < 1:
-            raise fail(ValueError, f"r should be an integer of at least 1, but got {r}", "It is the rank.")
+            raise fail(
+                ValueError, f"r should be an integer of at least 1, but got {r}", "It is the rank."
+            )
         self.r, self.alpha = r, r if alpha is None else alpha
         self.scaling = self.alpha / r
         self.base = base.requires_grad_(False)
@@ -67,7 +73,11 @@ class LoRALinear(_Adapter):
 
     def __init__(self, base: nn.Linear, r: int = 4, alpha: float | None = None) -> None:
         if not isinstance(base, nn.Linear):
-            raise fail(TypeError, f"base should be a Linear, but got {type(base).__name__}", "It adapts one layer.")
+            raise fail(
+                TypeError,
+                f"base should be a Linear, but got {type(base).__name__}",
+                "It adapts one layer.",
+            )
         super().__init__(base, r, alpha, (r, base.in_features), (base.out_features, r))
 
     def forward(self, input: Tensor) -> Tensor:
@@ -85,9 +95,17 @@ class LoRAConv2d(_Adapter):
 
     def __init__(self, base: nn.Conv2d, r: int = 4, alpha: float | None = None) -> None:
         if not isinstance(base, nn.Conv2d):
-            raise fail(TypeError, f"base should be a Conv2d, but got {type(base).__name__}", "It adapts one layer.")
+            raise fail(
+                TypeError,
+                f"base should be a Conv2d, but got {type(base).__name__}",
+                "It adapts one layer.",
+            )
         if base.groups != 1:
-            raise unsupported("LoRAConv2d", "groups", "The product of two full matrices does not split into groups.")
+            raise unsupported(
+                "LoRAConv2d",
+                "groups",
+                "The product of two full matrices does not split into groups.",
+            )
         if base.padding_mode != "zeros":
             raise unsupported("LoRAConv2d", "padding_mode", "Use zeros.")
         super().__init__(base, r, alpha, (r, *base.weight.shape[1:]), (base.out_channels, r, 1, 1))
@@ -95,7 +113,9 @@ class LoRAConv2d(_Adapter):
     def forward(self, input: Tensor) -> Tensor:
         """The base's output and the adapter's."""
         base = self.base
-        low = nn.functional.conv2d(input, self.lora_A, None, base.stride, base.padding, base.dilation)
+        low = nn.functional.conv2d(
+            input, self.lora_A, None, base.stride, base.padding, base.dilation
+        )
         return base(input) + self.scaling * nn.functional.conv2d(low, self.lora_B)
 
 
@@ -122,7 +142,11 @@ def add_lora(model: nn.Module, *patterns: str, r: int = 4, alpha: float | None =
     }
     chosen = matching(adaptable, patterns)
     if not chosen:
-        raise fail(ValueError, "the model has no layer to adapt", "Linear and Conv2d inside of it can be adapted.")
+        raise fail(
+            ValueError,
+            "the model has no layer to adapt",
+            "Linear and Conv2d inside of it can be adapted.",
+        )
     adapters: dict[int, _Adapter] = {}  # a shared layer gets one
     for module in chosen.values():
         if id(module) not in adapters:
@@ -141,7 +165,9 @@ def merge_lora(model: nn.Module) -> list[str]:
     The layers stay frozen. Raises ValueError when there is no adapter.
     """
     adapters = {
-        name: module for name, module in model.named_modules(remove_duplicate=False) if isinstance(module, _Adapter)
+        name: module
+        for name, module in model.named_modules(remove_duplicate=False)
+        if isinstance(module, _Adapter)
     }
     if not adapters:
         raise fail(ValueError, "the model has no adapters", "add_lora(model) adds them.")

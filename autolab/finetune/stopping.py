@@ -25,13 +25,27 @@ class EarlyStopping:
         stopping.restore(model)
     """
 
-    def __init__(self, patience: int = 5, min_delta: float = 0.0, mode: Literal["min", "max"] = "min") -> None:
+    def __init__(
+        self, patience: int = 5, min_delta: float = 0.0, mode: Literal["min", "max"] = "min"
+    ) -> None:
         if not isinstance(patience, int) or patience < 1:
-            raise fail(ValueError, f"patience should be an integer of at least 1, but got {patience}", "In epochs.")
+            raise fail(
+                ValueError,
+                f"patience should be an integer of at least 1, but got {patience}",
+                "In epochs.",
+            )
         if not min_delta >= 0:
-            raise fail(ValueError, f"min_delta should be at least 0, but got {min_delta}", "mode says the direction.")
+            raise fail(
+                ValueError,
+                f"min_delta should be at least 0, but got {min_delta}",
+                "mode says the direction.",
+            )
         if mode not in ("min", "max"):
-            raise fail(ValueError, f"mode should be 'min' or 'max', but got {mode!r}", "Losses fall, accuracies rise.")
+            raise fail(
+                ValueError,
+                f"mode should be 'min' or 'max', but got {mode!r}",
+                "Losses fall, accuracies rise.",
+            )
         self.patience, self.min_delta, self.mode = patience, min_delta, mode
         self.best: float | None = None
         self.best_at: int | None = None
@@ -58,12 +72,16 @@ class EarlyStopping:
     def restore(self, model: Module) -> None:
         """Give `model` the weights and running statistics it had at the best value. Raises RuntimeError without any."""
         if self._weights is None:
-            raise fail(RuntimeError, "no weights were kept", "Pass the model: stopping.step(value, model).")
+            raise fail(
+                RuntimeError, "no weights were kept", "Pass the model: stopping.step(value, model)."
+            )
         model.load_state_dict(self._weights)
 
     def state_dict(self) -> dict[str, Any]:
         """What to save, to go on later."""
-        return {name: getattr(self, name) for name in ("best", "best_at", "stale", "seen", "_weights")}
+        return {
+            name: getattr(self, name) for name in ("best", "best_at", "stale", "seen", "_weights")
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take back what `state_dict` returned."""

@@ -61,7 +61,9 @@ class _Mean:
         return self.loss / self.samples, None if self.right is None else self.right / self.samples
 
 
-def evaluate(model: Module, batches: Batches, loss: Loss = cross_entropy) -> tuple[float, float | None]:
+def evaluate(
+    model: Module, batches: Batches, loss: Loss = cross_entropy
+) -> tuple[float, float | None]:
     """(mean loss, accuracy) of `model` in evaluation mode on batches of (inputs, targets).
 
     The accuracy, from 0 to 1, is None where targets are no class numbers. The modes of all modules stay as they are.
@@ -96,15 +98,28 @@ class Training:
     """The iterator that `training` returns. Between records it can be saved: see `state_dict`."""
 
     def __init__(
-        self, model: Module, optimizer: Optimizer, loaders: Loaders,
-        epochs: int, *, loss: Loss, scheduler: LRScheduler | None, stopping: EarlyStopping | None, every: int | None,
+        self,
+        model: Module,
+        optimizer: Optimizer,
+        loaders: Loaders,
+        epochs: int,
+        *,
+        loss: Loss,
+        scheduler: LRScheduler | None,
+        stopping: EarlyStopping | None,
+        every: int | None,
     ) -> None:
         self.model, self.optimizer, self.loss = model, optimizer, loss
         batches, validation = loaders
         self.batches: Batches = batches
         self.validation: Batches | None = validation
         self.epochs, self.scheduler, self.stopping, self.every = epochs, scheduler, stopping, every
-        self.epoch, self.done, self.step, self.stopped = 0, 0, 0, False  # done: batches of this epoch
+        self.epoch, self.done, self.step, self.stopped = (
+            0,
+            0,
+            0,
+            False,
+        )  # done: batches of this epoch
         self._mean, self._rate = _Mean(), _rate(optimizer)
         self._epoch_start: Tensor | None = None
         self._records = self._run()
@@ -218,8 +233,14 @@ class Training:
 
 
 def training(
-    model: Module, optimizer: Optimizer, loaders: Loaders, epochs: int,
-    *, loss: Loss = cross_entropy, scheduler: LRScheduler | None = None, stopping: EarlyStopping | None = None,
+    model: Module,
+    optimizer: Optimizer,
+    loaders: Loaders,
+    epochs: int,
+    *,
+    loss: Loss = cross_entropy,
+    scheduler: LRScheduler | None = None,
+    stopping: EarlyStopping | None = None,
     every: int | None = None,
 ) -> Training:
     """Trains `model` while it is iterated over; yields a dict after each epoch, and every `every` steps if that is
@@ -245,14 +266,33 @@ def training(
             print(record["epoch"], record["val_accuracy"])
     """
     if not isinstance(loaders, (tuple, list)) or len(loaders) != 2:
-        raise fail(ValueError, "loaders should be a pair (training, validation)", "The second may be None.")
+        raise fail(
+            ValueError, "loaders should be a pair (training, validation)", "The second may be None."
+        )
     if not isinstance(epochs, int) or epochs < 0:
-        raise fail(ValueError, f"epochs should be an integer of at least 0, but got {epochs}", "One is one pass.")
+        raise fail(
+            ValueError,
+            f"epochs should be an integer of at least 0, but got {epochs}",
+            "One is one pass.",
+        )
     if every is not None and (not isinstance(every, int) or every < 1):
-        raise fail(ValueError, f"every should be an integer of at least 1, but got {every}", "In steps.")
+        raise fail(
+            ValueError, f"every should be an integer of at least 1, but got {every}", "In steps."
+        )
     if loaders[1] is None and (stopping is not None or isinstance(scheduler, ReduceLROnPlateau)):
         what = "ReduceLROnPlateau" if stopping is None else "early stopping"
-        raise fail(ValueError, f"{what} needs validation batches", "Pass (training, validation) as loaders.")
+        raise fail(
+            ValueError,
+            f"{what} needs validation batches",
+            "Pass (training, validation) as loaders.",
+        )
     return Training(
-        model, optimizer, loaders, epochs, loss=loss, scheduler=scheduler, stopping=stopping, every=every
+        model,
+        optimizer,
+        loaders,
+        epochs,
+        loss=loss,
+        scheduler=scheduler,
+        stopping=stopping,
+        every=every,
     )

@@ -17,22 +17,38 @@ def positions(args, argnums):
     """`argnums` as a tuple of positions counted from the front."""
     if not isinstance(argnums, (int, tuple)):
         message = f"argnums must be int or Tuple[int, ...], got: {type(argnums)}"
-        raise fail(RuntimeError, message, "argnums says by which arguments to differentiate: 0, or (0, 1).")
-    places = tuple(_position(i, len(args)) for i in ((argnums,) if isinstance(argnums, int) else argnums))
+        raise fail(
+            RuntimeError, message, "argnums says by which arguments to differentiate: 0, or (0, 1)."
+        )
+    places = tuple(
+        _position(i, len(args)) for i in ((argnums,) if isinstance(argnums, int) else argnums)
+    )
     if not places:
-        raise fail(RuntimeError, "argnums must be non-empty", "argnums says by which arguments to differentiate: 0, or (0, 1).")
+        raise fail(
+            RuntimeError,
+            "argnums must be non-empty",
+            "argnums says by which arguments to differentiate: 0, or (0, 1).",
+        )
     if len(set(places)) != len(places):
         message = f"argnums elements must be unique, got {places}"
-        raise fail(RuntimeError, message, "Name each argument once; negative numbers count from the end.")
+        raise fail(
+            RuntimeError, message, "Name each argument once; negative numbers count from the end."
+        )
     return places
 
 
 def _position(i, n):
     if not isinstance(i, int):
-        raise fail(RuntimeError, f"argnum must be int, got: {type(i)}", "Arguments are counted from 0.")
+        raise fail(
+            RuntimeError, f"argnum must be int, got: {type(i)}", "Arguments are counted from 0."
+        )
     if not -n <= i < n:
         message = f"Got argnum={i}, but only {n} positional inputs"
-        raise fail(RuntimeError, message, "Arguments are counted from 0; keyword arguments cannot be differentiated by.")
+        raise fail(
+            RuntimeError,
+            message,
+            "Arguments are counted from 0; keyword arguments cannot be differentiated by.",
+        )
     return i % n
 
 
@@ -50,8 +66,14 @@ def with_aux(output, has_aux, function):
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
-        message = f"{function}: output of function f should be a tuple: (output, aux) if has_aux is True"
-        raise fail(RuntimeError, message, "Return the result to differentiate first, what else you want second.")
+        message = (
+            f"{function}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+        raise fail(
+            RuntimeError,
+            message,
+            "Return the result to differentiate first, what else you want second.",
+        )
     return output
 
 
@@ -64,7 +86,11 @@ def tensors_of(output, function):
     for t in leaves:
         if not isinstance(t, Tensor):
             message = f"{function}: expected f(*primals) to return only tensors, got unsupported type {type(t)}"
-            raise fail(RuntimeError, message, "With has_aux=True a function may give back a second value that is not differentiated.")
+            raise fail(
+                RuntimeError,
+                message,
+                "With has_aux=True a function may give back a second value that is not differentiated.",
+            )
     return leaves, spec
 
 
@@ -73,4 +99,8 @@ def no_complex(name, tree, what):
     for i, t in enumerate(trees.flatten(tree)[0]):
         if isinstance(t, Tensor) and t.dtype.is_complex:
             message = f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}"
-            raise fail(RuntimeError, message, "A Jacobian is a table of real derivatives: take .real and .imag.")
+            raise fail(
+                RuntimeError,
+                message,
+                "A Jacobian is a table of real derivatives: take .real and .imag.",
+            )

@@ -21,7 +21,11 @@ def check_randomness(randomness):
     """Raises RuntimeError unless `randomness` is 'error', 'different' or 'same'."""
     if randomness not in ("error", "different", "same"):
         message = f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
-        raise fail(RuntimeError, message, "It says whether the function may draw random numbers, and whether anew for each entry.")
+        raise fail(
+            RuntimeError,
+            message,
+            "It says whether the function may draw random numbers, and whether anew for each entry.",
+        )
 
 
 @contextlib.contextmanager
@@ -39,8 +43,12 @@ def watched(randomness):
 
 
 def vmap(
-    func: Callable[..., Any], in_dims: int | tuple[Any, ...] = 0, out_dims: int | tuple[Any, ...] | None = 0,
-    randomness: str = "error", *, chunk_size: int | None = None,
+    func: Callable[..., Any],
+    in_dims: int | tuple[Any, ...] = 0,
+    out_dims: int | tuple[Any, ...] | None = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
 ) -> Callable[..., Any]:
     """`func` for each entry of a batch; its results are stacked. Here it is a loop: the same numbers, not faster.
 
@@ -88,7 +96,11 @@ def vmap(
 def _name(func):
     if hasattr(func, "__name__"):
         return func.__name__
-    return f"functools.partial({_name(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
+    return (
+        f"functools.partial({_name(func.func)}, ...)"
+        if isinstance(func, functools.partial)
+        else repr(func)
+    )
 
 
 def _without(shape, d):
@@ -134,7 +146,11 @@ def _entries(name, in_dims, args):
     mapped_dims = [None if d is None else _dimension(call, x, d) for x, d in zip(flat, dims)]
     sizes = [x.shape[d] for x, d in zip(flat, mapped_dims) if d is not None]
     if not sizes:
-        raise fail(ValueError, "vmap: Expected at least one Tensor to vmap over", "All of in_dims are None, so nothing counts the entries.")
+        raise fail(
+            ValueError,
+            "vmap: Expected at least one Tensor to vmap over",
+            "All of in_dims are None, so nothing counts the entries.",
+        )
     if any(size != sizes[0] for size in sizes):
         raise fail(
             ValueError,
@@ -170,7 +186,9 @@ def _stacked(name, rows, out_dims, n):
     leaves = [trees.flatten(row)[0] for row in rows]
     spec = trees.flatten(rows[0])[1]
     single = isinstance(rows[0], Tensor)
-    prefix = out_dims[0] if single and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
+    prefix = (
+        out_dims[0] if single and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
+    )
     dims = trees.broadcast(prefix, spec)
     if dims is None:
         raise fail(
@@ -179,14 +197,22 @@ def _stacked(name, rows, out_dims, n):
             f"structure {trees.flatten(out_dims)[1]} but outputs has structure {spec}.",
             "Give one dimension per result.",
         )
-    return trees.unflatten([_joined(name, column, d, n) for column, d in zip(zip(*leaves), dims)], spec)
+    return trees.unflatten(
+        [_joined(name, column, d, n) for column, d in zip(zip(*leaves), dims)], spec
+    )
 
 
 def _joined(name, column, d, n):
     if d is None:
         if isinstance(column[0], Tensor) and not all(_same(column[0], x) for x in column[1:]):
-            message = f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
-            raise fail(ValueError, message, "The result differs from entry to entry, so it needs a dimension that counts them.")
+            message = (
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+            )
+            raise fail(
+                ValueError,
+                message,
+                "The result differs from entry to entry, so it needs a dimension that counts them.",
+            )
         return column[0]
     for x in column:
         if not isinstance(x, Tensor):

@@ -48,7 +48,10 @@ class _Linear:
 
     def _build(self):
         """u^T J as a function of u, for every result that has a graph."""
-        self.seeds = [self.level.fresh(_TORCH["zeros_like"](y).detach()) if y.requires_grad else None for y in self.ys]
+        self.seeds = [
+            self.level.fresh(_TORCH["zeros_like"](y).detach()) if y.requires_grad else None
+            for y in self.ys
+        ]
         live = [(y, u) for y, u in zip(self.ys, self.seeds) if u is not None]
         products: tuple[Tensor | None, ...] = (None,) * len(self.inputs)
         if live:
@@ -65,15 +68,23 @@ class _Linear:
             live = self.level.concerns_others(*self.ys, *tangents)
             if terms and seeds:
                 gs, vs = zip(*terms)
-                derivatives = iter(_grad(gs, seeds, vs, retain_graph=True, create_graph=live, allow_unused=True))
+                derivatives = iter(
+                    _grad(gs, seeds, vs, retain_graph=True, create_graph=live, allow_unused=True)
+                )
             by_result = [None if u is None else next(derivatives) for u in self.seeds]
-            columns = [_TORCH["zeros_like"](y).detach() if c is None else c for c, y in zip(by_result, self.ys)]
+            columns = [
+                _TORCH["zeros_like"](y).detach() if c is None else c
+                for c, y in zip(by_result, self.ys)
+            ]
             return columns if live and self.level.tracked else [c.detach() for c in columns]
 
 
-
 def jvp(
-    func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    strict: bool = False,
     has_aux: bool = False,
 ) -> tuple[Any, ...]:
     """(func(*primals), J v), and aux where `has_aux`: how the result changes when the primals move along the tangents
@@ -85,7 +96,9 @@ def jvp(
     this file); so `func` has to be differentiable twice. Raises RuntimeError for tangents of another structure or
     shape. Source: torch.func.jvp."""
     if not isinstance(primals, tuple):
-        message = f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        message = (
+            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
         raise fail(RuntimeError, message, "One argument is a tuple, too: (x,).")
     xs, spec = trees.flatten(primals)
     vs, spec_v = trees.flatten(tangents)
@@ -103,14 +116,20 @@ def jvp(
     linear = _Linear(func, primals, tuple(range(len(primals))), has_aux)
     if strict and not all(depends(y, linear.inputs) for y in linear.ys):
         message = "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
-        raise fail(RuntimeError, message, "strict=True asks that every result depends on the arguments.")
+        raise fail(
+            RuntimeError, message, "strict=True asks that every result depends on the arguments."
+        )
     out = trees.unflatten(linear.along(vs), linear.spec_out)
     return (linear.out, out, linear.aux) if has_aux else (linear.out, out)
 
 
 def _check_tensors(leaves, what):
     if not leaves:
-        raise fail(RuntimeError, f"{_JVP}: Expected {what} to contain at least one Tensor.", "There is nothing to differentiate by.")
+        raise fail(
+            RuntimeError,
+            f"{_JVP}: Expected {what} to contain at least one Tensor.",
+            "There is nothing to differentiate by.",
+        )
     for x in leaves:
         if not isinstance(x, Tensor):
             message = f"{_JVP}: Expected {what} to only contain Tensors, got {type(x)}"
@@ -120,7 +139,11 @@ def _check_tensors(leaves, what):
 def _check_floating(t, what):
     if not (t.dtype.is_floating_point or t.dtype.is_complex):
         message = f"Expected {what} to be floating point or complex, but got: {t.dtype}"
-        raise fail(ValueError, message, "A derivative needs values that can change by small amounts; use .float() first.")
+        raise fail(
+            ValueError,
+            message,
+            "A derivative needs values that can change by small amounts; use .float() first.",
+        )
 
 
 def _check_direction(x, v):
@@ -134,11 +157,18 @@ def _check_direction(x, v):
             "A direction says for each element how fast it moves.",
         )
     if x.dtype is not v.dtype:
-        raise unsupported("jvp", "tangents", f"The tangent has dtype {v.dtype}, its primal {x.dtype}: convert it with .to(primal.dtype).")
+        raise unsupported(
+            "jvp",
+            "tangents",
+            f"The tangent has dtype {v.dtype}, its primal {x.dtype}: convert it with .to(primal.dtype).",
+        )
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, has_aux: bool = False, *,
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] | None = 0,
+    has_aux: bool = False,
+    *,
     randomness: str = "error",
 ) -> Callable[..., Any]:
     """A function that gives the Jacobian of `func` column by column: J v for each unit vector v of the arguments.
@@ -162,15 +192,27 @@ def jacfwd(
         columns: list[list[Tensor]] = []
         for i, x in enumerate(flat):
             for place in range(x.numel()):
-                at = linear if randomness != "different" or not columns else _Linear(func, args, places, has_aux)
-                columns.append(at.along([unit(x, place) if i == k else zero for k, zero in enumerate(zeros)]))
+                at = (
+                    linear
+                    if randomness != "different" or not columns
+                    else _Linear(func, args, places, has_aux)
+                )
+                columns.append(
+                    at.along([unit(x, place) if i == k else zero for k, zero in enumerate(zeros)])
+                )
         sizes = [x.numel() for x in flat]
         by_output = []
         for k, y in enumerate(linear.ys):
-            parts = _TORCH["stack"]([c[k] for c in columns]) if columns else y.new_zeros((0, *y.shape))
+            parts = (
+                _TORCH["stack"]([c[k] for c in columns]) if columns else y.new_zeros((0, *y.shape))
+            )
             parts = _TORCH["movedim"](parts, 0, -1).split(sizes, -1)
             block = trees.unflatten(
-                [p.unflatten(-1, x.shape) if x.ndim else p.squeeze(-1) for p, x in zip(parts, flat)], spec_in
+                [
+                    p.unflatten(-1, x.shape) if x.ndim else p.squeeze(-1)
+                    for p, x in zip(parts, flat)
+                ],
+                spec_in,
             )
             by_output.append(block[0] if isinstance(argnums, int) else block)
         result = trees.unflatten(by_output, linear.spec_out)
@@ -200,7 +242,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def jvp_fn(*tangents):
         vs, spec_v = trees.flatten(tangents)
         if spec_v != spec:
-            message = f"Expected the tangents {spec_v} to have the same argspec as the primals {spec}"
+            message = (
+                f"Expected the tangents {spec_v} to have the same argspec as the primals {spec}"
+            )
             raise fail(RuntimeError, message, "There is one direction for each argument.")
         for i, (v, x) in enumerate(zip(vs, flat)):
             for what in ("shape", "device", "dtype"):

@@ -47,7 +47,11 @@ class Level:
             if isinstance(t, Tensor):
                 return self.fresh(t)
             message = f"Thing passed to transform API must be Tensor, got {type(t)}"
-            raise fail(ValueError, message, "One can differentiate by tensors only: torch.tensor(…) makes one; argnums chooses others.")
+            raise fail(
+                ValueError,
+                message,
+                "One can differentiate by tensors only: torch.tensor(…) makes one; argnums chooses others.",
+            )
 
         return trees.mapped(enter, tree)
 
@@ -60,8 +64,18 @@ class Level:
         def leave(t):
             if not isinstance(t, Tensor):
                 message = f"Expected tensors, got unsupported type {type(t)}"
-                raise fail(RuntimeError, message, "What a function gives back beside its result has to be tensors, too.")
-            return t if self.tracked and self.concerns_others(t) else t.detach() if t.requires_grad else t
+                raise fail(
+                    RuntimeError,
+                    message,
+                    "What a function gives back beside its result has to be tensors, too.",
+                )
+            return (
+                t
+                if self.tracked and self.concerns_others(t)
+                else t.detach()
+                if t.requires_grad
+                else t
+            )
 
         return trees.mapped(leave, tree)
 
@@ -94,7 +108,9 @@ def depends(t, inputs):
 
 def _graph(tensors):
     """All nodes behind the tensors."""
-    waiting = [accumulator(t) if t.grad_fn is None else t.grad_fn for t in tensors if t.requires_grad]
+    waiting = [
+        accumulator(t) if t.grad_fn is None else t.grad_fn for t in tensors if t.requires_grad
+    ]
     seen = set(map(id, waiting))
     while waiting:
         node = waiting.pop()

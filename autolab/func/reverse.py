@@ -24,7 +24,10 @@ _NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved ten
 
 
 def gradients(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor | None], create_graph: bool
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    vectors: Sequence[Tensor | None],
+    create_graph: bool,
 ) -> list[Tensor]:
     """Gradients of the outputs, weighted by `vectors`; zeros for an input that nothing reaches. The graph stays."""
     live = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
@@ -49,10 +52,16 @@ def grad_and_value(
     def derived(*args, **kwargs):
         with disable_saved_tensors_hooks(_NO_HOOKS), Level() as level, enable_grad():
             xs = level.enter(chosen(args, argnums))
-            out, aux = with_aux(func(*replaced(args, argnums, xs), **kwargs), has_aux, "grad_and_value(f)(*args)")
+            out, aux = with_aux(
+                func(*replaced(args, argnums, xs), **kwargs), has_aux, "grad_and_value(f)(*args)"
+            )
             if not isinstance(out, Tensor):
                 message = f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(out)}"
-                raise fail(RuntimeError, message, "A gradient belongs to a number that was computed with tensors.")
+                raise fail(
+                    RuntimeError,
+                    message,
+                    "A gradient belongs to a number that was computed with tensors.",
+                )
             if out.ndim:
                 raise fail(
                     RuntimeError,
@@ -63,14 +72,18 @@ def grad_and_value(
             flat, spec = trees.flatten(xs if isinstance(argnums, tuple) else xs[0])
             grads = gradients((out,), flat, (None,), level.concerns_others(out))
             result = level.leave(
-                (trees.unflatten(grads, spec), out, aux) if has_aux else (trees.unflatten(grads, spec), out)
+                (trees.unflatten(grads, spec), out, aux)
+                if has_aux
+                else (trees.unflatten(grads, spec), out)
             )
         return (result[0], result[1:]) if has_aux else result
 
     return derived
 
 
-def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """A function that gives the gradient of `func`, whose result must be one number; (gradient, aux) with `has_aux`.
 
     Arguments and errors are those of `grad_and_value`. Source: torch.func.grad.
@@ -100,21 +113,32 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 
 def pulled_back(
-    func: Callable[..., Any], primals: tuple[Any, ...], argnums: int | tuple[int, ...] | None, has_aux: bool
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    argnums: int | tuple[int, ...] | None,
+    has_aux: bool,
 ) -> tuple[Any, ...]:
     """`vjp` by the primals that `argnums` names (None: by all)."""
     with disable_saved_tensors_hooks(_NO_HOOKS), Level() as level, enable_grad():
         places = tuple(range(len(primals))) if argnums is None else argnums
         xs = level.enter(chosen(primals, places) if primals else ())
-        inputs, spec_in = trees.flatten(xs if argnums is None or isinstance(argnums, tuple) else xs[0])
-        out, aux = with_aux(func(*(replaced(primals, places, xs) if primals else ())), has_aux, "vjp(f, *primals)")
+        inputs, spec_in = trees.flatten(
+            xs if argnums is None or isinstance(argnums, tuple) else xs[0]
+        )
+        out, aux = with_aux(
+            func(*(replaced(primals, places, xs) if primals else ())), has_aux, "vjp(f, *primals)"
+        )
         aux = level.leave(aux) if has_aux else None
         ys, spec_out = tensors_of(out, "vjp(f, *primals)")
         result = level.leave(out)
         for y in ys:
             if not (y.dtype.is_floating_point or y.dtype.is_complex):
                 message = f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {y.dtype}"
-                raise fail(RuntimeError, message, "Whole numbers have no derivative; what is not differentiated goes into aux.")
+                raise fail(
+                    RuntimeError,
+                    message,
+                    "Whole numbers have no derivative; what is not differentiated goes into aux.",
+                )
 
     def pull_back(cotangents, retain_graph=True, create_graph=None):
         vs, spec = trees.flatten(cotangents)
@@ -127,7 +151,9 @@ def pulled_back(
             )
         if create_graph is None:
             create_graph = is_grad_enabled()
-        live = create_graph and level.concerns_others(*ys, *(v for v in vs if isinstance(v, Tensor)))
+        live = create_graph and level.concerns_others(
+            *ys, *(v for v in vs if isinstance(v, Tensor))
+        )
         grads = gradients(ys, inputs, vs, live)
         return trees.unflatten(grads if live else [g.detach() for g in grads], spec_in)
 
@@ -135,8 +161,12 @@ def pulled_back(
 
 
 def jacrev(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
-    chunk_size: int | None = None, _preallocate_and_copy: bool = False,
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
     """A function that gives the Jacobian of `func` by reverse mode: one backward pass per element of the result.
 
@@ -145,7 +175,11 @@ def jacrev(
     are always found one by one here. Raises ValueError for a chunk_size below 1, RuntimeError for complex tensors.
     Source: torch.func.jacrev."""
     if not (chunk_size is None or chunk_size > 0):
-        raise fail(ValueError, "jacrev: `chunk_size` should be greater than 0.", "It counts rows; leave it out.")
+        raise fail(
+            ValueError,
+            "jacrev: `chunk_size` should be greater than 0.",
+            "It counts rows; leave it out.",
+        )
 
     @functools.wraps(func)
     def derived(*args):
@@ -163,9 +197,11 @@ def jacrev(
                 basis = [unit(y, place) if i == k else zero for k, zero in enumerate(zeros)]
                 rows.append(trees.flatten(pull_back(trees.unflatten(basis, spec_out)))[0])
             blocks = [
-                (_TORCH["stack"](column) if (column := [r[k] for r in rows]) else x.new_zeros((0, *x.shape))).view(
-                    (*y.shape, *x.shape)
-                )
+                (
+                    _TORCH["stack"](column)
+                    if (column := [r[k] for r in rows])
+                    else x.new_zeros((0, *x.shape))
+                ).view((*y.shape, *x.shape))
                 for k, x in enumerate(xs)
             ]
             block = trees.unflatten(blocks, spec_in)

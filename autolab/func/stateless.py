@@ -20,8 +20,13 @@ _MISSING = object()
 
 
 def functional_call(
-    module: Module, parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]], args: Any = None,
-    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
+    module: Module,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
 ) -> Any:
     """`module(*args, **kwargs)` with other tensors in the place of its parameters and buffers; the module is left as it
     was.
@@ -45,7 +50,11 @@ def _one_dict(dicts):
         raise fail(ValueError, message, "dict(model.named_parameters()) is one.")
     if not all(isinstance(d, dict) for d in dicts):
         message = "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
-        raise fail(ValueError, message, "(dict(model.named_parameters()), dict(model.named_buffers())) are two.")
+        raise fail(
+            ValueError,
+            message,
+            "(dict(model.named_parameters()), dict(model.named_buffers())) are two.",
+        )
     repeated = [name for name, n in Counter(name for d in dicts for name in d).items() if n > 1]
     if repeated:
         message = f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
@@ -55,7 +64,9 @@ def _one_dict(dicts):
 
 def _names(module):
     """All names of parameters and buffers -> tensor, tied ones too."""
-    return dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
+    return dict(module.named_parameters(remove_duplicate=False)) | dict(
+        module.named_buffers(remove_duplicate=False)
+    )
 
 
 def _untied(module, state):
@@ -100,8 +111,14 @@ def _check_names(module, tensors):
         if names
     ]
     if lines:
-        message = f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(lines)
-        raise fail(RuntimeError, message, "strict=True asks for exactly the names of named_parameters() and named_buffers().")
+        message = f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(
+            lines
+        )
+        raise fail(
+            RuntimeError,
+            message,
+            "strict=True asks for exactly the names of named_parameters() and named_buffers().",
+        )
 
 
 def _swap(module, path, tensor):
@@ -112,9 +129,17 @@ def _swap(module, path, tensor):
         module = getattr(owner, parent, None)
         if not hasattr(module, "_parameters"):
             message = f"{type(owner).__name__} has no attribute `{parent}`"
-            raise fail(AttributeError, message, "Names are those of named_parameters() and named_buffers().")
+            raise fail(
+                AttributeError,
+                message,
+                "Names are those of named_parameters() and named_buffers().",
+            )
     if tensor is not _MISSING and tensor is not None and not isinstance(tensor, Tensor):
-        raise fail(TypeError, f"{tensor} is not an instance of torch.Tensor", "Parameters and buffers are tensors.")
+        raise fail(
+            TypeError,
+            f"{tensor} is not an instance of torch.Tensor",
+            "Parameters and buffers are tensors.",
+        )
     for place in (module._parameters, module._buffers):
         if name in place:
             before = place[name]
@@ -142,14 +167,20 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     leaves that can be given to an optimizer. Raises RuntimeError for no model, for models of different classes or
     modes. Source: torch.func.stack_module_state."""
     if len(models) == 0:
-        raise fail(RuntimeError, "stack_module_state: Expected at least one model, got 0.", "Give a list of modules.")
+        raise fail(
+            RuntimeError,
+            "stack_module_state: Expected at least one model, got 0.",
+            "Give a list of modules.",
+        )
     if len({m.training for m in models}) > 1:
         message = "stack_module_state: Expected all models to have the same training/eval mode."
         raise fail(RuntimeError, message, "Call .eval() or .train() on all of them.")
     if any(type(m) is not type(models[0]) for m in models):
         message = "stack_module_state: Expected all models to be of the same class."
         raise fail(RuntimeError, message, "Their tensors have to fit into one stack.")
-    return _stacks([dict(m.named_parameters()) for m in models]), _stacks([dict(m.named_buffers()) for m in models])
+    return _stacks([dict(m.named_parameters()) for m in models]), _stacks(
+        [dict(m.named_buffers()) for m in models]
+    )
 
 
 def _stacks(states):

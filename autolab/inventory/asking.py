@@ -37,18 +37,28 @@ class Inventory(Displayed):
     def __init__(self, sitting: Sitting) -> None:
         self.sitting = sitting
         items = [
-            {"number": str(item.number), "code": sitting.form(item).text, "choices": list(sitting.offered(item))}
+            {
+                "number": str(item.number),
+                "code": sitting.form(item).text,
+                "choices": list(sitting.offered(item)),
+            }
             for item in ITEMS
         ]
         answers = {str(number): choice for number, choice in sitting.answers.items()}
-        super().__init__(when=sitting.when, items=items, answers=answers, handed_in=sitting.handed_in)
+        super().__init__(
+            when=sitting.when, items=items, answers=answers, handed_in=sitting.handed_in
+        )
         self._tell()
 
     @t.observe("answers")
     def _answered(self, _: Any) -> None:
         for item in ITEMS:
             choice = self.answers.get(str(item.number))
-            if choice is not None and choice != self.sitting.answers.get(item.number) and not self.sitting.handed_in:
+            if (
+                choice is not None
+                and choice != self.sitting.answers.get(item.number)
+                and not self.sitting.handed_in
+            ):
                 self.sitting = self.sitting.answer(item, choice)
 
     @t.observe("handed_in")
@@ -76,7 +86,9 @@ def in_terminal(sitting: Sitting) -> Sitting:
     input, stops; what was answered is kept."""
     if sitting.handed_in:
         return sitting
-    print(f"{ASK} {NOTE}\nType the number of an answer. An empty line stops; what you answered is kept, and you go on another time.")
+    print(
+        f"{ASK} {NOTE}\nType the number of an answer. An empty line stops; what you answered is kept, and you go on another time."
+    )
     print("With the last answer all are handed in.")
     for n, item in enumerate(ITEMS, 1):
         if item.number in sitting.answers:

@@ -35,7 +35,12 @@ class Change:
     @classmethod
     def of(cls, item: Item, before: Sitting, after: Sitting) -> Change:
         """By whether it was right before, and after."""
-        words = {(False, True): "learned", (True, True): "known", (False, False): "not yet", (True, False): "lost"}
+        words = {
+            (False, True): "learned",
+            (True, True): "known",
+            (False, False): "not yet",
+            (True, False): "lost",
+        }
         return cls(item, words[before.right(item), after.right(item)])
 
 
@@ -58,7 +63,11 @@ def report() -> Message:
         if gain is None
         else f"Of the {len(ITEMS) - before.score} that you could gain that is {gain:.0%} (the normalised gain)."
     )
-    return Message(f"The inventory: {before.score} of {len(ITEMS)} right before, {after.score} after", rows, (said,))
+    return Message(
+        f"The inventory: {before.score} of {len(ITEMS)} right before, {after.score} after",
+        rows,
+        (said,),
+    )
 
 
 def _state(one: Sitting | None) -> str:

@@ -35,7 +35,9 @@ class Group:
         """The part of the learners, 0 to 1, whose answer follows from the misconception."""
         (item,) = (item for item in ITEMS if number in item.numbers)
         place = SITTINGS.index(when)
-        return sum(both[place].believed(item) == number for both in self.learners.values()) / len(self.learners)
+        return sum(both[place].believed(item) == number for both in self.learners.values()) / len(
+            self.learners
+        )
 
     @property
     def table(self) -> list[dict[str, str]]:
@@ -44,11 +46,21 @@ class Group:
         rows = []
         for item in ITEMS if self.learners else ():
             for number in item.numbers:
-                right = [self.part_right(item.number, when) for when in SITTINGS] if number == item.number else []
-                held, holding = (f"{100 * self.part_believing(number, when):.0f}" for when in SITTINGS)
-                rows.append(_row(str(number), item.idea, right, held, holding, SPECIMENS[number].belief))
+                right = (
+                    [self.part_right(item.number, when) for when in SITTINGS]
+                    if number == item.number
+                    else []
+                )
+                held, holding = (
+                    f"{100 * self.part_believing(number, when):.0f}" for when in SITTINGS
+                )
+                rows.append(
+                    _row(str(number), item.idea, right, held, holding, SPECIMENS[number].belief)
+                )
         if self.learners:
-            rows.append(_row("", "all", [self.part_right(None, when) for when in SITTINGS], "", "", ""))
+            rows.append(
+                _row("", "all", [self.part_right(None, when) for when in SITTINGS], "", "", "")
+            )
         return rows
 
     @property
@@ -56,19 +68,29 @@ class Group:
         """The table as comma-separated values."""
         out = io.StringIO()
         rows = self.table
-        writer = csv.DictWriter(out, list(rows[0]) if rows else ["misconception"], lineterminator="\n")
+        writer = csv.DictWriter(
+            out, list(rows[0]) if rows else ["misconception"], lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows(rows)
         return out.getvalue()
 
     def __repr__(self) -> str:
-        left = f"{len(self.others)} left out, who did not hand in both: {', '.join(self.others)}" if self.others else ""
+        left = (
+            f"{len(self.others)} left out, who did not hand in both: {', '.join(self.others)}"
+            if self.others
+            else ""
+        )
         if not self.learners:
             return "Nobody has handed in both sittings." + (f"\n{left}" if left else "")
         head = f"{len(self.learners)} learner{'s' * (len(self.learners) != 1)} with both sittings; parts in percent"
         lines = [head, "before after  gain  belief before/after  idea"]
         for row in self.table:
-            held = f"{row['belief before']:>6}/{row['belief after']:<5}" if row["misconception"] else " " * 12
+            held = (
+                f"{row['belief before']:>6}/{row['belief after']:<5}"
+                if row["misconception"]
+                else " " * 12
+            )
             gain = row["gain"] or ("—" if row["before"] else "")
             idea = row["idea"] if row["before"] else f"  and: {row['belief']}"
             lines.append(f"{row['before']:>6} {row['after']:>5} {gain:>5}  {held:^18}   {idea}")
@@ -81,7 +103,9 @@ class Group:
         return "\n".join([*lines, *([left] if left else [])])
 
 
-def _row(number: str, idea: str, right: list[float], held: str, holding: str, belief: str) -> dict[str, str]:
+def _row(
+    number: str, idea: str, right: list[float], held: str, holding: str, belief: str
+) -> dict[str, str]:
     """right: the parts before and after, or nothing."""
     before, after = (f"{100 * part:.0f}" for part in right) if right else ("", "")
     gain = hake(*right) if right else None
@@ -99,7 +123,9 @@ def read_group(folder: str | Path) -> Group:
     """
     files = sorted(Path(folder).rglob("*.jsonl"))
     if not files:
-        raise FileNotFoundError(f"there is no *.jsonl in {folder}; learners write one with `autolab inventory --hand-in`")
+        raise FileNotFoundError(
+            f"there is no *.jsonl in {folder}; learners write one with `autolab inventory --hand-in`"
+        )
     learners, others = {}, []
     for file in files:
         lines = file.read_bytes().decode("utf-8", "replace").split("\n")

@@ -124,15 +124,25 @@ def _written(value: Any) -> str:
 
 
 def _item(
-    numbers: tuple[int, ...], idea: str, code: str, a: tuple[str, ...], changed: dict[str, str], b: tuple[str, ...]
+    numbers: tuple[int, ...],
+    idea: str,
+    code: str,
+    a: tuple[str, ...],
+    changed: dict[str, str],
+    b: tuple[str, ...],
 ) -> Item:
     """An item by its form A; `changed` says which names and numbers form B has in their places. a, b: what is offered,
     the key first, then what follows from each misconception."""
     text = textwrap.dedent(code).strip()
-    places = "|".join(rf"(?<![\w.]){re.escape(one)}(?!\w|\.\d)" for one in sorted(changed, key=len, reverse=True))
+    places = "|".join(
+        rf"(?<![\w.]){re.escape(one)}(?!\w|\.\d)" for one in sorted(changed, key=len, reverse=True)
+    )
     forms = [
         Form(program, key, tuple(wrong[: len(numbers)]), tuple(wrong[len(numbers) :]))
-        for program, (key, *wrong) in ((text, a), (re.sub(places, lambda m: changed[m[0]], text), b))
+        for program, (key, *wrong) in (
+            (text, a),
+            (re.sub(places, lambda m: changed[m[0]], text), b),
+        )
     ]
     return Item(numbers, idea, *forms)
 

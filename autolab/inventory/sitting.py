@@ -42,7 +42,9 @@ class Sitting:
     def believed(self, item: Item) -> int | None:
         """The number of the misconception that the answer to an item follows from; None for any other answer."""
         given = self.answers.get(item.number)
-        return next((n for n, belief in zip(item.numbers, self.form(item).beliefs) if belief == given), None)
+        return next(
+            (n for n, belief in zip(item.numbers, self.form(item).beliefs) if belief == given), None
+        )
 
     @property
     def score(self) -> int:
@@ -58,16 +60,31 @@ class Sitting:
         was handed in."""
         offered = self.offered(item)
         if choice not in offered or self.handed_in:
-            expected = "handed in already, so it takes no answers" if self.handed_in else f"one of {', '.join(offered)}"
-            raise fail(ValueError, f"choice should be {expected}, but is {choice!r}", "autolab.inventory() says where you are.")
+            expected = (
+                "handed in already, so it takes no answers"
+                if self.handed_in
+                else f"one of {', '.join(offered)}"
+            )
+            raise fail(
+                ValueError,
+                f"choice should be {expected}, but is {choice!r}",
+                "autolab.inventory() says where you are.",
+            )
         if self.answers.get(item.number) != choice:
-            progress.record("inventory", f"{self.when}.{self.letter}.{item.number:02}", given=choice, choices=offered)
+            progress.record(
+                "inventory",
+                f"{self.when}.{self.letter}.{item.number:02}",
+                given=choice,
+                choices=offered,
+            )
         return Sitting(self.when, self.letter, self.answers | {item.number: choice}, False)
 
     def end(self) -> Sitting:
         """Hands the sitting in: its answers stay as they are."""
         if not self.handed_in:
-            progress.record("inventory", f"{self.when}.{self.letter}.{DONE}", given=len(self.answers))
+            progress.record(
+                "inventory", f"{self.when}.{self.letter}.{DONE}", given=len(self.answers)
+            )
         return Sitting(self.when, self.letter, self.answers, True)
 
 
@@ -101,7 +118,11 @@ def sitting(when: str) -> Sitting:
     Raises ValueError when `when` is neither "before" nor "after".
     """
     if when not in SITTINGS:
-        raise fail(ValueError, f'when should be "before" or "after", but is {when!r}', "Before the course, or after it.")
+        raise fail(
+            ValueError,
+            f'when should be "before" or "after", but is {when!r}',
+            "Before the course, or after it.",
+        )
     mine = sittings(progress.events())
     other = mine.get(SITTINGS[1 - SITTINGS.index(when)])
     first = (zlib.crc32(progress.learner().encode()) + SITTINGS.index(when)) % 2
@@ -122,7 +143,13 @@ def hand_in(path: str | Path | None = None) -> Path:
 
     path: the file; without one `inventory-` and a random word of this learner's own, in the working directory.
     """
-    target = Path(path) if path is not None else Path(f"inventory-{progress.learner() or 'mine'}.jsonl")
-    mine = [e for e in progress.events() if e.kind == "inventory" or e.kind == "reset" and e.id in SITTINGS]
+    target = (
+        Path(path) if path is not None else Path(f"inventory-{progress.learner() or 'mine'}.jsonl")
+    )
+    mine = [
+        e
+        for e in progress.events()
+        if e.kind == "inventory" or e.kind == "reset" and e.id in SITTINGS
+    ]
     target.write_text("".join(e.line + "\n" for e in mine), encoding="utf-8")
     return target

@@ -41,7 +41,9 @@ def write(
     RuntimeError, naming the cell, where one fails that is not tagged "raises-exception", or where segno, which makes QR
     codes, is not installed.
     """
-    return _write(Path(notebook), Path(path), None if notes is None else Path(notes), run, tell, room, code)[0]
+    return _write(
+        Path(notebook), Path(path), None if notes is None else Path(notes), run, tell, room, code
+    )[0]
 
 
 def write_all(
@@ -63,22 +65,34 @@ def write_all(
     for notebook in map(Path, notebooks):
         name = f"{notebook.stem}.html"
         title, sections = _write(notebook, folder / name, None, run, tell, room, code)[1:]
-        items = "".join(f'<li><a href="{name}#/{id}">{escape(words)}</a></li>' for id, words in sections)
-        rows.append(f'<section><h2><a href="{name}">{escape(title)}</a></h2><ol>{items}</ol></section>')
+        items = "".join(
+            f'<li><a href="{name}#/{id}">{escape(words)}</a></li>' for id, words in sections
+        )
+        rows.append(
+            f'<section><h2><a href="{name}">{escape(title)}</a></h2><ol>{items}</ol></section>'
+        )
     index = folder / "index.html"
     index.write_text(deck.index("Lectures", rows), encoding="utf-8")
     return index
 
 
 def _write(
-    notebook: Path, path: Path, plan: Path | None, run: bool, tell: Tell | None, room: str, code: str
+    notebook: Path,
+    path: Path,
+    plan: Path | None,
+    run: bool,
+    tell: Tell | None,
+    room: str,
+    code: str,
 ) -> tuple[Path, str, list[tuple[str, str]]]:
     from . import deck, notes, running, slides
 
     if room:
         from ..room import phone
 
-        phone.figure(phone.address(room, code))  # what is wrong with it is said before the notebook runs
+        phone.figure(
+            phone.address(room, code)
+        )  # what is wrong with it is said before the notebook runs
     cells = running.cells(notebook, run, tell)
     if plan is None and (beside := notebook.parent / "plans" / f"{notebook.stem}.md").exists():
         plan = beside

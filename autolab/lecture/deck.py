@@ -19,7 +19,9 @@ def page(slides: Slides, room: str = "", code: str = "") -> str:
     css, places, scripts = html.parts(slides.forms)
     if room:
         places = [place + _by_phone(form, room, code) for place, form in zip(places, slides.forms)]
-    contents = [(column[0].id, column[0].heading) for column in slides.columns[1:] if column[0].heading]
+    contents = [
+        (column[0].id, column[0].heading) for column in slides.columns[1:] if column[0].heading
+    ]
     columns = "\n".join(
         f"<section>{''.join(_slide(slide, contents if slide is slides.columns[0][0] else []) for slide in column)}</section>"
         for column in slides.columns
@@ -36,12 +38,16 @@ def _by_phone(form: dict[str, Any], room: str, code: str) -> str:
     """The QR code beside a question, where there is one and its name is known."""
     if "asked" not in form or not form["state"]:
         return ""
-    return phone.figure(phone.address(room, code, form["asked"], tuple(form["state"].get("choices", ()))))
+    return phone.figure(
+        phone.address(room, code, form["asked"], tuple(form["state"].get("choices", ())))
+    )
 
 
 def index(title: str, rows: list[str]) -> str:
     """A page that names decks; `rows`: HTML."""
-    return _document(title, _style(), f'<main class="index"><h1>{escape(title)}</h1>{"".join(rows)}</main>')
+    return _document(
+        title, _style(), f'<main class="index"><h1>{escape(title)}</h1>{"".join(rows)}</main>'
+    )
 
 
 def _document(title: str, css: str, body: str) -> str:

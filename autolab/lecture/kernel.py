@@ -32,7 +32,11 @@ def begin() -> None:
         revealed(self, *outcome)
         told = self.message(self.answer)
         again = html.form(self)
-        again |= {"verdicts": again["state"].get("verdicts", {}), "actual": self.outcome, "because": self._because}
+        again |= {
+            "verdicts": again["state"].get("verdicts", {}),
+            "actual": self.outcome,
+            "because": self._because,
+        }
         again |= {"kind": "Revealed", "state": None, "stops": [], "lines": 1.4 * len(self.choices)}
         return Told(**vars(told), page=again)
 

@@ -28,7 +28,9 @@ class _Renderer(mistune.HTMLRenderer):
         found = []
         for token in tokens:
             if token["type"] != "blank_line":
-                level = token.get("attrs", {}).get("level", "") if token["type"] == "heading" else ""
+                level = (
+                    token.get("attrs", {}).get("level", "") if token["type"] == "heading" else ""
+                )
                 found.append((f"{token['type']}{level}", self.render_token(token, state)))
         return found
 
@@ -48,7 +50,9 @@ class _Renderer(mistune.HTMLRenderer):
         if url.startswith("data:"):
             return url
         if url.startswith("attachment:"):
-            kind, data = next(iter(self.attached.get(url.removeprefix("attachment:"), {}).items()), ("", ""))
+            kind, data = next(
+                iter(self.attached.get(url.removeprefix("attachment:"), {}).items()), ("", "")
+            )
             return f"data:{kind};base64,{''.join(data)}" if kind else ""
         path = None if self.folder is None or ":" in url else self.folder / url
         if path is None or not path.is_file():
@@ -70,7 +74,9 @@ def blocks(
 ) -> list[Block]:
     """The pieces of a text, in order."""
     renderer = _Renderer(folder, attached or {})
-    markdown = mistune.create_markdown(renderer=renderer, plugins=["table", "math", "strikethrough"])
+    markdown = mistune.create_markdown(
+        renderer=renderer, plugins=["table", "math", "strikethrough"]
+    )
     renderer.register("inline_math", lambda _, tex: mathml(tex))
     renderer.register("block_math", lambda _, tex: f"<p>{mathml(tex, 'block')}</p>\n")
     found: Any = markdown(text)

@@ -25,7 +25,9 @@ class Plan:
         self.questions: dict[str, list[str]] = {}
         lines = text.splitlines()
         first = next((n for n, line in enumerate(lines) if _ROW.match(line)), len(lines))
-        self.start = markdown.render("\n".join(line for line in lines[:first] if not line.startswith("# ")))
+        self.start = markdown.render(
+            "\n".join(line for line in lines[:first] if not line.startswith("# "))
+        )
         self._tables(lines)
         for item in re.findall(r"^- (.*(?:\n {2,}.*)*)", text, re.MULTILINE):
             for question in dict.fromkeys(re.findall(r"\bq\d+\b", item)):

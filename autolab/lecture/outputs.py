@@ -33,7 +33,9 @@ class Output:
 
 def of(cell: Any, forms: list[dict[str, Any]]) -> list[Output]:
     """The outputs of a code cell; `forms` gets those of its widgets."""
-    return [found for output in cell.get("outputs", ()) if (found := _output(output, forms)) is not None]
+    return [
+        found for output in cell.get("outputs", ()) if (found := _output(output, forms)) is not None
+    ]
 
 
 def place(number: int) -> str:
@@ -44,7 +46,9 @@ def place(number: int) -> str:
 def listing(source: str) -> str:
     """Code, coloured; it may be scrolled by the keyboard."""
     code = highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
-    return f'<pre class="code" tabindex="0" role="group" aria-label="Code"><code>{code}</code></pre>'
+    return (
+        f'<pre class="code" tabindex="0" role="group" aria-label="Code"><code>{code}</code></pre>'
+    )
 
 
 def folded(source: str) -> str:
@@ -57,7 +61,9 @@ def _output(output: Any, forms: list[dict[str, Any]]) -> Output | None:
     if kind == "stream":
         return _text(output["text"], "stderr" if output["name"] == "stderr" else "")
     if kind == "error":
-        return _text("\n".join(output["traceback"]) or f"{output['ename']}: {output['evalue']}", "error")
+        return _text(
+            "\n".join(output["traceback"]) or f"{output['ename']}: {output['evalue']}", "error"
+        )
     data = output.get("data", {})
     if PAGE in data:
         return _widget(data[PAGE], forms)
@@ -70,7 +76,9 @@ def _widget(form: dict[str, Any], forms: list[dict[str, Any]]) -> Output:
     form = form | {"state": None} if known else form
     forms.append(form)
     of = f'data-of="{escape(form["model"])}"'
-    steps = "".join(f'<span class="fragment step" {of} data-step="{step}"></span>' for step in form["stops"])
+    steps = "".join(
+        f'<span class="fragment step" {of} data-step="{step}"></span>' for step in form["stops"]
+    )
     if form["kind"] == "Revealed":
         told = escape(json.dumps({"actual": form["actual"], "because": form["because"]}))
         told = f'<div class="revealed small" {of} data-told="{told}">{place(len(forms) - 1)}</div>'
@@ -88,18 +96,25 @@ def _richest(data: dict[str, Any]) -> Output | None:
     alt = escape(plain[:200])
     if "image/svg+xml" in data:
         svg = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
-        return Output(f'<img class="picture" alt="{alt}" src="data:image/svg+xml;base64,{svg}">', 14.0)
+        return Output(
+            f'<img class="picture" alt="{alt}" src="data:image/svg+xml;base64,{svg}">', 14.0
+        )
     for kind in ("image/png", "image/jpeg", "image/gif"):
         if kind in data:
             source = f"data:{kind};base64,{''.join(data[kind]).strip()}"
             return Output(f'<img class="picture" alt="{alt}" src="{source}">', 14.0)
     if "text/html" in data:
         html = "".join(data["text/html"])
-        return Output(f'<div class="html">{html}</div>', 1 + html.count("<tr") * 1.4 + html.count("<div"))
+        return Output(
+            f'<div class="html">{html}</div>', 1 + html.count("<tr") * 1.4 + html.count("<div")
+        )
     if "text/markdown" in data:
         return Output(markdown.render("".join(data["text/markdown"])), 3.0)
     if "text/latex" in data:
-        return Output(f"<p>{markdown.mathml(''.join(data['text/latex']).strip().strip('$'), 'block')}</p>", 3.0)
+        return Output(
+            f"<p>{markdown.mathml(''.join(data['text/latex']).strip().strip('$'), 'block')}</p>",
+            3.0,
+        )
     return _text(plain) if plain else None
 
 

@@ -50,14 +50,18 @@ class Page(HTMLExporter):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"raw_template": TEMPLATE, "embed_images": True} | options)
-        self.register_filter("formula", lambda text: mathml("".join(text).strip().strip("$"), "block"))
+        self.register_filter(
+            "formula", lambda text: mathml("".join(text).strip().strip("$"), "block")
+        )
 
     @property
     def default_config(self) -> Any:
         """nbconvert's, without live widgets: these load their scripts from a server."""
         config = super().default_config
         kinds = config.NbConvertBase.display_data_priority
-        config.NbConvertBase.display_data_priority = [kind for kind in kinds if "widget" not in kind]
+        config.NbConvertBase.display_data_priority = [
+            kind for kind in kinds if "widget" not in kind
+        ]
         return config
 
     @pass_context

@@ -38,16 +38,26 @@ def _run(notebook: Any, path: Path, tell: Tell | None) -> None:
             cell.execution_count = None  # it is stored, and below says what has run
     notebook.cells.insert(0, nbformat.v4.new_code_cell(BEGIN))
     here = str(Path(__file__).parents[2])  # the kernel has this autolab, be it installed or not
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}
+    env = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    }
     env["AUTOLAB_PROGRESS"] = "off"  # what whoever makes the slides answered once is not on them
     folder = {"metadata": {"path": str(path.parent.resolve())}}
-    client = NotebookClient(notebook, timeout=None, kernel_name="python3", store_widget_state=False, resources=folder)
-    client.extra_arguments = ["--IPKernelApp.log_level=ERROR"]  # it warns that what it is told could be overheard
+    client = NotebookClient(
+        notebook, timeout=None, kernel_name="python3", store_widget_state=False, resources=folder
+    )
+    client.extra_arguments = [
+        "--IPKernelApp.log_level=ERROR"
+    ]  # it warns that what it is told could be overheard
     if tell is not None:
-        client.on_cell_start = lambda cell, cell_index: tell(path.name, cell_index, len(notebook.cells) - 1)
+        client.on_cell_start = lambda cell, cell_index: tell(
+            path.name, cell_index, len(notebook.cells) - 1
+        )
     try:
         client.execute(env=env)
     except CellExecutionError as error:
         failed = max(n for n, cell in enumerate(notebook.cells) if cell.get("execution_count"))
-        raise RuntimeError(f"cell {failed} of {path.name} failed: {error.ename}: {error.evalue}") from None
+        raise RuntimeError(
+            f"cell {failed} of {path.name} failed: {error.ename}: {error.evalue}"
+        ) from None
     del notebook.cells[0]

@@ -86,7 +86,9 @@ class Slides:
             level, words = (int(type[-1]), _words(html)) if type.startswith("heading") else (9, "")
             if level <= 2 or section or kind == "slide":
                 self._column(words if level <= 6 else "")
-                self._slide().closed = not self.title and level == 1  # with the title, one paragraph
+                self._slide().closed = (
+                    not self.title and level == 1
+                )  # with the title, one paragraph
                 section, kind = False, "-" if kind == "slide" else kind
                 self.title = self.title or words
                 if level <= 6:
@@ -99,7 +101,11 @@ class Slides:
             self._add(html, _height(type, html), fragment)
 
     def _code(self, cell: Any, tags: set[str], fragment: bool) -> None:
-        shown = [] if {"remove-output", "remove_output", "exercise"} & tags else outputs.of(cell, self.forms)
+        shown = (
+            []
+            if {"remove-output", "remove_output", "exercise"} & tags
+            else outputs.of(cell, self.forms)
+        )
         source = "" if {"remove-input", "remove_input"} & tags else cell.source
         asked = _QUESTION.findall(cell.source)
         if any(output.alone for output in shown):

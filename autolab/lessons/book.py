@@ -15,6 +15,7 @@ from .compare import same, show
 from .exercise import Exercise, Outcome, Verdict, judge
 from .solutions import solutions
 
+
 @dataclass(frozen=True, repr=False)
 class Checked(Message):
     """What `check` says; true only when the exercise is solved. status: "open", "differs" or "agrees". why: the
@@ -92,13 +93,19 @@ def check(id: str, answer: Any = None) -> Checked:
         _keep(id, source or show(answer), verdict)
     said = _message(verdict)
     return Checked(
-        **{field.name: getattr(said, field.name) for field in fields(said)}, status=verdict.status, why=verdict.why
+        **{field.name: getattr(said, field.name) for field in fields(said)},
+        status=verdict.status,
+        why=verdict.why,
     )
 
 
 def _source(answer: Any) -> str:
     """The lines of a function, or of the functions of a class; "" where they are not kept."""
-    parts = [getattr(one, "__func__", one) for one in vars(answer).values()] if isinstance(answer, type) else [answer]
+    parts = (
+        [getattr(one, "__func__", one) for one in vars(answer).values()]
+        if isinstance(answer, type)
+        else [answer]
+    )
     try:
         return "\n".join(inspect.getsource(one) for one in parts if inspect.isfunction(one))
     except (OSError, TypeError):
@@ -111,7 +118,15 @@ def _keep(id: str, given: str, verdict: Verdict) -> None:
     right, hints = verdict.status == "agrees", record.hints.get(id, 0)
     if not before or (before[-1].given, before[-1].right) != (given, right):
         help = _help(hints, exercise(id))
-        store.record("exercise", id, given=given, right=right, belief=verdict.why, tries=len(before) + 1, help=help)
+        store.record(
+            "exercise",
+            id,
+            given=given,
+            right=right,
+            belief=verdict.why,
+            tries=len(before) + 1,
+            help=help,
+        )
 
 
 def _help(hints: int, e: Exercise) -> str:
@@ -131,14 +146,21 @@ def hint(id: str) -> Message:
     rows = tuple((f"hint {i}", text) for i, text in enumerate(e.hints[:seen], 1))
     if rest > 0:
         return Message(
-            f"Exercise {id}: {seen} of {len(e.hints)} hints", rows,
+            f"Exercise {id}: {seen} of {len(e.hints)} hints",
+            rows,
             (f'Call hint("{id}") again for the next one; {NUMBER_WORDS[rest]} left.',),
         )
     if rest < 0:
         head = f"Exercise {id}: given up, which is fine; type it yourself, then change it"
         return Message(head, rows, code=_ways(id))
-    give_up = f' Call hint("{id}") once more to give up and see a solution.' if solutions(id) else ""
-    return Message(f"Exercise {id}: {seen} of {len(e.hints)} hints", rows, ("That was the last hint." + give_up,))
+    give_up = (
+        f' Call hint("{id}") once more to give up and see a solution.' if solutions(id) else ""
+    )
+    return Message(
+        f"Exercise {id}: {seen} of {len(e.hints)} hints",
+        rows,
+        ("That was the last hint." + give_up,),
+    )
 
 
 def _ways(id: str) -> tuple[tuple[str, str], ...]:
@@ -153,10 +175,14 @@ def progress(number: str = "01") -> Message:
     module = lesson(number)
     words = {"agrees": "solved", "differs": "tried", "open": "open"}
     status = _status()
-    rows = tuple((words[status.get(id, "open")], f"{id}  {e.title}") for id, e in module.EXERCISES.items())
+    rows = tuple(
+        (words[status.get(id, "open")], f"{id}  {e.title}") for id, e in module.EXERCISES.items()
+    )
     answers = _answers(number)
     right = sum(came_true is True for came_true in answers.values())
-    counted = f"Predictions: {len(answers)} of {len(module.QUESTIONS)} made, {right} of them came true."
+    counted = (
+        f"Predictions: {len(answers)} of {len(module.QUESTIONS)} made, {right} of them came true."
+    )
     return Message(f"Lesson {number}: {_solved(number)}", rows, (counted,))
 
 
@@ -215,9 +241,15 @@ def predict(id: str) -> Any:
     """The prediction widget for a question of the lesson: show it, answer, and call its `reveal` afterwards. What was
     answered before, be it another day, it has already; until it is compared that can be changed."""
     from ..widgets.predict import Prediction
+
     question = _find("QUESTIONS", id)
     record.predictions[id] = Prediction(
-        question.ask, question.shuffled(id, store.learner()), question.kind, question.because, id, question.key
+        question.ask,
+        question.shuffled(id, store.learner()),
+        question.kind,
+        question.because,
+        id,
+        question.key,
     )
     return _recalled(record.predictions[id], "prediction", id)
 
@@ -233,6 +265,7 @@ def in_words(id: str) -> Any:
     """Asks for an explanation in the learner's own words, and then shows the lesson's beside it; what was written
     before stands there. Raises KeyError for what there is not."""
     from ..widgets.predict import Prediction
+
     asked = _find("WORDS", id)
     return _recalled(Prediction(asked.ask, kind="words", id=id, key=asked.ours), "ask", id)
 
@@ -255,19 +288,26 @@ def _message(verdict: Verdict) -> Message:
     stuck = f'Stuck? hint("{e.id}") gives {_next(e)}.'
     rows = tuple((o.state, _row(o, verdict.tell)) for o in verdict.outcomes)
     if verdict.given:
-        return Message(head + "not answered yet, it still does what the given code does", rows, (stuck,))
+        return Message(
+            head + "not answered yet, it still does what the given code does", rows, (stuck,)
+        )
     if verdict.status == "open":
         done = sum(o.state == "agrees" for o in verdict.outcomes)
         part = f", {done} of {len(rows)} filled in" if done else ""
-        return Message(head + f"not answered yet{part}", rows,
-                       ("Put your answer in place of the ... and run the cell again.", stuck))
+        return Message(
+            head + f"not answered yet{part}",
+            rows,
+            ("Put your answer in place of the ... and run the cell again.", stuck),
+        )
     if verdict.status == "differs":
         plural = "s" * (verdict.waiting != 1)
         waiting = f"Not tried: {verdict.waiting} further input{plural}, waiting until these agree."
         said = (f"Why: {verdict.why}", *([waiting] if verdict.waiting else []), stuck)
         return Message(head + "not yet", rows, said, "differs")
-    tried = (f"Tried: {sum(c.public for c in e.cases)} public and {sum(not c.public for c in e.cases)} further inputs, "
-             f"all agree. Not tried: {e.leaves_out}.")
+    tried = (
+        f"Tried: {sum(c.public for c in e.cases)} public and {sum(not c.public for c in e.cases)} further inputs, "
+        f"all agree. Not tried: {e.leaves_out}."
+    )
     count = _solved(e.id.split(".")[0]).capitalize() + "."
     return Message(head + "solved", rows, (tried, count), "agrees", _ways(e.id))
 
@@ -289,8 +329,12 @@ def _row(outcome: Outcome, tell: bool) -> str:
         # What is right already need not be read again.
         want = {label: value for label, value in want.items() if not same(got[label], value)}
         got = {label: got[label] for label in want}
-    text = ", ".join(f"{label + ' ' if label not in ('', 'result') else ''}{show(v)}" for label, v in got.items())
+    text = ", ".join(
+        f"{label + ' ' if label not in ('', 'result') else ''}{show(v)}" for label, v in got.items()
+    )
     if outcome.state == "differs" and tell and isinstance(outcome.got, dict):
-        expected = ", ".join(f"{label + ' ' if label != 'result' else ''}{show(v)}" for label, v in want.items())
+        expected = ", ".join(
+            f"{label + ' ' if label != 'result' else ''}{show(v)}" for label, v in want.items()
+        )
         text += f" (wanted: {expected})"
     return f"{kind}{outcome.case.text}  gives  {text}"

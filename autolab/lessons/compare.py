@@ -8,14 +8,21 @@ import numpy as np
 
 from ..engine.exact.failing import sentences
 
-RELATIVE, ABSOLUTE = 1e-4, 1e-6     # float32 arithmetic in another order still agrees; a wrong rule does not
+RELATIVE, ABSOLUTE = (
+    1e-4,
+    1e-6,
+)  # float32 arithmetic in another order still agrees; a wrong rule does not
 
 
 def plain(value: Any) -> Any:
     """Tensors, arrays, numbers and lists of numbers as a float64 array; everything else unchanged."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
-    if isinstance(value, (bool, str, bytes, dict, set, frozenset)) or value is None or value is Ellipsis:
+    if (
+        isinstance(value, (bool, str, bytes, dict, set, frozenset))
+        or value is None
+        or value is Ellipsis
+    ):
         return value
     try:
         array = np.asarray(value)
@@ -29,19 +36,28 @@ class Unfit(Exception):
 
 
 def _unfit(value: Any) -> bool:
-    return type(value).__name__ == Unfit.__name__  # one that was raised in another process is of another class
+    return (
+        type(value).__name__ == Unfit.__name__
+    )  # one that was raised in another process is of another class
 
 
 def same(got: Any, want: Any) -> bool:
     """Equal within float32 accuracy; NaN equals NaN; shapes must agree; a number equals a 0-d tensor."""
     if isinstance(want, dict):
-        return isinstance(got, dict) and got.keys() == want.keys() and all(same(got[k], want[k]) for k in want)
+        return (
+            isinstance(got, dict)
+            and got.keys() == want.keys()
+            and all(same(got[k], want[k]) for k in want)
+        )
     if isinstance(want, BaseException):
         return type(got) is type(want) and str(got)[:60] == str(want)[:60]
     got, want = plain(got), plain(want)
     if isinstance(want, np.ndarray):
-        return (isinstance(got, np.ndarray) and got.shape == want.shape
-                and np.allclose(got, want, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True))
+        return (
+            isinstance(got, np.ndarray)
+            and got.shape == want.shape
+            and np.allclose(got, want, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+        )
     if isinstance(got, np.ndarray):
         return False
     return type(got) is type(want) and bool(got == want)
@@ -72,12 +88,16 @@ def difference(got: Any, want: Any, tell: bool = True) -> str:
         return "This is None. A function without `return` gives None."
     got, want = plain(got), plain(want)
     if not isinstance(want, np.ndarray):
-        return f"This is {show(got)}" + (f", it should be {show(want)}." if tell else ", which is not it.")
+        return f"This is {show(got)}" + (
+            f", it should be {show(want)}." if tell else ", which is not it."
+        )
     if not isinstance(got, np.ndarray):
         return f"Numbers are wanted here, this is {show(got)} ({type(got).__name__})."
     if got.shape != want.shape:
         turned = want.ndim == 2 and got.shape == want.shape[::-1] and same(got.T, want)
-        return f"The shape is {got.shape}, it should be {want.shape}." + (" It is the transpose." if turned else "")
+        return f"The shape is {got.shape}, it should be {want.shape}." + (
+            " It is the transpose." if turned else ""
+        )
     return _numbers(got, want, tell)
 
 
@@ -95,7 +115,11 @@ def _numbers(got: np.ndarray, want: np.ndarray, tell: bool) -> str:
         return "The number is not right." if want.size == 1 else "The numbers are not right."
     used = np.abs(want) > ABSOLUTE
     ratio = got[used] / want[used]
-    if used.any() and same(got, ratio.flat[0] * want) and _round_factor(ratio.flat[0], 10 if want.size == 1 else 1000):
+    if (
+        used.any()
+        and same(got, ratio.flat[0] * want)
+        and _round_factor(ratio.flat[0], 10 if want.size == 1 else 1000)
+    ):
         subject = "Every number" if want.size > 1 else "It"
         return f"{subject} is {ratio.flat[0]:.4g} times what it should be."
     if want.size > 1 and same(got - want, np.full(want.shape, (got - want).flat[0])):
@@ -107,9 +131,12 @@ def _numbers(got: np.ndarray, want: np.ndarray, tell: bool) -> str:
 
 def _round_factor(factor: float, limit: int) -> bool:
     """Only a whole factor, or one over a whole number, says something to a learner."""
-    near = [abs(f - round(f)) < 1e-3 and 2 <= abs(round(f)) <= limit for f in (factor, 1 / factor if factor else 0.0)]
+    near = [
+        abs(f - round(f)) < 1e-3 and 2 <= abs(round(f)) <= limit
+        for f in (factor, 1 / factor if factor else 0.0)
+    ]
     return any(near)
 
 
 def _short(text: str, limit: int = 200) -> str:
-    return text if len(text) <= limit else text[:limit - 2].rstrip() + " …"
+    return text if len(text) <= limit else text[: limit - 2].rstrip() + " …"

@@ -78,7 +78,9 @@ class Exercise:
         """The answer that makes this mistake, and the others with it."""
         if self.variant is None or not isinstance(mistake.answer, dict):
             return mistake.answer
-        return self.variant(**functools.reduce(lambda all, one: all | one.answer, others, mistake.answer))
+        return self.variant(
+            **functools.reduce(lambda all, one: all | one.answer, others, mistake.answer)
+        )
 
 
 @dataclass(frozen=True)
@@ -119,12 +121,16 @@ def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = Tru
         return Verdict(exercise, "open")
     if callable(exercise.reference) and not callable(answer):
         kind = "class" if isinstance(exercise.reference, type) else "function"
-        why = (f"A {kind} is wanted, this is {show(answer)}. Pass the {kind} itself, without calling it: "
-               f'check("{exercise.id}", {getattr(exercise.reference, "__name__", "f")}).')
+        why = (
+            f"A {kind} is wanted, this is {show(answer)}. Pass the {kind} itself, without calling it: "
+            f'check("{exercise.id}", {getattr(exercise.reference, "__name__", "f")}).'
+        )
         return Verdict(exercise, "differs", (), why)
     outcomes: list[Outcome] = []
     for public in (True, False):
-        outcomes += (_try(exercise, answer, case) for case in exercise.cases if case.public is public)
+        outcomes += (
+            _try(exercise, answer, case) for case in exercise.cases if case.public is public
+        )
         states = {o.state for o in outcomes}
         if states == {"open"}:
             return Verdict(exercise, "open")
@@ -138,13 +144,17 @@ def judge(exercise: Exercise, answer: Any, first: bool = False, tell: bool = Tru
     if first and exercise.given is not None and _does_the_same(exercise, exercise.given, outcomes):
         return Verdict(exercise, "open", tuple(outcomes), given=True, tell=tell and exercise.tell)
     tell = tell and exercise.tell
-    return Verdict(exercise, "differs", tuple(outcomes), _explain(exercise, outcomes, tell), tell=tell)
+    return Verdict(
+        exercise, "differs", tuple(outcomes), _explain(exercise, outcomes, tell), tell=tell
+    )
 
 
 def _try(exercise: Exercise, answer: Any, case: Case) -> Outcome:
     want = observation(exercise, exercise.reference, case)
     if not isinstance(want, dict):
-        raise RuntimeError(f"the checker of {exercise.id} cannot run its own solution on {case.text}") from want
+        raise RuntimeError(
+            f"the checker of {exercise.id} cannot run its own solution on {case.text}"
+        ) from want
     got = observation(exercise, answer, case)
     if got is Ellipsis:
         return Outcome(case, "open", got, want)
@@ -164,9 +174,11 @@ def observation(exercise: Exercise, answer: Any, case: Case) -> Any:
     except Unanswered:
         return Ellipsis
     except KeyboardInterrupt as error:
-        error.add_note(f"Your answer was still running, on this input: {case.text}. Does each of its loops come to an end?")
+        error.add_note(
+            f"Your answer was still running, on this input: {case.text}. Does each of its loops come to an end?"
+        )
         raise
-    except Exception as error:      # noqa: BLE001  what the learner's code raises is a result, not a reason to stop
+    except Exception as error:  # noqa: BLE001  what the learner's code raises is a result, not a reason to stop
         return _unusable(exercise, back[-1], error) if back and _raised_here(error) else error
     return Ellipsis if any(value is Ellipsis for value in got.values()) else got
 
@@ -184,6 +196,7 @@ def _guarded(answer: Any, back: list[Any]) -> Any:
             raise Unanswered
         back.append(result)
         return result
+
     return run
 
 
@@ -192,7 +205,10 @@ def _raised_here(error: Exception) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and Path(__file__).parent in Path(trace.tb_frame.f_code.co_filename).parents
+    return (
+        trace is not None
+        and Path(__file__).parent in Path(trace.tb_frame.f_code.co_filename).parents
+    )
 
 
 def _unusable(exercise: Exercise, came: Any, error: Exception) -> Exception:
@@ -204,8 +220,11 @@ def _unusable(exercise: Exercise, came: Any, error: Exception) -> Exception:
         return Unfit(f"A dict is wanted, this is {show(came)}")
     if isinstance(error, KeyError):
         return Unfit(f"There is no {error} in {show(came)}")
-    return Unfit("This is None. A function without `return` gives None" if came is None
-                 else f"{show(came)} came back, which is not of the kind that is wanted")
+    return Unfit(
+        "This is None. A function without `return` gives None"
+        if came is None
+        else f"{show(came)} came back, which is not of the kind that is wanted"
+    )
 
 
 def _does_the_same(exercise: Exercise, other: Any, outcomes: list[Outcome]) -> bool:
@@ -230,7 +249,11 @@ def _explain(exercise: Exercise, outcomes: list[Outcome], tell: bool) -> str:
     for mistakes in _suspected(exercise):
         if _does_the_same(exercise, exercise.wrong(*mistakes), outcomes):
             said = [m.why(*first.case.make()) if callable(m.why) else m.why for m in mistakes]
-            return said[0] if len(said) == 1 else f"There are two mistakes. First: {said[0]} Second: {said[1]}"
+            return (
+                said[0]
+                if len(said) == 1
+                else f"There are two mistakes. First: {said[0]} Second: {said[1]}"
+            )
     if first.case.why and isinstance(first.got, dict):
         return first.case.why
     return " ".join(_differences(first, tell))
@@ -240,7 +263,11 @@ def _suspected(exercise: Exercise) -> Iterator[tuple[Mistake, ...]]:
     """Each mistake by itself, then those that can be made together, two at a time."""
     yield from ((mistake,) for mistake in exercise.mistakes)
     switched = [mistake for mistake in exercise.mistakes if isinstance(mistake.answer, dict)]
-    yield from (two for two in itertools.combinations(switched, 2) if not two[0].answer.keys() & two[1].answer.keys())
+    yield from (
+        two
+        for two in itertools.combinations(switched, 2)
+        if not two[0].answer.keys() & two[1].answer.keys()
+    )
 
 
 def _differences(outcome: Outcome, tell: bool) -> Iterator[str]:
@@ -248,10 +275,17 @@ def _differences(outcome: Outcome, tell: bool) -> Iterator[str]:
     if not isinstance(outcome.got, dict):
         yield difference(outcome.got, outcome.want, tell)
         return
-    differ = [label for label, want in outcome.want.items() if not same(outcome.got.get(label), want)]
-    differ = [label for label in differ if label in outcome.got] or differ  # of a wrong kind: not all can be asked of it
+    differ = [
+        label for label, want in outcome.want.items() if not same(outcome.got.get(label), want)
+    ]
+    differ = [
+        label for label in differ if label in outcome.got
+    ] or differ  # of a wrong kind: not all can be asked of it
     for label in differ[:2]:
         if len(outcome.want) > 1 or label != "result":
             yield f"Look at {label}."
-        yield difference(outcome.got[label], outcome.want[label], tell) if label in outcome.got else (
-            "What came back is not of the kind that is wanted.")
+        yield (
+            difference(outcome.got[label], outcome.want[label], tell)
+            if label in outcome.got
+            else ("What came back is not of the kind that is wanted.")
+        )

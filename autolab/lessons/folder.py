@@ -25,7 +25,9 @@ def course_source() -> Path:
     for folder in (package / "_course", package.parent / "course"):
         if folder.is_dir():
             return folder
-    raise FileNotFoundError("the course is not part of this installation of autolab; install autolab-kit again")
+    raise FileNotFoundError(
+        "the course is not part of this installation of autolab; install autolab-kit again"
+    )
 
 
 def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
@@ -65,13 +67,21 @@ def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
 def course_files(source: Path) -> list[Path]:
     """The notebooks and what they need; not their sources, nor what Jupyter and Python leave behind."""
     left_out = {".ipynb_checkpoints", "__pycache__", "src", "plans"}
-    files = (path for path in source.rglob("*") if path.is_file() and not path.match("my_*"))  # lessons write these
-    return sorted(path for path in files if not left_out.intersection(path.relative_to(source).parts))
+    files = (
+        path for path in source.rglob("*") if path.is_file() and not path.match("my_*")
+    )  # lessons write these
+    return sorted(
+        path for path in files if not left_out.intersection(path.relative_to(source).parts)
+    )
 
 
 def lessons(folder: Path) -> dict[str, str]:
     """Number of a lesson to the name of its notebook: `{"01": "01_graphs.ipynb"}`."""
-    return {path.name[:2]: path.name for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")) if "." not in path.stem}
+    return {
+        path.name[:2]: path.name
+        for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))
+        if "." not in path.stem
+    }
 
 
 def start_page(folder: Path) -> str:
@@ -84,15 +94,32 @@ def start_page(folder: Path) -> str:
         solved, exercises, predicted, questions = overview(number)
         last = max((e.time[:10] for e in events() if _of(e, number)), default="not begun")
         title = _title(folder / name)
-        lines.append(f"| [{title}]({name}) | {solved} of {exercises} solved | {predicted} of {questions} made | {last} |")
-    going = f"You last worked on {_place(folder / numbers[worked], last_asked)}." if worked in numbers else (
-        "Begin with the first lesson. A wrong guess costs nothing: what you predicted wrongly is what you will remember.")
-    asked = ("Before the first lesson and after the last, `autolab inventory before` and `autolab inventory after` (in a notebook "
-             '`autolab.inventory("before")` and so on) ask twenty questions; after the second time you see what you learned.')
-    lines += ["", going, "", *_news(folder, numbers), asked, "",
-              "Words are explained in the [glossary](glossary.md). What you answer is kept where Python runs: on your "
-              "computer, or on your class's server; "
-              "`autolab.progress()` shows it. `autolab lab --reset 01` begins a lesson anew and keeps what you wrote beside it.", ""]
+        lines.append(
+            f"| [{title}]({name}) | {solved} of {exercises} solved | {predicted} of {questions} made | {last} |"
+        )
+    going = (
+        f"You last worked on {_place(folder / numbers[worked], last_asked)}."
+        if worked in numbers
+        else (
+            "Begin with the first lesson. A wrong guess costs nothing: what you predicted wrongly is what you will remember."
+        )
+    )
+    asked = (
+        "Before the first lesson and after the last, `autolab inventory before` and `autolab inventory after` (in a notebook "
+        '`autolab.inventory("before")` and so on) ask twenty questions; after the second time you see what you learned.'
+    )
+    lines += [
+        "",
+        going,
+        "",
+        *_news(folder, numbers),
+        asked,
+        "",
+        "Words are explained in the [glossary](glossary.md). What you answer is kept where Python runs: on your "
+        "computer, or on your class's server; "
+        "`autolab.progress()` shows it. `autolab lab --reset 01` begins a lesson anew and keeps what you wrote beside it.",
+        "",
+    ]
     (folder / START).write_text("\n".join(lines), encoding="utf-8")
     return numbers.get(worked, START)
 
@@ -102,7 +129,9 @@ def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
     links = []
     for mine in (folder / name for name in numbers.values()):
         beside, now = sorted(folder.glob(f"{mine.stem}.new*.ipynb")), _digest(mine.read_bytes())
-        links += [f"[{path.name}]({path.name})" for path in beside if _digest(path.read_bytes()) != now]
+        links += [
+            f"[{path.name}]({path.name})" for path in beside if _digest(path.read_bytes()) != now
+        ]
     said = f"New versions of lessons in which you wrote, and which stay as they are: {', '.join(links)}."
     return [said, ""] if links else []
 
@@ -152,7 +181,11 @@ def _notebook(content: bytes) -> Any:
     """The notebook, or None for what is none."""
     try:
         notebook = json.loads(content)
-        return notebook if all({"cell_type", "source"} <= cell.keys() for cell in notebook["cells"]) else None
+        return (
+            notebook
+            if all({"cell_type", "source"} <= cell.keys() for cell in notebook["cells"])
+            else None
+        )
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 
@@ -160,7 +193,9 @@ def _notebook(content: bytes) -> Any:
 def _digest(content: bytes) -> str:
     """Of a notebook what its cells say, of any other file all of it."""
     if (notebook := _notebook(content)) is not None:
-        cells = [(cell["cell_type"], "".join(cell["source"]).rstrip()) for cell in notebook["cells"]]
+        cells = [
+            (cell["cell_type"], "".join(cell["source"]).rstrip()) for cell in notebook["cells"]
+        ]
         content = json.dumps([cell for cell in cells if cell[1]]).encode()
     return hashlib.sha256(content).hexdigest()
 

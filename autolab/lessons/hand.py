@@ -53,11 +53,23 @@ def save_digit(image: Any, label: int) -> Path | None:
     """
     array = np.array(image.detach().cpu() if hasattr(image, "detach") else image, dtype=np.float32)
     if array.shape not in ((1, 32, 32), (32, 32)):
-        raise fail(ValueError, f"image should be of shape (1, 32, 32), but is of {array.shape}", "One grey picture of 32x32 pixels.")
+        raise fail(
+            ValueError,
+            f"image should be of shape (1, 32, 32), but is of {array.shape}",
+            "One grey picture of 32x32 pixels.",
+        )
     if not (np.isfinite(array).all() and array.min() >= 0 and array.max() <= 1):
-        raise fail(ValueError, "image should hold numbers from 0 to 1, but has others", "Divide bytes by 255.")
+        raise fail(
+            ValueError,
+            "image should hold numbers from 0 to 1, but has others",
+            "Divide bytes by 255.",
+        )
     if isinstance(label, bool) or label not in range(10):
-        raise fail(ValueError, f"label should be a digit from 0 to 9, but is {label!r}", "Say which digit it is meant to be.")
+        raise fail(
+            ValueError,
+            f"label should be a digit from 0 to 9, but is {label!r}",
+            "Say which digit it is meant to be.",
+        )
     shipped, digit = shipped_digit()
     path = Path.cwd() / FILE
     if label == digit and np.array_equal(array.reshape(1, 32, 32), shipped.numpy()):
@@ -89,7 +101,9 @@ def my_digit() -> tuple[Any, int]:
         if label not in range(10):
             raise ValueError(f"its label is {label}")
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        warnings.warn(f"{path.name} cannot be read ({error}); the shipped digit takes its place", stacklevel=2)
+        warnings.warn(
+            f"{path.name} cannot be read ({error}); the shipped digit takes its place", stacklevel=2
+        )
         return shipped_digit()
     return torch.from_numpy(image), label
 

@@ -34,7 +34,9 @@ def threads_start() -> bool:
     return True
 
 
-def _show(shell: Any, kind: type, error: BaseException, trace: TracebackType, tb_offset: int | None = None) -> None:
+def _show(
+    shell: Any, kind: type, error: BaseException, trace: TracebackType, tb_offset: int | None = None
+) -> None:
     link = error.__cause__ or error.__context__
     while link is not None:
         link.__traceback__ = outside(link.__traceback__)

@@ -23,7 +23,13 @@ def _axes(**size: Any) -> Any:
 
 
 def curves(
-    x: Any, runs: Mapping[str, Any], *, xlabel: str, ylabel: str, log: str = "", title: str = "",
+    x: Any,
+    runs: Mapping[str, Any],
+    *,
+    xlabel: str,
+    ylabel: str,
+    log: str = "",
+    title: str = "",
     mark: Mapping[str, float] | None = None,
 ) -> Any:
     """Lines over the same places. x: the places, or words for them; up to 12 become ticks. runs: label -> one number
@@ -44,7 +50,14 @@ def curves(
         words = [f"{p:g}" for p in places] if len(places) <= 12 else []
     for i, (label, values) in enumerate(runs.items()):
         colour, style = palette.LINES[i % len(palette.LINES)]
-        axes.plot(places, _array(values), color=colour, linestyle=style, marker="o" if words else None, label=label)
+        axes.plot(
+            places,
+            _array(values),
+            color=colour,
+            linestyle=style,
+            marker="o" if words else None,
+            label=label,
+        )
     for axis in log:
         getattr(axes, f"set_{axis}scale")("log")
     if words:
@@ -52,7 +65,9 @@ def curves(
         axes.minorticks_off()
     for word, place in (mark or {}).items():
         axes.axvline(place, color=palette.DATA, linestyle=":")
-        axes.text(place, 1.01, word, transform=axes.get_xaxis_transform())  # above: the legend is inside
+        axes.text(
+            place, 1.01, word, transform=axes.get_xaxis_transform()
+        )  # above: the legend is inside
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axes.legend()
     return axes
@@ -63,7 +78,9 @@ def images(pictures: Any, words: Sequence[str] = (), *, columns: int = 10, title
     array = _array(pictures)[:, 0]
     rows = -(-len(array) // columns)
     size = 0.85 * columns, (1.15 if words else 0.9) * rows + 0.4 * bool(title)
-    figure, places = matplotlib("pyplot").subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    figure, places = matplotlib("pyplot").subplots(
+        rows, columns, figsize=size, squeeze=False, layout="constrained"
+    )
     for i, axes in enumerate(places.flat):
         axes.axis("off")
         if i < len(array):
@@ -94,11 +111,20 @@ def plane(points: Mapping[str, Any], labels: Any, names: Sequence[str]) -> Any:
     of each, from 0."""
     classes = _array(labels)
     plt = matplotlib("pyplot")
-    _, places = plt.subplots(1, len(points), figsize=(5.5 * len(points), 5), squeeze=False, layout="constrained")
+    _, places = plt.subplots(
+        1, len(points), figsize=(5.5 * len(points), 5), squeeze=False, layout="constrained"
+    )
     for axes, (title, values) in zip(places.flat, points.items()):
         for k, name in enumerate(names):
             x, y = _array(values)[classes == k].T
-            axes.scatter(x, y, marker=f"${name}$", color=palette.LINES[k % len(palette.LINES)][0], s=60, label=name)
+            axes.scatter(
+                x,
+                y,
+                marker=f"${name}$",
+                color=palette.LINES[k % len(palette.LINES)][0],
+                s=60,
+                label=name,
+            )
         axes.set(title=title, xlabel="strongest direction", ylabel="second direction")
     return places.flat[-1]
 

@@ -36,7 +36,13 @@ class Words:
 def which(**holds: str) -> Callable[..., str]:
     """A key for "which of these": of a list of what did it. holds: how none, one (with {}) and all of two are
     called."""
-    return lambda names: holds["both"] if len(names) == 2 else holds["one"].format(names[0]) if names else holds["none"]
+    return lambda names: (
+        holds["both"]
+        if len(names) == 2
+        else holds["one"].format(names[0])
+        if names
+        else holds["none"]
+    )
 
 
 def about(*numbers: float, unit: str = "") -> Callable[[float], str]:

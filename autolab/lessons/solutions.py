@@ -78,8 +78,12 @@ def read(text: str) -> dict[str, tuple[Solution, ...]]:
         head, _, source = cell.partition("\n")
         match = HEADER.match(head)
         if match is None:
-            raise ValueError(f"a cell of solutions begins with '# %% 01.5' or '# %% 01.5: in other words', not {head!r}")
-        found.setdefault(match["id"], []).append(Solution(match["id"], match["way"] or "", source.strip("\n"), before))
+            raise ValueError(
+                f"a cell of solutions begins with '# %% 01.5' or '# %% 01.5: in other words', not {head!r}"
+            )
+        found.setdefault(match["id"], []).append(
+            Solution(match["id"], match["way"] or "", source.strip("\n"), before)
+        )
     return {id: tuple(several) for id, several in found.items()}
 
 

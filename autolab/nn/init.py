@@ -29,7 +29,16 @@ __all__ = [
 
 _GAINS = {
     **dict.fromkeys(
-        ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"),
+        (
+            "linear",
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "conv_transpose1d",
+            "conv_transpose2d",
+            "conv_transpose3d",
+            "sigmoid",
+        ),
         1,
     ),
     "tanh": 5.0 / 3,
@@ -47,29 +56,43 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         return _GAINS[nonlinearity]
     if nonlinearity != "leaky_relu":
         raise fail(
-            ValueError, f"Unsupported nonlinearity {nonlinearity}", f"Known are {', '.join(_GAINS)}, leaky_relu."
+            ValueError,
+            f"Unsupported nonlinearity {nonlinearity}",
+            f"Known are {', '.join(_GAINS)}, leaky_relu.",
         )
     slope = 0.01 if param is None else param
     if isinstance(slope, bool) or not isinstance(slope, (int, float)):
-        raise fail(ValueError, f"negative_slope {param} not a valid number", "The slope is an int or a float.")
+        raise fail(
+            ValueError,
+            f"negative_slope {param} not a valid number",
+            "The slope is an int or a float.",
+        )
     return math.sqrt(2.0 / (1 + slope**2))
 
 
 @no_grad()
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Numbers between a and b."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Normally distributed numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
 def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
     """Normally distributed numbers, those outside [a, b] drawn again."""
@@ -79,7 +102,9 @@ def trunc_normal_(
             "incorrect.",
             stacklevel=3,
         )
-    inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
+    inside = (
+        math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))
+    ) / 2
     if inside > 0.3:
         low, high = (autolab.tensor(limit, dtype=tensor.dtype).item() for limit in (a, b))
         result = tensor.normal_(mean, std, generator=generator)
@@ -138,10 +163,16 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The kernel (out, in, ...) of a convolution that passes its channels through unchanged, in each of the groups."""
     if tensor.dim() not in (3, 4, 5):
         raise fail(
-            ValueError, "Only tensors with 3, 4, or 5 dimensions are supported", "It is for convolution kernels."
+            ValueError,
+            "Only tensors with 3, 4, or 5 dimensions are supported",
+            "It is for convolution kernels.",
         )
     if tensor.shape[0] % groups:
-        raise fail(ValueError, "dim 0 must be divisible by groups", "Every group gets as many output channels.")
+        raise fail(
+            ValueError,
+            "dim 0 must be divisible by groups",
+            "Every group gets as many output channels.",
+        )
     per_group = tensor.shape[0] // groups
     tensor.zero_()
     center = tuple(size // 2 for size in tensor.shape[2:])
@@ -153,7 +184,11 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 def _check_matrix(tensor):
     if tensor.dim() != 2:
-        raise fail(ValueError, "Only tensors with 2 dimensions are supported", f"This one has {tensor.dim()}.")
+        raise fail(
+            ValueError,
+            "Only tensors with 2 dimensions are supported",
+            f"This one has {tensor.dim()}.",
+        )
 
 
 def _calculate_fan_in_and_fan_out(tensor):
@@ -179,7 +214,9 @@ def _calculate_correct_fan(tensor, mode):
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Uniform in ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     bound = math.sqrt(3.0) * std
@@ -193,7 +230,10 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 
 def kaiming_uniform_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
     """Uniform in ±gain * sqrt(3 / fan) (He et al., 2015); `a` is the slope of leaky_relu."""
@@ -202,12 +242,17 @@ def kaiming_uniform_(
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     std = calculate_gain(nonlinearity, a) / math.sqrt(fan)
-    bound = math.sqrt(3.0) * std  # in this order: another one changes last bits of every Linear layer
+    bound = (
+        math.sqrt(3.0) * std
+    )  # in this order: another one changes last bits of every Linear layer
     return uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
     """Normal with standard deviation gain / sqrt(fan) (He et al., 2015); `a` is the slope of leaky_relu."""
@@ -222,12 +267,21 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """A (semi-)orthogonal matrix, times gain; dimensions after the first are seen as one (Saxe et al., 2013)."""
     if tensor.dim() < 2:
-        raise fail(ValueError, "Only tensors with 2 or more dimensions are supported", "Rows are orthogonal to rows.")
+        raise fail(
+            ValueError,
+            "Only tensors with 2 or more dimensions are supported",
+            "Rows are orthogonal to rows.",
+        )
     if tensor.numel() == 0:
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    draws = autolab.empty((rows, columns), dtype=tensor.dtype).normal_(0, 1, generator=generator).cpu().numpy()
+    draws = (
+        autolab.empty((rows, columns), dtype=tensor.dtype)
+        .normal_(0, 1, generator=generator)
+        .cpu()
+        .numpy()
+    )
     q, r = np.linalg.qr(draws.T if rows < columns else draws)
     q *= np.sign(np.diagonal(r))  # with a positive diagonal of r, q is unique
     tensor.copy_(autolab.from_numpy(q.T if rows < columns else q).reshape(tensor.shape))
@@ -235,7 +289,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 
 @no_grad()
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
     """Normal numbers, with the share `sparsity` of each column set to zero (Martens, 2010)."""
     _check_matrix(tensor)
     rows, columns = tensor.shape
@@ -250,14 +306,20 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     new, old = function.__name__, function.__name__[:-1]
 
     def renamed(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
         return function(*args, **kwargs)
 
     renamed.__name__, renamed.__doc__ = old, f"Deprecated: use `{new}`."
     return renamed
 
 
-uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, constant_, eye_, dirac_))
+uniform, normal, constant, eye, dirac = map(
+    _deprecated, (uniform_, normal_, constant_, eye_, dirac_)
+)
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
 orthogonal, sparse = _deprecated(orthogonal_), _deprecated(sparse_)

@@ -105,7 +105,18 @@ class Buffer(Tensor, metaclass=_BufferKind):
 
 _CALL_FORWARD = "Its shape is known after the first forward: call the network once, with a batch of the size that it will get."
 
-_AS_EMPTY = {"copy_", "get_device", "is_complex", "is_floating_point", "nbytes", "ndim", "size", "to", "cpu", "cuda"}
+_AS_EMPTY = {
+    "copy_",
+    "get_device",
+    "is_complex",
+    "is_floating_point",
+    "nbytes",
+    "ndim",
+    "size",
+    "to",
+    "cpu",
+    "cuda",
+}
 _AS_EMPTY |= {"half", "float", "double", "char", "short", "int", "long"}
 """What PyTorch lets one ask of such a tensor: it answers as a tensor of no elements would."""
 
@@ -120,10 +131,24 @@ _IN_PYTHON = {
     "norm",
     "register_hook",
 }
-_IN_PYTHON |= {"register_post_accumulate_grad_hook", "split", "unflatten", "unique", "unique_consecutive"}
+_IN_PYTHON |= {
+    "register_post_accumulate_grad_hook",
+    "split",
+    "unflatten",
+    "unique",
+    "unique_consecutive",
+}
 """Methods that PyTorch has written in Python, and prints so."""
 
-_FUNCTIONS = {"avg_pool2d", "gelu", "linear", "one_hot", "scaled_dot_product_attention", "softplus", "softshrink"}
+_FUNCTIONS = {
+    "avg_pool2d",
+    "gelu",
+    "linear",
+    "one_hot",
+    "scaled_dot_product_attention",
+    "softplus",
+    "softshrink",
+}
 """Functions that are no methods of a class behind PyTorch's `torch`, and printed so."""
 
 _ENGINE = os.path.dirname(engine.__file__)
@@ -159,7 +184,9 @@ class UninitializedTensorMixin:
 
         return refused
 
-    def materialize(self, shape: Sequence[int], device: DeviceLike = None, dtype: DType | None = None) -> None:
+    def materialize(
+        self, shape: Sequence[int], device: DeviceLike = None, dtype: DType | None = None
+    ) -> None:
         """Become an ordinary parameter or buffer of this `shape`, whose numbers are still to be written.
 
         device, dtype: those that it was made with, unless others are given."""
@@ -302,7 +329,9 @@ def _wanted_by(frame):
             name = inside.get("name", name)
         elif name in ("getitem", "setitem"):
             name = f"__{name}__"
-        if hasattr(Tensor, name) and (name.startswith("__") or frame.f_code.co_varnames[:1] == ("self",)):
+        if hasattr(Tensor, name) and (
+            name.startswith("__") or frame.f_code.co_varnames[:1] == ("self",)
+        ):
             found = _method(name)
         elif name in _FUNCTIONS:
             found = f"<built-in function {name}>"
@@ -315,7 +344,13 @@ def _wanted_by(frame):
 
 
 TENSORS.add(Parameter)
-for _class in (Parameter, Buffer, UninitializedTensorMixin, UninitializedParameter, UninitializedBuffer):
+for _class in (
+    Parameter,
+    Buffer,
+    UninitializedTensorMixin,
+    UninitializedParameter,
+    UninitializedBuffer,
+):
     _class.__module__ = "torch.nn.parameter"  # as PyTorch prints the classes
 
 

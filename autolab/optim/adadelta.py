@@ -21,15 +21,33 @@ class Adadelta(PerParameter):
     (2012).
     """
 
-    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _later_settings: ClassVar = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
-        foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
     ) -> None:
         check_lr(lr)
         if not 0.0 <= rho <= 1.0:
-            raise fail(ValueError, f"Invalid rho value: {rho}", "rho is the share of the old mean: from 0 to 1.")
+            raise fail(
+                ValueError,
+                f"Invalid rho value: {rho}",
+                "rho is the share of the old mean: from 0 to 1.",
+            )
         check_range("epsilon value", eps)
         check_range("weight_decay value", weight_decay)
         refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable)

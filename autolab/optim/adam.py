@@ -41,9 +41,19 @@ class Adam(PerParameter):
     }
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
-        capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_lr(lr)
@@ -51,11 +61,18 @@ class Adam(PerParameter):
         for i in (0, 1):
             check_range(f"beta parameter at index {i}", betas[i], 1.0)
         check_range("weight_decay value", weight_decay)
-        if not (all(isinstance(b, float) for b in betas[:2]) or all(isinstance(b, Tensor) for b in betas[:2])):
+        if not (
+            all(isinstance(b, float) for b in betas[:2])
+            or all(isinstance(b, Tensor) for b in betas[:2])
+        ):
             raise fail(
-                ValueError, "betas must be either both floats or both Tensors", "Write for example (0.9, 0.999)."
+                ValueError,
+                "betas must be either both floats or both Tensors",
+                "Write for example (0.9, 0.999).",
             )
-        refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused)
+        refuse(
+            self, foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused
+        )
         super().__init__(
             params,
             {
@@ -107,9 +124,19 @@ class AdamW(Adam):
     """
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None,
-        capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         super().__init__(
             params,

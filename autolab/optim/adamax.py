@@ -19,11 +19,24 @@ class Adamax(PerParameter):
     Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014), section 7.
     """
 
-    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _later_settings: ClassVar = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
         check_adam_like(lr, betas, eps, weight_decay)

@@ -18,12 +18,25 @@ class ASGD(PerParameter):
     Polyak and Juditsky, "Acceleration of stochastic approximation by averaging" (1992).
     """
 
-    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _later_settings: ClassVar = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
     _counts: ClassVar = ("step", "eta", "mu")
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
-        weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
         check_lr(lr)
@@ -49,7 +62,9 @@ class ASGD(PerParameter):
 
     def _start(self, group, parameter):
         state = self.state[parameter]
-        state["step"] = zero_step().to(parameter.device)  # PyTorch keeps the numbers beside the parameter, not on the CPU
+        state["step"] = zero_step().to(
+            parameter.device
+        )  # PyTorch keeps the numbers beside the parameter, not on the CPU
         state["eta"] = autolab.full_like(state["step"], number(group["lr"]))
         state["mu"] = autolab.ones_like(state["step"])
         return super()._start(group, parameter)

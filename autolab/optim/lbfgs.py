@@ -29,8 +29,14 @@ class LBFGS(Optimizer):
     """
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
-        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
         check_lr(lr)
@@ -55,7 +61,10 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     def _flat_grad(self):
-        parts = [p.detach().new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1) for p in self._params]
+        parts = [
+            p.detach().new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1)
+            for p in self._params
+        ]
         return autolab.cat(parts, 0)
 
     def _move(self, step_size, direction):
@@ -118,7 +127,9 @@ class LBFGS(Optimizer):
         group = self.param_groups[0]
         if group["line_search_fn"] != "strong_wolfe":
             raise fail(
-                RuntimeError, "only 'strong_wolfe' is supported", f"line_search_fn is {group['line_search_fn']!r}."
+                RuntimeError,
+                "only 'strong_wolfe' is supported",
+                f"line_search_fn is {group['line_search_fn']!r}.",
             )
         start = [p.clone() for p in self._params]
 
@@ -130,7 +141,11 @@ class LBFGS(Optimizer):
             return found
 
         loss, grad, memory.length, calls = strong_wolfe(
-            look, memory.length, memory.direction, (loss, grad, slope), max_evaluations=group["max_eval"] - evaluations
+            look,
+            memory.length,
+            memory.direction,
+            (loss, grad, slope),
+            max_evaluations=group["max_eval"] - evaluations,
         )
         self._move(memory.length, memory.direction)
         return loss, grad, calls

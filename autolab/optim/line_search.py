@@ -69,7 +69,9 @@ class _Search:
         while self._rounds < self._limit:
             if abs(bracket[1].t - bracket[0].t) * longest < tolerance_change:
                 break
-            t, stalled = _away_from_ends(_cubic_minimum(*bracket), [point.t for point in bracket], stalled)
+            t, stalled = _away_from_ends(
+                _cubic_minimum(*bracket), [point.t for point in bracket], stalled
+            )
             point = self._at(t)
             self._rounds += 1
             if self._too_high(point) or point.loss >= bracket[low].loss:

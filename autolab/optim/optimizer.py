@@ -67,7 +67,12 @@ def _with_hooks(step):
     @functools.wraps(step)
     def run(self, *args, **kwargs):
         self._opt_called = True
-        hooks = _step_pre_hooks or _step_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+        hooks = (
+            _step_pre_hooks
+            or _step_post_hooks
+            or self._optimizer_step_pre_hooks
+            or self._optimizer_step_post_hooks
+        )
         if not hooks and observe.observer is None:
             try:
                 return step(self, *args, **kwargs)
@@ -125,7 +130,9 @@ class Optimizer:
     _optimizer_state_dict_post_hooks: Hooks
     _optimizer_load_state_dict_pre_hooks: Hooks
     _optimizer_load_state_dict_post_hooks: Hooks
-    _counts: ClassVar[tuple] = ("step",)  # entries of a parameter's state that older ones saved as Python numbers
+    _counts: ClassVar[tuple] = (
+        "step",
+    )  # entries of a parameter's state that older ones saved as Python numbers
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -186,7 +193,9 @@ class Optimizer:
         text = type(self).__name__ + " ("
         for i, group in enumerate(self.param_groups):
             text += f"\nParameter Group {i}\n"
-            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            text += "".join(
+                f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"
+            )
         return text + ")"
 
     # hooks ---------------------------------------------------------------------------------------
@@ -199,19 +208,27 @@ class Optimizer:
         """Call `hook(optimizer, args, kwargs)` after every step."""
         return _add(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict`."""
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; what it returns replaces the dict."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before `load_state_dict`; what it returns replaces the dict."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(optimizer)` after `load_state_dict`."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
@@ -230,7 +247,8 @@ class Optimizer:
             if not isinstance(parameter, Tensor):
                 raise fail(
                     TypeError,
-                    "optimizer can only optimize Tensors, but one of the params is " + typename(parameter),
+                    "optimizer can only optimize Tensors, but one of the params is "
+                    + typename(parameter),
                     "Only tensors have gradients.",
                 )
             if not (parameter.is_leaf or parameter.retains_grad):
@@ -293,7 +311,9 @@ class Optimizer:
                 )
             if not params.isdisjoint(other["params"]):
                 raise fail(
-                    ValueError, "some parameters appear in more than one parameter group", "It would be stepped twice."
+                    ValueError,
+                    "some parameters appear in more than one parameter group",
+                    "It would be stepped twice.",
                 )
 
     # state ---------------------------------------------------------------------------------------
@@ -309,7 +329,10 @@ class Optimizer:
                 numbers.setdefault(id(parameter), len(numbers))
             packed = {key: value for key, value in group.items() if key != "params"}
             groups.append({**packed, "params": [numbers[id(p)] for p in group["params"]]})
-        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state = {
+            numbers[id(key)] if isinstance(key, Tensor) else key: value
+            for key, value in self.state.items()
+        }
         result = {"state": state, "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             replaced = hook(self, result)
@@ -336,7 +359,10 @@ class Optimizer:
                 "The optimizer was saved for another model.",
             )
         by_number = dict(
-            zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in groups))
+            zip(
+                chain.from_iterable(g["params"] for g in saved),
+                chain.from_iterable(g["params"] for g in groups),
+            )
         )
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in state_dict["state"].items():
@@ -373,7 +399,12 @@ class Optimizer:
 
         The parameter's device is the current one meanwhile. Raises OutOfMemoryError before the first parameter is
         changed when the step would not fit into a device's memory."""
-        items = [(group, p, g) for group in self.param_groups for p in group["params"] if (g := p.grad) is not None]
+        items = [
+            (group, p, g)
+            for group in self.param_groups
+            for p in group["params"]
+            if (g := p.grad) is not None
+        ]
         if any(p._storage.device is not CPU for _, p, _ in items):
             self._check_room(items)
         watcher = observe.observer
@@ -404,7 +435,9 @@ class Optimizer:
         passing: defaultdict[Any, set[int]] = defaultdict(set)
         for group, parameter, _ in items:
             device = parameter._storage.device
-            lasting[device] += [] if self.state.get(parameter) else [parameter.nbytes] * self._buffers(group)
+            lasting[device] += (
+                [] if self.state.get(parameter) else [parameter.nbytes] * self._buffers(group)
+            )
             passing[device].add(8 * parameter.numel())
         for device, sizes in lasting.items():
             if device is not CPU:
@@ -421,7 +454,8 @@ def _fitted(parameter, value, key=None):
         if key == "step":
             return value
         return value.to(
-            device=parameter.device, dtype=parameter.dtype if parameter.is_floating_point() else value.dtype
+            device=parameter.device,
+            dtype=parameter.dtype if parameter.is_floating_point() else value.dtype,
         )
     if isinstance(value, dict):
         return {k: _fitted(parameter, v, k) for k, v in value.items()}
@@ -442,5 +476,9 @@ def not_together(shape, wanted):
 def zero_step():
     """The step count of a parameter that was not stepped yet: a 0-d tensor of floats, as PyTorch keeps it."""
     return autolab.tensor(
-        0.0, dtype=autolab.float64 if autolab.get_default_dtype() is autolab.float64 else autolab.float32, device="cpu"
+        0.0,
+        dtype=autolab.float64
+        if autolab.get_default_dtype() is autolab.float64
+        else autolab.float32,
+        device="cpu",
     )

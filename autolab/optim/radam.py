@@ -29,9 +29,18 @@ class RAdam(PerParameter):
     }
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
-        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
     ) -> None:
         check_adam_like(lr, betas, eps, weight_decay)
         refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable)
@@ -63,10 +72,14 @@ class RAdam(PerParameter):
         add_product(square, grad, grad, 1 - beta2)
         correction2 = 1 - beta2**step
         update = mean / kind(1 - beta1**step) * kind(lr)
-        longest = 2 / (1 - beta2) - 1  # how many gradients are in the mean of squares, in the end and now
+        longest = (
+            2 / (1 - beta2) - 1
+        )  # how many gradients are in the mean of squares, in the end and now
         length = longest - 2 * step * beta2**step / correction2
         if length > 5.0:
-            rectification = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
+            rectification = (
+                (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+            ) ** 0.5
             inverse = kind(1) / (np.sqrt(square) + kind(group["eps"]))
             update = update * (inverse * kind(correction2**0.5)) * kind(rectification)
         p -= update

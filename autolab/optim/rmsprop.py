@@ -6,7 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from autolab.optim.kernels import add_product, add_quotient, add_scaled, array_of, move_towards, scale
+from autolab.optim.kernels import (
+    add_product,
+    add_quotient,
+    add_scaled,
+    array_of,
+    move_towards,
+    scale,
+)
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
 from autolab.optim.settings import check_lr, check_range, number, refuse
@@ -29,12 +36,26 @@ class RMSprop(PerParameter):
     }
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
-        weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
-        foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
     ) -> None:
         check_lr(lr)
-        for name, value in (("epsilon", eps), ("momentum", momentum), ("weight_decay", weight_decay), ("alpha", alpha)):
+        for name, value in (
+            ("epsilon", eps),
+            ("momentum", momentum),
+            ("weight_decay", weight_decay),
+            ("alpha", alpha),
+        ):
             check_range(f"{name} value", value)
         refuse(self, capturable=capturable, foreach=foreach, differentiable=differentiable)
         super().__init__(
@@ -55,7 +76,11 @@ class RMSprop(PerParameter):
 
     def _kept(self, group):
         momentum, centered = group["momentum"] > 0, group["centered"]
-        return "square_avg", *(["momentum_buffer"] if momentum else []), *(["grad_avg"] if centered else [])
+        return (
+            "square_avg",
+            *(["momentum_buffer"] if momentum else []),
+            *(["grad_avg"] if centered else []),
+        )
 
     def _update(self, group, state, step, parameter, grad):
         p = array_of(parameter)

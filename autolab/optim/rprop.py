@@ -22,12 +22,24 @@ class Rprop(PerParameter):
     for noise turns signs. Riedmiller and Braun, "A direct adaptive method for faster backpropagation learning" (1993).
     """
 
-    _later_settings: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _later_settings: ClassVar = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
-        maximize: bool = False, differentiable: bool = False,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
     ) -> None:
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
@@ -70,7 +82,9 @@ class Rprop(PerParameter):
         np.maximum(size, p.dtype.type(smallest), out=size)
         np.minimum(size, p.dtype.type(largest), out=size)
         before[...] = grad
-        before[agreement < 0] = 0  # the sign turned: stay this time, and let the next step count as the first
+        before[agreement < 0] = (
+            0  # the sign turned: stay this time, and let the next step count as the first
+        )
         # a NaN has none, and its parameter stays
         sign = np.sign(np.where(before == before, before, before.dtype.type(0)))
         add_product(p, sign, size, -1.0)

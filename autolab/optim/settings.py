@@ -31,7 +31,9 @@ def check_not_negative(name, value):
 def check_lr(lr, check=check_range):
     """Raise ValueError, in PyTorch's words, for a learning rate that is negative or no single number."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise fail(ValueError, "Tensor lr must be 1-element", "One learning rate for each parameter group.")
+        raise fail(
+            ValueError, "Tensor lr must be 1-element", "One learning rate for each parameter group."
+        )
     check("learning rate", lr)
 
 

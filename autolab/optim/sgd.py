@@ -41,16 +41,27 @@ class SGD(Optimizer):
     _counts: ClassVar = ()
 
     def __init__(
-        self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
-        weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,
-        differentiable: bool = False, fused: bool | None = None,
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         check_lr(lr, check_not_negative)
         check_not_negative("momentum value", momentum)
         check_not_negative("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise fail(
-                ValueError, "Nesterov momentum requires a momentum and zero dampening", "Set momentum, e.g. to 0.9."
+                ValueError,
+                "Nesterov momentum requires a momentum and zero dampening",
+                "Set momentum, e.g. to 0.9.",
             )
         refuse(self, foreach=foreach, differentiable=differentiable, fused=fused)
         super().__init__(

@@ -28,10 +28,15 @@ class _Package(types.ModuleType):
 
     def __repr__(self) -> str:
         width = max(len(level.title) for level in _LEVELS.values())
-        return "\n".join(f"{n:2}  {level.title:<{width}}  {level.trains}{_state(n)}" for n, level in _LEVELS.items())
+        return "\n".join(
+            f"{n:2}  {level.title:<{width}}  {level.trains}{_state(n)}"
+            for n, level in _LEVELS.items()
+        )
 
     def _repr_markdown_(self) -> str:
-        rows = "\n".join(f"| {n} | {level.title} | {level.trains}{_state(n)} |" for n, level in _LEVELS.items())
+        rows = "\n".join(
+            f"| {n} | {level.title} | {level.trains}{_state(n)} |" for n, level in _LEVELS.items()
+        )
         return f"| | level | trains |\n|---|---|---|\n{rows}"
 
 

@@ -19,7 +19,11 @@ class Aftermath(Ground):
     def _kept(self, frame: Frame) -> Iterator[Decision]:
         """A leaf's `.grad`, where it held something before, or was cleared."""
         leaf = self.trace.node(frame.receiver or "")
-        before, now, came = self.played.grads.get(leaf.id), array_of(frame.total), array_of(frame.value)
+        before, now, came = (
+            self.played.grads.get(leaf.id),
+            array_of(frame.total),
+            array_of(frame.value),
+        )
         if (
             "then" not in self.kinds
             or now is None
@@ -78,7 +82,11 @@ class Aftermath(Ground):
             "choice",
             "saved",
             f"What it had saved for backward ({what}): a second pass through {node.label} needs it, and fails.",
-            (("saved", f"what it saved: {what}"), ("value", f"the value of {node.label}"), ("nothing", "nothing")),
+            (
+                ("saved", f"what it saved: {what}"),
+                ("value", f"the value of {node.label}"),
+                ("nothing", "nothing"),
+            ),
             (
                 Wrong(
                     "value",
@@ -102,7 +110,11 @@ class Aftermath(Ground):
 
     def _left(self) -> Iterator[Decision]:
         """After the pass: leaves that nothing came to, results whose `.grad` is asked for."""
-        if "then" not in self.kinds or not self.trace.passes or any(f.event == "error" for f in self.trace.frames):
+        if (
+            "then" not in self.kinds
+            or not self.trace.passes
+            or any(f.event == "error" for f in self.trace.frames)
+        ):
             return
         reached = {f.receiver for f in self.machine.frames if f.event == "accumulate"}
         last = len(self.trace.frames) - 1
@@ -145,8 +157,14 @@ class Aftermath(Ground):
         """A result that is no leaf, whose gradient was passed on."""
         roots = {root for begun in self.trace.passes for root in begun.roots}
         sent = {f.node for f in self.machine.frames if f.event == "contribution"} - roots
-        kept = next((n for n in self.trace.nodes if n.id in sent and n.grad is None and n.name), None)
-        if "left" in self.kinds and kept is not None and self.right.arrived.get(kept.id) is not None:
+        kept = next(
+            (n for n in self.trace.nodes if n.id in sent and n.grad is None and n.name), None
+        )
+        if (
+            "left" in self.kinds
+            and kept is not None
+            and self.right.arrived.get(kept.id) is not None
+        ):
             came = words(self.right.arrived.get(kept.id))
             says = (
                 f"{came} came to {kept.label} and was sent on; only leaves keep theirs. retain_grad() "
@@ -164,7 +182,11 @@ class Aftermath(Ground):
                 (("None", "None"), ("came", came), ("0", "0")),
                 (
                     Wrong("came", "every node keeps its .grad", says),
-                    Wrong("0", "no gradient is a gradient of 0", f"0 would be a number that came. {says}"),
+                    Wrong(
+                        "0",
+                        "no gradient is a gradient of 0",
+                        f"0 would be a number that came. {says}",
+                    ),
                 ),
                 hint="Is it a leaf?",
             )
@@ -173,14 +195,24 @@ class Aftermath(Ground):
         """Who raises in the last pass, if anybody does."""
         if not self.raises or frame.run != self.trace.passes[-1].run:
             return
-        order = [n for n in self.trace.nodes if n.requires_grad and n.kind == "op" and n.id in self._reached(frame.run)]
-        failed = next((f for f in self.machine.frames if f.run == frame.run and f.event == "error"), None)
+        order = [
+            n
+            for n in self.trace.nodes
+            if n.requires_grad and n.kind == "op" and n.id in self._reached(frame.run)
+        ]
+        failed = next(
+            (f for f in self.machine.frames if f.run == frame.run and f.event == "error"), None
+        )
         choices = (*((n.id, n.label) for n in order), ("none", "none: it runs"))
         wrong = []
         for node in order:
             if failed is None or node.id != failed.node:
                 wrong.append(
-                    Wrong(node.id, "any change, or any second pass, raises", self._needs_nothing(node, failed))
+                    Wrong(
+                        node.id,
+                        "any change, or any second pass, raises",
+                        self._needs_nothing(node, failed),
+                    )
                 )
         if failed is not None:
             wrong.append(
@@ -218,15 +250,22 @@ class Aftermath(Ground):
             f.receiver or "" for f in self.machine.frames if f.run == run
         }
         return found | {
-            edge.parent for node in found for edge in self.machine.into.get(node, []) if edge.differentiable
+            edge.parent
+            for node in found
+            for edge in self.machine.into.get(node, [])
+            if edge.differentiable
         }
 
     def _needs_nothing(self, node: Node, failed: Frame | None) -> str:
         saved = [s.name for s in self.trace.saved if s.node == node.id]
         if not saved:
-            return f"{node.label} saved nothing: its rule needs no value, so nothing can be missing."
+            return (
+                f"{node.label} saved nothing: its rule needs no value, so nothing can be missing."
+            )
         if failed is not None and node.id > failed.node:
             return f"{node.label} runs: what it saved ({', '.join(saved)}) is as it was."
         if failed is not None:
             return f"The pass does not come to {node.label}: it ends before, at {self._label(failed.node)}."
-        return f"{node.label} runs: what it saved ({', '.join(saved)}) is as it was when it was saved."
+        return (
+            f"{node.label} runs: what it saved ({', '.join(saved)}) is as it was when it was saved."
+        )

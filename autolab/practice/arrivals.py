@@ -53,7 +53,11 @@ class Arrivals(Ground):
                 f"happens to it there?"
             )
             said, answer, also = f"It is added: {parent} has {words(there + value)} now.", "add", []
-        offered = RECEIVE if there is not None else tuple(pair for pair in RECEIVE if pair[0] != "average")
+        offered = (
+            RECEIVE
+            if there is not None
+            else tuple(pair for pair in RECEIVE if pair[0] != "average")
+        )
         yield Decision(
             "how",
             "grad",
@@ -79,7 +83,11 @@ class Arrivals(Ground):
         if local is None:
             return
         value, label = np.tensordot(arrived, local, arrived.ndim), parent.label
-        why = f"{label} was detached" if parent.cut == "detach" else f"{label} was computed under no_grad"
+        why = (
+            f"{label} was detached"
+            if parent.cut == "detach"
+            else f"{label} was computed under no_grad"
+        )
         says = f"{why}: no edge of the graph leads there, and whatever would be sent has nowhere to go."
         belief = "gradients go wherever values came from"
         yield Decision(
@@ -103,7 +111,11 @@ class Arrivals(Ground):
     def _spread_back(self, frame: Frame, edge: Edge) -> Iterator[Decision]:
         """An operand that was broadcast."""
         child, parent = self.trace.node(edge.child), self.trace.node(edge.parent)
-        if child.op.rstrip("_") not in ("add", "sub", "mul", "div") or child.shape is None or parent.shape is None:
+        if (
+            child.op.rstrip("_") not in ("add", "sub", "mul", "div")
+            or child.shape is None
+            or parent.shape is None
+        ):
             return
         names, mean = self._names(edge, None, frame.run), RULES["batch mean"]
         big, small = list(child.shape), list(parent.shape)
@@ -124,9 +136,19 @@ class Arrivals(Ground):
             "choice",
             "sum",
             f"It is summed over the places that {parent.label} was spread to.",
-            (("sum", "summed"), ("mean", "averaged"), ("keep", f"kept as {big}"), ("first", "the first is taken")),
             (
-                Wrong("mean", mean.belief, mean.says.format(**names), *self._consequence(mean, frame.index)),
+                ("sum", "summed"),
+                ("mean", "averaged"),
+                ("keep", f"kept as {big}"),
+                ("first", "the first is taken"),
+            ),
+            (
+                Wrong(
+                    "mean",
+                    mean.belief,
+                    mean.says.format(**names),
+                    *self._consequence(mean, frame.index),
+                ),
                 Wrong("keep", "a gradient has the shape of the result", keep),
                 Wrong("first", "one use counts", one),
             ),

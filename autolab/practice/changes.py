@@ -21,9 +21,13 @@ class Changes(Ground):
     def _saved_by(self, node: str) -> str:
         """What a node saved, in words; "" for nothing."""
         labels = {
-            s.source_node: self._label(s.source_node) for s in self.trace.saved if s.node == node and s.source_node
+            s.source_node: self._label(s.source_node)
+            for s in self.trace.saved
+            if s.node == node and s.source_node
         }
-        return " and ".join(label if id != node else f"{label}, its own result" for id, label in labels.items())
+        return " and ".join(
+            label if id != node else f"{label}, its own result" for id, label in labels.items()
+        )
 
     def _changed(self, frame: Frame) -> Iterator[Decision]:
         """At a change in place: whose saved value is it?"""
@@ -44,12 +48,20 @@ class Changes(Ground):
                 if kept
                 else "saved nothing: its derivative needs no value"
             )
-            wrong.append(Wrong(node.id, "a change disturbs whoever made or used the tensor", f"{node.label} {why}."))
+            wrong.append(
+                Wrong(
+                    node.id,
+                    "a change disturbs whoever made or used the tensor",
+                    f"{node.label} {why}.",
+                )
+            )
         if right is not None:
             says = f"{right.label} saved {self._saved_by(right.id)}, in the very memory that `{call}` writes to."
             wrong.append(
                 Wrong(
-                    "none", "what is saved is a copy", f"{says} PyTorch keeps no copy, but the number of its version."
+                    "none",
+                    "what is saved is a copy",
+                    f"{says} PyTorch keeps no copy, but the number of its version.",
                 )
             )
         said = (
@@ -78,7 +90,11 @@ class Changes(Ground):
         last = len(self.trace.frames) - 1
         failed = next((f for f in self.machine.frames if f.event == "error"), None)
         leaf = next(node for node in self.trace.nodes if node.kind == "leaf" and node.requires_grad)
-        came = [array_of(f.total) for f in self.machine.frames if f.event == "accumulate" and f.receiver == leaf.id]
+        came = [
+            array_of(f.total)
+            for f in self.machine.frames
+            if f.event == "accumulate" and f.receiver == leaf.id
+        ]
         totals = [words(total) for total in came if total is not None]
         if failed is not None:
             yield from self._helps(failed, last)
@@ -88,14 +104,24 @@ class Changes(Ground):
         has = totals[-1] if totals else "None"
         if failed is None:
             wrong = [
-                Wrong(first, "backward begins anew", f"{first} was there from the first pass; backward() adds to it."),
-                Wrong("None", "a second pass takes it back", f"backward() adds to {grad}, and clears nothing."),
+                Wrong(
+                    first,
+                    "backward begins anew",
+                    f"{first} was there from the first pass; backward() adds to it.",
+                ),
+                Wrong(
+                    "None",
+                    "a second pass takes it back",
+                    f"backward() adds to {grad}, and clears nothing.",
+                ),
             ]
         elif totals:
             twice = words(2 * np.asarray(came[-1]))
             wrong = [
                 Wrong(
-                    "None", "an error undoes what came before", f"The first pass was over: {grad} has what it added."
+                    "None",
+                    "an error undoes what came before",
+                    f"The first pass was over: {grad} has what it added.",
                 ),
                 Wrong(
                     twice,
@@ -132,7 +158,11 @@ class Changes(Ground):
         if "modified by an inplace" in failed.text:
             change = next(n for n in reversed(self.trace.nodes) if n.op.endswith("_"))
             call, out = _method(change), _out_of_place(change)
-            right = "out", f"`{out}` instead of `{call}`", f"It makes a new tensor, and what {at} saved stays as it is."
+            right = (
+                "out",
+                f"`{out}` instead of `{call}`",
+                f"It makes a new tensor, and what {at} saved stays as it is.",
+            )
             wrong = [
                 ("no_grad", f"`{call}` under `no_grad()`", "what is not recorded does not count",
                  "no_grad() keeps the change out of the graph, not out of the memory: the version counts it."),
@@ -160,7 +190,12 @@ class Changes(Ground):
             "choice",
             right[0],
             right[2],
-            tuple(sorted(((key, text.replace("`", "")) for key, text, *_ in (right, *wrong)), key=lambda one: one[1])),
+            tuple(
+                sorted(
+                    ((key, text.replace("`", "")) for key, text, *_ in (right, *wrong)),
+                    key=lambda one: one[1],
+                )
+            ),
             tuple(Wrong(key, belief, says) for key, _, belief, says in wrong),
             hint="Was it overwritten, or freed?",
         )

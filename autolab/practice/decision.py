@@ -103,7 +103,11 @@ def words(array: Any) -> str:
     array = np.asarray(array)
     if array.ndim == 0:
         return short(number(np.float32(array) + np.float32(0)), 4)
-    return "[" + ", ".join(words(row) for row in array) + "]" if array.size <= 12 else f"shape {list(array.shape)}"
+    return (
+        "[" + ", ".join(words(row) for row in array) + "]"
+        if array.size <= 12
+        else f"shape {list(array.shape)}"
+    )
 
 
 def placed(place: tuple[int, ...]) -> str:

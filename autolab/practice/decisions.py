@@ -30,7 +30,12 @@ class Decisions(Arrivals, Aftermath, Changes):
         if "value" in self.kinds:
             self.found = list(self._values())[:MOST]
             return self.found
-        self.found = [one for frame in self.trace.frames if frame.event == "compute" for one in self._changed(frame)]
+        self.found = [
+            one
+            for frame in self.trace.frames
+            if frame.event == "compute"
+            for one in self._changed(frame)
+        ]
         run = 0
         for frame in self.machine.frames:
             if frame.phase == "backward":
@@ -53,7 +58,12 @@ class Decisions(Arrivals, Aftermath, Changes):
         """Forward: the value of each operation."""
         for frame in self.trace.frames:
             node = self.trace.node(frame.node) if frame.node else None
-            if frame.event != "compute" or node is None or frame.value is None or frame.value.data is None:
+            if (
+                frame.event != "compute"
+                or node is None
+                or frame.value is None
+                or frame.value.data is None
+            ):
                 continue
             value = array_of(frame.value)
             if value is None or not value.size or not np.isfinite(value).all():
@@ -107,17 +117,27 @@ class Decisions(Arrivals, Aftermath, Changes):
             if node.id in ready:
                 continue
             if node.kind == "leaf":
-                says = f"{node.label} is a leaf: gradients end there, and it has nothing to send on."
+                says = (
+                    f"{node.label} is a leaf: gradients end there, and it has nothing to send on."
+                )
                 wrong.append(Wrong(node.id, "backward begins at the leaves", says))
             elif node.id not in waiting:
                 wrong.append(
-                    Wrong(node.id, "a node runs as often as one likes", f"{node.label} has run: what it had is sent.")
+                    Wrong(
+                        node.id,
+                        "a node runs as often as one likes",
+                        f"{node.label} has run: what it had is sent.",
+                    )
                 )
             else:
                 wrong.append(self._too_early(frame, node, in_.get(node.id, 0), counts[node.id]))
         first = self._label(frame.node)
         others = [self._label(n) for n in ready if n != frame.node]
-        also = f" {' and '.join(others)} could run as well; PyTorch takes the one recorded last." if others else ""
+        also = (
+            f" {' and '.join(others)} could run as well; PyTorch takes the one recorded last."
+            if others
+            else ""
+        )
         seeds = [f for f in self.machine.frames if f.event == "seed" and f.run == frame.run]
         begun = ""
         if len(waiting) == len(order) and len(seeds) == 1:
@@ -138,7 +158,9 @@ class Decisions(Arrivals, Aftermath, Changes):
             hint="A node may run when a gradient has come along every line that leads from it towards the result.",
         )
 
-    def _candidates(self, frame: Frame, waiting: list[str], ready: list[str], counts: dict[str, int]) -> list[Node]:
+    def _candidates(
+        self, frame: Frame, waiting: list[str], ready: list[str], counts: dict[str, int]
+    ) -> list[Node]:
         """The nodes to choose from, in order: all of a small graph; of a big one those that may run, wait, come next or
         have run, and a leaf."""
         taking_part = [n for n in self.trace.nodes if n.id in counts or n.id in waiting]
@@ -147,7 +169,9 @@ class Decisions(Arrivals, Aftermath, Changes):
         in_ = self.played.counts
         leaves = [n.id for n in taking_part if n.kind == "leaf"]
         partly = [n for n in waiting if in_.get(n, 0) and n not in ready]
-        before = [f.node for f in self.machine.frames if f.run == frame.run and f.index < frame.index]
+        before = [
+            f.node for f in self.machine.frames if f.run == frame.run and f.index < frame.index
+        ]
         offered = {*ready[:4], frame.node, *partly[:3], *waiting[1:3], *leaves[:1], *before[-1:]}
         return [n for n in taking_part if n.id in offered]
 
@@ -163,7 +187,12 @@ class Decisions(Arrivals, Aftermath, Changes):
             f"{node.label} still waits for {count - got} of {count} contributions. Run now, it sends on only what "
             f"there is, {came}; what comes later is lost."
         )
-        return Wrong(node.id, "backward goes level by level", says, *self._consequence(None, frame.index, node.id))
+        return Wrong(
+            node.id,
+            "backward goes level by level",
+            says,
+            *self._consequence(None, frame.index, node.id),
+        )
 
     def _what(self, frame: Frame, edge: Edge) -> Iterator[Decision]:
         arrived = self.played.arrived.get(edge.child)
@@ -174,7 +203,9 @@ class Decisions(Arrivals, Aftermath, Changes):
             return
         right = right.astype(np.float64)
         names = self._names(edge, arrived, frame.run)
-        answers = [] if arrived is None else list(self._answers(edge, arrived.astype(np.float64), right))
+        answers = (
+            [] if arrived is None else list(self._answers(edge, arrived.astype(np.float64), right))
+        )
         place = self._place(right, [answer for _, answer in answers])
         got = "begins with" if frame.node in self._roots(frame.run) else "has received"
         g = words(arrived)
@@ -182,21 +213,34 @@ class Decisions(Arrivals, Aftermath, Changes):
         if right.ndim and (arrived is None or right.shape != arrived.shape):
             yield self._shape(frame, edge, right, lead)
         # Where 1 has arrived, the factor alone is right; relu hands through, or its factor is the answer.
-        plainly = arrived is not None and (arrived == 1).all() or self.trace.node(edge.child).op == "relu"
+        plainly = (
+            arrived is not None and (arrived == 1).all() or self.trace.node(edge.child).op == "relu"
+        )
         hidden = ("dead", "local") if plainly else ()
-        told = self._apart(right[place], [(rule, answer[place]) for rule, answer in answers], hidden)
+        told = self._apart(
+            right[place], [(rule, answer[place]) for rule, answer in answers], hidden
+        )
         if (
             not told
             and self.machine.derivative(edge) is not None
             and (self.strict or trivial(self.trace.node(edge.child), arrived))
         ):
             return  # every rule says the same
-        if self.strict and alike(right[place], 0) and not any(rule.key == "dead" for rule, _ in told):
+        if (
+            self.strict
+            and alike(right[place], 0)
+            and not any(rule.key == "dead" for rule, _ in told)
+        ):
             raise Ambiguous("the answer is 0")
         twice = [e.id for e in self.machine.into[edge.child] if e.parent == edge.parent]
         operand = f" (its operand {twice.index(edge.id) + 1})" if len(twice) > 1 else ""
         wrong = tuple(
-            Wrong(plain(answer), rule.belief, rule.says.format(**names), *self._consequence(rule, frame.index))
+            Wrong(
+                plain(answer),
+                rule.belief,
+                rule.says.format(**names),
+                *self._consequence(rule, frame.index),
+            )
             for rule, answer in told
         )
         if self.strict and not all(one.ends for one in wrong):
@@ -226,11 +270,17 @@ class Decisions(Arrivals, Aftermath, Changes):
             ),
         )
 
-    def _formulas(self, edge: Edge, right: Array, told: list[tuple[Rule, Any]]) -> tuple[tuple[float, str], ...]:
+    def _formulas(
+        self, edge: Edge, right: Array, told: list[tuple[Rule, Any]]
+    ) -> tuple[tuple[float, str], ...]:
         """The answers as formulas, in an order that tells nothing."""
         child, parent = self._label(edge.child), self._label(edge.parent)
         others = [self._label(e.parent) for e in self.machine.into[edge.child] if e.id != edge.id]
-        local = others[0] if self.trace.node(edge.child).op == "mul" and len(others) == 1 else f"∂{child}/∂{parent}"
+        local = (
+            others[0]
+            if self.trace.node(edge.child).op == "mul" and len(others) == 1
+            else f"∂{child}/∂{parent}"
+        )
         arrived = f"grad({child})"
         shown = {
             "local": local,
@@ -244,13 +294,17 @@ class Decisions(Arrivals, Aftermath, Changes):
             *((float(answer), shown[rule.key]) for rule, answer in told if rule.key in shown),
         ]
         return (
-            tuple(sorted(offered, key=lambda pair: (len(pair[1]) * 7 + ord(child[0])) % 5)) if len(offered) > 1 else ()
+            tuple(sorted(offered, key=lambda pair: (len(pair[1]) * 7 + ord(child[0])) % 5))
+            if len(offered) > 1
+            else ()
         )
 
     def _big(self, frame: Frame, edge: Edge) -> Iterator[Decision]:
         """Of many numbers only the shape is asked."""
         if frame.value is not None and frame.value.shape != self.trace.node(edge.child).shape:
-            yield self._shape(frame, edge, np.zeros(frame.value.shape), f"`{self._label(edge.child)}` runs.")
+            yield self._shape(
+                frame, edge, np.zeros(frame.value.shape), f"`{self._label(edge.child)}` runs."
+            )
 
     def _shape(self, frame: Frame, edge: Edge, right: Array, lead: str) -> Decision:
         child, parent = self.trace.node(edge.child), self.trace.node(edge.parent)
@@ -262,7 +316,11 @@ class Decisions(Arrivals, Aftermath, Changes):
                 f"{parent.label}, so that it can be subtracted from it."
             )
             wrong.append(Wrong(list(child.shape), "a gradient has the shape of the result", says))
-        if shape[::-1] not in (shape, list(child.shape or ())) and child.op in ("matmul", "mm", "t"):
+        if shape[::-1] not in (shape, list(child.shape or ())) and child.op in (
+            "matmul",
+            "mm",
+            "t",
+        ):
             says = f"This is the shape of {parent.label} transposed: a factor of the product is in the wrong place."
             wrong.append(Wrong(shape[::-1], "shapes tell the product", says))
         return Decision(
@@ -290,11 +348,15 @@ class Decisions(Arrivals, Aftermath, Changes):
         """The marked entry: the first that tells all answers apart, else the last."""
         for place in np.ndindex(*right.shape):
             items = [right[place], *(answer[place] for answer in wrong)]
-            if not any(alike(a, b) for i, a in enumerate(items) for b in items[:i]) and not alike(right[place], 0):
+            if not any(alike(a, b) for i, a in enumerate(items) for b in items[:i]) and not alike(
+                right[place], 0
+            ):
                 return place
         return tuple(size - 1 for size in right.shape)
 
-    def _apart(self, right: Any, answers: list[tuple[Rule, Any]], hidden: tuple[str, ...]) -> list[tuple[Rule, Any]]:
+    def _apart(
+        self, right: Any, answers: list[tuple[Rule, Any]], hidden: tuple[str, ...]
+    ) -> list[tuple[Rule, Any]]:
         """The rules that give another answer than the right one and each other. hidden: those that may give the right
         one."""
         kept: list[tuple[Rule, Any]] = []
@@ -315,9 +377,17 @@ class Decisions(Arrivals, Aftermath, Changes):
         ends."""
         one = Played(self.machine, {node: np.ones(())})
         for later in self.machine.frames:
-            if later.index > frame.index and later.run == frame.run and later.event == "contribution":
+            if (
+                later.index > frame.index
+                and later.run == frame.run
+                and later.event == "contribution"
+            ):
                 one.send(later.edge or "", None)
-        moved = {n: v for n, v in one.arrived.items() if v is not None and self.trace.node(n).kind == "leaf"}
+        moved = {
+            n: v
+            for n, v in one.arrived.items()
+            if v is not None and self.trace.node(n).kind == "leaf"
+        }
         ends = self.right.grads
         return {
             f"{self._label(n)}.grad": (float(v), float(end))

@@ -60,13 +60,17 @@ def state(level: int) -> str:
         return ""
     if found.row < IN_A_ROW:
         return f" ({found.row} of {IN_A_ROW} in a row)"
-    return f" (yours, {'due again' if found.again <= _now() else f'again on {found.again:%Y-%m-%d}'})"
+    return (
+        f" (yours, {'due again' if found.again <= _now() else f'again on {found.again:%Y-%m-%d}'})"
+    )
 
 
 def due() -> Due:
     """The level whose turn it is: one that comes again, else the one that was begun, else the first that is new."""
     found = _streaks()
-    yours = sorted((streak.again, level) for level, streak in found.items() if streak.row >= IN_A_ROW)
+    yours = sorted(
+        (streak.again, level) for level, streak in found.items() if streak.row >= IN_A_ROW
+    )
     if yours and yours[0][0] <= _now():
         return Due(yours[0][1], f"it comes again: last done on {found[yours[0][1]].last:%Y-%m-%d}")
     begun = [level for level in LEVELS if level in found and found[level].row < IN_A_ROW]

@@ -25,12 +25,20 @@ class Ground:
         only: Sequence[str] = (),
         raises: bool = False,
     ) -> None:
-        self.trace, self.kinds, self.strict, self.only, self.raises = trace, kinds, strict, only, raises
+        self.trace, self.kinds, self.strict, self.only, self.raises = (
+            trace,
+            kinds,
+            strict,
+            only,
+            raises,
+        )
         self.machine = Machine(trace)
         self.found: list[Decision] = []
         self.played = Played(self.machine)
         self._begun: set[tuple[int, str]] = set()  # (run, node) that has had its turn
-        self._cleared: set[str] = set()  # leaves whose `.grad` the program has cleared since they were asked about
+        self._cleared: set[str] = (
+            set()
+        )  # leaves whose `.grad` the program has cleared since they were asked about
         for leaf in trace.nodes:
             if leaf.kind == "leaf" and leaf.grad_before is not None:
                 self.played.grads[leaf.id] = array_of(leaf.grad_before)
@@ -63,7 +71,9 @@ class Ground:
             if node.kind == "leaf" and not same(mine, right):
                 ends.append((f"{node.label}.grad", words(mine), words(right)))
                 at[node.id] = words(mine)
-            elif node.kind == "op" and not same(run.arrived.get(node.id), self.right.arrived.get(node.id)):
+            elif node.kind == "op" and not same(
+                run.arrived.get(node.id), self.right.arrived.get(node.id)
+            ):
                 at[node.id] = words(run.arrived.get(node.id))
         return tuple(ends), at, rule.key if rule is not None and rule.says and not rule.once else ""
 
@@ -101,7 +111,13 @@ class Ground:
         )
         roots = next((p.roots for p in self.trace.passes if p.run == run), ())
         root = self._label(roots[0]) if roots else "the result"
-        return {"child": child.label, "parent": self._label(edge.parent), "g": words(g), "rest": rest, "root": root}
+        return {
+            "child": child.label,
+            "parent": self._label(edge.parent),
+            "g": words(g),
+            "rest": rest,
+            "root": root,
+        }
 
     def _roots(self, run: int) -> tuple[str, ...]:
         return next((p.roots for p in self.trace.passes if p.run == run), ())

@@ -49,11 +49,23 @@ def task(number: int, seed: int, forward: bool = False) -> Task:
         try:
             trace = run(program)
             kinds = ("value",) if forward else level.kinds
-            asked = Decisions(trace, kinds, strict=not forward, only=level.only, raises=level.raises and not forward)
+            asked = Decisions(
+                trace,
+                kinds,
+                strict=not forward,
+                only=level.only,
+                raises=level.raises and not forward,
+            )
             decisions = asked.all()
         except Ambiguous:
             continue
-        if {one.decision for one in decisions} >= set(kinds) & {"who", "what", "how", "then", "value"}:
+        if {one.decision for one in decisions} >= set(kinds) & {
+            "who",
+            "what",
+            "how",
+            "then",
+            "value",
+        }:
             return Task(program, trace, asked, decisions, seed)
     raise RuntimeError(f"level {number}: no graph was fit in {TRIES} tries")
 
@@ -84,7 +96,9 @@ def level_of(level: Any) -> Level:
 
 def _small(dice: random.Random, *without: float) -> float:
     """A number that is neither 0 nor ±1: 2 to 5, some halves, of either sign."""
-    return dice.choice([n for n in (2, 3, 4, 5, 1.5, 2.5, 0.5, -2, -3, -4, -1.5, -0.5) if n not in without])
+    return dice.choice(
+        [n for n in (2, 3, 4, 5, 1.5, 2.5, 0.5, -2, -3, -4, -1.5, -0.5) if n not in without]
+    )
 
 
 def _whole(dice: random.Random, *without: float) -> int:
@@ -134,7 +148,12 @@ def _fork(dice: random.Random) -> str:
 
 def _twice(dice: random.Random) -> str:
     cube = dice.random() < 0.5
-    return _lines(_leaf("x", _small(dice)), "v = x * x", f"y = v * {'x' if cube else _whole(dice)}", "y.backward()")
+    return _lines(
+        _leaf("x", _small(dice)),
+        "v = x * x",
+        f"y = v * {'x' if cube else _whole(dice)}",
+        "y.backward()",
+    )
 
 
 def _diamond(dice: random.Random) -> str:
@@ -163,7 +182,9 @@ def _cut(dice: random.Random) -> str:
 
 
 def _kinks(dice: random.Random) -> str:
-    down, up, s, t = (dice.choice(of) for of in ((-2, -3, -1.5), (2, 3, 1.5), (0.5, 1.5, -0.5), (0.5, -0.5, 1.5)))
+    down, up, s, t = (
+        dice.choice(of) for of in ((-2, -3, -1.5), (2, 3, 1.5), (0.5, 1.5, -0.5), (0.5, -0.5, 1.5))
+    )
     return _lines(
         *(_leaf(name, value) for name, value in zip("uvst", (down, up, s, t))),
         "a = u.relu()",
@@ -221,10 +242,38 @@ def _in_place(dice: random.Random) -> str:
         [
             _lines(x, "a = x.exp()", f"y = a * {k}", f"a.add_({c})", "y.backward()"),
             _lines(x, f"a = x * {k}", "b = a.tanh()", f"a.add_({c})", "y = b + a", "y.backward()"),
-            _lines(x, f"a = {_plus('x', c)}", "b = a * a", f"y = b * {k}", f"a.mul_({k})", "y.backward()"),
-            _lines(x, f"a = x * {k}", f"b = {_plus('a', c)}", "b.add_(1)", "y = b.tanh()", "y.backward()"),
-            _lines(x, f"a = {_plus('x', c)}", "b = a * x", f"y = {_plus('b', k)}", "y.backward()", "y.backward()"),
-            _lines(x, f"a = {_plus('x', c)}", f"b = a - {k}", "y = b + a", "y.backward()", "y.backward()"),
+            _lines(
+                x,
+                f"a = {_plus('x', c)}",
+                "b = a * a",
+                f"y = b * {k}",
+                f"a.mul_({k})",
+                "y.backward()",
+            ),
+            _lines(
+                x,
+                f"a = x * {k}",
+                f"b = {_plus('a', c)}",
+                "b.add_(1)",
+                "y = b.tanh()",
+                "y.backward()",
+            ),
+            _lines(
+                x,
+                f"a = {_plus('x', c)}",
+                "b = a * x",
+                f"y = {_plus('b', k)}",
+                "y.backward()",
+                "y.backward()",
+            ),
+            _lines(
+                x,
+                f"a = {_plus('x', c)}",
+                f"b = a - {k}",
+                "y = b + a",
+                "y.backward()",
+                "y.backward()",
+            ),
         ]
     )
 
@@ -261,10 +310,26 @@ LEVELS = {
         Level(4, "an operand used twice", "two edges, two contributions", ("what", "how"), _twice),
         Level(5, "a diamond", "order, and waiting", ("who", "what", "how"), _diamond),
         Level(6, "cuts", "where nothing goes, and what None is", ("who", "how", "then"), _cut),
-        Level(7, "relu, exp, tanh", "the saved result, on both sides of 0", ("what",), _kinks, ("relu", "exp", "tanh")),
+        Level(
+            7,
+            "relu, exp, tanh",
+            "the saved result, on both sides of 0",
+            ("what",),
+            _kinks,
+            ("relu", "exp", "tanh"),
+        ),
         Level(8, "vectors", "shapes; a sum expands, a mean divides", ("what",), _vectors),
-        Level(9, "broadcasting", "sums over what was spread", ("how", "what"), _batch, ("add", "mul")),
-        Level(10, "matrix products", "which factor is transposed", ("what",), _matrices, ("matmul", "mm")),
+        Level(
+            9, "broadcasting", "sums over what was spread", ("how", "what"), _batch, ("add", "mul")
+        ),
+        Level(
+            10,
+            "matrix products",
+            "which factor is transposed",
+            ("what",),
+            _matrices,
+            ("matmul", "mm"),
+        ),
         Level(
             11,
             "in place, and again",

@@ -24,7 +24,9 @@ MOST = 20_000  # numbers of a derivative that is still worked out
 class Machine:
     """The backward passes of a trace, to be played by any rule; `moved`: from other values of the leaves."""
 
-    def __init__(self, trace: Trace, again: Again | None = None, moved: dict[str, Array] | None = None) -> None:
+    def __init__(
+        self, trace: Trace, again: Again | None = None, moved: dict[str, Array] | None = None
+    ) -> None:
         self.trace, self.again = trace, again or Again(trace)
         self.edges = {edge.id: edge for edge in trace.edges}
         self.into, self._known = self.again.into, {}  # type: dict[str, list[Edge]], dict[str, Array | None]
@@ -86,14 +88,24 @@ class Machine:
         for frame in self.frames:
             if frame.index == since and early:
                 played.run_early(early)
-            holds = rule is not None and (frame.index == since if rule.once else frame.index >= since)
-            played.step(frame, rule if holds else None, known=frame.index < since or rule is None and not early)
+            holds = rule is not None and (
+                frame.index == since if rule.once else frame.index >= since
+            )
+            played.step(
+                frame,
+                rule if holds else None,
+                known=frame.index < since or rule is None and not early,
+            )
         return played
 
     def walk(self, rule: Rule | None, rate: float) -> list[float] | None:
         """Where gradient descent takes the one leaf of a graph of single numbers; None where that is not possible."""
         leaves = [n for n in self.trace.nodes if n.kind == "leaf" and n.requires_grad]
-        if len(leaves) != 1 or any(n.shape != () for n in self.trace.nodes) or len(self.trace.nodes) > 14:
+        if (
+            len(leaves) != 1
+            or any(n.shape != () for n in self.trace.nodes)
+            or len(self.trace.nodes) > 14
+        ):
             return None
         at, places = self.value(leaves[0].id), []
         try:
@@ -101,7 +113,11 @@ class Machine:
                 if at is None or not np.isfinite(at) or abs(at) > 1e6:
                     break
                 places.append(float(at))
-                grad = Machine(self.trace, self.again, {leaves[0].id: at}).play(rule).grads.get(leaves[0].id)
+                grad = (
+                    Machine(self.trace, self.again, {leaves[0].id: at})
+                    .play(rule)
+                    .grads.get(leaves[0].id)
+                )
                 at = at - np.float32(rate) * np.float32(0 if grad is None else grad)
         except (Unknown, ValueError):
             return None
@@ -136,7 +152,9 @@ class Played:
             before, new = self.grads.get(frame.receiver), self.arrived.get(frame.receiver)
             if rule is not None and rule.clears:
                 before = None
-            self.grads[frame.receiver] = new if before is None else before if new is None else before + new
+            self.grads[frame.receiver] = (
+                new if before is None else before if new is None else before + new
+            )
         elif frame.event == "clear" and frame.receiver and not (rule is not None and rule.keeps):
             self.grads[frame.receiver] = array_of(frame.total)
 
@@ -203,12 +221,20 @@ def _local(m: Machine, edge: Edge, g: Array) -> Array | None:
 
 def _through(m: Machine, edge: Edge, g: Array) -> Array | None:
     x = m.value(edge.parent)
-    return None if x is None or x.shape != g.shape or _op(m, edge) in ("add", "sub", "relu", "sum") else g
+    return (
+        None
+        if x is None or x.shape != g.shape or _op(m, edge) in ("add", "sub", "relu", "sum")
+        else g
+    )
 
 
 def _own(m: Machine, edge: Edge, g: Array) -> Array | None:
     x = _parent(m, edge, g)
-    return None if x is None or _op(m, edge) not in ("mul", "pow", "square") or _repeated(m, edge) else g * x
+    return (
+        None
+        if x is None or _op(m, edge) not in ("mul", "pow", "square") or _repeated(m, edge)
+        else g * x
+    )
 
 
 def _repeated(m: Machine, edge: Edge) -> list[Edge]:
@@ -234,12 +260,20 @@ def _input(m: Machine, edge: Edge, g: Array) -> Array | None:
 
 def _undivided(m: Machine, edge: Edge, g: Array) -> Array | None:
     x = m.value(edge.parent)
-    return np.full(x.shape, float(g)) if x is not None and _op(m, edge) == "mean" and g.size == 1 else None
+    return (
+        np.full(x.shape, float(g))
+        if x is not None and _op(m, edge) == "mean" and g.size == 1
+        else None
+    )
 
 
 def _divided(m: Machine, edge: Edge, g: Array) -> Array | None:
     x = m.value(edge.parent)
-    return np.full(x.shape, float(g) / x.size) if x is not None and _op(m, edge) == "sum" and g.size == 1 else None
+    return (
+        np.full(x.shape, float(g) / x.size)
+        if x is not None and _op(m, edge) == "sum" and g.size == 1
+        else None
+    )
 
 
 def _transposed(m: Machine, edge: Edge, g: Array) -> Array | None:
@@ -250,13 +284,20 @@ def _transposed(m: Machine, edge: Edge, g: Array) -> Array | None:
         return None
     pair = (g, right) if edge.id == m.into[edge.child][0].id else (left, g)
     mine = left if pair[0] is g else right
-    fits = pair[0].shape[1] == pair[1].shape[0] and (pair[0].shape[0], pair[1].shape[1]) == mine.shape
+    fits = (
+        pair[0].shape[1] == pair[1].shape[0] and (pair[0].shape[0], pair[1].shape[1]) == mine.shape
+    )
     return pair[0] @ pair[1] if fits else None
 
 
 def _batch_mean(m: Machine, edge: Edge, g: Array) -> Array | None:
     x, right = m.value(edge.parent), m.sent(edge, g)
-    if x is None or right is None or _op(m, edge) not in ("add", "sub", "mul", "div") or x.size == g.size:
+    if (
+        x is None
+        or right is None
+        or _op(m, edge) not in ("add", "sub", "mul", "div")
+        or x.size == g.size
+    ):
         return None
     return right * x.size / g.size
 

@@ -57,7 +57,8 @@ class Result:
 
     def __repr__(self) -> str:
         parts = [
-            f"{kind}: {self.at_once[kind]} of {count} right at the first try" for kind, count in self.asked.items()
+            f"{kind}: {self.at_once[kind]} of {count} right at the first try"
+            for kind, count in self.asked.items()
         ]
         left = sum(self.asked.values()) - sum(self.answered.values())
         return "; ".join(parts) + (f", {left} open" if left else "")
@@ -73,7 +74,9 @@ class Practice(Explorer):
 
     _esm = assets.loader("practice")
     _script = t.Unicode(assets.module("practice")).tag(sync=True)
-    practice = t.Dict().tag(sync=True)  # what the page says about the whole: title, help, program, descents
+    practice = t.Dict().tag(
+        sync=True
+    )  # what the page says about the whole: title, help, program, descents
 
     def __init__(self, trace: Trace, decisions: Decisions, facts: Mapping[str, Any]) -> None:
         self._told: dict[str, int] = {}
@@ -115,20 +118,32 @@ class Practice(Explorer):
         for one in self.questions:
             reply, kind = self.replies.get(one["id"], {}), one["decision"]
             over = bool(reply.get("over"))
-            for name, yes in (("asked", True), ("answered", over), ("at_once", over and _at_once(reply))):
+            for name, yes in (
+                ("asked", True),
+                ("answered", over),
+                ("at_once", over and _at_once(reply)),
+            ):
                 counts[name][kind] = counts[name].get(kind, 0) + yes
         return Result(**counts, level=self._facts["level"])
 
     def ask(self, *args: Any, **options: Any) -> Answer:
         """Not here: a practice asks by itself. Raises TypeError; `autolab.explore(...).ask(...)` asks."""
-        raise fail(TypeError, "a practice asks by itself; ask is for explorers", "autolab.explore(loss).ask(...) does.")
+        raise fail(
+            TypeError,
+            "a practice asks by itself; ask is for explorers",
+            "autolab.explore(loss).ask(...) does.",
+        )
 
     def another(self, seed: int | None = None, level: int | None = None) -> None:
         """Shows another graph of the same level in the same place, with the help that is due now.
 
         seed: as for `practice`. level: of another one. Raises TypeError for a graph of one's own."""
         if self._facts["level"] is None:
-            raise fail(TypeError, "a graph of your own has no level to draw another from", "practice(level=…) has.")
+            raise fail(
+                TypeError,
+                "a graph of your own has no level to draw another from",
+                "practice(level=…) has.",
+            )
         number = self._facts["level"] if level is None else level_of(level).number
         drawn, facts = _of_level(number, None, self._facts["mode"], seed)
         self.show(_plain(drawn.trace) if drawn.asked.raises else drawn.trace)
@@ -158,9 +173,19 @@ class Practice(Explorer):
         if new and self.result.complete and "all" not in self._told:
             self._told["all"] = 1
             mode = _suffix(self._facts["mode"])
-            progress.record("practice", f"{name}{mode}", given=self.seed, right=self.result.perfect, help=self.help)
+            progress.record(
+                "practice",
+                f"{name}{mode}",
+                given=self.seed,
+                right=self.result.perfect,
+                help=self.help,
+            )
             if self._facts["level"] is not None and not mode:
-                self.practice = {**self.practice, "yours": in_a_row(self._facts["level"]), "next": due().level}
+                self.practice = {
+                    **self.practice,
+                    "yours": in_a_row(self._facts["level"]),
+                    "next": due().level,
+                }
 
     def _on_message(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
         if content.get("kind") == "another":
@@ -176,7 +201,11 @@ class Practice(Explorer):
         return bundle
 
     def __repr__(self) -> str:
-        what = f"level {self._facts['level']}, {self._facts['title']}" if self._facts["level"] else "your graph"
+        what = (
+            f"level {self._facts['level']}, {self._facts['title']}"
+            if self._facts["level"]
+            else "your graph"
+        )
         return f"Practice({what}: {self.result})"
 
 
@@ -265,7 +294,9 @@ def _check(loss: Any, level: Any, help: Any, mode: Any, seed: Any) -> None:
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise fail(
-            ValueError, f"seed should be a whole number or None, but is {seed!r}", "None draws a new graph each time."
+            ValueError,
+            f"seed should be a whole number or None, but is {seed!r}",
+            "None draws a new graph each time.",
         )
     if loss is None or (loss is not NOTHING and level is not None):
         raise fail(
@@ -277,9 +308,15 @@ def _check(loss: Any, level: Any, help: Any, mode: Any, seed: Any) -> None:
         )
 
 
-def _of_level(number: int, help: str | None, mode: str, seed: int | None) -> tuple[Task, dict[str, Any]]:
+def _of_level(
+    number: int, help: str | None, mode: str, seed: int | None
+) -> tuple[Task, dict[str, Any]]:
     chosen = random.SystemRandom().randrange(1_000_000) if seed is None else seed
-    drawn, level, row = task(number, chosen, mode == "forward"), LEVELS[number], in_a_row(number, _suffix(mode))
+    drawn, level, row = (
+        task(number, chosen, mode == "forward"),
+        LEVELS[number],
+        in_a_row(number, _suffix(mode)),
+    )
     due = help or HELP[min(row, len(HELP) - 1)]
     facts = {
         "title": level.title,
@@ -301,5 +338,9 @@ def _suffix(mode: str) -> str:
 def _plain(trace: Trace) -> Trace:
     """A trace that does not say in advance who raises."""
     nodes = tuple(replace(node, error="", mark="") for node in trace.nodes)
-    saved = tuple(replace(one, state="alive" if one.state == "modified" else one.state) for one in trace.saved)
-    return replace(trace, nodes=nodes, saved=saved, meta=trace.meta | {"error": None, "failures": {}})
+    saved = tuple(
+        replace(one, state="alive" if one.state == "modified" else one.state) for one in trace.saved
+    )
+    return replace(
+        trace, nodes=nodes, saved=saved, meta=trace.meta | {"error": None, "failures": {}}
+    )

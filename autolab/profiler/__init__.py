@@ -66,7 +66,9 @@ _INCORRECT = (
 
 def supported_activities() -> set:
     """What can be measured. Source: torch.profiler.supported_activities."""
-    return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if simulated_clock() is not None else set())
+    return {ProfilerActivity.CPU} | (
+        {ProfilerActivity.CUDA} if simulated_clock() is not None else set()
+    )
 
 
 def kineto_available() -> bool:
@@ -75,7 +77,13 @@ def kineto_available() -> bool:
 
 
 def schedule(
-    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+    *,
+    wait: int,
+    warmup: int,
+    active: int,
+    repeat: int = 0,
+    skip_first: int = 0,
+    skip_first_wait: int = 0,
 ) -> Callable[[int], ProfilerAction]:
     """A function from step number to ProfilerAction: after `skip_first` steps, cycles of `wait` idle, `warmup`
     unmeasured and `active` measured steps, `repeat` times (0: for ever); the first cycle has no `wait` when
@@ -90,12 +98,18 @@ def schedule(
             "At least one step of each cycle must be active, or there is nothing to look at.",
         )
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", UserWarning, stacklevel=2)
+        warnings.warn(
+            "Profiler won't be using warmup, this can skew profiler results",
+            UserWarning,
+            stacklevel=2,
+        )
     length = wait + warmup + active
 
     def action(step):
         if step < 0:
-            raise fail(AssertionError, f"Step must be non-negative. Got {step}.", "Steps count from 0.")
+            raise fail(
+                AssertionError, f"Step must be non-negative. Got {step}.", "Steps count from 0."
+            )
         step -= skip_first
         if step < 0:
             return ProfilerAction.NONE
@@ -114,7 +128,9 @@ def schedule(
 
 
 def tensorboard_trace_handler(
-    dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False,
+    dir_name: str | os.PathLike[str],
+    worker_name: str | None = None,
+    use_gzip: bool = False,
     use_python_export: bool = False,
 ) -> Callable[[profile], None]:
     """An `on_trace_ready` that writes each trace to `dir_name` as <worker>.<time in ns>.pt.trace.json, for TensorBoard,
@@ -127,10 +143,14 @@ def tensorboard_trace_handler(
             os.makedirs(dir_name, exist_ok=True)
         except OSError as error:
             raise fail(
-                RuntimeError, "Can't create directory: " + str(dir_name), "Name a folder that you may write to."
+                RuntimeError,
+                "Can't create directory: " + str(dir_name),
+                "Name a folder that you may write to.",
             ) from error
         prof.export_chrome_trace(
-            os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json" + ".gz" * bool(use_gzip))
+            os.path.join(
+                dir_name, f"{worker}.{time.time_ns()}.pt.trace.json" + ".gz" * bool(use_gzip)
+            )
         )
 
     return write
@@ -147,12 +167,21 @@ class profile:
     experimental_config and execution_trace_observer. Source: torch.profiler.profile."""
 
     def __init__(
-        self, *, activities: Iterable[ProfilerActivity] | None = None,
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
         schedule: Callable[[int], ProfilerAction] | None = None,
-        on_trace_ready: Callable[[profile], Any] | None = None, record_shapes: bool = False,
-        profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
-        experimental_config: Any = None, execution_trace_observer: Any = None, acc_events: bool = False,
-        use_cuda: bool | None = None, custom_trace_id_callback: Callable[[], str] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
     ) -> None:
         check_options(
@@ -162,14 +191,27 @@ class profile:
         )
         self.activities = supported_activities() if activities is None else set(activities)
         if use_cuda is not None:
-            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+            warnings.warn(
+                "`use_cuda` is deprecated, use `activities` argument instead",
+                FutureWarning,
+                stacklevel=2,
+            )
         if not self.activities or not self.activities <= set(ProfilerActivity):
             raise fail(
-                AssertionError, "No valid profiler activities found", "Activities are members of ProfilerActivity."
+                AssertionError,
+                "No valid profiler activities found",
+                "Activities are members of ProfilerActivity.",
             )
-        self.record_shapes, self.profile_memory, self.acc_events = record_shapes, profile_memory, acc_events
+        self.record_shapes, self.profile_memory, self.acc_events = (
+            record_shapes,
+            profile_memory,
+            acc_events,
+        )
         self.with_flops, self.with_stack, self.with_modules = with_flops, with_stack, with_modules
-        self.schedule, self.on_trace_ready = schedule or (lambda step: ProfilerAction.RECORD), on_trace_ready
+        self.schedule, self.on_trace_ready = (
+            schedule or (lambda step: ProfilerAction.RECORD),
+            on_trace_ready,
+        )
         self.record_steps = schedule is not None
         self.step_num, self.current_action = 0, self.schedule(0)
         self._recorder: Recorder | None = None
@@ -225,13 +267,19 @@ class profile:
     def _turn(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
         """From one step's action to the next one's; `after` is None at the end."""
         if after is not None and (before, after) in _INCORRECT:
-            warnings.warn(f"Incorrect schedule: {before.name} followed by {after.name}", UserWarning, stacklevel=4)
+            warnings.warn(
+                f"Incorrect schedule: {before.name} followed by {after.name}",
+                UserWarning,
+                stacklevel=4,
+            )
         saving = before is ProfilerAction.RECORD_AND_SAVE or after is None
         if before in _MEASURING and (saving or after not in _MEASURING):
             self.stop_trace()
             if saving and self.on_trace_ready is not None:
                 self.on_trace_ready(self)
-        if after in (*_MEASURING, ProfilerAction.WARMUP) and (saving or before is ProfilerAction.NONE):
+        if after in (*_MEASURING, ProfilerAction.WARMUP) and (
+            saving or before is ProfilerAction.NONE
+        ):
             self.prepare_trace()
         if after in _MEASURING and (saving or before not in _MEASURING):
             self.start_trace()
@@ -240,7 +288,9 @@ class profile:
         """Makes what the measuring needs. The CPU's time counts only where the CPU is among the activities."""
         cuda = ProfilerActivity.CUDA in self.activities
         if cuda and simulated_clock() is None:
-            warnings.warn("CUDA is not available, disabling CUDA profiling", UserWarning, stacklevel=5)
+            warnings.warn(
+                "CUDA is not available, disabling CUDA profiling", UserWarning, stacklevel=5
+            )
         if ProfilerActivity.CPU not in self.activities:
             raise fail(
                 AssertionError,
@@ -248,7 +298,9 @@ class profile:
                 "Only ProfilerActivity.CPU can be measured here.",
             )
         use_device = "cuda" if cuda and simulated_clock() is not None else None
-        self._recorder = Recorder(self.record_shapes, self.profile_memory, self.with_flops, self.with_stack, use_device)
+        self._recorder = Recorder(
+            self.record_shapes, self.profile_memory, self.with_flops, self.with_stack, use_device
+        )
 
     def start_trace(self) -> None:
         """Begins to measure."""
@@ -262,7 +314,10 @@ class profile:
         if self.acc_events:
             self._earlier = events = events + self._earlier
         self._events = EventList(
-            events, profile_memory=self.profile_memory, with_flops=self.with_flops, with_stack=self.with_stack
+            events,
+            profile_memory=self.profile_memory,
+            with_flops=self.with_flops,
+            with_stack=self.with_stack,
         )
 
     def _must(self, doing: str, value: _T | None) -> _T:
@@ -280,11 +335,16 @@ class profile:
         return self._events if self._events is not None else EventList()
 
     def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ) -> EventList:
         """One FunctionEventAvg per name. Raises AssertionError before anything was measured."""
         self._must("getting key averages", self._recorder)
-        return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+        return self.events().key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name
+        )
 
     def add_metadata(self, key: str, value: str) -> None:
         """Puts a text under `key` into the traces that are written."""
@@ -295,6 +355,8 @@ class profile:
         recorder = self._must("exporting chrome trace", self._recorder)
         write_chrome_trace(self.events(), path, self._metadata, recorder.base_ns)
 
-    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
+    def export_stacks(
+        self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
+    ) -> None:
         """Writes the callers of all events; see EventList.export_stacks."""
         return self.events().export_stacks(path, metric)

@@ -23,7 +23,9 @@ def copy_name(source, target, pinned):
     """What CUDA calls a copy between two devices."""
     host = "Pinned" if pinned else "Pageable"
     ends = [host if d.type == "cpu" else "Device" for d in (source, target)]
-    way = "to".join("H" if d.type == "cpu" else "D" for d in (source, target)).replace("DtoD", "PtoP")
+    way = "to".join("H" if d.type == "cpu" else "D" for d in (source, target)).replace(
+        "DtoD", "PtoP"
+    )
     return f"Memcpy {way} ({ends[0]} -> {ends[1]})"
 
 
@@ -59,7 +61,9 @@ def give_kernels(events, rows, kernels, origin):
     for k, (_, name, device, stream, start, duration) in zip(
         innermost(rows, [kernel[0] for kernel in kernels]), kernels
     ):
-        all_kernels.append(Kernel(name, device, duration / 1000, stream, round((start - origin) / 1000, 5)))
+        all_kernels.append(
+            Kernel(name, device, duration / 1000, stream, round((start - origin) / 1000, 5))
+        )
         if k is not None:
             events[k].kernels.append(all_kernels[-1])
     return all_kernels
@@ -76,9 +80,16 @@ def lanes(events, place):
             number += 1
             there = {"pid": kernel.device, "tid": kernel.stream}
             copy = kernel.name.startswith("Memcpy")
-            args = {"External id": event.id, "device": kernel.device, "stream": kernel.stream, "correlation": number}
+            args = {
+                "External id": event.id,
+                "device": kernel.device,
+                "stream": kernel.stream,
+                "correlation": number,
+            }
             what = {"ph": "X", "cat": "gpu_memcpy" if copy else "kernel", "name": kernel.name}
-            entries.append({**what, **there, "ts": kernel.start, "dur": kernel.duration, "args": args})
+            entries.append(
+                {**what, **there, "ts": kernel.start, "dur": kernel.duration, "args": args}
+            )
             arrow = {"id": number, "cat": "ac2g", "name": "ac2g"}
             entries.append({"ph": "s", **arrow, **place, "ts": event.time_range.start})
             entries.append({"ph": "f", "bp": "e", **arrow, **there, "ts": kernel.start})

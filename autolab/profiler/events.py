@@ -34,7 +34,9 @@ class Interval:
 
 
 def _as_text(name: str) -> property:
-    return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` as text, with its unit.")
+    return property(
+        lambda self: format_time(getattr(self, name)), doc=f"`{name}` as text, with its unit."
+    )
 
 
 class _Formatted:
@@ -83,7 +85,9 @@ class FunctionEvent(_Formatted):
 
     cpu_time = cpu_time_total
 
-    device_time = property(lambda self: self.device_time_total, doc="µs that a device was busy for this call.")
+    device_time = property(
+        lambda self: self.device_time_total, doc="µs that a device was busy for this call."
+    )
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -116,7 +120,13 @@ class DeviceEvent(FunctionEvent):
         self.time_range = Interval(kernel.start, kernel.start + kernel.duration)
         self.device_index, self.device_resource_id = kernel.device, kernel.stream
         self.device_time_total = self.self_device_time_total = kernel.duration
-        self.input_shapes, self.stack, self.cpu_parent, self.cpu_children, self.kernels = [], [], None, [], []
+        self.input_shapes, self.stack, self.cpu_parent, self.cpu_children, self.kernels = (
+            [],
+            [],
+            None,
+            [],
+            [],
+        )
         self.self_cpu_memory_usage = self.cpu_memory_usage = self.flops = self.fwd_thread = 0
         self.sequence_nr, self.scope, self.is_python_function, self.is_user_annotation = (
             -1,
@@ -182,10 +192,18 @@ class EventList(list):
     """Events, or averages of events. `str(events)` is their table."""
 
     def __init__(
-        self, *args: Iterable[Any], profile_memory: bool = False, with_flops: bool = False, with_stack: bool = False
+        self,
+        *args: Iterable[Any],
+        profile_memory: bool = False,
+        with_flops: bool = False,
+        with_stack: bool = False,
     ) -> None:
         super().__init__(*args)
-        self.profile_memory, self.with_flops, self.with_stack = profile_memory, with_flops, with_stack
+        self.profile_memory, self.with_flops, self.with_stack = (
+            profile_memory,
+            with_flops,
+            with_stack,
+        )
 
     def __str__(self) -> str:
         return self.table()
@@ -196,9 +214,15 @@ class EventList(list):
         return sum(event.self_cpu_time_total for event in self)
 
     def table(
-        self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
-        max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80, header: str | None = None,
-        top_level_events_only: bool = False, time_unit: str | None = None,
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
     ) -> str:
         """The events as text, one a line.
 
@@ -209,7 +233,11 @@ class EventList(list):
         torch.autograd.profiler.EventList.table."""
         events: list[Any] = self
         if sort_by is not None:
-            name = sort_by.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
+            name = (
+                sort_by.replace("cuda", "device")
+                .replace("xpu", "device")
+                .replace("privateuse1", "device")
+            )
             events = sorted(self, key=lambda event: getattr(event, name), reverse=True)
         return table(
             events,
@@ -225,14 +253,22 @@ class EventList(list):
         )
 
     def key_averages(
-        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ) -> EventList:
         """One FunctionEventAvg per name, in the order of their first calls; when asked per name and shapes, and per the
         `group_by_stack_n` innermost callers (with_stack)."""
         averages: dict[tuple, FunctionEventAvg] = {}
         for event in self:
             stack = event.stack[:group_by_stack_n] if group_by_stack_n > 0 else []
-            key = (event.key, event.device_type, str(event.input_shapes) if group_by_input_shapes else "", *stack)
+            key = (
+                event.key,
+                event.device_type,
+                str(event.input_shapes) if group_by_input_shapes else "",
+                *stack,
+            )
             if key not in averages:
                 averages[key] = FunctionEventAvg(event.key, event)
                 averages[key].stack = stack
@@ -242,7 +278,9 @@ class EventList(list):
         return EventList(averages.values(), **self._kinds())
 
     def _kinds(self) -> dict[str, bool]:
-        return {kind: getattr(self, kind) for kind in ("profile_memory", "with_flops", "with_stack")}
+        return {
+            kind: getattr(self, kind) for kind in ("profile_memory", "with_flops", "with_stack")
+        }
 
     def total_average(self) -> FunctionEventAvg:
         """All events as one FunctionEventAvg with the key 'Total'."""
@@ -262,16 +300,25 @@ class EventList(list):
         ValueError for another metric."""
         if not self.with_stack:
             raise fail(
-                AssertionError, "export_stacks() requires with_stack=True", "Only then the callers are recorded."
+                AssertionError,
+                "export_stacks() requires with_stack=True",
+                "Only then the callers are recorded.",
             )
-        known = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
+        known = [
+            "self_cpu_time_total",
+            "self_cuda_time_total",
+            "self_xpu_time_total",
+            "self_privateuse1_time_total",
+        ]
         if metric not in known:
             raise fail(ValueError, f"metric should be one of: {known}", "Only the CPU is timed.")
         name = metric if metric == known[0] else "self_device_time_total"
         with open(path, "w", encoding="utf-8") as file:
             for event in self:
                 if event.stack and int(getattr(event, name)) > 0:
-                    callers = ";".join(call.translate(_NO_SEPARATORS) for call in reversed(event.stack))
+                    callers = ";".join(
+                        call.translate(_NO_SEPARATORS) for call in reversed(event.stack)
+                    )
                     file.write(f"{callers} {int(getattr(event, name))}\n")
 
 
@@ -313,7 +360,9 @@ def events_of(rows, origin, thread=1, changes=(), kernels=(), use_device=None):
         if inside:
             event.cpu_parent = parent = inside[-1][1]
             parent.cpu_children.append(event)
-            event.stack = [parent.name, *parent.stack] if parent.is_python_function else parent.stack
+            event.stack = (
+                [parent.name, *parent.stack] if parent.is_python_function else parent.stack
+            )
         inside.append((row.end, event))
         events.append(event)
     launched = give_kernels(events, rows, kernels, origin)
@@ -328,14 +377,19 @@ def events_of(rows, origin, thread=1, changes=(), kernels=(), use_device=None):
         event.device_time_total = event.self_device_time_total + sum(
             child.device_time_total for child in event.cpu_children
         )
-    return events + [DeviceEvent(id, kernel, use_device) for id, kernel in enumerate(launched, len(events) + 1)]
+    return events + [
+        DeviceEvent(id, kernel, use_device) for id, kernel in enumerate(launched, len(events) + 1)
+    ]
 
 
 _CATEGORIES = {FUNCTION_SCOPE: "cpu_op", BACKWARD_SCOPE: "cpu_op", USER_SCOPE: "user_annotation"}
 
 
 def write_chrome_trace(
-    events: EventList, path: str | os.PathLike[str], metadata: dict[str, str] | None = None, base_ns: int = 0
+    events: EventList,
+    path: str | os.PathLike[str],
+    metadata: dict[str, str] | None = None,
+    base_ns: int = 0,
 ) -> None:
     """Writes complete events ('X', times in µs), and an arrow ('s' to 'f') from each forward op to its backward node;
     gzipped if `path` ends in .gz."""
@@ -391,5 +445,9 @@ def write_chrome_trace(
         "traceEvents": entries,
         "traceName": str(path),
     }
-    with gzip.open(path, "wt") if str(path).endswith(".gz") else open(path, "w", encoding="utf-8") as file:
+    with (
+        gzip.open(path, "wt")
+        if str(path).endswith(".gz")
+        else open(path, "w", encoding="utf-8") as file
+    ):
         json.dump(trace, file)

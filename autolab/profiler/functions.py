@@ -22,7 +22,9 @@ def _template(free):
     these."""
     names = ", ".join(free)
     source = f"def outer({names}):\n def f(*args, **kwargs):\n  call = 'CALL'\n  return call(*args, **kwargs)\n  {names or None}\n"
-    return _inner(_inner(compile(source, __file__, "exec")))  # as a file of the package: no recording takes it for the learner's code
+    return _inner(
+        _inner(compile(source, __file__, "exec"))
+    )  # as a file of the package: no recording takes it for the learner's code
 
 
 def _inner(code):
@@ -54,7 +56,9 @@ def _composed(modules):
     for space in spaces:
         for name, f in list(space.items()):
             f = getattr(f, "composed", f)  # what the public function calls
-            known = name in COMPOSED or (name in RENAMED and (space is METHODS or RENAMED[name] != "to"))
+            known = name in COMPOSED or (
+                name in RENAMED and (space is METHODS or RENAMED[name] != "to")
+            )
             if known and isinstance(f, FunctionType) and not hasattr(f, "op"):
                 names.setdefault(f, f"aten::{RENAMED.get(name, name)}")
     return list(names.items())
@@ -63,7 +67,9 @@ def _composed(modules):
 def exchange(on_call):
     """From now on the functions report: `on_call(aten_name, original, args, kwargs)` makes the call and returns its
     result."""
-    loaded = tuple(module for module in ("autolab.nn.functional", "autolab") if module in sys.modules)
+    loaded = tuple(
+        module for module in ("autolab.nn.functional", "autolab") if module in sys.modules
+    )
     for f, name in _composed(loaded):
         code = f.__code__
         _exchanged.append((f, code))

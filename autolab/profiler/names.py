@@ -43,7 +43,9 @@ def aten_name(op: Any) -> str:
     name = _PYTORCH_NAMES.get(op.name, op.name)
     base = re.sub(r"Backward\d*$", "", op.node)
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", base).lower()
-    if op.name.startswith(snake + "_") or (base.endswith("Backward") and not op.name.endswith("backward")):
+    if op.name.startswith(snake + "_") or (
+        base.endswith("Backward") and not op.name.endswith("backward")
+    ):
         name = snake
     return "aten::" + name
 
@@ -181,7 +183,8 @@ def _conv2d_flops(shapes, stride=1, padding=0, dilation=1, groups=1):
         return 0
     (n, channels, *size), (out_channels, _, *kernel) = shapes[:2]
     pairs = (
-        (v, v) if isinstance(v, int) else tuple(v) * (2 if len(v) == 1 else 1) for v in (stride, padding, dilation)
+        (v, v) if isinstance(v, int) else tuple(v) * (2 if len(v) == 1 else 1)
+        for v in (stride, padding, dilation)
     )
     places = [(i + 2 * p - d * (k - 1) - 1) // s + 1 for i, k, s, p, d in zip(size, kernel, *pairs)]
     return 2 * n * math.prod(places) * math.prod(kernel) * channels * out_channels // groups

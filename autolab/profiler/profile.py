@@ -14,7 +14,15 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..engine.core.errors import fail
-from .events import USER_SCOPE, DeviceType, EventList, FunctionEvent, FunctionEventAvg, Interval, write_chrome_trace  # noqa: F401 (names of torch.autograd.profiler)
+from .events import (  # noqa: F401 (names of torch.autograd.profiler)
+    USER_SCOPE,
+    DeviceType,
+    EventList,
+    FunctionEvent,
+    FunctionEventAvg,
+    Interval,
+    write_chrome_trace,
+)
 from .recorder import Recorder, clock, running, simulated_clock
 
 
@@ -46,16 +54,36 @@ class profile:
     torch.autograd.profiler.profile."""
 
     def __init__(
-        self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
-        record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False,
-        with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True, experimental_config: Any = None,
-        acc_events: bool = False, custom_trace_id_callback: Callable[[], str] | None = None,
-        post_processing_timeout_s: float | None = None, activity_filters: Any = None,
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        activity_filters: Any = None,
     ) -> None:
         self.enabled = enabled
-        self.entered, self.function_events, self._finished = False, EventList() if enabled else None, False
+        self.entered, self.function_events, self._finished = (
+            False,
+            EventList() if enabled else None,
+            False,
+        )
         self._recorder: Recorder | None = None
-        self.record_shapes, self.profile_memory, self.acc_events = record_shapes, profile_memory, acc_events
+        self.record_shapes, self.profile_memory, self.acc_events = (
+            record_shapes,
+            profile_memory,
+            acc_events,
+        )
         self.with_flops, self.with_stack, self.with_modules = with_flops, with_stack, with_modules
         self.use_device: str | None = None
         if not enabled:
@@ -92,11 +120,17 @@ class profile:
             return None
         if self.entered:
             raise fail(
-                RuntimeError, "Profiler context manager is not reentrant", "Make a new profile() for each block."
+                RuntimeError,
+                "Profiler context manager is not reentrant",
+                "Make a new profile() for each block.",
             )
         self.entered = True
         self._recorder = Recorder(
-            self.record_shapes, self.profile_memory, self.with_flops, self.with_stack, self.use_device
+            self.record_shapes,
+            self.profile_memory,
+            self.with_flops,
+            self.with_stack,
+            self.use_device,
         )
         self._recorder.start()
         return self
@@ -114,7 +148,9 @@ class profile:
         return False
 
     def __repr__(self) -> str:
-        return str(self.function_events) if self._finished else "<unfinished torch.autograd.profile>"
+        return (
+            str(self.function_events) if self._finished else "<unfinished torch.autograd.profile>"
+        )
 
     def _events(self, name: str) -> EventList:
         if self.function_events is None:
@@ -126,20 +162,33 @@ class profile:
         return self.function_events
 
     def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ) -> EventList:
         """One FunctionEventAvg per name (and per input shapes, when asked). Source:
         torch.autograd.profiler.profile.key_averages."""
-        return self._events("key_averages").key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+        return self._events("key_averages").key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name
+        )
 
     def table(
-        self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
-        max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80, header: str | None = None,
-        top_level_events_only: bool = False, time_unit: str | None = None,
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
     ) -> str:
         """All calls, one a line; see EventList.table."""
         widths = max_src_column_width, max_name_column_width, max_shapes_column_width
-        return self._events("table").table(sort_by, row_limit, *widths, header, top_level_events_only, time_unit)
+        return self._events("table").table(
+            sort_by, row_limit, *widths, header, top_level_events_only, time_unit
+        )
 
     def total_average(self) -> FunctionEventAvg:
         """All calls as one average."""
@@ -160,7 +209,9 @@ class profile:
             )
         write_chrome_trace(self._events("save"), path, base_ns=self._recorder.base_ns)
 
-    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
+    def export_stacks(
+        self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
+    ) -> None:
         """Writes the callers of all events; see EventList.export_stacks."""
         return self._events("export_stacks").export_stacks(path, metric)
 
@@ -175,7 +226,9 @@ class record_function(contextlib.ContextDecorator):
 
     def __enter__(self) -> record_function:
         thread = threading.get_ident()
-        self._rows.append([r.open(self.name, scope=USER_SCOPE) for r in running if r.thread == thread])
+        self._rows.append(
+            [r.open(self.name, scope=USER_SCOPE) for r in running if r.thread == thread]
+        )
         return self
 
     def __exit__(self, *exc: object) -> Literal[False]:

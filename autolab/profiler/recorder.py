@@ -72,7 +72,9 @@ class _Row:
     allocated: int = 0
     on_device: int = 0  # bytes of devices
     flops: int = 0
-    composed: bool = False  # a function made of ops: not shown where it only hands on to an op of the same name
+    composed: bool = (
+        False  # a function made of ops: not shown where it only hands on to an op of the same name
+    )
     python: bool = False  # a Python function, with_stack
 
 
@@ -138,7 +140,14 @@ def _in_its_thread(event):
 class Recorder(observe.Observer):
     """Notes a row per call in the thread that started it."""
 
-    def __init__(self, record_shapes=False, profile_memory=False, with_flops=False, with_stack=False, use_device=None):
+    def __init__(
+        self,
+        record_shapes=False,
+        profile_memory=False,
+        with_flops=False,
+        with_stack=False,
+        use_device=None,
+    ):
         self.record_shapes, self.profile_memory = record_shapes or with_flops, profile_memory
         self.with_flops, self.calls = with_flops, CallWatcher(self) if with_stack else None
         self.rows, self.freed, self._alive, self._owners = [], [], {}, set()
@@ -186,7 +195,9 @@ class Recorder(observe.Observer):
             namespaces._raw.update(_untimed)
             _untimed.clear()
             profiler_functions.put_back()
-        unfinished = {id(row) for _, row in self.functions}  # custom functions that raised: nobody told when
+        unfinished = {
+            id(row) for _, row in self.functions
+        }  # custom functions that raised: nobody told when
         self.rows = [row for row in self.rows if id(row) not in unfinished]
         for row in self.rows:
             row.end = row.end or now
@@ -208,7 +219,10 @@ class Recorder(observe.Observer):
         if names is None:
             self.rows.append(row)
             return [row]
-        outer = [_Row(name, row.start, row.end, backward=row.backward, shapes=row.shapes) for name in names[:-1]]
+        outer = [
+            _Row(name, row.start, row.end, backward=row.backward, shapes=row.shapes)
+            for name in names[:-1]
+        ]
         outer[0].sequence_nr, row.sequence_nr, row.name = row.sequence_nr, -1, names[-1]
         self.rows += [*outer, row]
         return [*outer, row]
@@ -223,7 +237,9 @@ class Recorder(observe.Observer):
             and last.end > self._node_start()
         ):
             return [last]
-        return self._layers(_Row(name, clock(), shapes=self.shapes_of(args), flops=self.flops_of(name, args)))
+        return self._layers(
+            _Row(name, clock(), shapes=self.shapes_of(args), flops=self.flops_of(name, args))
+        )
 
     def _node_start(self):
         return self.node_row.start if self.node_row is not None else clock()
@@ -295,7 +311,9 @@ class Recorder(observe.Observer):
                 row.allocated += memory.nbytes
                 known.append(memory)
                 self._watch(
-                    item._storage if isinstance(memory, np.generic) and isinstance(item, Tensor) else memory,
+                    item._storage
+                    if isinstance(memory, np.generic) and isinstance(item, Tensor)
+                    else memory,
                     memory.nbytes,
                 )
                 if self.node_row is not None and isinstance(memory, np.ndarray):
@@ -315,7 +333,9 @@ class Recorder(observe.Observer):
             if self._alive.pop(id(ref), None) is not None and threading.get_ident() == self.thread:
                 now, last = clock(), self.evaluated
                 # what a node received lives on until the next one begins: it counts to the node
-                self.freed.append((now if last is None or not last.end else min(now, last.end - 1), nbytes))
+                self.freed.append(
+                    (now if last is None or not last.end else min(now, last.end - 1), nbytes)
+                )
 
         self._owners.add(key)
         ref = weakref.ref(owner, gone)
@@ -349,7 +369,9 @@ class Recorder(observe.Observer):
         device = target if source.type == "cpu" else source
         if self.use_device == device.type:
             now, began = clock(), start * 1e9
-            self.kernels.append((now, copy_name(source, target, pinned), device.index, 0, began, duration * 1e9))
+            self.kernels.append(
+                (now, copy_name(source, target, pinned), device.index, 0, began, duration * 1e9)
+            )
             self.kernel_start = now - device.backend.profile.launch * 1e9
             self._copying = True
 
@@ -358,7 +380,9 @@ class Recorder(observe.Observer):
         if self.use_device == device.type and waited:
             whole = stream is None and not self._copying
             now = clock()
-            self.rows.append(_Row(f"cuda{'Device' if whole else 'Stream'}Synchronize", now - waited * 1e9, now))
+            self.rows.append(
+                _Row(f"cuda{'Device' if whole else 'Stream'}Synchronize", now - waited * 1e9, now)
+            )
         self._copying = False
 
     @_in_its_thread
@@ -418,9 +442,19 @@ class Recorder(observe.Observer):
         self._close(start)
         self.rows.append(_Row(_EVALUATE + _ACCUMULATE, start, now, backward=True))
         shapes = self.shapes_of((grad,))
-        self.rows.append(_Row(_ACCUMULATE, start, now, BACKWARD_SCOPE, backward=True, shapes=shapes))
+        self.rows.append(
+            _Row(_ACCUMULATE, start, now, BACKWARD_SCOPE, backward=True, shapes=shapes)
+        )
         for name in _how_accumulated(tensor, grad, total):
-            self.rows.append(_Row(name, start, now, backward=True, shapes=shapes * (2 if name == "aten::add_" else 1)))
+            self.rows.append(
+                _Row(
+                    name,
+                    start,
+                    now,
+                    backward=True,
+                    shapes=shapes * (2 if name == "aten::add_" else 1),
+                )
+            )
         self.count_new(self.rows[-1], (total,), ())
         self.mark = clock()
 
@@ -450,7 +484,10 @@ def _composed_call(name, original, args, kwargs):
         return original(*args, **kwargs)
     arguments = _given(original, args, kwargs)
     composed = name not in MADE_BY
-    rows = [r.open(name, r.shapes_of(arguments), composed=composed, flops=r.flops_of(name, arguments)) for r in mine]
+    rows = [
+        r.open(name, r.shapes_of(arguments), composed=composed, flops=r.flops_of(name, arguments))
+        for r in mine
+    ]
     counts = [len(r.rows) for r in mine]
     try:
         result = original(*args, **kwargs)
@@ -471,7 +508,9 @@ def _composed_call(name, original, args, kwargs):
 def _given(f, args, kwargs):
     """All positional arguments of `f` in order, defaults filled in."""
     names = f.__code__.co_varnames[len(args) : f.__code__.co_argcount]
-    defaults = dict(zip(f.__code__.co_varnames[: f.__code__.co_argcount][::-1], (f.__defaults__ or ())[::-1]))
+    defaults = dict(
+        zip(f.__code__.co_varnames[: f.__code__.co_argcount][::-1], (f.__defaults__ or ())[::-1])
+    )
     return [*args, *(kwargs.get(name, defaults.get(name)) for name in names)]
 
 
@@ -480,11 +519,19 @@ def _how_accumulated(tensor, grad, total):
     if total is grad:
         return ("aten::detach", "detach")
     own = tensor._grad
-    return ("aten::clone",) if isinstance(own, Tensor) and not own._storage.version else ("aten::add_",)
+    return (
+        ("aten::clone",)
+        if isinstance(own, Tensor) and not own._storage.version
+        else ("aten::add_",)
+    )
 
 
 def _memory(array):
     """The array that owns the memory of `array`, or has it on lease."""
-    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray) and not isinstance(array.base, Lease):
+    while (
+        isinstance(array, np.ndarray)
+        and isinstance(array.base, np.ndarray)
+        and not isinstance(array.base, Lease)
+    ):
         array = array.base
     return array

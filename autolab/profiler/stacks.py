@@ -9,7 +9,11 @@ from pathlib import Path
 import numpy as np
 
 _HERE = Path(__file__).parent
-_ENGINE = (str(_HERE.parent / "engine"), *(str(p) for p in _HERE.glob("*.py") if p.stem != "__init__"), "<profiled>")
+_ENGINE = (
+    str(_HERE.parent / "engine"),
+    *(str(p) for p in _HERE.glob("*.py") if p.stem != "__init__"),
+    "<profiled>",
+)
 _LIBRARIES = ("<frozen", str(Path(functools.__file__).parent), str(Path(np.__file__).parent))
 
 
@@ -29,9 +33,7 @@ class CallWatcher:
 
     def __init__(self, recorder):
         self.recorder, self.open, self.before = recorder, [], None
-        self.hidden = (
-            None  # a library's function that the engine called: what it calls is no more the user's than itself
-        )
+        self.hidden = None  # a library's function that the engine called: what it calls is no more the user's than itself
 
     def start(self):
         """From the caller of the profiler on: what is running now is an outer call."""
@@ -53,7 +55,11 @@ class CallWatcher:
         if file.startswith(_ENGINE):
             return
         if event == "call":
-            if file.startswith(_LIBRARIES) and caller is not None and caller.f_code.co_filename.startswith(_ENGINE):
+            if (
+                file.startswith(_LIBRARIES)
+                and caller is not None
+                and caller.f_code.co_filename.startswith(_ENGINE)
+            ):
                 self.hidden = frame
                 return
             row = self.recorder.open(place(frame.f_code), python=True)

@@ -37,13 +37,29 @@ def _width(texts, limit):
     return width if limit is None else min(width, limit)
 
 
-def table(events, *, row_limit, name_width, shapes_width, source_width, header, top_level_only, unit, memory, flops):
+def table(
+    events,
+    *,
+    row_limit,
+    name_width,
+    shapes_width,
+    source_width,
+    header,
+    top_level_only,
+    unit,
+    memory,
+    flops,
+):
     """The table of `events`, which are in order; '' when there are none."""
     if not events:
         return ""
     total = sum(event.self_cpu_time_total for event in events)
     columns = [
-        _Column("Name", lambda e: _shortened(e.key, name_width), _width([e.key for e in events], name_width)),
+        _Column(
+            "Name",
+            lambda e: _shortened(e.key, name_width),
+            _width([e.key for e in events], name_width),
+        ),
         _Column("Self CPU %", lambda e: format_share(e.self_cpu_time_total, total)),
         _Column("Self CPU", lambda e: format_time(e.self_cpu_time_total, unit)),
         _Column("CPU total %", lambda e: format_share(e.cpu_time_total, total)),
@@ -51,12 +67,16 @@ def table(events, *, row_limit, name_width, shapes_width, source_width, header, 
         _Column("CPU time avg", lambda e: format_time(e.cpu_time, unit)),
     ]
     # an event that ran on a device counts; a call shows the same time once more, as its own
-    device_total = sum(event.self_device_time_total for event in events if event.device_type.name != "CPU")
+    device_total = sum(
+        event.self_device_time_total for event in events if event.device_type.name != "CPU"
+    )
     device = (events[0].use_device or "cuda").upper()
     if device_total:
         columns += [
             _Column(f"Self {device}", lambda e: format_time(e.self_device_time_total, unit)),
-            _Column(f"Self {device} %", lambda e: format_share(e.self_device_time_total, device_total)),
+            _Column(
+                f"Self {device} %", lambda e: format_share(e.self_device_time_total, device_total)
+            ),
             _Column(f"{device} total", lambda e: format_time(e.device_time_total, unit)),
             _Column(f"{device} time avg", lambda e: format_time(e.device_time, unit)),
         ]
@@ -65,7 +85,9 @@ def table(events, *, row_limit, name_width, shapes_width, source_width, header, 
         columns.append(_Column("Self CPU Mem", lambda e: format_memory(e.self_cpu_memory_usage)))
         if any(event.self_device_memory_usage > 0 for event in events):
             columns.append(_Column(f"{device} Mem", lambda e: format_memory(e.device_memory_usage)))
-            columns.append(_Column(f"Self {device} Mem", lambda e: format_memory(e.self_device_memory_usage)))
+            columns.append(
+                _Column(f"Self {device} Mem", lambda e: format_memory(e.self_device_memory_usage))
+            )
     columns.append(_Column("# of Calls", lambda e: e.count))
     if any(event.input_shapes for event in events):
         wide = _width([str(event.input_shapes) for event in events], shapes_width)
@@ -73,7 +95,11 @@ def table(events, *, row_limit, name_width, shapes_width, source_width, header, 
     sources = None
     if any(event.stack for event in events):
         sources = _width([call for event in events for call in event.stack], source_width)
-        columns.append(_Column(_SOURCE, lambda e: _clipped(e.stack[0], sources) if e.stack else "", sources, "<"))
+        columns.append(
+            _Column(
+                _SOURCE, lambda e: _clipped(e.stack[0], sources) if e.stack else "", sources, "<"
+            )
+        )
     counted = [event.flops for event in events if event.flops > 0] if flops else []
     if counted:
         power = max(0, min(int(math.log10(min(counted)) / 3), len(_FLOPS) - 1))
@@ -89,9 +115,13 @@ def table(events, *, row_limit, name_width, shapes_width, source_width, header, 
         lines.append(_line(columns, [column.text(event) for column in columns]))
         if sources is not None:  # the other callers below the first, and an empty line
             for call in [*(_clipped(call, sources) for call in event.stack[1:]), ""]:
-                lines.append(_line(columns, [call if column.title == _SOURCE else "" for column in columns]))
+                lines.append(
+                    _line(columns, [call if column.title == _SOURCE else "" for column in columns])
+                )
     totals = [f"Self CPU time total: {format_time(total, unit)}"]
-    totals += [f"Self {device} time total: {format_time(device_total, unit)}"] if device_total else []
+    totals += (
+        [f"Self {device} time total: {format_time(device_total, unit)}"] if device_total else []
+    )
     return "\n".join([*lines, rule, *totals, ""])
 
 
@@ -114,4 +144,6 @@ def _clipped(text, width):
 
 
 def _line(columns, cells):
-    return "".join(f"{cell: {column.align}{column.width}}  " for column, cell in zip(columns, cells))
+    return "".join(
+        f"{cell: {column.align}{column.width}}  " for column, cell in zip(columns, cells)
+    )

@@ -43,8 +43,15 @@ class Event:
 
     def __post_init__(self) -> None:
         _check("kind", self.kind, self.kind in KINDS, f"one of {', '.join(KINDS)}")
-        _check("id", self.id, isinstance(self.id, str) and self.id != "", "a text that is not empty")
-        _check("right", self.right, self.right is None or isinstance(self.right, bool), "True, False or None")
+        _check(
+            "id", self.id, isinstance(self.id, str) and self.id != "", "a text that is not empty"
+        )
+        _check(
+            "right",
+            self.right,
+            self.right is None or isinstance(self.right, bool),
+            "True, False or None",
+        )
         for name in ("belief", "because", "help"):
             _check(name, getattr(self, name), isinstance(getattr(self, name), str), "a text")
         chosen = self.confidence
@@ -54,9 +61,19 @@ class Event:
             chosen is None or type(chosen) is int and 1 <= chosen <= 4,
             "a whole number from 1 to 4, or None",
         )
-        _check("tries", self.tries, type(self.tries) is int and self.tries >= 1, "a whole number from 1 on")
+        _check(
+            "tries",
+            self.tries,
+            type(self.tries) is int and self.tries >= 1,
+            "a whole number from 1 on",
+        )
         spent = self.seconds
-        known = isinstance(spent, int | float) and not isinstance(spent, bool) and math.isfinite(spent) and spent >= 0
+        known = (
+            isinstance(spent, int | float)
+            and not isinstance(spent, bool)
+            and math.isfinite(spent)
+            and spent >= 0
+        )
         _check("seconds", spent, spent is None or known, "a number of seconds, or None")
 
     @property
@@ -67,7 +84,9 @@ class Event:
     @property
     def line(self) -> str:
         """The event as a line of JSON, without its end. What JSON has not is written as its `repr`."""
-        return json.dumps({k: _plain(v) for k, v in asdict(self).items()}, ensure_ascii=False, allow_nan=False)
+        return json.dumps(
+            {k: _plain(v) for k, v in asdict(self).items()}, ensure_ascii=False, allow_nan=False
+        )
 
 
 def parse(line: str) -> Event | None:
@@ -76,7 +95,11 @@ def parse(line: str) -> Event | None:
     try:
         data = json.loads(line)
         return Event(**{name: data[name] for name in FIELDS if name in data})
-    except (ValueError, TypeError, AttributeError):  # not JSON, no object, other values than an event has
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+    ):  # not JSON, no object, other values than an event has
         return None
 
 
@@ -94,7 +117,12 @@ def _check(name: str, value: Any, good: bool, expected: str) -> None:
 
 def _plain(value: Any) -> Any:
     """What JSON can hold, of any value."""
-    if value is None or isinstance(value, bool | int) or isinstance(value, float) and math.isfinite(value):
+    if (
+        value is None
+        or isinstance(value, bool | int)
+        or isinstance(value, float)
+        and math.isfinite(value)
+    ):
         return value
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}

@@ -28,7 +28,9 @@ WATCHERS: list[Callable[[Event], None]] = []
 """Who is told of each event that `record` keeps; what they raise is passed over. A room that was joined is one."""
 
 _ours = threading.RLock()
-_waiting: dict[Path | None, list[Event]] = {}  # what could not be written yet, by the file that it is for
+_waiting: dict[
+    Path | None, list[Event]
+] = {}  # what could not be written yet, by the file that it is for
 _trouble = ""  # why, as it was said
 
 
@@ -70,7 +72,9 @@ def record(
         False
     """
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    event = Event(now, kind, id, given, right, belief, confidence, because, tries, help, seconds, choices)
+    event = Event(
+        now, kind, id, given, right, belief, confidence, because, tries, help, seconds, choices
+    )
     with _ours:
         path = where()
         waiting = _waiting.setdefault(path, [])
@@ -96,7 +100,9 @@ def events(kind: str | None = None) -> list[Event]:
     """
     if kind is not None and kind not in KINDS:
         raise fail(
-            ValueError, f"kind should be one of {', '.join(KINDS)}, or None, but is {kind!r}", "None shows all kinds."
+            ValueError,
+            f"kind should be one of {', '.join(KINDS)}, or None, but is {kind!r}",
+            "None shows all kinds.",
         )
     with _ours:
         path, lines = where(), []
@@ -184,7 +190,13 @@ def _append(path: Path, lines: bytes) -> None:
 def _open(path: Path) -> Iterator[int]:
     """The file, locked for this process; without the lock where the file system has none or another holds it too
     long."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags = (
+        os.O_RDWR
+        | os.O_CREAT
+        | os.O_APPEND
+        | getattr(os, "O_BINARY", 0)
+        | getattr(os, "O_CLOEXEC", 0)
+    )
     file = os.open(path, flags, 0o600)
     try:
         locked, until = _lock(file), time.monotonic() + PATIENCE

@@ -13,7 +13,9 @@ def summary(kind: str | None = None) -> Message:
     groups: dict[tuple[int, str], list[Event]] = {}
     for event in kept:
         groups.setdefault((KINDS.index(event.kind), event.id), []).append(event)
-    rows = tuple((f"{KINDS[order]} {id}", _counted(groups[order, id])) for order, id in sorted(groups))
+    rows = tuple(
+        (f"{KINDS[order]} {id}", _counted(groups[order, id])) for order, id in sorted(groups)
+    )
     path = where()
     place = f"Kept in {path}." if path is not None else "Kept in memory, until this kernel ends."
     if trouble():
@@ -34,7 +36,12 @@ def _counted(asked: list[Event]) -> str:
     answers = f"{len(asked)} answer{'s' * (len(asked) != 1)}"
     judged = [event for event in asked if event.right is not None]
     if judged:
-        right, at_once = sum(event.right is True for event in judged), sum(event.at_once for event in judged)
+        right, at_once = (
+            sum(event.right is True for event in judged),
+            sum(event.at_once for event in judged),
+        )
         answers += f", {right} right" + (f" ({at_once} at the first try)" if right else "")
     beliefs = [event.belief for event in asked if event.belief]
-    return f"{answers}; {last}" + (f"; last mistake: {beliefs[-1]}" if beliefs and not judged[-1].right else "")
+    return f"{answers}; {last}" + (
+        f"; last mistake: {beliefs[-1]}" if beliefs and not judged[-1].right else ""
+    )

@@ -13,7 +13,9 @@ from ..engine.core.errors import fail
 from .student import _address, _code
 from .tally import known
 
-LONGEST = 300  # characters of an address; a longer one makes a code that is hard to take from a wall
+LONGEST = (
+    300  # characters of an address; a longer one makes a code that is hard to take from a wall
+)
 QUIET = 4  # squares of white around a code: its norm (ISO/IEC 18004) asks for them
 
 
@@ -47,7 +49,10 @@ def squares(text: str) -> tuple[int, str]:
         raise fail(RuntimeError, "a QR code needs segno, and it is not installed", note) from None
     rows = list(segno.make(text, error="m", micro=False).matrix)
     path = "".join(
-        f"M{x + QUIET} {y + QUIET}h1v1h-1z" for y, row in enumerate(rows) for x, black in enumerate(row) if black
+        f"M{x + QUIET} {y + QUIET}h1v1h-1z"
+        for y, row in enumerate(rows)
+        for x, black in enumerate(row)
+        if black
     )
     return len(rows) + 2 * QUIET, path
 

@@ -31,7 +31,9 @@ from .tally import Tally, declared
 STATIC = Path(__file__).parent / "static"
 LARGEST = 8192  # bytes; both sittings of the inventory are 2,000
 RATE, BURST = 1.0, 30.0  # messages of one student: in the long run a second, and at once
-CONNECTIONS = 4096  # open ones, where the system lets a program have so many; a phone holds one or two
+CONNECTIONS = (
+    4096  # open ones, where the system lets a program have so many; a phone holds one or two
+)
 GUESSES, MINUTE = 20, 60.0  # wrong codes from one address, and for how many seconds it then waits
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -84,11 +86,16 @@ class _Handler(web.RequestHandler):
     def prepare(self) -> None:
         asked = self.request
         if not _ours(asked.host_name, self.names):
-            raise web.HTTPError(403, reason="the room is asked for by the address that its page shows")
+            raise web.HTTPError(
+                403, reason="the room is asked for by the address that its page shows"
+            )
         origin = asked.headers.get("Origin")
         if origin is not None and origin != f"{asked.protocol}://{asked.host}":
             raise web.HTTPError(403, reason="another page may not talk to the room")
-        if asked.method == "POST" and asked.headers.get("Content-Type", "").partition(";")[0] != "application/json":
+        if (
+            asked.method == "POST"
+            and asked.headers.get("Content-Type", "").partition(";")[0] != "application/json"
+        ):
             raise web.HTTPError(415, reason="a message is JSON")
 
     def write_error(self, status_code: int, **_: Any) -> None:
@@ -96,9 +103,14 @@ class _Handler(web.RequestHandler):
         self.finish(self._reason)
 
     def log_exception(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        if not isinstance(error, web.HTTPError):  # what is refused is told to who asked, and to nobody else
+        if not isinstance(
+            error, web.HTTPError
+        ):  # what is refused is told to who asked, and to nobody else
             super().log_exception(kind, error, trace)
 
     def message(self) -> dict[str, Any]:
@@ -114,7 +126,9 @@ class _Handler(web.RequestHandler):
     @property
     def with_key(self) -> bool:
         """Whether this is the instructor's page."""
-        return hmac.compare_digest(self.request.headers.get("X-Room-Key", "").encode(), self.tally.key.encode())
+        return hmac.compare_digest(
+            self.request.headers.get("X-Room-Key", "").encode(), self.tally.key.encode()
+        )
 
     def take(self, what: Callable[[], None]) -> None:
         """Does what was asked for; says what was wrong about it."""
@@ -125,14 +139,18 @@ class _Handler(web.RequestHandler):
         except OverflowError as error:
             raise web.HTTPError(409, reason=_reason(error)) from None
         except OSError as error:  # a full disk: the student's machine tries again
-            raise web.HTTPError(503, reason=f"the answer could not be kept: {_reason(error)}") from None
+            raise web.HTTPError(
+                503, reason=f"the answer could not be kept: {_reason(error)}"
+            ) from None
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish("ok")
 
 
 class _File(_Handler):
     def get(self, name: str = "") -> None:
-        kind = {"js": "text/javascript", "css": "text/css"}.get(name.rpartition(".")[2], "text/html")
+        kind = {"js": "text/javascript", "css": "text/css"}.get(
+            name.rpartition(".")[2], "text/html"
+        )
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         before = palette.page_css() if name.endswith(".css") else ""
         file = {"": "room.html", "phone": "phone.html"}.get(name, name)
@@ -194,7 +212,9 @@ class _Instructor(_Handler):
             raise web.HTTPError(403, reason="only the instructor's page does this")
         said = self.message()
         id, tally = said.get("id", ""), self.tally
-        self.take(lambda: tally.again(id) if what == "again" else tally.release(id, said.get("shown", "")))
+        self.take(
+            lambda: tally.again(id) if what == "again" else tally.release(id, said.get("shown", ""))
+        )
 
 
 def application(
@@ -257,11 +277,17 @@ def _connections() -> int:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
-    return (CONNECTIONS if soft == resource.RLIM_INFINITY else min(soft, CONNECTIONS)) - 64  # its own files
+    return (
+        CONNECTIONS if soft == resource.RLIM_INFINITY else min(soft, CONNECTIONS)
+    ) - 64  # its own files
 
 
 def server(
-    tally: Tally, address: str = "", names: tuple[str, ...] = (), limits: Limits | None = None, most: int = 0
+    tally: Tally,
+    address: str = "",
+    names: tuple[str, ...] = (),
+    limits: Limits | None = None,
+    most: int = 0,
 ) -> httpserver.HTTPServer:
     """The server of a room, which takes no more than `LARGEST` bytes and waits for nobody's slow message. most:
     connections at once, 0 for what the system lets it have."""
@@ -285,9 +311,13 @@ def serve(
     """
     ours = frozenset[str]().union(*map(_questions, own))
     if not 0 <= port < 65536:
-        raise ValueError(f"--port should be a number from 0 (any that is free) to 65535, but is {port}")
+        raise ValueError(
+            f"--port should be a number from 0 (any that is free) to 65535, but is {port}"
+        )
     try:
-        sockets = netutil.bind_sockets(port, interface or None, backlog=1024)  # a whole class at once
+        sockets = netutil.bind_sockets(
+            port, interface or None, backlog=1024
+        )  # a whole class at once
     except OSError as error:
         other = "another --interface, or none" if interface else "another --port"
         said = f"{f'{interface}, ' * bool(interface)}port {port} cannot be had: {error.strerror or error}"
@@ -326,7 +356,9 @@ def _questions(path: Path) -> frozenset[str]:
         raise fail(OSError, f"--questions {path} cannot be read: {error.strerror}", note) from None
     if not found:
         note = 'A question has a name by id="my.1" in its call.'
-        raise fail(ValueError, f"--questions {path} should have questions with names, but has none", note)
+        raise fail(
+            ValueError, f"--questions {path} should have questions with names, but has none", note
+        )
     return found
 
 

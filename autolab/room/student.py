@@ -41,11 +41,20 @@ class Room:
 
     def __init__(self, address: str = "", code: str = "") -> None:
         self.address, self.sent, self.trouble = address, 0, ""
-        self._code, self._left, self._asked, self._refused = code, threading.Event(), threading.Event(), ""
+        self._code, self._left, self._asked, self._refused = (
+            code,
+            threading.Event(),
+            threading.Event(),
+            "",
+        )
         self._queue: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue(WAITING)
         # the same after a restart of the kernel, so that nobody counts twice; nobody's in another room
         mine = progress.learner()
-        self._who = hashlib.sha256(f"{mine} {code}".encode()).hexdigest()[:16] if mine else secrets.token_hex(8)
+        self._who = (
+            hashlib.sha256(f"{mine} {code}".encode()).hexdigest()[:16]
+            if mine
+            else secrets.token_hex(8)
+        )
 
     @property
     def joined(self) -> bool:
@@ -71,7 +80,9 @@ class Room:
         if self._refused:
             self._left.set()
             note = "The code is on the instructor's page: four letters and digits. Ask whether the room was opened anew."
-            raise fail(ValueError, f"code: the room at {self.address} answers: {self._refused}", note)
+            raise fail(
+                ValueError, f"code: the room at {self.address} answers: {self._refused}", note
+            )
         store.WATCHERS.append(self._watch)
 
     def _watch(self, event: Event) -> None:
@@ -138,7 +149,13 @@ class Room:
         how = 'To join ask your instructor: autolab.room("http://192.168.1.5:8765", "4KD2").'
         if not self.joined:
             return Message(
-                "In no room", (), (" ".join(filter(None, [self.trouble, "Your answers stay on this machine.", how])),)
+                "In no room",
+                (),
+                (
+                    " ".join(
+                        filter(None, [self.trouble, "Your answers stay on this machine.", how])
+                    ),
+                ),
             )
         rows = (
             ("sent", str(self.sent)),
@@ -146,7 +163,11 @@ class Room:
             *([("why", self.trouble)] if self.trouble else []),
         )
         said = "Answers to predictions and questions go there without your name. autolab.room.leave() ends that."
-        where = f"The room at {self.address} is joined, but not reached" if self.trouble else f"In the room at {self.address}"
+        where = (
+            f"The room at {self.address} is joined, but not reached"
+            if self.trouble
+            else f"In the room at {self.address}"
+        )
         return Message(where, rows, (said,), "differs" if self.trouble else "agrees")
 
     def __repr__(self) -> str:
@@ -202,14 +223,21 @@ def hand_in() -> Room:
 
     if _room is None:
         raise fail(
-            RuntimeError, "hand_in() needs a room, and none was joined", 'autolab.room("http://…", "4KD2") joins one.'
+            RuntimeError,
+            "hand_in() needs a room, and none was joined",
+            'autolab.room("http://…", "4KD2") joins one.',
         )
     mine = sittings(progress.events())
     for when in SITTINGS:
         if when not in mine or not mine[when].handed_in:
             note = f'autolab.inventory("{when}") asks; hand it in at its end.'
-            raise fail(RuntimeError, f"hand_in() needs both sittings, and {when!r} is not handed in", note)
-    said = {w: {"letter": mine[w].letter, "answers": {str(n): a for n, a in mine[w].answers.items()}} for w in SITTINGS}
+            raise fail(
+                RuntimeError, f"hand_in() needs both sittings, and {when!r} is not handed in", note
+            )
+    said = {
+        w: {"letter": mine[w].letter, "answers": {str(n): a for n, a in mine[w].answers.items()}}
+        for w in SITTINGS
+    }
     with contextlib.suppress(queue.Full):
         _room._queue.put_nowait(("inventory", said))
     return _room
@@ -235,7 +263,11 @@ def _address(address: str) -> str:
         good = None
     if not good:
         note = "It is on the instructor's page, and ends with the port."
-        raise fail(ValueError, f'address should be one such as "http://192.168.1.5:8765", but is {address!r}', note)
+        raise fail(
+            ValueError,
+            f'address should be one such as "http://192.168.1.5:8765", but is {address!r}',
+            note,
+        )
     return text
 
 
@@ -243,5 +275,7 @@ def _code(code: str) -> str:
     text = code.strip().upper() if isinstance(code, str) else ""
     if not (4 <= len(text) <= 12 and text.isascii() and text.isalnum()):
         note = "It is on the instructor's page, below the address."
-        raise fail(ValueError, f'code should be letters and digits such as "4KD2", but is {code!r}', note)
+        raise fail(
+            ValueError, f'code should be letters and digits such as "4KD2", but is {code!r}', note
+        )
     return text

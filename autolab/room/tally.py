@@ -24,7 +24,10 @@ from ..lessons import book
 from ..lessons.folder import course_source, lessons
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look like another
-STUDENTS, UNKNOWN = 2000, 300  # what one room takes: students, and questions that are neither the course's nor the instructor's
+STUDENTS, UNKNOWN = (
+    2000,
+    300,
+)  # what one room takes: students, and questions that are neither the course's nor the instructor's
 LARGEST = 100_000_000  # bytes of its file; a class of 300 with 40 questions writes 1.3 MB
 BARS = 12  # answers that are shown one by one
 ROUNDS = 2  # of votes: before and after the class has discussed a question (peer instruction; Mazur 1997)
@@ -54,10 +57,15 @@ class Question:
         counts = [Counter(given.values()) for given in self.rounds]
         total = sum(counts, Counter())
         texts = list(dict.fromkeys([*self.choices, *(text for text, _ in total.most_common())]))
-        rows = [{"text": t, "counts": [c[t] for c in counts], "right": self.right[t] > 0} for t in texts[:BARS]]
+        rows = [
+            {"text": t, "counts": [c[t] for c in counts], "right": self.right[t] > 0}
+            for t in texts[:BARS]
+        ]
         if len(texts) > BARS:
             rest = [sum(c[t] for t in texts[BARS:]) for c in counts]
-            rows.append({"text": f"{len(texts) - BARS} other answers", "counts": rest, "right": False})
+            rows.append(
+                {"text": f"{len(texts) - BARS} other answers", "counts": rest, "right": False}
+            )
         return rows
 
 
@@ -86,9 +94,13 @@ class Tally:
         if code and not re.fullmatch("[A-Z0-9]{4,12}", code):
             raise ValueError(f"--code should be 4 to 12 letters A to Z and digits, but is {code!r}")
         if code and self.code and code != self.code:
-            raise ValueError(f"{file} is of a room with the code {self.code}; leave --code out, or name another --file")
+            raise ValueError(
+                f"{file} is of a room with the code {self.code}; leave --code out, or name another --file"
+            )
         # a line that a crash broke off stays as it is, and the next one begins anew
-        self._file = os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w", encoding="utf-8")
+        self._file = os.fdopen(
+            os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w", encoding="utf-8"
+        )
         self._file.write("\n" * bool(self.path.stat().st_size))
         if not self.code:
             made = code or "".join(secrets.choice(LETTERS) for _ in range(4))
@@ -113,7 +125,9 @@ class Tally:
         OverflowError when there are too many questions."""
         id, given, right, choices = (said.get(name) for name in ("id", "given", "right", "choices"))
         if not (isinstance(id, str) and re.fullmatch(r"\w[\w.\- ]{0,59}", id) and id != INVENTORY):
-            raise ValueError("id should be up to 60 letters, digits, dots and dashes, a letter or digit first")
+            raise ValueError(
+                "id should be up to 60 letters, digits, dots and dashes, a letter or digit first"
+            )
         if not (isinstance(given, str) and len(given) <= 200):
             raise ValueError("given should be a text of up to 200 characters")
         if right is not None and not isinstance(right, bool):
@@ -124,12 +138,26 @@ class Tally:
             and all(isinstance(c, str) and len(c) <= 200 for c in choices)
         ):
             raise ValueError(f"choices should be up to {BARS} texts of up to 200 characters")
-        if not (id in self.questions or self._listed(id)) and len(self.questions) - len(self.listed) >= UNKNOWN:
-            raise OverflowError(f"the room has {UNKNOWN} questions that it does not know, and takes no other")
+        if (
+            not (id in self.questions or self._listed(id))
+            and len(self.questions) - len(self.listed) >= UNKNOWN
+        ):
+            raise OverflowError(
+                f"the room has {UNKNOWN} questions that it does not know, and takes no other"
+            )
         self.join(who)
         if id not in self.questions or who not in self.questions[id].given:
             choices = [] if id in self.questions else choices  # the first ones count
-            self._keep({"what": "answer", "who": who, "id": id, "given": given, "right": right, "choices": choices})
+            self._keep(
+                {
+                    "what": "answer",
+                    "who": who,
+                    "id": id,
+                    "given": given,
+                    "right": right,
+                    "choices": choices,
+                }
+            )
 
     def inventory(self, who: str, said: dict[str, Any]) -> None:
         """Takes both sittings of a student, in the place of those before. Raises ValueError for what are none."""
@@ -140,8 +168,15 @@ class Tally:
 
     def release(self, id: str, shown: bool) -> None:
         """Shows the answers to a question, or hides them. Raises ValueError for what there is not."""
-        if not isinstance(id, str) or id not in self.listed and id != INVENTORY or not isinstance(shown, bool):
-            raise ValueError("id should be that of a question with answers, and shown true or false")
+        if (
+            not isinstance(id, str)
+            or id not in self.listed
+            and id != INVENTORY
+            or not isinstance(shown, bool)
+        ):
+            raise ValueError(
+                "id should be that of a question with answers, and shown true or false"
+            )
         self._keep({"what": "release", "id": id, "shown": shown})
 
     def again(self, id: str) -> None:
@@ -177,11 +212,18 @@ class Tally:
              "last": len(q.rounds) == ROUNDS, "bars": q.bars if q.released else []}
             for q in reversed(self.listed.values())
         ]  # fmt: skip
-        others = [sum(map(len, q.rounds)) for id, q in self.questions.items() if not self._listed(id)]
+        others = [
+            sum(map(len, q.rounds)) for id, q in self.questions.items() if not self._listed(id)
+        ]
         rows = Group(self.sittings).table if self.released else []
         gain = {"students": len(self.sittings), "released": self.released, "rows": rows}
         unknown = {"questions": len(others), "answers": sum(others)}
-        return {"students": len(self.students), "questions": questions, "unknown": unknown, INVENTORY: gain}
+        return {
+            "students": len(self.students),
+            "questions": questions,
+            "unknown": unknown,
+            INVENTORY: gain,
+        }
 
     def _keep(self, line: dict[str, Any]) -> None:
         """On the disk first, then counted: what was counted is there after a restart. Raises OverflowError when the
@@ -222,16 +264,25 @@ class Tally:
         elif what == "release":
             self.questions[line["id"]].released = line["shown"]
         elif what == INVENTORY:
-            self.sittings[who] = _sitting("before", line["before"]), _sitting("after", line["after"])
+            self.sittings[who] = (
+                _sitting("before", line["before"]),
+                _sitting("after", line["after"]),
+            )
 
 
 def _sitting(when: str, said: Any) -> Sitting:
     """A sitting as it was sent; raises ValueError for what is none."""
     letter = said.get("letter") if isinstance(said, dict) else None
     answers = said.get("answers") if isinstance(said, dict) else None
-    offered = {str(i.number): i.form(letter).shuffled("", "") for i in ITEMS} if letter in ("A", "B") else {}
-    if not offered or not isinstance(answers, dict) or any(
-        choice not in offered.get(n, ()) for n, choice in answers.items()
+    offered = (
+        {str(i.number): i.form(letter).shuffled("", "") for i in ITEMS}
+        if letter in ("A", "B")
+        else {}
+    )
+    if (
+        not offered
+        or not isinstance(answers, dict)
+        or any(choice not in offered.get(n, ()) for n, choice in answers.items())
     ):
         raise ValueError(f"{when} should be a letter A or B, and answers that the inventory offers")
     return Sitting(when, str(letter), {int(n): choice for n, choice in answers.items()}, True)
@@ -250,7 +301,10 @@ def known(id: str) -> Any:
 def in_course() -> frozenset[str]:
     """The names of the course's questions: its predictions, and what its notebooks ask in an explorer."""
     source = course_source()
-    asked = (declared(source / name) | set(book.lesson(n).QUESTIONS) for n, name in lessons(source).items())
+    asked = (
+        declared(source / name) | set(book.lesson(n).QUESTIONS)
+        for n, name in lessons(source).items()
+    )
     return frozenset().union(*asked)
 
 
@@ -265,7 +319,9 @@ def declared(path: Path) -> frozenset[str]:
     if path.suffix == ".ipynb":
         try:
             cells = json.loads(text)["cells"]
-            text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+            text = "\n".join(
+                "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
+            )
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"{path} is no notebook") from None
     return frozenset(re.findall(r"""\bid\s*=\s*["']([^"']+)["']""", text))

@@ -4,7 +4,12 @@ The files are PyTorch's: what PyTorch wrote is read without PyTorch, what is wri
 `weights_only=True`. Source: https://docs.pytorch.org/docs/2.13/notes/serialization.html
 """
 
-from autolab.serialization.names import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from autolab.serialization.names import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
 from autolab.serialization.reading import get_unsafe_globals_in_checkpoint, load
 from autolab.serialization.settings import (
     LoadEndianness,

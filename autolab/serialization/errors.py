@@ -14,7 +14,9 @@ _DOCS = (
     "\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
     "https://pytorch.org/docs/stable/generated/torch.load.html."
 )
-AGAIN = "Copy or download the file again; if that does not help, save it again where it was written."
+AGAIN = (
+    "Copy or download the file again; if that does not help, save it again where it was written."
+)
 
 
 class Refused(pickle.UnpicklingError):
@@ -62,8 +64,14 @@ def corrupted(why, note=AGAIN):
 
 
 _KINDS = (
-    (rb"(?is)\s*(<!doctype html|<html|<\?xml|<head)", "a web page: the download got an error page or a login page"),
-    (rb"version https://git-lfs", "a Git LFS pointer of three lines: the file itself is fetched by `git lfs pull`"),
+    (
+        rb"(?is)\s*(<!doctype html|<html|<\?xml|<head)",
+        "a web page: the download got an error page or a login page",
+    ),
+    (
+        rb"version https://git-lfs",
+        "a Git LFS pointer of three lines: the file itself is fetched by `git lfs pull`",
+    ),
     (rb"\x1f\x8b", "a gzip archive: unpack it first"),
     (rb"BZh|\xfd7zXZ|7z\xbc\xaf", "a compressed archive: unpack it first"),
     (rb"\x89HDF", "an HDF5 file, as Keras writes them"),

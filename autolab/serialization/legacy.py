@@ -22,15 +22,28 @@ def load(file, restore, weights_only, pickle_load_args):
     if content[257:262] == b"ustar":
         note = "Written by PyTorch before 0.1.11, or a tar archive. Load it in PyTorch and save it again; an archive has to be unpacked."
         if weights_only:
-            message = "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + UNSAFE
+            message = (
+                "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. "
+                + UNSAFE
+            )
             raise fail(RuntimeError, message, note)
-        raise fail(NotImplementedError, "files saved in the legacy .tar format are not supported by autolab", note)
+        raise fail(
+            NotImplementedError,
+            "files saved in the legacy .tar format are not supported by autolab",
+            note,
+        )
     stream = io.BytesIO(content)
-    if not weights_only and content[:1] != b"\x80":  # Python's unpickler is not asked about what is no pickle
-        raise refuse(f"invalid load key, '{content[:1].decode('latin1')}'.", kind_note(content[:64]))
+    if (
+        not weights_only and content[:1] != b"\x80"
+    ):  # Python's unpickler is not asked about what is no pickle
+        raise refuse(
+            f"invalid load key, '{content[:1].decode('latin1')}'.", kind_note(content[:64])
+        )
     magic = pickles.load(stream, _no_storage)
     if type(magic) is not int or magic != MAGIC_NUMBER:
-        note = "A pickle, but not one that torch.save wrote: read it with the library that made it. "
+        note = (
+            "A pickle, but not one that torch.save wrote: read it with the library that made it. "
+        )
         raise fail(RuntimeError, "Invalid magic number; corrupt file?", note)
     version = pickles.load(stream, _no_storage)
     if type(version) is not int or version != PROTOCOL_VERSION:
@@ -38,7 +51,9 @@ def load(file, restore, weights_only, pickle_load_args):
     system = pickles.load(stream, _no_storage)
     little = system.get("little_endian", True) if isinstance(system, dict) else True
     start = stream.tell()
-    ids, _ = pickles.scan(stream)  # which storages there are: their content comes after the pickle that needs it
+    ids, _ = pickles.scan(
+        stream
+    )  # which storages there are: their content comes after the pickle that needs it
     raw = _storages(stream, ids, "little" if little else "big")
     stream.seek(start)
     roots, views = {}, {}
@@ -92,7 +107,9 @@ def _storages(stream, ids, order):
             raise refuse(f"storage {key} is named twice with different sizes")
     keys = pickles.load(stream, _no_storage)
     if type(keys) is not list or sorted(map(str, keys)) != sorted(declared):
-        raise fail(RuntimeError, "the list of storages does not name those that the tensors need", AGAIN)
+        raise fail(
+            RuntimeError, "the list of storages does not name those that the tensors need", AGAIN
+        )
     contents = {}
     position, size = stream.tell(), stream.getbuffer().nbytes
     for key in keys:
@@ -101,7 +118,11 @@ def _storages(stream, ids, order):
         count = int.from_bytes(stream.read(8), order, signed=True)
         if count != numel:
             message = f"storage has wrong byte size: expected {numel * kind.itemsize} got {count * kind.itemsize}"
-            raise fail(RuntimeError, message, "A tensor's memory has another size than the tensor needs. " + AGAIN)
+            raise fail(
+                RuntimeError,
+                message,
+                "A tensor's memory has another size than the tensor needs. " + AGAIN,
+            )
         position += 8
         missing = position + numel * kind.itemsize - size
         if missing > 0:

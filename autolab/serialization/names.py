@@ -26,8 +26,25 @@ BLOCKED = ("sys", "os", "posix", "nt")
 """Modules that stay closed even when the user allows something from them."""
 
 _DTYPES_ELSEWHERE = (
-    *("bfloat16", "complex32", "quint8", "qint8", "qint32", "quint4x2", "quint2x4", "bits8", "bits16"),
-    *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"),
+    *(
+        "bfloat16",
+        "complex32",
+        "quint8",
+        "qint8",
+        "qint32",
+        "quint4x2",
+        "quint2x4",
+        "bits8",
+        "bits16",
+    ),
+    *(
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float8_e4m3fnuz",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "float4_e2m1fn_x2",
+    ),
 )
 _UNSUPPORTED = {
     "_rebuild_qtensor": "quantised tensors",
@@ -40,7 +57,13 @@ _UNSUPPORTED = {
 }
 
 
-_QUANTISED = ("QUInt8Storage", "QInt8Storage", "QInt32Storage", "QUInt4x2Storage", "QUInt2x4Storage")
+_QUANTISED = (
+    "QUInt8Storage",
+    "QInt8Storage",
+    "QInt32Storage",
+    "QUInt4x2Storage",
+    "QUInt2x4Storage",
+)
 
 
 def _no_dtype(name):
@@ -56,7 +79,10 @@ def _unsupported(name, what):
 def _encode(text, encoding="utf-8"):
     """How protocol 2 writes bytes: a text in latin1."""
     if type(text) is not str or encoding not in ("latin1", "utf-8", "ascii"):
-        raise refuse(f"_codecs.encode got {type(text).__name__}, {encoding!r}", "Only text becomes bytes this way.")
+        raise refuse(
+            f"_codecs.encode got {type(text).__name__}, {encoding!r}",
+            "Only text becomes bytes this way.",
+        )
     return text.encode(encoding)
 
 
@@ -65,20 +91,27 @@ def _bytearray(content=b"", encoding="latin1"):
     if type(content) is str:
         content = _encode(content, encoding)
     if type(content) not in (bytes, bytearray):
-        raise refuse(f"bytearray got {type(content).__name__}", "A number here would ask for that much memory.")
+        raise refuse(
+            f"bytearray got {type(content).__name__}",
+            "A number here would ask for that much memory.",
+        )
     return bytearray(content)
 
 
 def _size(numbers=()):
     if type(numbers) is not tuple or not all(type(n) is int for n in numbers):
-        raise refuse(f"torch.Size got {type(numbers).__name__}", "A size is a tuple of whole numbers.")
+        raise refuse(
+            f"torch.Size got {type(numbers).__name__}", "A size is a tuple of whole numbers."
+        )
     return Size(numbers)
 
 
 def _get_layout(name):
     if name != "torch.strided":
         raise fail(
-            NotImplementedError, f"layout '{name}' is not supported by autolab", "Only dense tensors are supported."
+            NotImplementedError,
+            f"layout '{name}' is not supported by autolab",
+            "Only dense tensors are supported.",
         )
     return strided
 

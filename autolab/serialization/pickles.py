@@ -50,7 +50,9 @@ class _Interpreter:
         while True:
             code = self.stream.read(1)
             if not code:
-                raise fail(EOFError, "Ran out of input", "The file is empty or ends too early. " + AGAIN)
+                raise fail(
+                    EOFError, "Ran out of input", "The file is empty or ends too early. " + AGAIN
+                )
             opcode = pickletools.code2op.get(code.decode("latin1"))  # type: ignore[attr-defined]
             action = getattr(self, f"_{opcode.name.lower()}", None) if opcode is not None else None
             if action is None:
@@ -62,8 +64,17 @@ class _Interpreter:
                 action(argument)
             except pickle.UnpicklingError:
                 raise
-            except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-                if opcode.name == "BINPERSID":  # an error of the function that the user gave as map_location
+            except (
+                ValueError,
+                TypeError,
+                KeyError,
+                IndexError,
+                AttributeError,
+                OverflowError,
+            ) as error:
+                if (
+                    opcode.name == "BINPERSID"
+                ):  # an error of the function that the user gave as map_location
                     raise
                 kind = type(error).__name__
                 raise refuse(f"the pickle is damaged at {opcode.name}: {kind}: {error}") from error
@@ -97,7 +108,9 @@ class _Interpreter:
     _binint = _binint1 = _binint2 = _binfloat = _binunicode = _long1 = _push
 
     def _short_binstring(self, text):
-        self._push(text.encode("latin1").decode("utf-8"))  # a text of Python 2, which its bytes are read as by PyTorch
+        self._push(
+            text.encode("latin1").decode("utf-8")
+        )  # a text of Python 2, which its bytes are read as by PyTorch
 
     def _proto(self, version):
         if version != 2:
@@ -173,7 +186,9 @@ class _Interpreter:
 
     def _add(self, target, items, verb):
         if type(target) is not list:
-            raise refuse(f"Can only {verb}{' to' if verb == 'append' else ''} lists, but got {type(target)}")
+            raise refuse(
+                f"Can only {verb}{' to' if verb == 'append' else ''} lists, but got {type(target)}"
+            )
         target.extend(items)
 
     def _setitem(self, _):
@@ -255,7 +270,9 @@ class _Interpreter:
         if type(pid) is not tuple:
             raise refuse(f"persistent_load id must be tuple or int, but got {type(pid)}")
         if not pid or pid[0] != "storage":
-            raise refuse(f"Only persistent_load of storage is allowed, but got {type(pid[0]) if pid else pid}")
+            raise refuse(
+                f"Only persistent_load of storage is allowed, but got {type(pid[0]) if pid else pid}"
+            )
         self._push(self.persistent_load(pid))
 
 

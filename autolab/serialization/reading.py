@@ -25,10 +25,24 @@ from autolab.engine.exact.refusals import unsupported
 from autolab.serialization import legacy, pickles, settings
 from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weights_only_failed
 from autolab.serialization.names import allowed_globals, find_here, user_globals
-from autolab.serialization.rebuild import Storage, StorageType, Unsupported, UntypedStorage, restorer
+from autolab.serialization.rebuild import (
+    Storage,
+    StorageType,
+    Unsupported,
+    UntypedStorage,
+    restorer,
+)
 from autolab.serialization.settings import File, MapLocation
 
-_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, OSError, struct.error)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    ValueError,
+    OverflowError,
+    EOFError,
+    OSError,
+    struct.error,
+)
 _SHORTEST = 22  # bytes of an empty zip archive
 _TRUST = (
     "torch.load with weights_only=False runs whatever code the file names: do it only with a file from a source you trust. "
@@ -37,8 +51,13 @@ _TRUST = (
 
 
 def load(
-    f: File, map_location: MapLocation = None, pickle_module: ModuleType | None = None, *,
-    weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any
+    f: File,
+    map_location: MapLocation = None,
+    pickle_module: ModuleType | None = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
 ) -> Any:
     """What `torch.save` wrote into `f`: a path, or a binary file that can seek.
 
@@ -86,7 +105,9 @@ def load(
     content = f.read()
     if not isinstance(content, (bytes, bytearray)):
         raise fail(
-            TypeError, "a bytes-like object is required, not 'str'", "Open the file in binary mode: open(path, 'rb')."
+            TypeError,
+            "a bytes-like object is required, not 'str'",
+            "Open the file in binary mode: open(path, 'rb').",
         )
     return _read(io.BytesIO(content), None, restore, weights_only, mmap, pickle_load_args)
 
@@ -156,13 +177,28 @@ class Archive:
         for entry in entries:
             folder, slash, name = entry.filename.partition("/")
             parts = entry.filename.split("/")
-            if not slash or ".." in parts or "" in parts[:-1] or "\\" in entry.filename or ":" in folder:
+            if (
+                not slash
+                or ".." in parts
+                or "" in parts[:-1]
+                or "\\" in entry.filename
+                or ":" in folder
+            ):
                 why = f"reading zip archive: unsafe record name {entry.filename!r}"
-                raise corrupted(why, "Records lie in one folder of the archive; this one points elsewhere. Do not use the file.")
+                raise corrupted(
+                    why,
+                    "Records lie in one folder of the archive; this one points elsewhere. Do not use the file.",
+                )
             if name in records:
-                raise corrupted(f"reading zip archive: two records {entry.filename!r}", "Which is meant cannot be known.")
+                raise corrupted(
+                    f"reading zip archive: two records {entry.filename!r}",
+                    "Which is meant cannot be known.",
+                )
             if entry.flag_bits & 1:
-                raise corrupted(f"reading record {entry.filename!r}: it is encrypted", "PyTorch does not encrypt.")
+                raise corrupted(
+                    f"reading record {entry.filename!r}: it is encrypted",
+                    "PyTorch does not encrypt.",
+                )
             if entry.compress_type != zipfile.ZIP_STORED:
                 raise corrupted(
                     f"reading record {entry.filename!r}: it is compressed ({entry.file_size:,} bytes from {entry.compress_size:,})",
@@ -177,10 +213,15 @@ class Archive:
             folders.add(folder)
             records[name] = entry
         if len(folders) > 1:
-            raise corrupted(f"reading zip archive: records in {len(folders)} folders", "A checkpoint has one.")
+            raise corrupted(
+                f"reading zip archive: records in {len(folders)} folders", "A checkpoint has one."
+            )
         if "data.pkl" not in records:
             note = "It is a zip archive, but not one that torch.save wrote. "
-            raise corrupted("locating file data.pkl: file not found", note + "Unpack it and look what is inside.")
+            raise corrupted(
+                "locating file data.pkl: file not found",
+                note + "Unpack it and look what is inside.",
+            )
         return records
 
     def read(self, name):
@@ -194,16 +235,21 @@ class Archive:
         """A record as an array of bytes. Raises RuntimeError when it is missing, damaged, or not of this size."""
         entry = self.records.get(name)
         if entry is None:
-            raise corrupted(f"locating file {name}: file not found", "A storage is missing. " + AGAIN)
+            raise corrupted(
+                f"locating file {name}: file not found", "A storage is missing. " + AGAIN
+            )
         if entry.file_size != nbytes:
             raise fail(
                 RuntimeError,
                 f"record size ({entry.file_size} bytes) does not match expected size ({nbytes} bytes = {nbytes} elements * 1 "
                 "bytes/element) for dtype Byte",
-                f"The record {name}, a tensor's memory, has another size than the tensor needs. " + AGAIN,
+                f"The record {name}, a tensor's memory, has another size than the tensor needs. "
+                + AGAIN,
             )
         if self.path is not None and nbytes:
-            return np.memmap(self.path, np.uint8, "c", self._offset(entry), (nbytes,)).view(np.ndarray)
+            return np.memmap(self.path, np.uint8, "c", self._offset(entry), (nbytes,)).view(
+                np.ndarray
+            )
         array = np.empty(nbytes, np.uint8)
         try:
             with self.zip.open(entry) as record:
@@ -218,7 +264,10 @@ class Archive:
         self.file.seek(entry.header_offset)
         header = self.file.read(30)
         start = (
-            entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+            entry.header_offset
+            + 30
+            + int.from_bytes(header[26:28], "little")
+            + int.from_bytes(header[28:30], "little")
         )
         if header[:4] != b"PK\x03\x04" or start + entry.file_size > os.path.getsize(self.path):
             raise corrupted(f"reading record {entry.filename!r}: its header is damaged")
@@ -229,7 +278,10 @@ class Archive:
         if "byteorder" in self.records:
             order = self.read("byteorder")
             if order not in (b"little", b"big"):
-                note = "A file says whether its numbers begin with the least or the most significant byte. " + AGAIN
+                note = (
+                    "A file says whether its numbers begin with the least or the most significant byte. "
+                    + AGAIN
+                )
                 raise fail(ValueError, "Unknown endianness type: " + order.decode("latin1"), note)
             return order.decode()
         default = settings.get_default_load_endianness()
@@ -242,7 +294,10 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
     if "constants.pkl" in archive.records:
         note = "It holds a compiled program. In PyTorch, torch.save(torch.jit.load(path).state_dict(), 'weights.pth') makes a file of weights."
         if weights_only:
-            message = "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE
+            message = (
+                "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. "
+                + UNSAFE
+            )
             raise fail(RuntimeError, message, note)
         raise fail(NotImplementedError, "TorchScript archives are not supported by autolab", note)
     order, storages = archive.byteorder(), {}
@@ -317,11 +372,17 @@ def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:
     f.seek(start)
     if head != b"PK\x03\x04":
         message = "Expected input to be a checkpoint returned by torch.save"
-        raise fail(ValueError, message, "Only zip files, which PyTorch writes since 1.6, can be looked into.")
+        raise fail(
+            ValueError,
+            message,
+            "Only zip files, which PyTorch writes since 1.6, can be looked into.",
+        )
     _, names = pickles.scan(io.BytesIO(Archive(f).read("data.pkl")))
     return sorted(names - set(allowed_globals()) - set(user_globals()))
 
 
 def short_name(path):
     """The file's name without its ending, as it may be used for the folder within an archive."""
-    return re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(os.fspath(path)))[0]) or "archive"
+    return (
+        re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(os.fspath(path)))[0]) or "archive"
+    )

@@ -211,7 +211,11 @@ def _is_contiguous(size, stride):
 
 
 def _check_place(offset, size, stride, numel, itemsize):
-    whole = type(size) is tuple and type(stride) is tuple and all(type(n) is int for n in (offset, *size, *stride))
+    whole = (
+        type(size) is tuple
+        and type(stride) is tuple
+        and all(type(n) is int for n in (offset, *size, *stride))
+    )
     if not whole or len(size) != len(stride):
         raise refuse(f"a tensor has size {size!r}, stride {stride!r} and storage offset {offset!r}")
     if len(size) > 64:
@@ -234,7 +238,9 @@ def _check_place(offset, size, stride, numel, itemsize):
 # what pickles name ---------------------------------------------------------------------------------------------------
 
 
-def tensor(storage, storage_offset, size, stride, requires_grad=False, backward_hooks=None, metadata=None):
+def tensor(
+    storage, storage_offset, size, stride, requires_grad=False, backward_hooks=None, metadata=None
+):
     """`torch._utils._rebuild_tensor_v2`. Hooks are not restored: they are code."""
     if not isinstance(storage, Storage):
         raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
@@ -252,7 +258,9 @@ def _conjugate(t):
         return wrap(t.device.xp.conj(t._array), t.dtype)
 
 
-def tensor_with_dtype(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+def tensor_with_dtype(
+    storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None
+):
     """`torch._utils._rebuild_tensor_v3`: the storage is of bytes, the tensor says its dtype."""
     if not isinstance(storage, Storage):
         raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
@@ -300,7 +308,9 @@ def _with_attributes(t, state):
             raise refuse("a tensor has slots of its own")
     if state is None:
         return t
-    if type(state) is not dict or not all(type(name) is str and not name.startswith("__") for name in state):
+    if type(state) is not dict or not all(
+        type(name) is str and not name.startswith("__") for name in state
+    ):
         raise refuse("a tensor's attributes are no dict of names")
     hidden = [name for name in state if hasattr(type(t), name)]
     if hidden:

@@ -40,7 +40,12 @@ _NAMES = {
 }
 _INDEX = ".index.json"
 _PREFERRED = (
-    *("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"),
+    *(
+        "model.safetensors",
+        "model.safetensors.index.json",
+        "pytorch_model.bin",
+        "pytorch_model.bin.index.json",
+    ),
 )
 
 
@@ -53,7 +58,9 @@ def _library():
     return safetensors
 
 
-def read_weights(path: str | os.PathLike[str], map_location: MapLocation = None) -> OrderedDict[str, Tensor]:
+def read_weights(
+    path: str | os.PathLike[str], map_location: MapLocation = None
+) -> OrderedDict[str, Tensor]:
     """The tensors of a file by name: an OrderedDict, as `state_dict()` gives it.
 
     path: .safetensors, a checkpoint of PyTorch (.pth, .pt, .bin) that holds a state dict, an index of shards
@@ -82,20 +89,32 @@ def _only_tensors(state, path):
     if not isinstance(state, dict):
         note = f"The file holds a {type(state).__name__}. Load it with torch.load(path) and look."
         raise fail(ValueError, f"'{path}' does not hold tensors by name", note)
-    others = [name for name, value in state.items() if not (isinstance(name, str) and isinstance(value, Tensor))]
+    others = [
+        name
+        for name, value in state.items()
+        if not (isinstance(name, str) and isinstance(value, Tensor))
+    ]
     if others:
         inner = next((name for name in others if isinstance(state[name], dict)), None)
         note = f"It holds {', '.join(map(repr, list(state)[:8]))}. "
         if inner is not None:
-            note += f"Perhaps torch.load(path)[{inner!r}] is what you want: load_state_dict takes it."
-        raise fail(ValueError, f"'{path}' holds more than tensors by name: {others[0]!r} is a {type(state[others[0]]).__name__}", note)
+            note += (
+                f"Perhaps torch.load(path)[{inner!r}] is what you want: load_state_dict takes it."
+            )
+        raise fail(
+            ValueError,
+            f"'{path}' holds more than tensors by name: {others[0]!r} is a {type(state[others[0]]).__name__}",
+            note,
+        )
     return state if isinstance(state, OrderedDict) else OrderedDict(state)
 
 
 # safetensors ---------------------------------------------------------------------------------------------------------
 
 
-def load_safetensors(path: str | os.PathLike[str], map_location: MapLocation = None) -> OrderedDict[str, Tensor]:
+def load_safetensors(
+    path: str | os.PathLike[str], map_location: MapLocation = None
+) -> OrderedDict[str, Tensor]:
     """The tensors of a .safetensors file by name.
 
     Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a damaged file, RuntimeError
@@ -112,7 +131,9 @@ def load_safetensors(path: str | os.PathLike[str], map_location: MapLocation = N
     try:
         entries = library.deserialize(content)
     except library.SafetensorError as error:
-        raise fail(ValueError, f"'{path}' is not a whole .safetensors file: {error}", AGAIN) from error
+        raise fail(
+            ValueError, f"'{path}' is not a whole .safetensors file: {error}", AGAIN
+        ) from error
     tensors = OrderedDict()
     for name, entry in sorted(entries, key=lambda pair: pair[0]):
         kind = _NAMES.get(entry["dtype"])
@@ -128,7 +149,9 @@ def load_safetensors(path: str | os.PathLike[str], map_location: MapLocation = N
 
 
 def _one_device(map_location):
-    if isinstance(map_location, dict) or (callable(map_location) and not isinstance(map_location, devices.device)):
+    if isinstance(map_location, dict) or (
+        callable(map_location) and not isinstance(map_location, devices.device)
+    ):
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise fail(
             RuntimeError,
@@ -143,14 +166,24 @@ def _check_header(path, content):
     """The header is 8 bytes of length, then JSON. What can be said better than the library says it, is said here."""
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or content[8:9] != b"{":
-        raise fail(ValueError, f"'{path}' is not a whole .safetensors file: it has no header", kind_note(content[:64]))
+        raise fail(
+            ValueError,
+            f"'{path}' is not a whole .safetensors file: it has no header",
+            kind_note(content[:64]),
+        )
     if length > len(content) - 8:
         message = f"'{path}' is not a whole .safetensors file: a header of {length:,} bytes in a file of {len(content):,}"
-        raise fail(ValueError, message, "The file ends too early, or it was made to fill a computer's memory. " + AGAIN)
+        raise fail(
+            ValueError,
+            message,
+            "The file ends too early, or it was made to fill a computer's memory. " + AGAIN,
+        )
 
 
 def save_safetensors(
-    tensors: Mapping[str, Tensor], path: str | os.PathLike[str], metadata: dict[str, str] | None = None,
+    tensors: Mapping[str, Tensor],
+    path: str | os.PathLike[str],
+    metadata: dict[str, str] | None = None,
 ) -> None:
     """Write named tensors into a .safetensors file (atomically, as `torch.save` does).
 
@@ -163,9 +196,15 @@ def save_safetensors(
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             note = "This format holds named tensors and nothing else; torch.save writes anything."
-            raise fail(TypeError, f"'{name}' is a {type(tensor).__name__}, expected a tensor by name", note)
+            raise fail(
+                TypeError, f"'{name}' is a {type(tensor).__name__}, expected a tensor by name", note
+            )
         if tensor.dtype.name not in _NAMES.values():
-            raise fail(TypeError, f"'{name}' has dtype {tensor.dtype}, which .safetensors files cannot hold", "Convert it.")
+            raise fail(
+                TypeError,
+                f"'{name}' has dtype {tensor.dtype}, which .safetensors files cannot hold",
+                "Convert it.",
+            )
         array = np.asarray(materialise(tensor.detach().cpu()), order="C")
         key = (
             (tensor.device, materialise(tensor).__array_interface__["data"][0])
@@ -175,7 +214,11 @@ def save_safetensors(
         other = memory.setdefault(key, name) if key is not None and tensor.numel() else name
         if other != name:
             message = f"Some tensors share memory, this will lead to duplicate memory on disk: {other!r}, {name!r}"
-            raise fail(RuntimeError, message, "Leave one out, or write clone(); torch.save keeps them shared.")
+            raise fail(
+                RuntimeError,
+                message,
+                "Leave one out, or write clone(); torch.save keeps them shared.",
+            )
         entries[name] = array
     from safetensors.numpy import save
 
@@ -194,19 +237,34 @@ def _read_shards(path, map_location):
         try:
             index = json.load(file)
             files = index["weight_map"]
-            if not isinstance(files, dict) or not all(isinstance(name, str) for name in files.values()):
+            if not isinstance(files, dict) or not all(
+                isinstance(name, str) for name in files.values()
+            ):
                 raise TypeError("weight_map is no dict of file names")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             message = f"'{path}' is not an index of shards: {type(error).__name__}: {error}"
-            raise fail(ValueError, message, 'An index is JSON with {"weight_map": {tensor name: file name}}.') from error
+            raise fail(
+                ValueError,
+                message,
+                'An index is JSON with {"weight_map": {tensor name: file name}}.',
+            ) from error
     folder = os.path.dirname(path)
     for name in sorted(set(files.values())):
-        if name != os.path.basename(name) or name in ("", ".", "..") or "\\" in name or name.endswith(_INDEX):
+        if (
+            name != os.path.basename(name)
+            or name in ("", ".", "..")
+            or "\\" in name
+            or name.endswith(_INDEX)
+        ):
             note = "Shards lie beside their index; this one points elsewhere. Do not use the files."
             raise fail(ValueError, f"'{path}' names the shard {name!r}", note)
         if not os.path.isfile(os.path.join(folder, name)):
             note = f"Put it into {folder or '.'}: the weights are in {len(set(files.values()))} files, and all are needed."
-            raise fail(FileNotFoundError, f"no weights file '{os.path.join(folder, name)}', named by '{path}'", note)
+            raise fail(
+                FileNotFoundError,
+                f"no weights file '{os.path.join(folder, name)}', named by '{path}'",
+                note,
+            )
     tensors: dict[str, Tensor] = {}
     for name in sorted(set(files.values())):
         shard = read_weights(os.path.join(folder, name), map_location)

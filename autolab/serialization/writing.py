@@ -38,7 +38,10 @@ _STORAGE_OF = {kind: name for name, kind in STORAGES.items()}
 
 
 def save(
-    obj: object, f: File, pickle_module: ModuleType = pickle, pickle_protocol: int = 2,
+    obj: object,
+    f: File,
+    pickle_module: ModuleType = pickle,
+    pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
     """Write `obj` (tensors, state dicts, and containers of them) into `f`: a path, or a binary file.
@@ -59,9 +62,17 @@ def save(
     if pickle_module is not pickle:
         raise unsupported("save", "pickle_module", "Python's own pickle is used.")
     if not _use_new_zipfile_serialization:
-        raise unsupported("save", "_use_new_zipfile_serialization", "The format before PyTorch 1.6 is read, not written.")
+        raise unsupported(
+            "save",
+            "_use_new_zipfile_serialization",
+            "The format before PyTorch 1.6 is read, not written.",
+        )
     if type(pickle_protocol) is not int or not 2 <= pickle_protocol <= 5:
-        raise fail(ValueError, f"pickle_protocol should be 2 to 5, but got {pickle_protocol!r}", "2 is what torch.load expects.")
+        raise fail(
+            ValueError,
+            f"pickle_protocol should be 2 to 5, but got {pickle_protocol!r}",
+            "2 is what torch.load expects.",
+        )
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
         raise fail(
@@ -70,7 +81,9 @@ def save(
             "torch.save(obj, 'name.pth').",
         )
     memory = _Memory()
-    _Pickler(io.BytesIO(), pickle_protocol, memory.note).dump(obj)  # which tensors there are, and what they share
+    _Pickler(io.BytesIO(), pickle_protocol, memory.note).dump(
+        obj
+    )  # which tensors there are, and what they share
     memory.settle()
     content = io.BytesIO()
     _Pickler(content, pickle_protocol, memory.place).dump(obj)
@@ -96,10 +109,18 @@ def replacing(path):
         return
     folder, name = os.path.split(path)
     if not os.path.isdir(folder):
-        raise fail(RuntimeError, f"Parent directory {folder} does not exist.", "Make it first: os.makedirs(folder).")
+        raise fail(
+            RuntimeError,
+            f"Parent directory {folder} does not exist.",
+            "Make it first: os.makedirs(folder).",
+        )
     beside = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(4)}.partial")
     rights = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
-    file = open(beside, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 if rights is None else rights))
+    file = open(
+        beside,
+        "xb",
+        opener=lambda name, flags: os.open(name, flags, 0o666 if rights is None else rights),
+    )
     try:
         with file:
             yield file
@@ -124,7 +145,9 @@ def _write(file, content, memory, folder):
 
 
 def _record(archive, name, content):
-    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # no clock: the same object gives the same bytes
+    entry = zipfile.ZipInfo(
+        name, (1980, 1, 1, 0, 0, 0)
+    )  # no clock: the same object gives the same bytes
     start = archive.fp.tell() + 30 + len(name.encode()) + 4
     padding = -start % _ALIGNMENT
     entry.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
@@ -138,7 +161,13 @@ class _Span:
     """A piece of memory that becomes one storage of the file."""
 
     def __init__(self, low, high, kind, location, owner):
-        self.low, self.high, self.kind, self.location, self.owners = low, high, kind, location, [owner]
+        self.low, self.high, self.kind, self.location, self.owners = (
+            low,
+            high,
+            kind,
+            location,
+            [owner],
+        )
         self.key = None
 
     def overlaps(self, other):
@@ -181,14 +210,21 @@ class _Memory:
                 self._on_host[id(tensor._storage)] = materialise(whole.cpu())
             host = self._on_host[id(tensor._storage)]
             if whole.is_contiguous() and host.flags.c_contiguous:
-                start = host.__array_interface__["data"][0] + tensor.storage_offset() * tensor.dtype.itemsize
+                start = (
+                    host.__array_interface__["data"][0]
+                    + tensor.storage_offset() * tensor.dtype.itemsize
+                )
                 return host, start, tuple(tensor.stride())
             tensor = tensor.detach().cpu().contiguous()
             array = materialise(tensor)
         size = tensor.dtype.itemsize
         if any(s < 0 or s % size for s in array.strides):
             array = np.ascontiguousarray(array)
-            return array, array.__array_interface__["data"][0], tuple(s // size for s in array.strides)
+            return (
+                array,
+                array.__array_interface__["data"][0],
+                tuple(s // size for s in array.strides),
+            )
         address, owner = array.__array_interface__["data"][0], tensor._storage.array
         low, high = np.lib.array_utils.byte_bounds(owner)
         if any(s < 0 for s in owner.strides) or not low <= address <= high:
@@ -235,7 +271,12 @@ class _Memory:
             named, numel = Global("torch.storage", "UntypedStorage"), numel * size
         else:
             named = Global("torch", kind)
-        return _Id(("storage", named, span.key, span.location, numel)), offset, tuple(tensor.shape), stride
+        return (
+            _Id(("storage", named, span.key, span.location, numel)),
+            offset,
+            tuple(tensor.shape),
+            stride,
+        )
 
     def contents(self):
         """(key, bytes) of each storage."""
@@ -248,7 +289,12 @@ class _Bytes:
     """`count` bytes from an address on, as NumPy reads it off an object; the storage's owners keep them."""
 
     def __init__(self, address: int, count: int) -> None:
-        self.__array_interface__ = {"data": (address, True), "shape": (count,), "typestr": "|u1", "version": 3}
+        self.__array_interface__ = {
+            "data": (address, True),
+            "shape": (count,),
+            "typestr": "|u1",
+            "version": 3,
+        }
 
 
 # the pickle ----------------------------------------------------------------------------------------------------------
@@ -279,7 +325,9 @@ class Global:
         raise TypeError(f"{self.module}.{self.name} is only a name here")
 
 
-_Python: Any = pickle._Pickler  # the one written in Python: the one in C looks up every name that it writes
+_Python: Any = (
+    pickle._Pickler
+)  # the one written in Python: the one in C looks up every name that it writes
 
 
 class _Pickler(_Python):
@@ -307,13 +355,21 @@ class _Pickler(_Python):
         reduced = self._tensor(obj)
         if kind is Tensor and not attributes:
             return reduced
-        return Global("torch._tensor", "_rebuild_from_type_v2"), (reduced[0], kind, reduced[1], attributes)
+        return Global("torch._tensor", "_rebuild_from_type_v2"), (
+            reduced[0],
+            kind,
+            reduced[1],
+            attributes,
+        )
 
     def _tensor(self, obj):
         arguments = (*self._place(obj), bool(obj.requires_grad), OrderedDict())
         if obj.dtype.name in _STORAGE_OF:
             return Global("torch._utils", "_rebuild_tensor_v2"), arguments
-        return Global("torch._utils", "_rebuild_tensor_v3"), (*arguments, Global("torch", obj.dtype.name))
+        return Global("torch._utils", "_rebuild_tensor_v3"), (
+            *arguments,
+            Global("torch", obj.dtype.name),
+        )
 
     def _global(self, obj, name=None):
         module, name = (obj.module, obj.name) if type(obj) is Global else name_in_files(obj)
@@ -338,7 +394,11 @@ class _Pickler(_Python):
     dispatch[layout] = lambda self, obj: self.save_reduce(
         Global("torch.serialization", "_get_layout"), (repr(obj),), obj=obj
     )
-    dispatch[Size] = lambda self, obj: self.save_reduce(Global("torch", "Size"), (tuple(obj),), obj=obj)
+    dispatch[Size] = lambda self, obj: self.save_reduce(
+        Global("torch", "Size"), (tuple(obj),), obj=obj
+    )
     dispatch[device] = lambda self, obj: self.save_reduce(
-        Global("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index), obj=obj
+        Global("torch", "device"),
+        (obj.type,) if obj.index is None else (obj.type, obj.index),
+        obj=obj,
     )

@@ -1,8 +1,8 @@
 """Wrong engines: the engine with one rule exchanged, one for each of 25 misconceptions, and a game.
 
-    autolab.specimens                       # all of them, with the belief behind each
-    autolab.specimens["set instead of add"] # one, with the rule that was exchanged; by its number, too
-    game = autolab.specimens.catch()        # which of them is it?
+autolab.specimens                       # all of them, with the belief behind each
+autolab.specimens["set instead of add"] # one, with the rule that was exchanged; by its number, too
+game = autolab.specimens.catch()        # which of them is it?
 """
 
 from __future__ import annotations

@@ -14,7 +14,9 @@ Place = tuple[Any, str, str]
 """Where a rule stands: its owner (a class or a module), its name there, and "call", or "get" or "set" of a property."""
 
 _lock = threading.RLock()
-_standing: dict[tuple[Any, str], list[Any]] = {}  # (owner, name) -> [how many runs need it, what stood there, what does]
+_standing: dict[
+    tuple[Any, str], list[Any]
+] = {}  # (owner, name) -> [how many runs need it, what stood there, what does]
 _ABSENT = object()
 
 

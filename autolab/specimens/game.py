@@ -35,9 +35,17 @@ def catch(seed: int | None = None, level: int = 3) -> Game:
         True
     """
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
-        raise fail(TypeError, f"seed should be an int or None, but is {seed!r} ({type(seed).__name__})", "None chooses anew each time.")
+        raise fail(
+            TypeError,
+            f"seed should be an int or None, but is {seed!r} ({type(seed).__name__})",
+            "None chooses anew each time.",
+        )
     if level not in LEVELS or isinstance(level, bool):
-        raise fail(ValueError, f"level should be 1, 2 or 3, but is {level!r}", "1 has the fewest engines to choose from, 3 all of them.")
+        raise fail(
+            ValueError,
+            f"level should be 1, 2 or 3, but is {level!r}",
+            "1 has the fewest engines to choose from, 3 all of them.",
+        )
     candidates = [RIGHT, *(SPECIMENS[n] for n in sorted(SPECIMENS) if SPECIMENS[n].level <= level)]
     return Game(candidates, random.Random(seed).choice(candidates))
 
@@ -80,7 +88,9 @@ class Game:
                 "Make all tensors inside the function; where it draws numbers, begin it with torch.manual_seed(0).",
             )
         before = self.left
-        told = [name for name in before if not self._candidates[name].outcome(function).same_as(given)]
+        told = [
+            name for name in before if not self._candidates[name].outcome(function).same_as(given)
+        ]
         self._tries += 1
         self._excluded.update(dict.fromkeys(told, self._tries))
         return Trial(self._tries, right, given, tuple(before), tuple(self.left))
@@ -110,16 +120,27 @@ class Game:
         The right engine has no wrong line. Raises ValueError for a name or a line that is not there."""
         one = self._one(name)
         last = len(one.rule.splitlines())
-        if line is not None and (not isinstance(line, int) or isinstance(line, bool) or not 1 <= line <= last):
-            expected = f"the number of a line, 1 to {last}" if last else "None, for the right engine has no wrong line"
+        if line is not None and (
+            not isinstance(line, int) or isinstance(line, bool) or not 1 <= line <= last
+        ):
+            expected = (
+                f"the number of a line, 1 to {last}"
+                if last
+                else "None, for the right engine has no wrong line"
+            )
             raise fail(
-                ValueError, f"line should be {expected}, but is {line!r}", f"game.rule({one.name!r}) shows the lines."
+                ValueError,
+                f"line should be {expected}, but is {line!r}",
+                f"game.rule({one.name!r}) shows the lines.",
             )
         if one is not self._given:
             return self._not_it(one)
         if isinstance(one, Specimen) and line not in one.lines:
             said = "Which line is it?" if line is None else f"Line {line} is not the one."
-            return Verdict(False, f"“{one.name}” is right. {said} In the place of {one.stands_for[0]} stands:\n\n{one.listing}")
+            return Verdict(
+                False,
+                f"“{one.name}” is right. {said} In the place of {one.stands_for[0]} stands:\n\n{one.listing}",
+            )
         self.over = True
         rest = [n for n in self.left if n != one.name]
         luck = "" if not rest else f" Your tries had not excluded {_listed(rest)}."
@@ -136,7 +157,10 @@ class Game:
         if told is not None:
             return Verdict(False, f"No: try {told} had told it from “{one.name}”.")
         self._excluded[one.name] = self._tries
-        return Verdict(False, f"No, it is not “{one.name}”, although no try had told the two apart. {self.hint}")
+        return Verdict(
+            False,
+            f"No, it is not “{one.name}”, although no try had told the two apart. {self.hint}",
+        )
 
     def _one(self, name: str | int) -> Any:
         for one in self._candidates.values():

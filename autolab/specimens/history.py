@@ -15,11 +15,13 @@ from .specimen import specimen
 
 _NO_CHANGE = {"requires_grad_", "detach_"}
 _IN_PLACE = [
-    (Tensor, name) for name in dir(Tensor) if name.endswith("_") and not name.startswith("_") and name not in _NO_CHANGE
+    (Tensor, name)
+    for name in dir(Tensor)
+    if name.endswith("_") and not name.startswith("_") and name not in _NO_CHANGE
 ]
-_IN_PLACE += [(Tensor, f"__i{name}__") for name in "add sub mul truediv floordiv mod pow".split()] + [
-    (Tensor, "__setitem__")
-]
+_IN_PLACE += [
+    (Tensor, f"__i{name}__") for name in "add sub mul truediv floordiv mod pow".split()
+] + [(Tensor, "__setitem__")]
 
 
 def converted_weight(torch):
@@ -111,7 +113,9 @@ class Suspicious:
 
     def gradients(right, run, node, g):
         if node.extra().get("changed"):  # wrong
-            raise RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation")
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation"
+            )
         return right(run, node, g)
 
 
@@ -231,13 +235,18 @@ class Array(np.ndarray):
         """What NumPy computes, and beside it what autolab does, where it has an operation of that name."""
         if "out" in options:
             options["out"] = tuple(np.asarray(x) for x in options["out"])
-        result = getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, np.ndarray) else x for x in inputs), **options)
+        result = getattr(ufunc, method)(
+            *(np.asarray(x) if isinstance(x, np.ndarray) else x for x in inputs), **options
+        )
         operation = getattr(autolab, {"power": "pow"}.get(ufunc.__name__, ufunc.__name__), None)
         if operation is None or method != "__call__" or options:
             return result
         tensors = [getattr(x, "history", x) for x in inputs]
         return carrying(
-            result, operation(*[autolab.from_numpy(x) if isinstance(x, np.ndarray) else x for x in tensors])
+            result,
+            operation(
+                *[autolab.from_numpy(x) if isinstance(x, np.ndarray) else x for x in tensors]
+            ),
         )
 
 
@@ -263,7 +272,11 @@ class Carrying:
 
     def numpy(right, tensor, **kwargs):
         history = noted(tensor)
-        return right(tensor, **kwargs) if history is None else carrying(right(tensor, **kwargs), history)
+        return (
+            right(tensor, **kwargs)
+            if history is None
+            else carrying(right(tensor, **kwargs), history)
+        )
 
     def from_numpy(right, array):
         history = getattr(array, "history", None)

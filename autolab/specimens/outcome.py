@@ -71,8 +71,14 @@ def as_program(program: Any, argument: str = "program") -> Callable[[], Any]:
         parameters = inspect.signature(program).parameters.values()
     except (TypeError, ValueError):  # a function of C
         return program
-    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(needed) > 1 or any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters):
+    needed = [
+        p
+        for p in parameters
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(needed) > 1 or any(
+        p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters
+    ):
         raise fail(
             TypeError,
             f"{argument} should be a function of no arguments, or of the module torch, but "

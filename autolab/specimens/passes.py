@@ -84,7 +84,9 @@ def square_twice(torch):
 )  # fmt: skip
 def gradients_once(right, run, node, g):
     if node.extra().get("ran"):  # wrong
-        raise RuntimeError("Trying to backward through the graph a second time (or directly access saved tensors)")
+        raise RuntimeError(
+            "Trying to backward through the graph a second time (or directly access saved tensors)"
+        )
     node.extra()["ran"] = not run.retain_graph
     return right(run, node, g)
 

@@ -48,7 +48,13 @@ class Specimen:
         wrong: Program, right: Program,
     ) -> None:  # fmt: skip
         self.number = self.misconception = number
-        self.name, self.level, self.belief, self.shows, self.instead = name, level, belief, shows, instead
+        self.name, self.level, self.belief, self.shows, self.instead = (
+            name,
+            level,
+            belief,
+            shows,
+            instead,
+        )
         self._rules = rules
         marked = textwrap.dedent(source).rstrip().splitlines()
         first = next(i for i, line in enumerate(marked) if line.startswith(("def ", "class ")))
@@ -78,7 +84,9 @@ class Specimen:
     @property
     def listing(self) -> str:
         """The rule with numbers at its lines."""
-        return "\n".join(f"{i:2}  {line}".rstrip() for i, line in enumerate(self.rule.splitlines(), 1))
+        return "\n".join(
+            f"{i:2}  {line}".rstrip() for i, line in enumerate(self.rule.splitlines(), 1)
+        )
 
     def __repr__(self) -> str:
         where = ", ".join(self.stands_for[:2]) + (" …" if len(self.stands_for) > 2 else "")
@@ -171,7 +179,16 @@ def specimen(
         )
         rules = {_place(one): function for function, where in named.values() for one in where}
         SPECIMENS[number] = Specimen(
-            number, name, level, belief, shows, instead, rules, inspect.getsource(rule), wrong, right
+            number,
+            name,
+            level,
+            belief,
+            shows,
+            instead,
+            rules,
+            inspect.getsource(rule),
+            wrong,
+            right,
         )
         return rule
 

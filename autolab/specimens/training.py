@@ -9,7 +9,9 @@ from .exchange import note, noted
 from .specimen import specimen
 
 _OPTIMIZERS = [kind for kind in vars(optim).values() if isinstance(kind, type)]
-_HOMES = dict.fromkeys(base for kind in _OPTIMIZERS for base in kind.__mro__ if "step" in vars(base))
+_HOMES = dict.fromkeys(
+    base for kind in _OPTIMIZERS for base in kind.__mro__ if "step" in vars(base)
+)
 _STEPS = [(home, "step") for home in _HOMES]
 
 

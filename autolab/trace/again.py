@@ -37,7 +37,9 @@ ENOUGH = 32
 _NUMBERS = (bool, int, float, complex)
 
 UNKEPT = "its value was not kept: no later gradient needs it"
-_SHAPED: dict[str, Callable[[tuple[int, ...]], Any]] = {  # arguments that the shape of the result tells
+_SHAPED: dict[
+    str, Callable[[tuple[int, ...]], Any]
+] = {  # arguments that the shape of the result tells
     "size": lambda shape: shape,
     "output_size": lambda shape: shape[-2:],
 }
@@ -75,7 +77,9 @@ def fill(builder: Builder) -> tuple[dict[str, str], dict[str, str]]:
                 if not builder.values:
                     raise Unknown("this trace was made without values")
                 known = _operands(builder, draft, fn, changed)
-                if (work := _work(draft, known)) > left[shown]:  # something smaller may still be done
+                if (work := _work(draft, known)) > left[
+                    shown
+                ]:  # something smaller may still be done
                     raise Unknown("it takes too much work")
                 left[shown] -= work
                 run = functools.partial(_run, builder, draft, fn)
@@ -88,7 +92,11 @@ def fill(builder: Builder) -> tuple[dict[str, str], dict[str, str]]:
                 if shown:
                     checks.cannot(draft)
                 elif not draft.missing:
-                    draft.missing = f"{UNKEPT}, and it is not computed again: {why}" if builder.values else str(why)
+                    draft.missing = (
+                        f"{UNKEPT}, and it is not computed again: {why}"
+                        if builder.values
+                        else str(why)
+                    )
                 continue
             for nr, result in enumerate(results[: max(1, len(draft.outputs))]):
                 if (draft.id, nr) not in builder.raw:
@@ -101,10 +109,17 @@ def fill(builder: Builder) -> tuple[dict[str, str], dict[str, str]]:
 def _forget_overwritten(builder: Builder) -> None:
     """A result that a later in-place operation overwrote is not known: what the node kept is the newer value."""
     for item in builder.saved:
-        if item.saved.state == "modified" and item.saved.source_node is not None and item.saved.source_nr == 0:
+        if (
+            item.saved.state == "modified"
+            and item.saved.source_node is not None
+            and item.saved.source_nr == 0
+        ):
             draft = builder.draft(item.saved.source_node)
             if draft.kind == "op":
-                draft.value, draft.missing = None, "not known: it was changed in place since it was saved"
+                draft.value, draft.missing = (
+                    None,
+                    "not known: it was changed in place since it was saved",
+                )
 
 
 @contextmanager
@@ -138,15 +153,25 @@ def _together(builder: Builder) -> set[str]:
                 break
             known.append(item)
         else:
-            kinds = tuple([item.dtype if isinstance(item, np.generic) else (type(item), item) for item in known])
-            alike.setdefault((record, draft.dtype, result.dtype, kinds), []).append((draft.id, result, known))
+            kinds = tuple(
+                [
+                    item.dtype if isinstance(item, np.generic) else (type(item), item)
+                    for item in known
+                ]
+            )
+            alike.setdefault((record, draft.dtype, result.dtype, kinds), []).append(
+                (draft.id, result, known)
+            )
     found: set[str] = set()
     for (record, dtype, kind, kinds), runs in alike.items():
         if len(runs) < ENOUGH or not any(isinstance(kind, np.dtype) for kind in kinds):
             continue
         columns = zip(*[known for _, _, known in runs])
         pairs = zip(columns, kinds, strict=True)
-        given = [builder.reader.plain(np.array(c, k)) if isinstance(k, np.dtype) else c[0] for c, k in pairs]
+        given = [
+            builder.reader.plain(np.array(c, k)) if isinstance(k, np.dtype) else c[0]
+            for c, k in pairs
+        ]
         came = record.call(*given)
         if dtype_name(came.dtype) == dtype:
             same = came._array == np.array([result for _, result, _ in runs], kind)
@@ -194,11 +219,18 @@ def _operands(builder: Builder, draft: Draft, fn: Any, changed: set[str | None])
     """The operands by name, as tensors outside any graph, or numbers."""
     record = draft.record
     if record is None:
-        what = "a function of your own" if hasattr(type(fn), "saved_tensors") else f"what {draft.grad_fn} computes is not known here"
+        what = (
+            "a function of your own"
+            if hasattr(type(fn), "saved_tensors")
+            else f"what {draft.grad_fn} computes is not known here"
+        )
         raise Unknown(what if what[0] == "w" else f"{what} would have to run again")
     if _is_drawn(record):
         raise Unknown("it was drawn at random")
-    known = {name: _operand(builder, parent, nr, changed) for name, (parent, nr) in draft.operands.items()}
+    known = {
+        name: _operand(builder, parent, nr, changed)
+        for name, (parent, nr) in draft.operands.items()
+    }
     for item in known.values():
         if (device := builder.reader.device(item)) not in ("", "cpu"):
             raise Unknown(f"it is on {device}")
@@ -208,10 +240,15 @@ def _operands(builder: Builder, draft: Draft, fn: Any, changed: set[str | None])
 def _run(builder: Builder, draft: Draft, fn: Any, known: dict[str, Any]) -> list[Any]:
     """The results as tensors. Raises Unknown when they cannot be known to be those of then."""
     record = draft.record
-    kept = functools.cache(lambda: builder.reader.kept(fn))  # of which most arguments make a question
+    kept = functools.cache(
+        lambda: builder.reader.kept(fn)
+    )  # of which most arguments make a question
     arguments = {name: _argument(builder, draft, fn, name, known, kept) for name in record.params}
     if record.name == "native_batch_norm" and arguments["training"]:
-        arguments |= {"running_mean": None, "running_var": None}  # they would be changed, and have no influence
+        arguments |= {
+            "running_mean": None,
+            "running_var": None,
+        }  # they would be changed, and have no influence
     try:
         found = builder.reader.again(record, arguments, draft.attrs)
     except Exception as error:  # whatever it raises: that run is not the learner's
@@ -231,8 +268,12 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str | None]) -
         item = draft.held()
         item = UNKNOWN if item is None else item
         version = 0 if item is UNKNOWN else builder.reader.version(item)
-        if version and any(other is not None and builder.draft(other).kind == "leaf" for other in changed):
-            raise Unknown(f"{draft.name or 'an operand'} may have been changed in place since, as other leaves were")
+        if version and any(
+            other is not None and builder.draft(other).kind == "leaf" for other in changed
+        ):
+            raise Unknown(
+                f"{draft.name or 'an operand'} may have been changed in place since, as other leaves were"
+            )
         if draft.missing:
             raise Unknown(f"{draft.name or 'an operand'} was changed since, and is not known")
     elif draft.kind == "data" and draft.missing and item is not UNKNOWN:
@@ -245,7 +286,12 @@ def _operand(builder: Builder, parent: str, nr: int, changed: set[str | None]) -
 
 
 def _argument(
-    builder: Builder, draft: Draft, fn: Any, name: str, known: dict[str, Any], kept_by: Callable[[], dict[str, Any]]
+    builder: Builder,
+    draft: Draft,
+    fn: Any,
+    name: str,
+    known: dict[str, Any],
+    kept_by: Callable[[], dict[str, Any]],
 ) -> Any:
     """What the operation was called with under this name. `kept_by`: what its node keeps."""
     record = draft.record
@@ -260,7 +306,9 @@ def _argument(
             return item
         if item.tensor is not None:
             return builder.reader.plain(item.tensor)
-        raise Unknown(f"its {name} was {'changed in place' if item.state == 'modified' else 'freed'} since")
+        raise Unknown(
+            f"its {name} was {'changed in place' if item.state == 'modified' else 'freed'} since"
+        )
     if name in record.constants:
         return record.constants[name]
     if name in {record.params[i] for i in record.tensors}:
@@ -278,8 +326,11 @@ def _argument(
         return _SHAPED[name](tuple(draft.shape))
     if name == "dtype" and draft.dtype:
         own = next((dtype_name(item.dtype) for item in known.values() if is_tensor(item)), "")
-        return None if own == draft.dtype and name in record.defaults else builder.reader.dtype(draft.dtype)
+        return (
+            None
+            if own == draft.dtype and name in record.defaults
+            else builder.reader.dtype(draft.dtype)
+        )
     if name in ("momentum", "memory_format"):
         return 0.0 if name == "momentum" else None  # of no influence on the numbers
     raise Unknown(f"its argument {name} was not kept")
-

@@ -19,7 +19,9 @@ def to_grad(frame: FrameType | None, count: int) -> list[str]:
     while frame is not None and frame.f_code.co_name != "grad":
         frame = frame.f_back
     caller = frame.f_back if frame is not None else None
-    if caller is not None and caller.f_code.co_name == "grad" and names.ours(caller):  # that of `torch.autograd`, over the core's
+    if (
+        caller is not None and caller.f_code.co_name == "grad" and names.ours(caller)
+    ):  # that of `torch.autograd`, over the core's
         caller = caller.f_back
     if caller is None or names.ours(caller):
         return [""] * count
@@ -74,7 +76,11 @@ def _match(target: ast.expr, value: ast.expr, call: ast.Call, count: int) -> lis
     """Names of the call's results where `target = value`."""
     if value is call:
         return _spread(target, count)
-    if isinstance(value, ast.Subscript) and value.value is call and isinstance(value.slice, ast.Constant | ast.UnaryOp):
+    if (
+        isinstance(value, ast.Subscript)
+        and value.value is call
+        and isinstance(value.slice, ast.Constant | ast.UnaryOp)
+    ):
         try:
             place = range(count)[ast.literal_eval(value.slice)]
         except (IndexError, TypeError, ValueError):
@@ -103,7 +109,11 @@ def _spread(target: ast.expr, count: int) -> list[str]:
     assert isinstance(rest, ast.Starred)
     many = count - len(target.elts) + 1
     before, after = target.elts[:starred], target.elts[starred + 1 :]
-    return [*map(_text, before), *_spread(rest.value, many), *map(_text, after)] if many >= 0 else [""] * count
+    return (
+        [*map(_text, before), *_spread(rest.value, many), *map(_text, after)]
+        if many >= 0
+        else [""] * count
+    )
 
 
 def _text(target: ast.expr) -> str:

@@ -57,7 +57,9 @@ class Builder:
     """See the module's docstring. `weak` lets tensors and graph nodes die while a long recording goes on; without
     `values` or `formulas` the trace has none, and a big graph is done sooner."""
 
-    def __init__(self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True) -> None:
+    def __init__(
+        self, reader: Reader, *, weak: bool = False, values: bool = True, formulas: bool = True
+    ) -> None:
         self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
         self.nodes: list[Draft] = []
         self._by_id: dict[str, Draft] = {}
@@ -70,11 +72,15 @@ class Builder:
         self.cuts, self.unseen = Cuts(self, weak), Unseen(self)
         self._memories = Memories(reader)
         self._saved_of: dict[str, list[SavedDraft]] = {}
-        self._looked: dict[int, tuple[Facts, Value | None, Any]] = {}  # saved tensor -> it, which thereby keeps its id
+        self._looked: dict[
+            int, tuple[Facts, Value | None, Any]
+        ] = {}  # saved tensor -> it, which thereby keeps its id
         self._result_arrays: dict[int, str] = {}
         self._edge_at: dict[tuple[str, int], EdgeDraft] = {}
         self._outputs_seen: dict[tuple[str, int], Value] = {}
-        self._saved_outputs: dict[Any, tuple[str, int, Any]] = {}  # the data of a saved result that has no gradient
+        self._saved_outputs: dict[
+            Any, tuple[str, int, Any]
+        ] = {}  # the data of a saved result that has no gradient
         # Of an existing graph, for what is computed again: nodes by id, and what is at hand of results and constants.
         self.fns: dict[str, Any] = {}
         self.raw: dict[tuple[str, int], Any] = {}
@@ -88,7 +94,10 @@ class Builder:
 
     def take_back(self, draft: Draft) -> None:
         """Forgets the node that was added last, with its lines and its frame."""
-        assert self.nodes.pop() is self._by_id.pop(draft.id) is draft and self.film.shots.pop().node == draft.id
+        assert (
+            self.nodes.pop() is self._by_id.pop(draft.id) is draft
+            and self.film.shots.pop().node == draft.id
+        )
         while self.edges and self.edges[-1].child == draft.id:
             edge = self.edges.pop()
             del self._edge_at[edge.child, edge.slot]
@@ -110,7 +119,12 @@ class Builder:
 
     def _facts(self, tensor: Any) -> dict[str, Any]:
         facts = self.reader.facts(tensor)
-        return {"shape": facts.shape, "dtype": facts.dtype, "device": facts.device, "version": facts.version}
+        return {
+            "shape": facts.shape,
+            "dtype": facts.dtype,
+            "device": facts.device,
+            "version": facts.version,
+        }
 
     def leaf(self, tensor: Any) -> str:
         """The node of a tensor that requires grad and has no grad_fn; a new one when its value changed in place."""
@@ -137,18 +151,27 @@ class Builder:
             return self.add("data", missing=self.reader.unkept).id
         if isinstance(item, (bool, int, float, complex)):
             kind = _KINDS[next(kind for kind in _KINDS if isinstance(item, kind))]
-            return self._keep(self.add("data", shape=(), dtype=kind, value=self._literal(item, kind)).id, item)
+            return self._keep(
+                self.add("data", shape=(), dtype=kind, value=self._literal(item, kind)).id, item
+            )
         key = self.reader.data_key(item)
         found = self._constants.get(key)
         if found is not None and self._unchanged(found[1], item):
             return found[1]
         if is_tensor(item):
-            draft = self.add("data", value=self.value_of(item), tensor=self.by_tensor.hold(item), **self._facts(item))
+            draft = self.add(
+                "data",
+                value=self.value_of(item),
+                tensor=self.by_tensor.hold(item),
+                **self._facts(item),
+            )
             draft.parameter = is_parameter(item)
             self._memories.given(item, draft.tensor)
             self.by_tensor.put(item, draft.id)
         else:
-            draft = self.add("data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item))
+            draft = self.add(
+                "data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item)
+            )
         self._constants[key] = (item, draft.id)
         return self._keep(draft.id, item)
 
@@ -165,10 +188,19 @@ class Builder:
         """Whether a tensor still has the value that its node shows: as the version tells, of a recording's also the
         numbers."""
         draft, nr = self.draft(node_id), self.output_nr.get(tensor) or 0
-        if draft.version is not None and is_tensor(tensor) and draft.version != self.reader.version(tensor):
+        if (
+            draft.version is not None
+            and is_tensor(tensor)
+            and draft.version != self.reader.version(tensor)
+        ):
             return False
         known = draft.outputs[nr].value if nr else draft.value
-        return not self.recording or draft.kind == "op" and bool(draft.grad_fn) or self.unseen.is_like(known, tensor)
+        return (
+            not self.recording
+            or draft.kind == "op"
+            and bool(draft.grad_fn)
+            or self.unseen.is_like(known, tensor)
+        )
 
     def _register(self, tensor: Any, draft: Draft) -> None:
         self.by_tensor.put(tensor, draft.id)
@@ -204,15 +236,25 @@ class Builder:
             facts = self.reader.facts(tensor)
             draft.tensor, draft.device = self.by_tensor.hold(tensor), draft.device or facts.device
             draft.version, draft.shape, draft.dtype = facts.version, facts.shape, facts.dtype
-            if not self.recording and (grad := self.reader.grad(tensor)) is not None:  # kept by `retain_grad`
+            if (
+                not self.recording and (grad := self.reader.grad(tensor)) is not None
+            ):  # kept by `retain_grad`
                 draft.grad_before = self.value_of(grad)
         self.set_output(node_id, nr, tensor)
 
     # -- edges and saved tensors -------------------------------------------------------------------
     def edge(
-        self, parent: str, parent_nr: int, child: str, slot: int, differentiable: bool = True, update: bool = False
+        self,
+        parent: str,
+        parent_nr: int,
+        child: str,
+        slot: int,
+        differentiable: bool = True,
+        update: bool = False,
     ) -> None:
-        edge = EdgeDraft(f"e{len(self.edges)}", parent, parent_nr, child, slot, differentiable, update)
+        edge = EdgeDraft(
+            f"e{len(self.edges)}", parent, parent_nr, child, slot, differentiable, update
+        )
         self.edges.append(edge)
         self._edge_at[child, slot] = edge
 
@@ -224,7 +266,9 @@ class Builder:
         number, (source, nr) = f"s{len(self.saved)}", self._source_of(draft, entry)
         if nr and source == draft.id and entry.tensor is not None and not self.recording:
             self._saved_outputs[self.reader.data_key(entry.tensor)] = draft.id, nr, entry.tensor
-        memory_of = self._memories if source is None or self.draft(source).kind == "op" else _of_no_memory
+        memory_of = (
+            self._memories if source is None or self.draft(source).kind == "op" else _of_no_memory
+        )
         saved = kept(number, draft.id, entry, (source, nr), self._look, memory_of)
         made = SavedDraft(saved, self.by_fn.hold(fn))
         self.saved.append(made)
@@ -252,7 +296,11 @@ class Builder:
         if entry.tensor is None:
             return None, 0
         fn = self.reader.grad_fn(entry.tensor)
-        return (self.by_fn.get(fn), entry.tensor.output_nr) if fn is not None else (self.by_tensor.get(entry.tensor), 0)
+        return (
+            (self.by_fn.get(fn), entry.tensor.output_nr)
+            if fn is not None
+            else (self.by_tensor.get(entry.tensor), 0)
+        )
 
     # -- an existing graph -------------------------------------------------------------------------
     def graph(self, fns: Iterable[Any]) -> None:
@@ -268,7 +316,9 @@ class Builder:
                     if not hasattr(parent, "variable"):
                         found[parent] = parent.next_functions
                         todo.append(parent)
-        ordered = sorted((fn for fn in found if not hasattr(fn, "variable")), key=self.reader.sequence_nr)
+        ordered = sorted(
+            (fn for fn in found if not hasattr(fn, "variable")), key=self.reader.sequence_nr
+        )
         self.reader.walked(ordered)
         for fn in ordered:
             self._from_graph(fn, found[fn])
@@ -307,14 +357,23 @@ class Builder:
             value=None if result is None else self.value_of(result),
         )
         if len(outputs) > 1:
-            shown = record.outputs if record is not None and len(record.outputs) == len(outputs) else ()
+            shown = (
+                record.outputs if record is not None and len(record.outputs) == len(outputs) else ()
+            )
             draft.outputs = tuple(
-                Output(shown[i] if shown else f"output {i}", shape, dtype, draft.value if i == 0 else None)
+                Output(
+                    shown[i] if shown else f"output {i}",
+                    shape,
+                    dtype,
+                    draft.value if i == 0 else None,
+                )
                 for i, (shape, dtype, _) in enumerate(outputs)
             )
         self.by_fn.put(fn, draft.id)
         if self.recording:
-            draft.missing = "" if result is not None else "not kept: it was computed before the recording began"
+            draft.missing = (
+                "" if result is not None else "not kept: it was computed before the recording began"
+            )
         else:
             self.fns[draft.id] = fn
             if result is not None:
@@ -341,16 +400,34 @@ class Builder:
         self._result_arrays[id(array)] = draft.id
 
     def _parent(
-        self, fn: Any, slot: int, parent: Any, record: Any, names: list[str] | None, saved: dict[str, SavedEntry]
+        self,
+        fn: Any,
+        slot: int,
+        parent: Any,
+        record: Any,
+        names: list[str] | None,
+        saved: dict[str, SavedEntry],
     ) -> str | None:
         if parent is not None:
             known = self.by_fn.get(parent)
-            return self.leaf(parent.variable) if known is None and hasattr(parent, "variable") else known
+            return (
+                self.leaf(parent.variable)
+                if known is None and hasattr(parent, "variable")
+                else known
+            )
         if names is None:
             return None  # an operation unknown to the registry: nothing tells an operand from an argument left out
         operand, entry = self.reader.operand(fn, slot), saved.get(names[slot])
-        if entry is not None and entry.tensor is not None and not isinstance(operand, (bool, int, float)):
-            return self.by_tensor.get(entry.tensor) or self.cuts.node(entry.tensor) or self.constant(entry.tensor)
+        if (
+            entry is not None
+            and entry.tensor is not None
+            and not isinstance(operand, (bool, int, float))
+        ):
+            return (
+                self.by_tensor.get(entry.tensor)
+                or self.cuts.node(entry.tensor)
+                or self.constant(entry.tensor)
+            )
         if operand is None or operand is UNKNOWN and names[slot] in record.defaults:
             return None
         return self.constant(operand)
@@ -379,7 +456,12 @@ class Builder:
         self._keep(node_id, tensor, nr)
         self.pictures.result(draft, nr, tensor)
         if nr == 0 and draft.value is None:
-            draft.value, draft.shape, draft.dtype, draft.missing = value, value.shape, value.dtype, ""
+            draft.value, draft.shape, draft.dtype, draft.missing = (
+                value,
+                value.shape,
+                value.dtype,
+                "",
+            )
         if nr < len(draft.outputs) and draft.outputs[nr].value is None:
             draft.change_output(nr, value=value, shape=value.shape, dtype=value.dtype)
 
@@ -406,7 +488,11 @@ class Builder:
     def _output_of(self, tensor: Any) -> int:
         """Which result of its node a tensor without grad_fn is, such as the indices of `max`."""
         nr = self.output_nr.get(tensor)
-        return nr if nr is not None else self._saved_outputs.get(self.reader.data_key(tensor), ("", 0, None))[1]
+        return (
+            nr
+            if nr is not None
+            else self._saved_outputs.get(self.reader.data_key(tensor), ("", 0, None))[1]
+        )
 
     def has_no_name(self, tensor: Any) -> bool:
         """Whether a tensor of a recording is known and still without a name."""
@@ -425,7 +511,11 @@ class Builder:
         if found is None and not tensor.requires_grad:
             key = self.reader.data_key(tensor)
             constant = self._constants.get(key)
-            found = self._saved_outputs.get(key, (None, 0, None))[0] if constant is None else constant[1]
+            found = (
+                self._saved_outputs.get(key, (None, 0, None))[0]
+                if constant is None
+                else constant[1]
+            )
         return found
 
     # -- the end -----------------------------------------------------------------------------------
@@ -451,7 +541,11 @@ class Builder:
         self.film.forget()
 
     def _written(
-        self, meta: dict[str, Any], updates: Updates | None, marks: Iterable[Mark], states: States | None
+        self,
+        meta: dict[str, Any],
+        updates: Updates | None,
+        marks: Iterable[Mark],
+        states: States | None,
     ) -> Trace:
         groups = scopes.groups(self.nodes, self.edges)
         fill_devices(self._by_id, self.edges)
@@ -476,7 +570,9 @@ class Builder:
         away = {d.device for d in self.nodes} - {"", "cpu"}
         if away:
             unknown = {"title": "", "simulated": False}
-            meta = meta | {"devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}}
+            meta = meta | {
+                "devices": {name: self.reader.titles.get(name, unknown) for name in sorted(away)}
+            }
         saved = with_states(self.saved, states)
         if self.recording:  # it may go on, and its drafts change
             return Trace(tuple(nodes), tuple(edges), saved, tuple(frames), groups, passes, meta)

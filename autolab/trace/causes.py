@@ -60,11 +60,17 @@ def of_numbers(trace: Trace) -> Trace:
 def _of_call(error: BaseException, link: BaseException, op: Any, args: Any) -> Trace:
     """link: the error that the call raised; `error` may have been made of it since."""
     if op in failures.PASSES and not isinstance(op, Node):
-        asked = ("inputs",) if "One of the differentiated" in str(error) else ("self", "tensors", "outputs")
+        asked = (
+            ("inputs",)
+            if "One of the differentiated" in str(error)
+            else ("self", "tensors", "outputs")
+        )
         tensors, _ = failures.given({n: a for n, a in args.items() if n in asked})
         unused = _UNUSED.search(str(link))
         inputs = list(failures.given({"inputs": args.get("inputs")})[0].values())
-        return _of_pass(error, link, list(tensors.values()), inputs[int(unused[1])] if unused else None)
+        return _of_pass(
+            error, link, list(tensors.values()), inputs[int(unused[1])] if unused else None
+        )
     expression = _expression(link)
     if isinstance(op, str):
         name, operands, rest = failures.as_written(op, args, expression)
@@ -90,27 +96,44 @@ def _of_line(error: BaseException) -> Trace | None:
         expression = lines.at(entry)
         if expression is not None and expression.operands:
             libraries = {reader_for(t).library for t in expression.operands.values()}
-            roots = [t for place, t in expression.operands.items() if place.partition("[")[0] in _ROOTS]
+            roots = [
+                t for place, t in expression.operands.items() if place.partition("[")[0] in _ROOTS
+            ]
             if libraries == {"torch"} and expression.name in failures.PASSES and roots:
                 return _of_pass(error, error, roots)
             if len(libraries) == 1:
-                found = _of_operands(error, error, expression.name or "line", expression.operands, {})
+                found = _of_operands(
+                    error, error, expression.name or "line", expression.operands, {}
+                )
                 said = found.meta["explanation"]
-                said["text"] += ["Something else in this line has no name, so it is not at hand."] if expression.unnamed else []
+                said["text"] += (
+                    ["Something else in this line has no name, so it is not at hand."]
+                    if expression.unnamed
+                    else []
+                )
                 if libraries == {"torch"}:
-                    said["text"].append("This is an error of PyTorch itself: what is shown are the tensors in the line that raised it.")
+                    said["text"].append(
+                        "This is an error of PyTorch itself: what is shown are the tensors in the line that raised it."
+                    )
                     said["more"] = ""
                 return found
     return None
 
 
 def _of_operands(
-    error: BaseException, link: BaseException, op: Any, operands: dict[str, Any], rest: dict[str, Any]
+    error: BaseException,
+    link: BaseException,
+    op: Any,
+    operands: dict[str, Any],
+    rest: dict[str, Any],
 ) -> Trace:
     builder = Builder(reader_for(next(t for t in operands.values() if is_tensor(t))))
     known = failures.Failures(builder)
     _meet_origins(builder, operands.values(), link)
-    parents = {n: (t, builder.tensor(t) if is_tensor(t) else (builder.constant(t), 0)) for n, t in operands.items()}
+    parents = {
+        n: (t, builder.tensor(t) if is_tensor(t) else (builder.constant(t), 0))
+        for n, t in operands.items()
+    }
     _settle_and_name(builder, [t for t in operands.values() if is_tensor(t)], link)
     _play(builder)
     written = _expression(link)
@@ -121,7 +144,9 @@ def _of_operands(
     return _finished(builder, known, node.id, error, link, [])
 
 
-def _of_pass(error: BaseException, link: BaseException, tensors: list[Any], unused: Any = None) -> Trace:
+def _of_pass(
+    error: BaseException, link: BaseException, tensors: list[Any], unused: Any = None
+) -> Trace:
     """tensors: what the pass began at. unused: the tensor that grad() was asked about in vain."""
     builder = Builder(reader_for(tensors[0]))
     known = failures.Failures(builder)
@@ -134,7 +159,11 @@ def _of_pass(error: BaseException, link: BaseException, tensors: list[Any], unus
     fn = failures.running_node(link)
     node = builder.by_fn.get(fn) if fn is not None else None
     if node is None:
-        bare = next((i for i, t in enumerate(tensors) if not t.requires_grad), 0) if _kind(link) == "no graph" else 0
+        bare = (
+            next((i for i, t in enumerate(tensors) if not t.requires_grad), 0)
+            if _kind(link) == "no graph"
+            else 0
+        )
         node = roots[bare]
         known.at(node, error)
         if unused is not None:
@@ -153,7 +182,11 @@ def _meet_origins(builder: Builder, items: Iterable[Any], error: BaseException) 
     reader = builder.reader
     memories = [reader.memory(t) for t in items if is_tensor(t) and not t.requires_grad]
     for _, tensor in names.tensors(_namespace(error)):
-        if reader_for(tensor).library == reader.library and tensor.requires_grad and reader.memory(tensor) in memories:
+        if (
+            reader_for(tensor).library == reader.library
+            and tensor.requires_grad
+            and reader.memory(tensor) in memories
+        ):
             builder.cuts.remember(tensor, builder.tensor(tensor)[0])
 
 
@@ -186,7 +219,8 @@ def _finished(
         "roots": list(dict.fromkeys(roots)),
         "backward": "",
         "why": "",
-        "error": failures.described(error) | {"node": node_id, "source": None if source is None else source.to_json()},
+        "error": failures.described(error)
+        | {"node": node_id, "source": None if source is None else source.to_json()},
         "failures": known.facts,
     }
     trace = builder.finish(meta)
@@ -216,7 +250,11 @@ def in_words(error: BaseException) -> tuple[str, list[str]]:
         last = last.tb_next
     kind = type(error).__name__
     ours = last is not None and names.ours(last.tb_frame)
-    whose = f"This {kind} is about no operation on tensors" if ours else f"This {kind} is not an error of autolab"
+    whose = (
+        f"This {kind} is about no operation on tensors"
+        if ours
+        else f"This {kind} is not an error of autolab"
+    )
     why = f"{whose}, and no tensor stands in the line that raised it: there is no graph to show{_line(_source(error))}."
     return words.error(error), [why, *sentences(error)]
 
@@ -229,11 +267,18 @@ def _kind(error: BaseException) -> str:
         return "freed"
     if _UNUSED.search(text):
         return "unused"
-    kinds = {"changed": (_STALE,), "no graph": _NO_GRAPH, "not one number": (_NOT_ONE,), "nan": (_NAN,)}
+    kinds = {
+        "changed": (_STALE,),
+        "no graph": _NO_GRAPH,
+        "not one number": (_NOT_ONE,),
+        "nan": (_NAN,),
+    }
     return next((kind for kind, parts in kinds.items() if any(part in text for part in parts)), "")
 
 
-def _explained(trace: Trace, node_id: str, error: BaseException, link: BaseException, recorded: bool) -> Trace:
+def _explained(
+    trace: Trace, node_id: str, error: BaseException, link: BaseException, recorded: bool
+) -> Trace:
     """The trace with its explanation: where to look, and what is known."""
     kind = _kind(link)
     at = next((f for f in reversed(trace.frames) if f.event == "error" and f.node == node_id), None)
@@ -267,34 +312,63 @@ def _operation(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], s
     node, facts = trace.node(node_id), trace.meta.get("failures", {}).get(node_id)
     if not node.error:
         return [f"It happened at {node.label}{_line(node.source)}."], ""
-    given = [o for o in facts["operands"] if o["dtype"] and o["device"]] if facts is not None else []
+    given = (
+        [o for o in facts["operands"] if o["dtype"] and o["device"]] if facts is not None else []
+    )
     message = node.error if facts is None else facts["message"]
     text = [f"{node.call} failed{_line(node.source)}."]
     if given:
-        facts = [f"{trace.node(o['node']).output_label(o['nr'])}: {o['dtype']} {shape_text(tuple(o['shape']))} on {o['device']}" for o in given]
+        facts = [
+            f"{trace.node(o['node']).output_label(o['nr'])}: {o['dtype']} {shape_text(tuple(o['shape']))} on {o['device']}"
+            for o in given
+        ]
         text.append(f"It was given {'; '.join(facts)}.")
     text += ["They are on different devices."] if len({o["device"] for o in given}) > 1 else []
     # An embedding gets whole numbers, too, and nothing is wrong with that.
     dtypes = {o["dtype"] for o in given if "type" in message or "float" in o["dtype"]}
     text += ["They are of different dtypes."] if len(dtypes) > 1 else []
-    return text, "" if recorded else "A recording (`with autolab.record():` around the code) has every step before it, with its value and line."
+    return (
+        text,
+        ""
+        if recorded
+        else "A recording (`with autolab.record():` around the code) has every step before it, with its value and line.",
+    )
 
 
 def _freed(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
     node = trace.node(node_id)
-    places = [p for p in trace.meta.get("failures", {}).get(node_id, {}).get("places", ()) if p["line"]]
-    text = [f"{node.label} = {node.call} had saved values for its gradient, and they are gone: a backward pass before this one freed them."]
-    text += [f"That was {p['words'].partition(': ')[2].removeprefix('by ')}{_line(p['line'])}." for p in places]
+    places = [
+        p for p in trace.meta.get("failures", {}).get(node_id, {}).get("places", ()) if p["line"]
+    ]
+    text = [
+        f"{node.label} = {node.call} had saved values for its gradient, and they are gone: a backward pass before this one freed them."
+    ]
+    text += [
+        f"That was {p['words'].partition(': ')[2].removeprefix('by ')}{_line(p['line'])}."
+        for p in places
+    ]
     return text, "" if recorded else "A recording of both passes shows which line freed them."
 
 
 def _changed(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
     text = []
     for place in trace.meta["failures"][node_id]["places"]:
-        node, (what, _, which) = trace.node(place["node"]) if place["node"] else None, place["words"].partition(": ")
-        did = {"saved here": f"saved {which}", "changed here": f"changed it in place, {which}"}.get(what, what)
-        text.append(f"{did.capitalize()}." if node is None else f"{node.label} = {node.call} {did}{_line(node.source)}.")
-    return text, "" if recorded else "A recording shows every operation that changed it, with its line."
+        node, (what, _, which) = (
+            trace.node(place["node"]) if place["node"] else None,
+            place["words"].partition(": "),
+        )
+        did = {"saved here": f"saved {which}", "changed here": f"changed it in place, {which}"}.get(
+            what, what
+        )
+        text.append(
+            f"{did.capitalize()}."
+            if node is None
+            else f"{node.label} = {node.call} {did}{_line(node.source)}."
+        )
+    return (
+        text,
+        "" if recorded else "A recording shows every operation that changed it, with its line.",
+    )
 
 
 def _no_graph(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
@@ -304,14 +378,26 @@ def _no_graph(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], st
         return [f"The tensor asked about does not require grad; {root.label} does."], ""
     text = [f"{root.label} has no graph behind it: no gradient can go back."]
     under = {mode: f", under {mode}" for mode in ("no_grad", "inference_mode")}
-    text += [f"The graph ends at {cut.label} = {cut.call}{under.get(cut.cut, '')}{_line(cut.source)}." for cut in places]
+    text += [
+        f"The graph ends at {cut.label} = {cut.call}{under.get(cut.cut, '')}{_line(cut.source)}."
+        for cut in places
+    ]
     if not places and root.dtype and not root.dtype.startswith(("float", "complex", "bfloat")):
         text.append(f"It is {root.dtype}: only floating point numbers have gradients.")
-    return text, "" if recorded else "Operations outside a graph leave no trace: a recording shows them all, and where the graph ends."
+    return (
+        text,
+        ""
+        if recorded
+        else "Operations outside a graph leave no trace: a recording shows them all, and where the graph ends.",
+    )
 
 
 def _unconnected(error: BaseException) -> list[str]:
-    wanting = list(dict.fromkeys(name for name, tensor in names.tensors(_namespace(error)) if tensor.requires_grad))
+    wanting = list(
+        dict.fromkeys(
+            name for name, tensor in names.tensors(_namespace(error)) if tensor.requires_grad
+        )
+    )
     if not wanting:
         return ["No variable at that line has requires_grad=True."]
     more = f" and {len(wanting) - 5} more" if len(wanting) > 5 else ""
@@ -320,23 +406,31 @@ def _unconnected(error: BaseException) -> list[str]:
 
 def _not_one(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
     root = trace.node(node_id)
-    return [f"{root.label} has the shape {shape_text(root.shape or ())}; backward() starts from one number."], ""
+    return [
+        f"{root.label} has the shape {shape_text(root.shape or ())}; backward() starts from one number."
+    ], ""
 
 
 def _nan(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
     node = trace.node(node_id)
-    return [f"The gradient rule of {node.label} = {node.call} gave the first NaN of the backward pass{_line(node.source)}."], (
-        "" if recorded else "A recording has the numbers of the backward pass, too."
-    )
+    return [
+        f"The gradient rule of {node.label} = {node.call} gave the first NaN of the backward pass{_line(node.source)}."
+    ], ("" if recorded else "A recording has the numbers of the backward pass, too.")
 
 
 def _unused(trace: Trace, node_id: str, recorded: bool) -> tuple[list[str], str]:
-    root, places = trace.node(node_id), trace.meta.get("failures", {}).get(node_id, {}).get("places", ())
+    root, places = (
+        trace.node(node_id),
+        trace.meta.get("failures", {}).get(node_id, {}).get("places", ()),
+    )
     index = _UNUSED.search(trace.meta["error"]["message"])
     asked = next(
-        (trace.node(p["node"]).label for p in places if p["node"]), f"the tensor at index {index[1] if index else 0}"
+        (trace.node(p["node"]).label for p in places if p["node"]),
+        f"the tensor at index {index[1] if index else 0}",
     )
-    return [f"grad() was asked for the gradient of {root.label} with respect to {asked}, but {root.label} was not computed from it."], ""
+    return [
+        f"grad() was asked for the gradient of {root.label} with respect to {asked}, but {root.label} was not computed from it."
+    ], ""
 
 
 _BEHIND = {
@@ -387,6 +481,10 @@ def _bad_sentence(trace: Trace, frame: Frame) -> str:
         return f"In the backward pass {node.label} = {node.call} made the first number that is not finite{arrived}: {frame.text}."
     given = [trace.node(e.parent) for e in trace.edges if e.child == node.id]
     sick = [p.label for p in given if is_bad(p.value)]
-    held = "; ".join(f"{p.label} = {p.value.text}" for p in given if p.value is not None and p.label != p.value.text)
+    held = "; ".join(
+        f"{p.label} = {p.value.text}"
+        for p in given
+        if p.value is not None and p.label != p.value.text
+    )
     why = f"; {', '.join(sick)} was so already, and was not computed here" if sick else ""
     return f"{frame.text} is the first number that is not finite{_line(node.source)}; it was given {held or 'numbers that are not known'}{why}."

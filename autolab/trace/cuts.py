@@ -18,8 +18,12 @@ class Cuts:
 
     def __init__(self, builder: Builder, weak: bool) -> None:
         self.builder = builder
-        self._memory: dict[Any, tuple[str, Any]] = {}  # -> node, and what gives the tensor back while it lives
-        self._given = Seen(weak)  # what detach() or .data gave -> (what gives its origin, "detach" or "data", the line)
+        self._memory: dict[
+            Any, tuple[str, Any]
+        ] = {}  # -> node, and what gives the tensor back while it lives
+        self._given = Seen(
+            weak
+        )  # what detach() or .data gave -> (what gives its origin, "detach" or "data", the line)
 
     def remember(self, tensor: Any, node_id: str) -> None:
         """Notes whose memory it is, so that `x.detach()` is recognised as x's later."""
@@ -43,7 +47,11 @@ class Cuts:
         if given is None and isinstance(memory, int) and held is not None and held() is None:
             return None  # PyTorch's memory is an address, which may have been given out again
         draft = None if node is None else self.builder.draft(node)
-        return None if draft is None or not draft.requires_grad or draft.shape != tuple(tensor.shape) else (draft.id, 0)
+        return (
+            None
+            if draft is None or not draft.requires_grad or draft.shape != tuple(tensor.shape)
+            else (draft.id, 0)
+        )
 
     def node(self, tensor: Any) -> str | None:
         """A node for `tensor` when it is what detach() or .data of a known tensor gives, else None."""
@@ -71,7 +79,12 @@ class Cuts:
         """Before an unknown constant is drawn: if the learner has a tensor that requires grad over the same memory,
         this is its detach()."""
         builder = self.builder
-        if frame is None or tensor.requires_grad or builder.find(tensor) is not None or self.origin(tensor) is not None:
+        if (
+            frame is None
+            or tensor.requires_grad
+            or builder.find(tensor) is not None
+            or self.origin(tensor) is not None
+        ):
             return
         for name, item in names.local_names(frame).items():
             if (
@@ -91,6 +104,8 @@ class Cuts:
             and draft.kind == "op"
             and not self.builder.reader.grad_enabled()
             and result.dtype.is_floating_point
-            and any(self.builder.draft(parent).requires_grad for parent, _ in draft.operands.values())
+            and any(
+                self.builder.draft(parent).requires_grad for parent, _ in draft.operands.values()
+            )
         ):
             draft.cut = "inference_mode" if result.is_inference() else "no_grad"

@@ -198,7 +198,11 @@ class DeviceTrace(_Record):
 
     def alive(self, step: int) -> list[Block]:
         """The tensors that are there after a step (-1: before the first), in order of birth."""
-        return [t for t in self.tensors if t.born_step <= step and (t.died_step is None or step < t.died_step)]
+        return [
+            t
+            for t in self.tensors
+            if t.born_step <= step and (t.died_step is None or step < t.died_step)
+        ]
 
     def queue(self, step: int, device: str) -> list[str]:
         """Ids of the kernels and copies that are in a device's queues after a step, in the order in which they will
@@ -229,7 +233,9 @@ def queue_of(copy: Copy) -> str:
 
 def _by_number(records: tuple[Any, ...], name: str) -> Any:
     number = name[1:]
-    return records[int(number)] if number.isdigit() and int(number) < len(records) else _missing(name)
+    return (
+        records[int(number)] if number.isdigit() and int(number) < len(records) else _missing(name)
+    )
 
 
 def _missing(name: str) -> Any:

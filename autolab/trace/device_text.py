@@ -10,7 +10,12 @@ from .model import Source
 from .text import _table, shape_text
 
 _ROUND = Context(prec=3, rounding=ROUND_HALF_UP)
-_CALLS = {"__repr__": "print", "__str__": "print", "__format__": "print", "_repr_mimebundle_": "print"}
+_CALLS = {
+    "__repr__": "print",
+    "__str__": "print",
+    "__format__": "print",
+    "_repr_mimebundle_": "print",
+}
 
 
 def duration(seconds: float) -> str:
@@ -31,7 +36,11 @@ def size(nbytes: int) -> str:
 
 def _three(value: float) -> str:
     # Halves are rounded up, as scripts do it.
-    return str(int(value + 0.5)) if value >= 999.5 else f"{float(_ROUND.create_decimal_from_float(value)):g}"
+    return (
+        str(int(value + 0.5))
+        if value >= 999.5
+        else f"{float(_ROUND.create_decimal_from_float(value)):g}"
+    )
 
 
 def called(call: str) -> str:
@@ -84,7 +93,9 @@ def _allocate(trace: DeviceTrace, step: Any, t: Block) -> str:
 
 def _free(trace: DeviceTrace, step: Any, t: Block) -> str:
     blocks = [trace.tensor(i) for i in step.items]
-    words = ", ".join(named(b) for b in blocks[:4]) + (f" and {len(blocks) - 4} more" if len(blocks) > 4 else "")
+    words = ", ".join(named(b) for b in blocks[:4]) + (
+        f" and {len(blocks) - 4} more" if len(blocks) > 4 else ""
+    )
     verb = "is" if len(blocks) == 1 else "are"
     return (
         f"{words} {verb} freed: {size(sum(b.taken for b in blocks))} on {t.device}, "
@@ -116,7 +127,10 @@ def render(trace: DeviceTrace, *, steps: bool = True) -> str:
         ("The host waits", [_wait_row(w) for w in trace.waits]),
         (
             "Out of memory",
-            [[o.device, duration(o.time), _refused(trace, None, o), _place(o.source)] for o in trace.refusals],
+            [
+                [o.device, duration(o.time), _refused(trace, None, o), _place(o.source)]
+                for o in trace.refusals
+            ],
         ),
     ]
     for title, rows in sections:
@@ -124,9 +138,16 @@ def render(trace: DeviceTrace, *, steps: bool = True) -> str:
             parts += ["", title, *_table(rows)]
     if trace.devices:
         work = trace.host_end - trace.waited
-        parts += ["", f"Host: {duration(trace.host_end)}, of which {duration(work)} at work and {duration(trace.waited)} waiting."]
+        parts += [
+            "",
+            f"Host: {duration(trace.host_end)}, of which {duration(work)} at work and {duration(trace.waited)} waiting.",
+        ]
     if steps and trace.steps:
-        parts += ["", "Steps", *_table([[str(s.index), duration(s.time), s.text] for s in trace.steps], right=1)]
+        parts += [
+            "",
+            "Steps",
+            *_table([[str(s.index), duration(s.time), s.text] for s in trace.steps], right=1),
+        ]
     if trace.left_out:
         parts += ["", f"{trace.left_out:,} later events were left out: the recording was full."]
     if trace.error:
@@ -139,13 +160,25 @@ def _device_row(trace: DeviceTrace, d: Any) -> list[str]:
     before = f"{size(d.before)} in use before, " if d.before else ""
     peak = "" if d.memory is None else f"{before}peak {size(d.peak)} at {duration(d.peak_at)}"
     count = sum(t.device == d.name for t in trace.tensors)
-    return [d.name, d.title, memory, peak or f"{count} {'tensor' if count == 1 else 'tensors'} with a name, or copied"]
+    return [
+        d.name,
+        d.title,
+        memory,
+        peak or f"{count} {'tensor' if count == 1 else 'tensors'} with a name, or copied",
+    ]
 
 
 def _tensor_row(t: Block) -> list[str]:
     born = "before" if t.born is None else duration(t.born)
     died = "alive" if t.died is None else f"freed at {duration(t.died)}{_at(t.freed)}"
-    return [t.name, f"{t.dtype} {shape_text(t.shape)}", t.device, size(t.bytes), f"{born}{_at(t.source)}", died]
+    return [
+        t.name,
+        f"{t.dtype} {shape_text(t.shape)}",
+        t.device,
+        size(t.bytes),
+        f"{born}{_at(t.source)}",
+        died,
+    ]
 
 
 def _copy_row(trace: DeviceTrace, c: Copy) -> list[str]:
@@ -164,13 +197,23 @@ def _copy_row(trace: DeviceTrace, c: Copy) -> list[str]:
 
 
 def _kernel_row(k: Kernel) -> list[str]:
-    times = [f"queued {duration(k.queued)}", f"starts {duration(k.start)}", f"takes {duration(k.end - k.start)}"]
+    times = [
+        f"queued {duration(k.queued)}",
+        f"starts {duration(k.start)}",
+        f"takes {duration(k.end - k.start)}",
+    ]
     return [k.name, k.op, f"{k.device} stream {k.stream}", *times, k.phase]
 
 
 def _wait_row(w: Wait) -> list[str]:
     stream = "" if w.stream is None else f" stream {w.stream}"
-    return [f"{w.device}{stream}", called(w.call), duration(w.start), duration(w.end - w.start), _place(w.source)]
+    return [
+        f"{w.device}{stream}",
+        called(w.call),
+        duration(w.start),
+        duration(w.end - w.start),
+        _place(w.source),
+    ]
 
 
 def _place(source: Source | None) -> str:
@@ -179,5 +222,3 @@ def _place(source: Source | None) -> str:
 
 def _at(source: Source | None) -> str:
     return "" if source is None else f" ({_place(source)})"
-
-

@@ -17,7 +17,17 @@ from ..engine.core import observe
 from ..engine.core.tensor import Storage
 from ..engine.core.tensor import Tensor
 from . import names
-from .device_model import Block, Copy, DeviceInfo, DeviceTrace, Kernel, Refusal, Step, Wait, queue_of
+from .device_model import (
+    Block,
+    Copy,
+    DeviceInfo,
+    DeviceTrace,
+    Kernel,
+    Refusal,
+    Step,
+    Wait,
+    queue_of,
+)
 from .device_text import render, sentence
 from .reader import dtype_name
 from .recorded import Recorded
@@ -65,7 +75,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
 
     def _clear(self) -> None:
         self._backends: dict[str, Any] = {}  # name of a device -> its backend
-        self._origins: dict[int, float] = {}  # id of a simulated clock -> what it showed in the beginning
+        self._origins: dict[
+            int, float
+        ] = {}  # id of a simulated clock -> what it showed in the beginning
         self._zero = time.perf_counter()
         self._before: dict[str, int] = {}
         self._steps: list[Step] = []
@@ -75,16 +87,24 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._waits: list[Wait] = []
         self._refusals: list[Refusal] = []
         self._memory: dict[str, list[list[Any]]] = {}
-        self._blocks: dict[tuple[str, int], Block] = {}  # (device, address) -> the block that is there
+        self._blocks: dict[
+            tuple[str, int], Block
+        ] = {}  # (device, address) -> the block that is there
         self._made: list[Block] = []  # allocated, and not yet known for what
-        self._unlabelled: list[Kernel] = []  # launched in this line, for an operation that has not been reported yet
-        self._queues: dict[tuple[str, int], deque[float]] = {}  # when the work in each stream will be done
+        self._unlabelled: list[
+            Kernel
+        ] = []  # launched in this line, for an operation that has not been reported yet
+        self._queues: dict[
+            tuple[str, int], deque[float]
+        ] = {}  # when the work in each stream will be done
         self._on_host: weakref.WeakKeyDictionary[Any, Block] = weakref.WeakKeyDictionary()
         self._used: set[str] = set()  # ids of the blocks that operations read or wrote
         self._finalizers: list[Any] = []
         self._line: tuple[Any, int] | None = None
         self._phase = "forward"
-        self._points: dict[str, list[tuple[Any, ...]]] = {}  # real GPU -> (kernel, mark after it); first (time, mark)
+        self._points: dict[
+            str, list[tuple[Any, ...]]
+        ] = {}  # real GPU -> (kernel, mark after it); first (time, mark)
         self._left_out = 0
         self._error = ""
 
@@ -131,7 +151,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
             self._before[name] = backend.pool.allocated
             if backend.simulated:
                 # A clock that is first seen while this runs began to run in here.
-                self._origins.setdefault(id(backend.clock), 0.0 if self._running else backend.clock.now)
+                self._origins.setdefault(
+                    id(backend.clock), 0.0 if self._running else backend.clock.now
+                )
             else:
                 self._points[name] = [(self._now(name), self._mark(backend))]
         return name
@@ -153,7 +175,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
     def _since(self, name: str, moment: float) -> float:
         """A moment that a device reported, from the beginning."""
         backend = self._backends[name]
-        return round(moment - (self._origins[id(backend.clock)] if backend.simulated else self._zero), 12)
+        return round(
+            moment - (self._origins[id(backend.clock)] if backend.simulated else self._zero), 12
+        )
 
     # -- steps -------------------------------------------------------------------------------------------------------
     def _step(self, phase: str, when: float, *items: str) -> None:
@@ -196,7 +220,10 @@ class DeviceRecording(Recorded[DeviceTrace]):
     def _name(self, found: Any, born: bool = True) -> None:
         for name, tensor in found:
             if isinstance(tensor, Tensor):
-                for block, called in ((self._block(tensor, born), name), (self._gradient(tensor), f"{name}.grad")):
+                for block, called in (
+                    (self._block(tensor, born), name),
+                    (self._gradient(tensor), f"{name}.grad"),
+                ):
                     if block is not None and not block.name:
                         block.name = called
 
@@ -214,7 +241,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
         if device is devices.CPU:
             known = self._on_host.get(tensor._storage)
             if known is None:
-                known = self._on_host[tensor._storage] = self._new(tensor, "cpu", tensor.nbytes, born)
+                known = self._on_host[tensor._storage] = self._new(
+                    tensor, "cpu", tensor.nbytes, born
+                )
                 self._finalizers.append(weakref.finalize(tensor._storage, self._gone, known))
             return known
         if device.backend is None or not tensor.nbytes:
@@ -254,7 +283,10 @@ class DeviceRecording(Recorded[DeviceTrace]):
 
     def _gone(self, block: Block) -> None:
         if self._running:
-            block.died, block.died_step = self._now(block.device), max(len(self._steps), block.born_step + 1)
+            block.died, block.died_step = (
+                self._now(block.device),
+                max(len(self._steps), block.born_step + 1),
+            )
 
     # -- events ------------------------------------------------------------------------------------------------------
     def allocate(self, device, nbytes, allocated, reserved, address, what):
@@ -268,7 +300,16 @@ class DeviceRecording(Recorded[DeviceTrace]):
             size *= n
         now = self._now(name)
         block = Block(
-            f"t{len(self._tensors)}", "", tuple(shape), str(dtype), name, size, nbytes, now, len(self._steps), where[0]
+            f"t{len(self._tensors)}",
+            "",
+            tuple(shape),
+            str(dtype),
+            name,
+            size,
+            nbytes,
+            now,
+            len(self._steps),
+            where[0],
         )
         self._tensors.append(block)
         self._blocks[name, address] = block
@@ -289,7 +330,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
             block.died, block.freed = now, names.source(_caller()[0])
             if self._made:  # in the middle of an operation: it goes with its step
                 block.died_step = len(self._steps)
-            elif last is not None and last.phase == "free" and self._tensors_of(last).device == name:
+            elif (
+                last is not None and last.phase == "free" and self._tensors_of(last).device == name
+            ):
                 last.items += (block.id,)
                 last.time, block.died_step = now, last.index
             else:
@@ -356,12 +399,22 @@ class DeviceRecording(Recorded[DeviceTrace]):
             return
         name = self._device(device)
         now = self._now(name)
-        last = self._copies[-1] if self._copies and self._steps[-1].items[0] == self._copies[-1].id else None
-        if last is not None and queue_of(last) == name and (last.call, last.source) == (where[1], where[0]):
+        last = (
+            self._copies[-1]
+            if self._copies and self._steps[-1].items[0] == self._copies[-1].id
+            else None
+        )
+        if (
+            last is not None
+            and queue_of(last) == name
+            and (last.call, last.source) == (where[1], where[0])
+        ):
             last.waited = waited  # a copy that the host waits for
             self._steps[-1].time = now
             return
-        wait = Wait(f"w{len(self._waits)}", name, stream, round(now - waited, 12), now, where[1], where[0])
+        wait = Wait(
+            f"w{len(self._waits)}", name, stream, round(now - waited, 12), now, where[1], where[0]
+        )
         self._waits.append(wait)
         self._step("wait", now, wait.id)
 
@@ -371,7 +424,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
             return
         name = self._device(device)
         now = self._now(name)
-        refusal = Refusal(f"o{len(self._refusals)}", name, nbytes, allocated, reserved, total, now, where[0])
+        refusal = Refusal(
+            f"o{len(self._refusals)}", name, nbytes, allocated, reserved, total, now, where[0]
+        )
         self._refusals.append(refusal)
         self._step("out of memory", now, refusal.id)
 
@@ -382,7 +437,10 @@ class DeviceRecording(Recorded[DeviceTrace]):
         if name == "to_device" and self._copies and outputs:
             copy = self._copies[-1]
             source, made = self._block(args[0]), self._block(outputs[0])
-            copy.tensor, copy.made = source.id if source is not None else "", made.id if made is not None else ""
+            copy.tensor, copy.made = (
+                source.id if source is not None else "",
+                made.id if made is not None else "",
+            )
         self._done(name if isinstance(name, str) else "", outputs)
 
     def after_node(self, node, grad_inputs):
@@ -392,7 +450,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
     def _done(self, name: str, outputs: Any) -> None:
         if self._unlabelled:
             frame = _caller()[0]
-            if name and frame is not None and (frame.f_code, frame.f_lineno) == self._line:  # else they were for something before it
+            if (
+                name and frame is not None and (frame.f_code, frame.f_lineno) == self._line
+            ):  # else they were for something before it
                 for kernel in self._unlabelled:
                     kernel.op = name
             self._unlabelled = []
@@ -448,9 +508,19 @@ class DeviceRecording(Recorded[DeviceTrace]):
     def _build(self) -> DeviceTrace:
         self._settle()
         self._measured()
-        used = {t.device for t in self._tensors} | {queue_of(c) for c in self._copies} | set(self._memory)
-        used |= {k.device for k in self._kernels} | {w.device for w in self._waits} | {o.device for o in self._refusals}
-        shown = [b for name, b in self._backends.items() if name in used] or list(self._backends.values())
+        used = (
+            {t.device for t in self._tensors}
+            | {queue_of(c) for c in self._copies}
+            | set(self._memory)
+        )
+        used |= (
+            {k.device for k in self._kernels}
+            | {w.device for w in self._waits}
+            | {o.device for o in self._refusals}
+        )
+        shown = [b for name, b in self._backends.items() if name in used] or list(
+            self._backends.values()
+        )
         infos = [
             DeviceInfo("cpu", "CPU", False, None),
             *(self._info(b) for b in sorted(shown, key=lambda b: str(b.device))),
@@ -459,7 +529,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
         ends = [*(k.end for k in self._kernels), *(c.end for c in self._copies), host_end]
         self._used |= {c.tensor for c in self._copies} | {t for k in self._kernels for t in k.makes}
         for block in self._tensors:
-            block.idle = block.born_step < 0 and block.died_step is None and block.id not in self._used
+            block.idle = (
+                block.born_step < 0 and block.died_step is None and block.id not in self._used
+            )
         trace = DeviceTrace(
             tuple(infos), _copies(self._tensors), _copies(self._copies), _copies(self._kernels), _copies(self._waits),
             _copies(self._refusals), _copies(self._steps), {name: [list(point) for point in points] for name,
@@ -477,7 +549,9 @@ class DeviceRecording(Recorded[DeviceTrace]):
         for when, _, allocated, _ in self._memory.get(name, ()):
             if allocated > peak:
                 at, peak = when, allocated
-        return DeviceInfo(name, backend.name, backend.simulated, backend.pool.total, before, peak, at)
+        return DeviceInfo(
+            name, backend.name, backend.simulated, backend.pool.total, before, peak, at
+        )
 
 
 def _copies(records: list[Any]) -> tuple[Any, ...]:
@@ -487,7 +561,11 @@ def _copies(records: list[Any]) -> tuple[Any, ...]:
 def _memory(array: Any) -> tuple[int, int]:
     """(address, bytes) of the block that a raw array of a device looks into."""
     block = getattr(array, "_block", None)  # a simulated GPU
-    return (block.address, block.nbytes) if block is not None else (array.data.mem.ptr, array.data.mem.size)
+    return (
+        (block.address, block.nbytes)
+        if block is not None
+        else (array.data.mem.ptr, array.data.mem.size)
+    )
 
 
 def _caller() -> tuple[FrameType | None, str]:

@@ -49,11 +49,17 @@ class Draft(Kinds):
     missing: str = ""  # why there is no value
     again: bool = False  # whether the value was computed again
     record: Any = None  # the op's registry record, for formulas
-    operands: dict[str, tuple[str, int]] = field(default_factory=dict)  # argument -> (parent id, its output number)
-    unlike: frozenset[str] = frozenset()  # operands that were changed before they were used here: their number is the one before
+    operands: dict[str, tuple[str, int]] = field(
+        default_factory=dict
+    )  # argument -> (parent id, its output number)
+    unlike: frozenset[str] = (
+        frozenset()
+    )  # operands that were changed before they were used here: their number is the one before
     parameter: bool = False  # of a module
     time: float | None = None  # seconds that it took
-    tensor: Any = None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
+    tensor: Any = (
+        None  # a function that gives the tensor, or None when it is gone: for names and `.grad`
+    )
 
     def held(self) -> Any:
         """The tensor, None where it is gone or was never met."""
@@ -61,7 +67,9 @@ class Draft(Kinds):
 
     def change_output(self, nr: int, **fields: Any) -> None:
         """Exchanges fields of output `nr`."""
-        self.outputs = tuple(replace(o, **fields) if i == nr else o for i, o in enumerate(self.outputs))
+        self.outputs = tuple(
+            replace(o, **fields) if i == nr else o for i, o in enumerate(self.outputs)
+        )
 
 
 @dataclass(slots=True)
@@ -82,7 +90,6 @@ class EdgeDraft:
 class SavedDraft:
     saved: Saved
     grad_fn: Any  # a function that gives the node, as `Draft.tensor`
-
 
 
 class Seen:
@@ -164,9 +171,16 @@ def fill_devices(known: dict[str, Draft], edges: list[EdgeDraft]) -> None:
     """Devices that nothing told, from what a node is joined to. `known`: the nodes by id."""
     if all(draft.shape is not None and draft.device in ("", "cpu") for draft in known.values()):
         edges = []  # there is but one
-    for edge in reversed(edges):  # operands are where the result is; only a copy comes from elsewhere
+    for edge in reversed(
+        edges
+    ):  # operands are where the result is; only a copy comes from elsewhere
         parent, child = known[edge.parent], known[edge.child]
-        if parent.kind == "op" and child.device and not parent.device and child.grad_fn != "ToCopyBackward0":
+        if (
+            parent.kind == "op"
+            and child.device
+            and not parent.device
+            and child.grad_fn != "ToCopyBackward0"
+        ):
             parent.device = child.device
     for edge in edges:  # parents come before children, so one pass is enough
         child = known[edge.child]

@@ -35,7 +35,11 @@ class Failures:
         self._open: tuple[BaseException, Draft] | None = None
 
     def add(
-        self, op: Any, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]], **fields: Any
+        self,
+        op: Any,
+        error: BaseException,
+        parents: dict[str, tuple[Any, tuple[str, int]]],
+        **fields: Any,
     ) -> Draft:
         """op: a record, or a name. parents: operand -> (what it is, its node and output
         number); `fields` are the draft's."""
@@ -65,7 +69,9 @@ class Failures:
         marked."""
         self._note(node_id, error, {})
         self.builder.film.broke(node_id, words.error(error), "backward")
-        for cut in cuts(self.builder, node_id) if not self.builder.draft(node_id).requires_grad else ():
+        for cut in (
+            cuts(self.builder, node_id) if not self.builder.draft(node_id).requires_grad else ()
+        ):
             self._place(node_id, "the graph is cut here", cut)
 
     def in_pass(self, node_id: str, fn: Any, error: BaseException) -> None:
@@ -73,8 +79,16 @@ class Failures:
         self._note(node_id, error, {})
         for stale in self.builder.reader.stale(fn):
             self._place(node_id, "saved here", node_id, f"{stale.name}, at version {stale.saved}")
-            found = [(n, v) for memory, v, n in self._changes if memory() == stale.memory and v > stale.saved]
-            if not found and stale.tensor is not None and (changer := self._changer(stale.tensor, fn)) is not None:
+            found = [
+                (n, v)
+                for memory, v, n in self._changes
+                if memory() == stale.memory and v > stale.saved
+            ]
+            if (
+                not found
+                and stale.tensor is not None
+                and (changer := self._changer(stale.tensor, fn)) is not None
+            ):
                 self.builder.graph([changer])
                 found = [(self.builder.by_fn.get(changer), stale.now)]
             for other, version in found:
@@ -91,7 +105,11 @@ class Failures:
     def freed(self, node_id: str, line: Source | None, run: int) -> None:
         """The pass `run` (0: it is not known which), begun in `line`, freed what the node had saved."""
         self._place(
-            node_id, "freed before", node_id, f"by backward pass {run}" if run else "by an earlier backward pass", line
+            node_id,
+            "freed before",
+            node_id,
+            f"by backward pass {run}" if run else "by an earlier backward pass",
+            line,
         )
 
     def meet_changers(self, fn: Any, known: Mapping[str, Any]) -> None:
@@ -133,7 +151,9 @@ class Failures:
         for changer, version in changers.items():
             self._place(draft.id, "changed here", changer, f"to version {version}")
 
-    def _place(self, node_id: str, mark: str, other: str | None, more: str = "", line: Source | None = None) -> None:
+    def _place(
+        self, node_id: str, mark: str, other: str | None, more: str = "", line: Source | None = None
+    ) -> None:
         """What the failure at `node_id` has to do with the node `other`."""
         if other is not None:
             draft = self.builder.draft(other)
@@ -142,12 +162,21 @@ class Failures:
         place = {"words": text, "node": other, "line": None if line is None else line.to_json()}
         self.facts[node_id]["places"].append(place)
 
-    def _note(self, node_id: str, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]]) -> None:
+    def _note(
+        self, node_id: str, error: BaseException, parents: dict[str, tuple[Any, tuple[str, int]]]
+    ) -> None:
         operands = []
         for name, (item, (parent, nr)) in parents.items():
             facts = self.builder.reader.facts(item) if is_tensor(item) else None
-            about = ((), type(item).__name__, "") if facts is None else (facts.shape, facts.dtype, facts.device)
-            operands.append({"name": name, "node": parent, "nr": nr} | dict(zip(("shape", "dtype", "device"), about)))
+            about = (
+                ((), type(item).__name__, "")
+                if facts is None
+                else (facts.shape, facts.dtype, facts.device)
+            )
+            operands.append(
+                {"name": name, "node": parent, "nr": nr}
+                | dict(zip(("shape", "dtype", "device"), about))
+            )
         self.facts[node_id] = described(error) | {
             "inside": inside(error.__traceback__),
             "operands": operands,
@@ -250,7 +279,11 @@ def operands_of(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], di
         item = arguments.get(name)
         if isinstance(item, (list, tuple)) and any(is_tensor(x) for x in item):
             operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if is_tensor(x))
-        elif is_tensor(item) or isinstance(item, (bool, int, float)) and name in (first or record_.operands):
+        elif (
+            is_tensor(item)
+            or isinstance(item, (bool, int, float))
+            and name in (first or record_.operands)
+        ):
             operands[name] = item
     rest = {
         n: a
@@ -272,7 +305,11 @@ def given(args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
             tensors[name] = item
         elif isinstance(item, (list, tuple)) and any(is_tensor(x) for x in item):
             tensors |= {f"{name}[{i}]": x for i, x in enumerate(item) if is_tensor(x)}
-        elif isinstance(item, _PLAIN) or isinstance(item, (list, tuple)) and all(isinstance(x, _PLAIN) for x in item):
+        elif (
+            isinstance(item, _PLAIN)
+            or isinstance(item, (list, tuple))
+            and all(isinstance(x, _PLAIN) for x in item)
+        ):
             rest[name] = plain(item)
     return tensors, rest
 

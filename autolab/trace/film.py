@@ -58,17 +58,25 @@ class Film(Observer):
         self.plans: list[Plan] = []  # of the passes so far
         self._inner = 0  # passes that run inside this one: a hook's, a checkpoint's
         self._returning = False  # grad() has its gradients, and not handed them back yet
-        self._at = self._stale = ""  # the node whose rule runs, and what it saved that was changed since
+        self._at = self._stale = (
+            ""  # the node whose rule runs, and what it saved that was changed since
+        )
         self._fn: Any = None  # the engine's node of that id
         self._upstream: Value | None = None
         self._arrived: Any = None  # the array of it, of a node's first result
         # The gradient so far in this run and its value, per node and output.
         self._sums: dict[tuple[str, int], tuple[Any, Value | None]] = {}
-        self._last: dict[str, dict[int, int]] = {}  # receiver -> its result -> the latest contribution frame of this run
+        self._last: dict[
+            str, dict[int, int]
+        ] = {}  # receiver -> its result -> the latest contribution frame of this run
         self._parts: dict[tuple[str, int], int] = {}
-        self._owner: dict[int, str] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
+        self._owner: dict[
+            int, str
+        ] = {}  # leaf tensor (by id) -> the node of it that this run's gradient belongs to
         self._grads: dict[str, Value | None] = {}  # leaf -> the `.grad` it had when last seen
-        self._latest: dict[str, None] = {}  # the leaves among these that were not changed since, and some that were
+        self._latest: dict[
+            str, None
+        ] = {}  # the leaves among these that were not changed since, and some that were
         self._to_free: Any = None
         self._done = ""  # the node whose rule has run last, while its contributions are under way
         self._dropped: tuple[str, ...] = ()  # nodes that are done, for the next frame to say so
@@ -98,17 +106,32 @@ class Film(Observer):
         self._latest[leaf.id] = None
         state = "none" if grad is None else _state(grad)
         self.shots.append(
-            Shot("update", "update", self.run, by, receiver=leaf.id, state=state, value=leaf.value, total=grad)
+            Shot(
+                "update",
+                "update",
+                self.run,
+                by,
+                receiver=leaf.id,
+                state=state,
+                value=leaf.value,
+                total=grad,
+            )
         )
 
     def leaves(self, with_grad: bool = False) -> list[Any]:
         """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
         nodes, now = self.builder.nodes, self.builder.by_tensor.get
         held = [(leaf, nodes[int(leaf[1:])].held()) for leaf in self._latest]
-        latest = {leaf: tensor for leaf, tensor in held if tensor is not None and now(tensor) == leaf}
+        latest = {
+            leaf: tensor for leaf, tensor in held if tensor is not None and now(tensor) == leaf
+        }
         if len(latest) < len(held):
             self._latest = dict.fromkeys(latest)
-        return [tensor for leaf, tensor in latest.items() if not with_grad or self._grads[leaf] is not None]
+        return [
+            tensor
+            for leaf, tensor in latest.items()
+            if not with_grad or self._grads[leaf] is not None
+        ]
 
     def check_grads(self, note: str = "") -> None:
         """Notes every leaf's `.grad` that was reset or replaced since it was last seen; `note`: by which call."""
@@ -124,7 +147,17 @@ class Film(Observer):
             self._grads[leaf] = now
             state = "none" if now is None else _state(now)
             self.shots.append(
-                Shot("update", "clear", self.run, leaf, receiver=leaf, state=state, value=before, total=now, note=note)
+                Shot(
+                    "update",
+                    "clear",
+                    self.run,
+                    leaf,
+                    receiver=leaf,
+                    state=state,
+                    value=before,
+                    total=now,
+                    note=note,
+                )
             )
 
     def _grad_of(self, tensor: Any) -> Value | None:
@@ -184,7 +217,9 @@ class Film(Observer):
             arrived, known = self._sums.pop((node_id, nr), (None, None))
             if grad is not None and arrived is not None and not self._reader.same(arrived, grad):
                 before, known = known, self._value(grad)
-                self._shoot(self._changed_by(node), node_id, node_id, _state(known), before, known, nr)
+                self._shoot(
+                    self._changed_by(node), node_id, node_id, _state(known), before, known, nr
+                )
         if len(grads) == 1:
             self._upstream = self._value(grads[0]) if known is None else known
 
@@ -246,12 +281,20 @@ class Film(Observer):
         if arrived is None or not self._reader.same(arrived, grad):
             before, known = known, self._value(grad)
             if arrived is not None:
-                self._shoot(self._changed_by(tensor), receiver, receiver, "contribution", before, known)
+                self._shoot(
+                    self._changed_by(tensor), receiver, receiver, "contribution", before, known
+                )
         value, total = known, known if total is grad else self._value(total)
         self._last.pop(receiver, None)
         before, self._grads[receiver] = self._grads.get(receiver), total
-        self._grads[self.builder.by_tensor.get(tensor) or receiver] = total  # the leaf may have been changed since
-        lost = before.text if self.exchanged and before is not None and not before.is_zero and total == value else ""
+        self._grads[self.builder.by_tensor.get(tensor) or receiver] = (
+            total  # the leaf may have been changed since
+        )
+        lost = (
+            before.text
+            if self.exchanged and before is not None and not before.is_zero and total == value
+            else ""
+        )
         self._shoot("accumulate", receiver, receiver, _state(total), value, total, note=lost)
 
     def _changed_by(self, item: Any) -> str:
@@ -292,7 +335,9 @@ class Film(Observer):
         """`grad()` hands `grads` back, and the learner's code calls them `names` ("" where that is not known)."""
         self._returning = False
         arrived = {
-            shot.receiver for shot in self.shots if shot.run == self.run and shot.event in ("seed", "contribution")
+            shot.receiver
+            for shot in self.shots
+            if shot.run == self.run and shot.event in ("seed", "contribution")
         }
         for (node, nr), grad, name in zip(targets, grads, names or [""] * len(grads)):
             leaf = getattr(node, "variable", None)
@@ -320,7 +365,9 @@ class Film(Observer):
     def _lost(self) -> None:
         """After a `grad()` that failed when all was computed: nobody got the gradients."""
         if self._returning and self.shots:
-            self.shots[-1].dropped += tuple(n for n in self.plans[-1].asked or () if n in self.plans[-1].nodes)
+            self.shots[-1].dropped += tuple(
+                n for n in self.plans[-1].asked or () if n in self.plans[-1].nodes
+            )
         self._returning = False
 
     def _receiver(self, child: str, slot: int, target: Any) -> str:
@@ -418,7 +465,9 @@ class Film(Observer):
 
     def seen_gradients(self) -> dict[str, tuple[Value | None, Value | None]]:
         """edge id -> (gradient of the child when its rule ran, contribution to the parent), of the last run."""
-        return {shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None}
+        return {
+            shot.edge: (shot.upstream, shot.value) for shot in self.shots if shot.edge is not None
+        }
 
     def develop(
         self, nodes: Sequence[Node], edges: Sequence[Edge], frozen: set[str], book: labels.Book
@@ -444,14 +493,29 @@ class Film(Observer):
             receiver = nodes[int(shot.receiver[1:])] if shot.receiver else None
             edge = edges[int(shot.edge[1:])] if shot.edge else None
             of = parts().get((shot.run, shot.receiver, shot.nr), 0)
-            ruled = edge is not None and bool(edge.tex) and not shot.hooked  # else it is not the rule's number alone
-            chain = book.chain(edge, shot.upstream, shot.value) if edge is not None and ruled else ""
+            ruled = (
+                edge is not None and bool(edge.tex) and not shot.hooked
+            )  # else it is not the rule's number alone
+            chain = (
+                book.chain(edge, shot.upstream, shot.value) if edge is not None and ruled else ""
+            )
             rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
             return words.describe(shot, node, receiver, edge, of, root, rounded, rehearsal, chain)
 
         def frame(index: int, shot: Shot) -> Frame:
-            what = index, shot.phase, shot.event, shot.run, shot.node, shot.edge, shot.receiver, shot.state
-            made = Frame(*what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr)
+            what = (
+                index,
+                shot.phase,
+                shot.event,
+                shot.run,
+                shot.node,
+                shot.edge,
+                shot.receiver,
+                shot.state,
+            )
+            made = Frame(
+                *what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr
+            )
             return made.told_by(functools.partial(words_of, shot))
 
         return Records(shots, frame), found
@@ -466,9 +530,17 @@ class _Later:
 
 def _state(*values: Value | None) -> Any:
     """Of a gradient that is complete: of each result of an operation."""
-    if len(values) == 1 and values[0] is not None and (zero := values[0].is_zero_at_once) is not None:
+    if (
+        len(values) == 1
+        and values[0] is not None
+        and (zero := values[0].is_zero_at_once) is not None
+    ):
         return "zero" if zero else "accumulated"
-    return _Later(values) if any(value is not None and value.is_open for value in values) else _told(values)
+    return (
+        _Later(values)
+        if any(value is not None and value.is_open for value in values)
+        else _told(values)
+    )
 
 
 def _told(values: tuple[Value | None, ...]) -> str:

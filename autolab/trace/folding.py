@@ -115,18 +115,21 @@ class Folding:
         self.parts: dict[str, Part] = {}
         self.home: dict[str, str] = {}
         self._ran = dict.fromkeys(node.id for node in self.nodes if node.kind in RAN)
-        self._folded: tuple[tuple[frozenset[str], bool], Folded] | None = None  # the last answer: it is often asked for again
+        self._folded: tuple[tuple[frozenset[str], bool], Folded] | None = (
+            None  # the last answer: it is often asked for again
+        )
         self._aliases = {edge.id for edge in self.edges if edge.alias}
         self._sort_groups()
         self._sort_runs()
         self.parts = dict(sorted(self.parts.items(), key=lambda item: len(self._around(item[0]))))
-        self._chains = {part: [self.parts[p] for p in self._around(part)] for part in (None, *self.parts)}
+        self._chains = {
+            part: [self.parts[p] for p in self._around(part)] for part in (None, *self.parts)
+        }
         self.held = self._sort_leaves()
         self.rows, self.within = self._sort_rows() if self.network else ({}, {})
         self.single = self._find_single() if self.network else {}
         self.steps = self._find_steps()
         self._count()
-
 
     # -- parts -------------------------------------------------------------------------------------
     def _sort_groups(self) -> None:
@@ -142,12 +145,24 @@ class Folding:
         for group in groups:
             if group.id not in alone:
                 around = above_of.get(group.parent or "")
-                above = "" if around is None or around.id in alone or around.kind != "module" else f"{around.path}."
+                above = (
+                    ""
+                    if around is None or around.id in alone or around.kind != "module"
+                    else f"{around.path}."
+                )
                 call = "" if group.call == 1 else f" (call {group.call})"
                 name = group.path.removeprefix(above) + call
-                parent = around.parent if around is not None and around.id in alone else group.parent
-                within = "" if parent not in iterations or parent is None else f"{above_of[parent].path}: "
-                self.parts[group.id] = Part(group.id, name, within + group.label, group.type, parent, kind=group.kind)
+                parent = (
+                    around.parent if around is not None and around.id in alone else group.parent
+                )
+                within = (
+                    ""
+                    if parent not in iterations or parent is None
+                    else f"{above_of[parent].path}: "
+                )
+                self.parts[group.id] = Part(
+                    group.id, name, within + group.label, group.type, parent, kind=group.kind
+                )
                 for node in group.nodes:  # inner groups come later
                     self.home[node] = group.id
 
@@ -168,7 +183,12 @@ class Folding:
             self._split(list(items), around, inside, numbers)
 
     def _split(
-        self, items: list[str], around: str | None, inside: str, numbers: Iterator[int], before: int = 0
+        self,
+        items: list[str],
+        around: str | None,
+        inside: str,
+        numbers: Iterator[int],
+        before: int = 0,
     ) -> None:
         """Puts a long row of operations and parts into runs, and the runs into runs."""
         if len(items) <= LONGEST:
@@ -198,8 +218,12 @@ class Folding:
         return chain[::-1]
 
     def _sort_leaves(self) -> dict[str, list[str]]:
-        owned = {(held, group.id) for group in self.trace.groups for held in group.holds}  # none without modules
-        group_of = {node: group.id for group in self.trace.groups for node in group.nodes}  # the innermost come last
+        owned = {
+            (held, group.id) for group in self.trace.groups for held in group.holds
+        }  # none without modules
+        group_of = {
+            node: group.id for group in self.trace.groups for node in group.nodes
+        }  # the innermost come last
         homes: dict[str, dict[str | None, None]] = {}
         inside: set[str] = set()
         for edge in self.edges:
@@ -242,13 +266,19 @@ class Folding:
         inside = {n for n in self.held if n in self._owned}
         roots = set(self.trace.meta.get("roots", ()))
         found: list[str] = []  # operations on nothing but what a module holds
-        after: dict[str, str] = {}  # such an operation that nothing uses -> the next one of its module
+        after: dict[
+            str, str
+        ] = {}  # such an operation that nothing uses -> the next one of its module
         last: dict[str | None, list[str]] = {}
         for node in self.nodes:
             home = self.home.get(node.id)
             if node.kind != "op" or home is None:
                 continue
-            if node.id not in roots and operands.get(node.id) and inside.issuperset(operands[node.id]):
+            if (
+                node.id not in roots
+                and operands.get(node.id)
+                and inside.issuperset(operands[node.id])
+            ):
                 inside.add(node.id)
                 found.append(node.id)
                 if node.id not in users:
@@ -298,9 +328,14 @@ class Folding:
         kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
         updates: Counter[str] = Counter()
         inside = [node for node in self.nodes if node.id in self.home]
-        for home, group in groupby(inside, lambda node: self.home[node.id]):  # side by side: they are in the same parts
+        for home, group in groupby(
+            inside, lambda node: self.home[node.id]
+        ):  # side by side: they are in the same parts
             nodes = list(group)
-            ops, steps = Counter(node.op for node in nodes), sum(node.kind == "update" for node in nodes)
+            ops, steps = (
+                Counter(node.op for node in nodes),
+                sum(node.kind == "update" for node in nodes),
+            )
             for part in self._chains[home]:
                 part.ops += len(nodes)
                 updates[part.id] += steps
@@ -319,7 +354,9 @@ class Folding:
         for part in self.parts.values():
             ran = part.ops - updates[part.id]
             counted = [(ran, "op"), (updates[part.id], "update")]
-            part.amount = " · ".join(f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in counted if n)
+            part.amount = " · ".join(
+                f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in counted if n
+            )
         for run, found in kinds.items():
             words = [f"{op} ×{n:,}" if n > 1 else op for op, n in found.most_common(2)]
             self.parts[run].type = ", ".join(words) + (", …" if len(found) > 2 else "")
@@ -333,14 +370,20 @@ class Folding:
         for part in self.parts.values():
             children.setdefault(part.parent, []).append(part.id)
         own = Counter(map(self.home.get, self._ran))
-        boxes, closed, opened = own[None] + len(children.get(None, [])), list(children.get(None, [])), []
+        boxes, closed, opened = (
+            own[None] + len(children.get(None, [])),
+            list(children.get(None, [])),
+            [],
+        )
         # Of a loop, one iteration says what the others do.
         rounds = [part for part in closed if self.parts[part].kind == "iteration"]
         closed = [part for part in closed if part not in rounds[1:]]
         inner = {part: own[part] + len(children.get(part, [])) - 1 for part in self.parts}
         while closed and boxes < FEW_BOXES:
             wanted = (
-                closed if boxes + sum(inner[part] for part in closed) <= ENOUGH_BOXES else [max(closed, key=self._ops)]
+                closed
+                if boxes + sum(inner[part] for part in closed) <= ENOUGH_BOXES
+                else [max(closed, key=self._ops)]
             )
             boxes += sum(inner[part] for part in wanted)
             if boxes > ENOUGH_BOXES:
@@ -367,7 +410,9 @@ class Folding:
         for name in names:
             if name not in self.parts and name not in by_label:
                 known = ", ".join(list(by_label)[:-21:-1])
-                raise ValueError(f'there is no part "{name}"; there are {known or "none: the graph is shown whole"}')
+                raise ValueError(
+                    f'there is no part "{name}"; there are {known or "none: the graph is shown whole"}'
+                )
         return self.ordered(by_label.get(name, name) for name in names)
 
     def opening(self, item: str) -> list[str]:
@@ -389,11 +434,17 @@ class Folding:
         return self._folded[1]
 
     def _fold(self, expanded: frozenset[str], rows: bool) -> Folded:
-        closed: dict[str | None, str | None] = {None: None}  # part -> the outermost closed one around it, or None
-        frame_of: dict[str | None, str | None] = {None: None}  # part -> the innermost one that has a frame or is a box
+        closed: dict[str | None, str | None] = {
+            None: None
+        }  # part -> the outermost closed one around it, or None
+        frame_of: dict[str | None, str | None] = {
+            None: None
+        }  # part -> the innermost one that has a frame or is a box
         for part in self.parts.values():
             closed[part.id] = closed[part.parent] or (None if part.id in expanded else part.id)
-            frame_of[part.id] = frame_of[part.parent] if rows and part.id in self.single else part.id
+            frame_of[part.id] = (
+                frame_of[part.parent] if rows and part.id in self.single else part.id
+            )
         within = self.within if rows else {}
         boxes: dict[str, Box] = {}
 
@@ -415,7 +466,9 @@ class Folding:
             if edge.parent in within:
                 if not edge.update:
                     continue  # it stays inside a card
-                start = box(within[edge.parent], within[edge.parent], self.home[within[edge.parent]])
+                start = box(
+                    within[edge.parent], within[edge.parent], self.home[within[edge.parent]]
+                )
             elif edge.parent in ends and (edge.update or edge.parent not in self.held):
                 start = ends[edge.parent]
             else:
@@ -428,14 +481,27 @@ class Folding:
                     links[kind] = Link(edge.id, start, end, edge.differentiable, update=edge.update)
                 links[kind].edges.append(edge.id)
         for node in self.nodes:
-            if node.id not in within and node.id not in ends and (node.id in self._ran or node.id not in self.held):
+            if (
+                node.id not in within
+                and node.id not in ends
+                and (node.id in self._ran or node.id not in self.held)
+            ):
                 box(node.id, node.id, self.home.get(node.id))
         self._repeat_leaves(boxes, list(links.values()))
-        frames = [part for part in self.parts if part in expanded and closed[part] is None and frame_of[part] == part]
+        frames = [
+            part
+            for part in self.parts
+            if part in expanded and closed[part] is None and frame_of[part] == part
+        ]
         in_order = sorted(boxes.items(), key=lambda item: ("_" in item[0], self.place(item[1].of)))
         shown = {node: within.get(node, node) for pair in self.steps for node in pair}
-        order = {tuple(closed[self.home.get(shown[n])] or shown[n] for n in pair): None for pair in self.steps}
-        return Folded(dict(in_order), list(links.values()), frames, [(a, b) for a, b in order if a != b])
+        order = {
+            tuple(closed[self.home.get(shown[n])] or shown[n] for n in pair): None
+            for pair in self.steps
+        }
+        return Folded(
+            dict(in_order), list(links.values()), frames, [(a, b) for a, b in order if a != b]
+        )
 
     def place(self, item: str) -> int:
         """Where a node, or the first operation of a part, stands in forward order."""
@@ -457,7 +523,11 @@ class Folding:
         """A leaf that is used very often is drawn once more at each further use (`Edge.alias`)."""
         uses: dict[str, list[Link]] = {}
         for link in links:
-            if link.start in boxes and link.start[0] == "n" and boxes[link.start].of not in self.home:
+            if (
+                link.start in boxes
+                and link.start[0] == "n"
+                and boxes[link.start].of not in self.home
+            ):
                 uses.setdefault(link.start, []).append(link)
         for start, found in uses.items():
             ends = {link.end for link in found}
@@ -480,7 +550,10 @@ class Folding:
             "home": [places[self.home[n.id]] if n.id in self.home else -1 for n in self.nodes],
             "aliases": sorted(self._aliases),
             "steps": [list(pair) for pair in self.steps],
-            "held": {n: [places[h] for h in at] if at[1:] else places[at[0]] for n, at in self.held.items()},
+            "held": {
+                n: [places[h] for h in at] if at[1:] else places[at[0]]
+                for n, at in self.held.items()
+            },
             "network": self.network,
             "rows": self.rows,
             "single": self.single,

@@ -35,13 +35,11 @@ from .values import Value, exact, short
 DATA, PARENTS, OP, NAME = ("data", "value"), ("parents", "_prev"), ("op", "_op"), ("name", "label")
 NOTE = "What explore() needs of an engine's objects, and what it may have: docs/own_engine.md."
 OWN = "Rehearsed: these are the steps of {}'s own backward(), run now and watched; afterwards every grad was put back."
-MADE = (
-    "Rehearsed: {} has no backward() yet, so the explorer multiplied its local derivatives and added where paths meet."
+MADE = "Rehearsed: {} has no backward() yet, so the explorer multiplied its local derivatives and added where paths meet."
+NEITHER = "No backward pass is shown: {} has neither a method backward() that writes to grad, nor local derivatives (local)."
+BEGUN = (
+    " Some grad were not 0 before, and the engine did not clear them: it added to what was there."
 )
-NEITHER = (
-    "No backward pass is shown: {} has neither a method backward() that writes to grad, nor local derivatives (local)."
-)
-BEGUN = " Some grad were not 0 before, and the engine did not clear them: it added to what was there."
 
 
 def is_foreign(item: Any) -> bool:
@@ -55,7 +53,9 @@ def is_foreign(item: Any) -> bool:
     """
     if is_tensor(item) or isinstance(item, (type, np.ndarray, np.generic)):
         return False
-    return _first(item, PARENTS) is not None or (_first(item, DATA) is not None and hasattr(item, "grad"))
+    return _first(item, PARENTS) is not None or (
+        _first(item, DATA) is not None and hasattr(item, "grad")
+    )
 
 
 @dataclass(slots=True)
@@ -110,7 +110,10 @@ def trace(
     found, error, why = _stepped(made) if backward else (foreign_pass.Steps(), None, "")
     nodes = tuple(_node(i, m, made, found.before.get(i)) for i, m in enumerate(made))
     edges = tuple(_edges(made, found))
-    frames = [_computed(n, node, made) for n, node in enumerate(node for node in nodes if node.kind == "op")]
+    frames = [
+        _computed(n, node, made)
+        for n, node in enumerate(node for node in nodes if node.kind == "op")
+    ]
     frames += _Told(made, nodes, edges, found).frames(len(frames))
     last = len(made) - 1
     if error is not None:
@@ -119,8 +122,16 @@ def trace(
         frames.append(Frame(len(frames), "backward", "error", 1, f"n{at}", text=text))
         why = why.partition(":")[0] + f": {text}"
     passes = (_pass(nodes, found, last),) if any(f.run for f in frames) else ()
-    meta = {"library": "foreign", "source": "graph", "roots": [f"n{last}"], "why": why, "error": None}
-    return Trace(nodes, edges, (), tuple(frames), (), passes, meta | {"backward": "dry" if passes else ""})
+    meta = {
+        "library": "foreign",
+        "source": "graph",
+        "roots": [f"n{last}"],
+        "why": why,
+        "error": None,
+    }
+    return Trace(
+        nodes, edges, (), tuple(frames), (), passes, meta | {"backward": "dry" if passes else ""}
+    )
 
 
 def _stepped(made: list[Made]) -> tuple[foreign_pass.Steps, Exception | None, str]:
@@ -131,7 +142,11 @@ def _stepped(made: list[Made]) -> tuple[foreign_pass.Steps, Exception | None, st
         return found, error, OWN.format(kind) + (BEGUN if found.begun else "")
     operations = [m for m in made if m.parents]
     if not operations:
-        return foreign_pass.Steps(), None, "A leaf: it was computed from nothing, so there is nothing to step through."
+        return (
+            foreign_pass.Steps(),
+            None,
+            "A leaf: it was computed from nothing, so there is nothing to step through.",
+        )
     if all(m.local is not None for m in operations):
         return foreign_pass.multiplied(made), None, MADE.format(kind)
     return foreign_pass.Steps(), None, NEITHER.format(kind)
@@ -140,7 +155,9 @@ def _stepped(made: list[Made]) -> tuple[foreign_pass.Steps, Exception | None, st
 def _pass(nodes: tuple[Node, ...], found: foreign_pass.Steps, last: int) -> Pass:
     reached = {step.to for step in found.steps}
     never = {
-        n.id: "the engine's backward pass wrote nothing to its grad" for i, n in enumerate(nodes) if i not in reached
+        n.id: "the engine's backward pass wrote nothing to its grad"
+        for i, n in enumerate(nodes)
+        if i not in reached
     }
     return Pass(1, roots=(f"n{last}",), never=never)
 
@@ -149,7 +166,12 @@ def _pass(nodes: tuple[Node, ...], found: foreign_pass.Steps, last: int) -> Pass
 def _first(item: Any, wanted: tuple[str, ...]) -> Any:
     """The first of these attributes that an object has, None where it has none."""
     return next(
-        (found for name in wanted if (found := getattr(item, name, None)) is not None and not callable(found)), None
+        (
+            found
+            for name in wanted
+            if (found := getattr(item, name, None)) is not None and not callable(found)
+        ),
+        None,
     )
 
 
@@ -197,14 +219,17 @@ def _parents(item: Any) -> list[Any]:
         found = list(given)
     except TypeError:
         raise fail(
-            TypeError, f"the parents of {_said(item)} must be a tuple of objects, got {type(given).__name__}", NOTE
+            TypeError,
+            f"the parents of {_said(item)} must be a tuple of objects, got {type(given).__name__}",
+            NOTE,
         ) from None
     for parent in found:
         if not is_foreign(parent):
             raise fail(
                 TypeError,
                 f"a parent of {_said(item)} is {parent!r}, which says neither its value nor its parents",
-                f"A number in a graph is an object, too: {type(item).__name__}({parent!r}). " + NOTE,
+                f"A number in a graph is an object, too: {type(item).__name__}({parent!r}). "
+                + NOTE,
             )
     return _from_closure(item, found) if isinstance(given, (set, frozenset)) else found
 
@@ -223,11 +248,17 @@ def _made(item: Any, parents: list[int]) -> Made:
     value = _first(item, DATA)
     if value is None:
         note = "It is the number or the array that was computed. " + NOTE
-        raise fail(TypeError, f"{_said(item)} does not say its value: it has none of the attributes {_or(DATA)}", note)
+        raise fail(
+            TypeError,
+            f"{_said(item)} does not say its value: it has none of the attributes {_or(DATA)}",
+            note,
+        )
     data = np.array(value)
     if data.dtype.kind not in "biuf":
         raise fail(
-            TypeError, f"the value of {_said(item)} must be a number or an array of numbers, got {value!r}", NOTE
+            TypeError,
+            f"the value of {_said(item)} must be a number or an array of numbers, got {value!r}",
+            NOTE,
         )
     local = getattr(item, "local", None)
     if local is not None and len(local) != len(parents):
@@ -286,7 +317,11 @@ def _call(m: Made, made: list[Made]) -> str:
     if m.op in _INFIX and len(labels) == 2:
         return f"{labels[0]} {m.op} {labels[1]}"
     power = _POWER.fullmatch(m.op)
-    return f"{labels[0]} ** {power[1]}" if power and len(labels) == 1 else f"{m.op or 'operation'}({', '.join(labels)})"
+    return (
+        f"{labels[0]} ** {power[1]}"
+        if power and len(labels) == 1
+        else f"{m.op or 'operation'}({', '.join(labels)})"
+    )
 
 
 def _tex(m: Made, operands: list[str]) -> str:
@@ -326,7 +361,11 @@ def _relation(*numbers: Any) -> str:
 
 def _node(i: int, m: Made, made: list[Made], before: Value | None) -> Node:
     numbers = _numbers(m, made)
-    shown = f"{_plain(m.data)} {_relation(m.data, *(made[p].data for p in m.parents))} {numbers}" if numbers else ""
+    shown = (
+        f"{_plain(m.data)} {_relation(m.data, *(made[p].data for p in m.parents))} {numbers}"
+        if numbers
+        else ""
+    )
     tex = (
         f"{formulas.symbol(m.label)} = {_tex(m, [formulas.symbol(made[p].label) for p in m.parents])}"
         if m.parents
@@ -355,7 +394,9 @@ def _node(i: int, m: Made, made: list[Made], before: Value | None) -> Node:
 def _computed(index: int, node: Node, made: list[Made]) -> Frame:
     tex = node.tex
     if node.tex_numbers:
-        left, relation, right = node.tex_numbers.partition(f" {ABOUT} " if ABOUT in node.tex_numbers else f" {EQUAL} ")
+        left, relation, right = node.tex_numbers.partition(
+            f" {ABOUT} " if ABOUT in node.tex_numbers else f" {EQUAL} "
+        )
         tex += f" {EQUAL} {right}{relation}{left}"
     assert node.value is not None
     return Frame(
@@ -385,11 +426,19 @@ def _edges(made: list[Made], found: foreign_pass.Steps) -> Iterator[Edge]:
 class _Told:
     """The steps of a backward pass in words."""
 
-    def __init__(self, made: list[Made], nodes: tuple[Node, ...], edges: tuple[Edge, ...], found: foreign_pass.Steps):
+    def __init__(
+        self,
+        made: list[Made],
+        nodes: tuple[Node, ...],
+        edges: tuple[Edge, ...],
+        found: foreign_pass.Steps,
+    ):
         self.made, self.nodes, self.found = made, nodes, found
         self.edges = {(e.child, e.slot): e for e in edges}
         self.several = {
-            to for to in range(len(made)) if sum(s.to == to and s.child is not None for s in found.steps) > 1
+            to
+            for to in range(len(made))
+            if sum(s.to == to and s.child is not None for s in found.steps) > 1
         }
 
     def frames(self, index: int) -> Iterator[Frame]:
@@ -397,7 +446,9 @@ class _Told:
         last = {step.to: n for n, step in enumerate(self.found.steps)}
         for n, step in enumerate(self.found.steps):
             value, total = Value.of(step.value), Value.of(step.total)
-            state = "contribution" if last[step.to] != n else "zero" if total.is_zero else "accumulated"
+            state = (
+                "contribution" if last[step.to] != n else "zero" if total.is_zero else "accumulated"
+            )
             to, child = f"n{step.to}", f"n{step.to if step.child is None else step.child}"
             edge = None if step.slot is None else self.edges[child, step.slot]
             cleared = step.event == "clear"
@@ -454,7 +505,11 @@ class _Told:
         """The product with its numbers, where it is one of two numbers."""
         assert step.child is not None and step.slot is not None
         m, upstream = self.made[step.child], step.upstream
-        factor = m.local[step.slot] if m.local is not None else self.found.factors.get((step.child, step.slot))
+        factor = (
+            m.local[step.slot]
+            if m.local is not None
+            else self.found.factors.get((step.child, step.slot))
+        )
         if (
             factor is None
             or upstream is None

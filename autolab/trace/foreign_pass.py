@@ -69,14 +69,20 @@ def multiplied(made: Sequence[Made]) -> Steps:
         if child not in grads or m.local is None:
             continue
         for slot, (parent, local) in enumerate(zip(m.parents, m.local)):
-            share = np.asarray(local(grads[child]) if callable(local) else grads[child] * np.asarray(local))
+            share = np.asarray(
+                local(grads[child]) if callable(local) else grads[child] * np.asarray(local)
+            )
             before = grads.get(parent)
             grads[parent] = share if before is None else before + share
-            found.steps.append(Step("contribution", parent, share, grads[parent], child, slot, grads[child]))
+            found.steps.append(
+                Step("contribution", parent, share, grads[parent], child, slot, grads[child])
+            )
     return found
 
 
-def watched(items: Sequence[Any], parents: Sequence[Sequence[int]]) -> tuple[Steps, Exception | None]:
+def watched(
+    items: Sequence[Any], parents: Sequence[Sequence[int]]
+) -> tuple[Steps, Exception | None]:
     """Runs `backward()` of the last of `items` and notes what it writes; returns what it did, and what it raised. Every
     `grad` is put back."""
     kept = [_copy(item.grad) if hasattr(item, "grad") else _NOTHING for item in items]
@@ -137,7 +143,9 @@ class _Watch:
             return
         before, total = self.seen[place], _array(grad)
         child = max(
-            (c for c in self.children.get(place, ()) if c in self.read), key=self.read.__getitem__, default=None
+            (c for c in self.children.get(place, ()) if c in self.read),
+            key=self.read.__getitem__,
+            default=None,
         )
         added = self.read.get(place, 0) > self.changed.get(place, -1)
         self.clock += 1
@@ -146,16 +154,26 @@ class _Watch:
             self._set(place, before, total)
             return
         self.found.at = child
-        self.found.begun |= added and place in self.found.before and not any(s.to == place for s in self.found.steps)
+        self.found.begun |= (
+            added
+            and place in self.found.before
+            and not any(s.to == place for s in self.found.steps)
+        )
         value = _difference(before, total) if added else total
         lost = before if not added and before.any() else None
         slots = [slot for slot, p in enumerate(self.parents[child]) if p == place]
         nth = self.sent[child, place] = self.sent.get((child, place), -1) + 1
         slot, upstream = slots[nth % len(slots)], self.seen[child]
         self.worked.add(child)
-        step = Step("contribution", place, value, total, child, slot, upstream, lost, place in self.worked)
+        step = Step(
+            "contribution", place, value, total, child, slot, upstream, lost, place in self.worked
+        )
         self.found.steps.append(step)
-        if (child, slot) not in self.found.factors and value.shape == () == upstream.shape and upstream:
+        if (
+            (child, slot) not in self.found.factors
+            and value.shape == () == upstream.shape
+            and upstream
+        ):
             factor = _quotient(float(value), float(upstream))
             if factor is not None:
                 self.found.factors[child, slot] = factor
@@ -164,14 +182,18 @@ class _Watch:
         """Nobody has sent it: the first gradient of the result, or a gradient that is cleared."""
         seed = place == len(self.items) - 1 and total.any()
         if seed or before.any() or total.any():
-            self.found.steps.append(Step("seed" if seed else "clear", place, total if seed else before, total))
+            self.found.steps.append(
+                Step("seed" if seed else "clear", place, total if seed else before, total)
+            )
 
     def unassigned(self) -> None:
         """Gradients that are not what was last written: two objects share one array, and one of them was added to in
         place."""
         for place, item in enumerate(self.items):
             now = _array(getattr(item, "grad", None))
-            if now.shape != self.seen[place].shape or not np.array_equal(now, self.seen[place], equal_nan=True):
+            if now.shape != self.seen[place].shape or not np.array_equal(
+                now, self.seen[place], equal_nan=True
+            ):
                 self.found.steps.append(Step("rule", place, self.seen[place], now))
 
 
@@ -183,7 +205,9 @@ def _difference(before: np.ndarray, total: np.ndarray) -> np.ndarray:
     return (
         value
         if value.shape
-        else np.asarray(_shortest(float(value), lambda guess: float(before) + guess == float(total)))
+        else np.asarray(
+            _shortest(float(value), lambda guess: float(before) + guess == float(total))
+        )
     )
 
 
@@ -235,7 +259,9 @@ class _Attribute:
             return held[self.name]
         if self.inner is _NOTHING:
             raise AttributeError(f"{type(item).__name__!r} object has no attribute {self.name!r}")
-        return self.inner.__get__(item, kind) if hasattr(type(self.inner), "__get__") else self.inner
+        return (
+            self.inner.__get__(item, kind) if hasattr(type(self.inner), "__get__") else self.inner
+        )
 
     def __set__(self, item: Any, value: Any) -> None:
         if hasattr(type(self.inner), "__set__"):

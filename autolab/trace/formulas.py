@@ -39,11 +39,20 @@ INFIX = {
     "ne": "({0} != {1})",
 }
 
-_QUIET = frozenset(["reduction", "ignore_index", "implicit"])  # bookkeeping that the learner did not write
+_QUIET = frozenset(
+    ["reduction", "ignore_index", "implicit"]
+)  # bookkeeping that the learner did not write
 _USUAL = {"alpha": 1, "beta": 1, "ord": 2, "negative_slope": 0.01, "groups": 1}
 _ADDED = re.compile(r" \+ \{(\w+)\}")
-_PER_SIDE = {"stride": 1, "padding": 0, "dilation": 1, "output_padding": 0}  # for each dimension, or one number for all
-_PLACEHOLDER = re.compile(r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{([A-Za-z_][A-Za-z_0-9]*)\}")
+_PER_SIDE = {
+    "stride": 1,
+    "padding": 0,
+    "dilation": 1,
+    "output_padding": 0,
+}  # for each dimension, or one number for all
+_PLACEHOLDER = re.compile(
+    r"(\\(?:mathrm|operatorname|text|mathbf|begin|end))?\{([A-Za-z_][A-Za-z_0-9]*)\}"
+)
 
 
 _INNER = r"(?:[^{}]|\{[^{}]*\})*"
@@ -52,7 +61,9 @@ _GROUPED = re.compile(
     rf"|\\begin\{{bmatrix\}}{_INNER}\\end\{{bmatrix\}}(?!\}}\^))\}}(?!_)"
 )
 _REPEATED = re.compile(r"(.+)\((\d+)\)")
-_NUMBER = re.compile(r"[-+]?[0-9._]+(e[-+]?[0-9_]+)?|[-+]?0x[0-9a-f_]+|[-+]?inf|nan|True|False", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[-+]?[0-9._]+(e[-+]?[0-9_]+)?|[-+]?0x[0-9a-f_]+|[-+]?inf|nan|True|False", re.IGNORECASE
+)
 _UNSAFE = {"{": r"\{", "}": r"\}", "_": r"\_", "%": r"\%", "&": r"\&", "$": r"\$", " ": r"\ "} | {
     c: rf"\char{ord(c)} " for c in "\\^~<>`#"
 }
@@ -65,7 +76,11 @@ def symbol(label: str) -> str:
     repeated = _REPEATED.fullmatch(label)
     if repeated:
         inner = symbol(repeated[1])
-        return rf"{inner}_{{({repeated[2]})}}" if "_" not in inner else rf"{{{inner}}}_{{({repeated[2]})}}"
+        return (
+            rf"{inner}_{{({repeated[2]})}}"
+            if "_" not in inner
+            else rf"{{{inner}}}_{{({repeated[2]})}}"
+        )
     if re.fullmatch("[A-Za-df-z]", label):
         return label
     if label == "e":
@@ -110,7 +125,9 @@ def is_number(tex: str) -> bool:
 
 def in_parentheses(text: str) -> str:
     """A number where a sign or a power of ten would read wrongly inside a formula."""
-    return rf"\left({text}\right)" if text[0] == "-" or text[0] != "\\" and r"\cdot" in text else text
+    return (
+        rf"\left({text}\right)" if text[0] == "-" or text[0] != "\\" and r"\cdot" in text else text
+    )
 
 
 def alone(tex: str) -> str:
@@ -125,7 +142,13 @@ def numbers(value: Value | None, digits: int = 3, column: bool = False) -> str |
         return None
     if value.shape == ():
         return scientific(short(value.data, digits))
-    rows = value.data if len(value.shape) == 2 else [[item] for item in value.data] if column else [value.data]
+    rows = (
+        value.data
+        if len(value.shape) == 2
+        else [[item] for item in value.data]
+        if column
+        else [value.data]
+    )
     if not 0 < sum(map(len, rows)) <= FEW:
         return None
     return (
@@ -162,7 +185,9 @@ def fill(template: str, names: Mapping[str, str]) -> str:
     its own symbol."""
 
     def replace(match: re.Match[str]) -> str:
-        if match[1] or match[2] not in names and len(match[2]) == 1:  # the n of a fraction, the T of a transpose
+        if (
+            match[1] or match[2] not in names and len(match[2]) == 1
+        ):  # the n of a fraction, the T of a transpose
             return match[0]
         return f"{{{names[match[2]] if match[2] in names else symbol(match[2])}}}"
 
@@ -205,7 +230,9 @@ def gradient_rule(rule: str, names: Mapping[str, str], upstream: str) -> str:
     return fill(rule, {**names, "g": upstream})
 
 
-def call_text(op: str, operands: list[str], attrs: Mapping[str, Any], spelled: Mapping[str, str]) -> str:
+def call_text(
+    op: str, operands: list[str], attrs: Mapping[str, Any], spelled: Mapping[str, str]
+) -> str:
     """The operation in plain text: `x * y`, `tanh(v1)`, `sum(v2, dim=1)`. `spelled`: how the learner wrote
     attributes."""
     said = {k: spelled.get(k) or _plain_text(v) for k, v in attrs.items()}
@@ -213,14 +240,22 @@ def call_text(op: str, operands: list[str], attrs: Mapping[str, Any], spelled: M
     if (
         pattern is not None and len(operands) == 1 and pattern.count("{") == 2
     ):  # one of the two is kept as a plain number
-        before, after = (next((said[n] for n in names if attrs.get(n) is not None), None) for names in _BESIDE)
-        operands = [*([] if before is None else [before]), *operands, *([] if after is None else [after])]
+        before, after = (
+            next((said[n] for n in names if attrs.get(n) is not None), None) for names in _BESIDE
+        )
+        operands = [
+            *([] if before is None else [before]),
+            *operands,
+            *([] if after is None else [after]),
+        ]
     if pattern is not None and pattern.count("{") == len(operands) and attrs.get("alpha", 1) == 1:
         if op == "pow" and operands[0].startswith("-"):
             operands = [f"({operands[0]})", operands[1]]  # -2 ** x is -(2 ** x)
         return pattern.format(*operands)
     shown = [
-        said[k] if k.startswith("argument ") else f"{k}={said[k]}"  # the former where a call was refused before anybody named it
+        said[k]
+        if k.startswith("argument ")
+        else f"{k}={said[k]}"  # the former where a call was refused before anybody named it
         for k, v in attrs.items()
         if v is not None
         and v is not False

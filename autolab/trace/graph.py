@@ -22,7 +22,9 @@ RERUN = (
     "on its own, which would change .grad. With use_reentrant=False its operations are in the graph."
 )
 COMPLEX = "No backward pass is shown: autolab's gradient rules are written for real numbers, and this graph has complex ones."
-REHEARSED = "Rehearsed: this is what backward() would do now; no .grad was changed and nothing was freed."
+REHEARSED = (
+    "Rehearsed: this is what backward() would do now; no .grad was changed and nothing was freed."
+)
 
 
 def trace(
@@ -114,7 +116,9 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():  # what was made is old now, and need not be looked through at once
+            if (
+                not gc.get_freeze_count()
+            ):  # what was made is old now, and need not be looked through at once
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
@@ -124,7 +128,10 @@ def tensors(given: Any, argument: str, also: str = "") -> list[Any]:
     """The tensors that an argument is. Raises TypeError for anything else; `also`: what else the caller takes."""
     roots = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     if not roots or not all(is_tensor(t) for t in roots):
-        wrong = next((type(t).__name__ for t in roots if not is_tensor(t)), f"an empty {type(given).__name__}")
+        wrong = next(
+            (type(t).__name__ for t in roots if not is_tensor(t)),
+            f"an empty {type(given).__name__}",
+        )
         inside = f" in a {type(given).__name__}" if roots and roots[0] is not given else ""
         raise fail(
             TypeError,
@@ -142,15 +149,23 @@ def _named(params: Mapping[str, Any] | None, namespace: Mapping[str, Any]):
     yield from names.tensors(namespace)
 
 
-def _rehearse(builder: Builder, roots: list[Any], gradient: Any, namespace: Mapping[str, Any]) -> tuple[str, str]:
+def _rehearse(
+    builder: Builder, roots: list[Any], gradient: Any, namespace: Mapping[str, Any]
+) -> tuple[str, str]:
     """Adds the backward frames. Returns what `meta` says: ("dry", ...) or ("", why not)."""
     if not any(t.requires_grad for t in roots):
         return "", NO_GRAD
     if any(draft.grad_fn == REENTRANT for draft in builder.nodes):
         return "", RERUN
-    if builder.reader.library == "autolab" and any(draft.dtype.startswith("complex") for draft in builder.nodes):
+    if builder.reader.library == "autolab" and any(
+        draft.dtype.startswith("complex") for draft in builder.nodes
+    ):
         return "", COMPLEX
-    given = list(gradient) if isinstance(gradient, (list, tuple)) else [gradient] * (1 if len(roots) == 1 else 0)
+    given = (
+        list(gradient)
+        if isinstance(gradient, (list, tuple))
+        else [gradient] * (1 if len(roots) == 1 else 0)
+    )
     given = given or [None] * len(roots)
     if len(given) != len(roots):
         raise ValueError(f"gradient must have one entry per root: {len(roots)}, not {len(given)}")

@@ -79,16 +79,23 @@ class Iteration:
     words: str
 
 
-def around(groups: tuple[Group, ...], iterations: list[Iteration], members: list[str]) -> tuple[Group, ...]:
+def around(
+    groups: tuple[Group, ...], iterations: list[Iteration], members: list[str]
+) -> tuple[Group, ...]:
     """`groups` (outer before inner) in groups for the iterations. members: ids of the operations and updates, in
     order."""
     if not iterations:
         return numbered(groups)
-    home = {n: next((i for i, at in enumerate(iterations) if at.start <= int(n[1:]) < at.end), None) for n in members}
+    home = {
+        n: next((i for i, at in enumerate(iterations) if at.start <= int(n[1:]) < at.end), None)
+        for n in members
+    }
     place: dict[str, int | None] = {}
     for group in groups:
         place[group.id] = home.get(group.nodes[-1]) if group.parent is None else place[group.parent]
-        home.update(dict.fromkeys(group.nodes, place[group.id]))  # a module's call is in one of them, as a whole
+        home.update(
+            dict.fromkeys(group.nodes, place[group.id])
+        )  # a module's call is in one of them, as a whole
     made: list[Group] = []
     for i, at in enumerate(iterations):
         nodes = tuple(n for n in members if home[n] == i)
@@ -101,4 +108,6 @@ def numbered(groups: Iterable[Group]) -> tuple[Group, ...]:
     """The groups with ids "g0", "g1" ... in their order."""
     groups = list(groups)
     ids = {group.id: f"g{i}" for i, group in enumerate(groups)}
-    return tuple(replace(g, id=ids[g.id], parent=None if g.parent is None else ids[g.parent]) for g in groups)
+    return tuple(
+        replace(g, id=ids[g.id], parent=None if g.parent is None else ids[g.parent]) for g in groups
+    )

@@ -25,7 +25,9 @@ def of(nodes: list[Draft]) -> dict[str, str]:
     Where one of several results has a name, another that is used gets its own v: under its id and number, "n3 1"."""
     several = [d for d in nodes if d.outputs]
     taken = {d.name for d in nodes} | {o.label for d in several for o in d.outputs}
-    used = {parent for d in nodes for parent in d.operands.values() if parent[1]} if several else set()
+    used = (
+        {parent for d in nodes for parent in d.operands.values() if parent[1]} if several else set()
+    )
     repeated: dict[str, int] = {}
     labels = {}
 
@@ -36,12 +38,18 @@ def of(nodes: list[Draft]) -> dict[str, str]:
     for draft in nodes:
         if draft.name:
             repeated[draft.name] = repeated.get(draft.name, 0) + 1
-            labels[draft.id] = draft.name if repeated[draft.name] == 1 else f"{draft.name}({repeated[draft.name]})"
+            labels[draft.id] = (
+                draft.name if repeated[draft.name] == 1 else f"{draft.name}({repeated[draft.name]})"
+            )
         elif draft.kind == "update":
             labels[draft.id] = f"step of {labels[draft.operands['self'][0]]}"
         elif draft.kind == "data" and draft.shape == () and draft.value is not None:
-            text = draft.literal or (draft.value.text if draft.value.data is None else written(draft.value.data))
-            labels[draft.id] = text if draft.literal or draft.dtype == "float64" else text.removesuffix(".0")
+            text = draft.literal or (
+                draft.value.text if draft.value.data is None else written(draft.value.data)
+            )
+            labels[draft.id] = (
+                text if draft.literal or draft.dtype == "float64" else text.removesuffix(".0")
+            )
         else:
             labels[draft.id] = next(unused[draft.kind])
         if draft.outputs and not _is_tuple(draft):
@@ -61,7 +69,9 @@ def _is_tuple(draft: Draft) -> bool:
     if len(draft.outputs) < 2:
         return False
     record = draft.record
-    public = record is None or record.variadic or record.return_type is not None or not record.nondiff
+    public = (
+        record is None or record.variadic or record.return_type is not None or not record.nondiff
+    )
     return public and not _has_names(draft)
 
 
@@ -80,7 +90,9 @@ class Book:
         self.nodes, self.names, self.wanted = nodes, of(nodes), formulas
         for draft in nodes:
             draft.label = self.names[draft.id]
-        self.rounded: set[str] = set()  # nodes whose formula with numbers has a rounded one on the right
+        self.rounded: set[str] = (
+            set()
+        )  # nodes whose formula with numbers has a rounded one on the right
         self._symbols_of: dict[str, dict[str, str]] = {}
         self._filled: dict[tuple[str, int], dict[str, str] | None] = {}
 
@@ -110,7 +122,10 @@ class Book:
             return f"{draft.op}({self.names[draft.operands['self'][0]]})"
         return (
             formulas.call_text(
-                draft.op, [self.label(*draft.operands[n]) for n in _order(draft)], draft.attrs, draft.spelled
+                draft.op,
+                [self.label(*draft.operands[n]) for n in _order(draft)],
+                draft.attrs,
+                draft.spelled,
             )
             if draft.op
             else ""
@@ -127,7 +142,10 @@ class Book:
             for n, v in draft.attrs.items()
             if n not in env and v is not None
         )
-        env.update((name, formulas.symbol(self.label(draft.id, nr))) for name, nr in _results(draft).items())
+        env.update(
+            (name, formulas.symbol(self.label(draft.id, nr)))
+            for name, nr in _results(draft).items()
+        )
         if len(draft.outputs) > 1:
             env["g1"] = formulas.bar(formulas.symbol(self.label(draft.id, 1)))
         found = self._symbols_of[draft.id] = _join_lists(env, draft)
@@ -164,7 +182,9 @@ class Book:
     def _fill(self, draft: Draft, digits: int) -> dict[str, str] | None:
         symbols, column = self.symbols(draft), is_column(draft)
         texts = {
-            n: symbols[n] if self.is_number(parent) else formulas.operand(self.value(*parent), digits, column)
+            n: symbols[n]
+            if self.is_number(parent)
+            else formulas.operand(self.value(*parent), digits, column)
             for n, parent in draft.operands.items()
             if n not in draft.unlike
         }
@@ -209,7 +229,9 @@ class Book:
             parts = [formulas.numbers(value, digits, is_column(draft)) for value in values]
             left = ", ".join(filter(None, parts)) if all(parts) and len(parts) <= MOST else made
             same = self.is_exact(draft, template, digits)
-            known = left == made or all(value.is_exact(digits) for value in values if value is not None)
+            known = left == made or all(
+                value.is_exact(digits) for value in values if value is not None
+            )
             found = truth.relation(right, left, same and known)
             if found:
                 break
@@ -261,8 +283,12 @@ class Book:
         def edge(_: int, e: EdgeDraft) -> Edge:
             seen = gradients.get(e.id, (None, None))
             # The rules are written for real numbers: of complex ones, PyTorch takes the conjugate.
-            real = not any(self.nodes[int(end[1:])].dtype.startswith("complex") for end in (e.parent, e.child))
-            tex, numbers = self.local(e, seen) if self.wanted and e.differentiable and real else ("", "")
+            real = not any(
+                self.nodes[int(end[1:])].dtype.startswith("complex") for end in (e.parent, e.child)
+            )
+            tex, numbers = (
+                self.local(e, seen) if self.wanted and e.differentiable and real else ("", "")
+            )
             what = e.id, e.parent, e.parent_nr, e.child, e.slot, e.differentiable
             return Edge(*what, tex, numbers, e.alias, e.update)
 
@@ -282,16 +308,29 @@ class Book:
         symbols, has_numbers = self.symbols(child), self.filled(child) is not None
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
         shape = self.shape(edge.parent, edge.parent_nr)
-        rule = rules.gradient(child.record, argument, child.attrs, child.shape, shape, self.shapes(child))
-        y, x = formulas.symbol(self.label(edge.child)), formulas.symbol(self.label(edge.parent, edge.parent_nr))
+        rule = rules.gradient(
+            child.record, argument, child.attrs, child.shape, shape, self.shapes(child)
+        )
+        y, x = (
+            formulas.symbol(self.label(edge.child)),
+            formulas.symbol(self.label(edge.parent, edge.parent_nr)),
+        )
         partial = rf"\frac{{\partial {y}}}{{\partial {x}}}"
         scalar = child.shape == () == shape
         known = _quotient(*gradients) if scalar else None
-        one = formulas.derivative(rule, symbols) if rule and (scalar or _elementwise(child, shape)) else None
+        one = (
+            formulas.derivative(rule, symbols)
+            if rule and (scalar or _elementwise(child, shape))
+            else None
+        )
         if one is not None:
             if not has_numbers and any(s in one for s in symbols.values()):
-                return f"{partial} = {formulas.alone(one)}", "" if known is None else partial + _is(known)
-            return f"{partial} = {formulas.alone(one)}", self._derivative(child, rule, partial, known, least)
+                return f"{partial} = {formulas.alone(one)}", "" if known is None else partial + _is(
+                    known
+                )
+            return f"{partial} = {formulas.alone(one)}", self._derivative(
+                child, rule, partial, known, least
+            )
         if rule:
             several = rule == "[{g}]" and len(child.outputs) > 1
             outputs = (
@@ -299,18 +338,33 @@ class Book:
                 if several
                 else [self.label(edge.child)]
             )
-            bar_y, left = _listed([formulas.bar(formulas.symbol(o)) for o in outputs]), formulas.bar(x)
+            bar_y, left = (
+                _listed([formulas.bar(formulas.symbol(o)) for o in outputs]),
+                formulas.bar(x),
+            )
             numbers = ""
             if has_numbers:
-                arrived = formulas.operand(gradients[0], least, is_column(child)) if of_pass and not several else None
-                same = self.is_exact(child, rule, least) and (arrived is None or gradients[0].is_exact(least))  # type: ignore[union-attr]
-                right = formulas.gradient_rule(rule, self.filled(child, least) or {}, arrived or bar_y)
+                arrived = (
+                    formulas.operand(gradients[0], least, is_column(child))
+                    if of_pass and not several
+                    else None
+                )
+                same = self.is_exact(child, rule, least) and (
+                    arrived is None or gradients[0].is_exact(least)  # type: ignore[union-attr]
+                )
+                right = formulas.gradient_rule(
+                    rule, self.filled(child, least) or {}, arrived or bar_y
+                )
                 numbers = f"{left} {truth.EQUAL if same else truth.ABOUT} {right}"
             tex = f"{left} = {formulas.gradient_rule(rule, symbols, bar_y)}"
             return tex, "" if numbers == tex else numbers
-        if len(child.outputs) > 1 and child.record is None:  # a custom function: each result has a derivative
+        if (
+            len(child.outputs) > 1 and child.record is None
+        ):  # a custom function: each result has a derivative
             made = [formulas.symbol(self.label(edge.child, nr)) for nr in range(len(child.outputs))]
-            terms = [rf"{formulas.bar(y)} \cdot \frac{{\partial {y}}}{{\partial {x}}}" for y in made]
+            terms = [
+                rf"{formulas.bar(y)} \cdot \frac{{\partial {y}}}{{\partial {x}}}" for y in made
+            ]
             return f"{formulas.bar(x)} = {' + '.join(terms)}", ""
         return partial, partial + _is(known) if known is not None else ""
 
@@ -331,8 +385,16 @@ class Book:
             else:
                 chain = rf"{formulas.bar(y)} \cdot {left}"
                 arrived = formulas.operand(upstream, digits)
-                numbers = rf"{arrived} \cdot {_in_parentheses(equation[-1])}" if arrived and equation[-1] else ""
-                same = bool(numbers) and upstream.is_exact(digits) and set(equation[1::2]) == {truth.EQUAL}  # type: ignore[union-attr]
+                numbers = (
+                    rf"{arrived} \cdot {_in_parentheses(equation[-1])}"
+                    if arrived and equation[-1]
+                    else ""
+                )
+                same = (
+                    bool(numbers)
+                    and upstream.is_exact(digits)  # type: ignore[union-attr]
+                    and set(equation[1::2]) == {truth.EQUAL}
+                )
             rule = chain
             chain += f" {truth.EQUAL if same else truth.ABOUT} {numbers}" if numbers else ""
             last, result = numbers or chain, formulas.numbers(value, digits, is_column(child))
@@ -345,7 +407,9 @@ class Book:
         found = found or truth.about(last, result, value.dtype)  # type: ignore[union-attr, arg-type]
         return f"{chain} {found} {result}" if found else rule
 
-    def _derivative(self, child: Draft, rule: str, partial: str, known: float | None, least: int) -> str:
+    def _derivative(
+        self, child: Draft, rule: str, partial: str, known: float | None, least: int
+    ) -> str:
         r"""A local derivative in numbers: `\frac{\partial z}{\partial x} = 2 \cdot 3 = 6`."""
         for digits in truth.DIGITS[truth.DIGITS.index(least) :]:
             numbers = formulas.derivative(rule, self.filled(child, digits) or {}) or ""
@@ -382,7 +446,9 @@ def _is(known: float) -> str:
 def _results(draft: Draft) -> dict[str, int]:
     """What a formula may call the results -> which they are."""
     outputs = draft.record.outputs if draft.record is not None else ()
-    return {"result": 0} | {name: nr for nr, name in enumerate(outputs[: max(1, len(draft.outputs))])}
+    return {"result": 0} | {
+        name: nr for nr, name in enumerate(outputs[: max(1, len(draft.outputs))])
+    }
 
 
 def _listed(symbols: list[str]) -> str:

@@ -46,10 +46,15 @@ def running(frame: FrameType) -> Expression | None:
 
 def _of(frame: FrameType, instruction: int) -> Expression | None:
     code = frame.f_code
-    first, last, start, end = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    first, last, start, end = next(
+        itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4
+    )
     if first is None or last is None or start is None or end is None:
         return None
-    lines = [linecache.getline(code.co_filename, n, frame.f_globals).encode() for n in range(first, last + 1)]
+    lines = [
+        linecache.getline(code.co_filename, n, frame.f_globals).encode()
+        for n in range(first, last + 1)
+    ]
     lines[-1] = lines[-1][:end]
     lines[0] = lines[0][start:]
     try:
@@ -69,11 +74,17 @@ def _read(node: Any, known: _Names) -> Expression:
     elif isinstance(node, ast.BinOp):
         name, items = _SIGNS.get(type(node.op).__name__, ""), [("0", node.left), ("1", node.right)]
     elif isinstance(node, ast.AugAssign):
-        name, items = _SIGNS.get(type(node.op).__name__, "") + "_", [("0", node.target), ("1", node.value)]
+        name, items = (
+            _SIGNS.get(type(node.op).__name__, "") + "_",
+            [("0", node.target), ("1", node.value)],
+        )
     elif isinstance(node, ast.UnaryOp):
         name, items = _SIGNS.get(type(node.op).__name__, ""), [("0", node.operand)]
     elif isinstance(node, ast.Compare):
-        name, items = _SIGNS.get(type(node.ops[0]).__name__, ""), [("0", node.left), ("1", node.comparators[0])]
+        name, items = (
+            _SIGNS.get(type(node.ops[0]).__name__, ""),
+            [("0", node.left), ("1", node.comparators[0])],
+        )
     elif isinstance(node, ast.Attribute):
         name, items = node.attr, [("self", node.value)]
     elif isinstance(node, ast.Subscript):
@@ -82,29 +93,46 @@ def _read(node: Any, known: _Names) -> Expression:
         name, items = "setitem", [("0", node.targets[0].value), ("value", node.value)]
     else:
         name, items = "", [("0", node)]
-    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    owner = (
+        node.func.value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        else None
+    )
     method = owner is not None and not isinstance(known.value(owner), (ModuleType, type))
-    unnamed = any(not isinstance(item, (ast.Name, ast.Attribute, ast.Constant, ast.Slice)) for _, item in items)
+    unnamed = any(
+        not isinstance(item, (ast.Name, ast.Attribute, ast.Constant, ast.Slice))
+        for _, item in items
+    )
     return Expression(
-        name, {place: value for place, item in items if is_tensor(value := known.value(item))}, method, unnamed
+        name,
+        {place: value for place, item in items if is_tensor(value := known.value(item))},
+        method,
+        unnamed,
     )
 
 
 def _called(node: ast.Call, known: _Names) -> tuple[str, list[tuple[str, Any]]]:
     function, items = node.func, []
     if isinstance(function, ast.Attribute):
-        name = "" if hasattr(type(known.value(function)), "named_parameters") else function.attr  # a module: its forward calls something
+        name = (
+            "" if hasattr(type(known.value(function)), "named_parameters") else function.attr
+        )  # a module: its forward calls something
         if is_tensor(known.value(function.value)):
             items.append(("self", function.value))
     else:
         name = (
             function.id
-            if isinstance(function, ast.Name) and not hasattr(type(known.value(function)), "named_parameters")
+            if isinstance(function, ast.Name)
+            and not hasattr(type(known.value(function)), "named_parameters")
             else ""
         )
     for i, argument in enumerate(node.args):
         listed = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else None
-        items += [(str(i), argument)] if listed is None else [(f"{i}[{k}]", item) for k, item in enumerate(listed)]
+        items += (
+            [(str(i), argument)]
+            if listed is None
+            else [(f"{i}[{k}]", item) for k, item in enumerate(listed)]
+        )
     items += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None]
     return name, items
 

@@ -18,19 +18,33 @@ Guess = tuple[Any, str]
 _MINUS = {"sub", "neg", "rsub"}
 _PRODUCTS = {"mm", "matmul", "bmm", "mv", "addmm"}
 _MOST_OF_JACOBIAN = 4096
-_PASS_ON = {"to_copy", "clone", "view", "reshape", "unsqueeze", "squeeze"}  # as many numbers, each as it was
+_PASS_ON = {
+    "to_copy",
+    "clone",
+    "view",
+    "reshape",
+    "unsqueeze",
+    "squeeze",
+}  # as many numbers, each as it was
 
 
 def of_gradient(again: Again, node: Node, arrivals: list[Frame]) -> Iterator[Guess]:
     """arrivals: the frames of one pass that bring `node` a gradient; the last one tells all of it."""
-    own = [(f, again.edge(f.edge), array_of(f.value)) for f in arrivals if f.event == "contribution" and f.edge]
+    own = [
+        (f, again.edge(f.edge), array_of(f.value))
+        for f in arrivals
+        if f.event == "contribution" and f.edge
+    ]
     sent = [(edge, value) for _, edge, value in own if value is not None]
     if len(sent) != len(own):
         return
     total: Any = sum(value for _, value in sent)
     before = array_of(_before(again, node, arrivals))
     if before is not None and before.any() and sent:
-        yield total, f"`{node.label}.grad` was not empty before this pass, and backward() adds to what is there."
+        yield (
+            total,
+            f"`{node.label}.grad` was not empty before this pass, and backward() adds to what is there.",
+        )
     if before is not None and before.any():
         sent = []  # whatever else is forgotten, it is forgotten of a sum
     if len(sent) > 1:
@@ -41,7 +55,9 @@ def of_gradient(again: Again, node: Node, arrivals: list[Frame]) -> Iterator[Gue
         yield from _of_rules(again, node, sent, arrivals)
     if len(sent) == 1 and (further := again.trace.node(sent[0][0].child)).op in _PASS_ON:
         earlier = [f for f in again.trace.frames[: arrivals[-1].index] if f.run == arrivals[-1].run]
-        there = [f for f in earlier if f.receiver == further.id and f.event in ("seed", "contribution")]
+        there = [
+            f for f in earlier if f.receiver == further.id and f.event in ("seed", "contribution")
+        ]
         for value, why in of_gradient(again, further, there) if there else ():
             yield np.reshape(value, np.shape(total)), why
 
@@ -73,7 +89,9 @@ def _one_of(again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]]) -> It
         yield rest, f"What `{children[i]}` sends is missing. What comes along every path is added."
 
 
-def _of_rules(again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]], arrivals: list[Frame]) -> Iterator[Guess]:
+def _of_rules(
+    again: Again, node: Node, sent: list[tuple[Edge, np.ndarray]], arrivals: list[Frame]
+) -> Iterator[Guess]:
     """Mistakes in the chain rule, made along every edge alike."""
     child = again.trace.node(sent[0][0].child)
     of = f"`{child.label}`" if len(sent) == 1 else "what uses it"
@@ -167,7 +185,12 @@ def _arrived(again: Again, edge: Edge, arrivals: list[Frame]) -> np.ndarray | No
     at = next(f for f in arrivals if f.edge == edge.id)
     frames = again.trace.frames[: at.index]
     found = next(
-        (f for f in reversed(frames) if f.receiver == edge.child and f.run == at.run and f.event != "free"), None
+        (
+            f
+            for f in reversed(frames)
+            if f.receiver == edge.child and f.run == at.run and f.event != "free"
+        ),
+        None,
     )
     return None if found is None else array_of(found.total)
 
@@ -186,7 +209,10 @@ def of_value(again: Again, node: Node) -> Iterator[Guess]:
     if node.op == "pow":
         exponent = operands[1] if len(operands) == 2 else node.attrs.get("exponent")
         if exponent is not None:
-            yield operands[0] * exponent, "That is the base times the exponent; a power multiplies the base by itself."
+            yield (
+                operands[0] * exponent,
+                "That is the base times the exponent; a power multiplies the base by itself.",
+            )
     numbers = operands[0] if operands else np.zeros(())
     size = math.prod(list(node.shape or ()))
     if node.op in ("sum", "mean") and size:
@@ -208,8 +234,13 @@ def of_value(again: Again, node: Node) -> Iterator[Guess]:
     if node.op in _PRODUCTS and len(operands) == 2:
         a, b = operands
         if a.shape == b.shape:
-            yield a * b, "That is the product number by number; `@` multiplies rows by columns and adds."
-        yield from _run(again, node, [b, a], "The operands are exchanged: for matrices a @ b is not b @ a.")
+            yield (
+                a * b,
+                "That is the product number by number; `@` multiplies rows by columns and adds.",
+            )
+        yield from _run(
+            again, node, [b, a], "The operands are exchanged: for matrices a @ b is not b @ a."
+        )
         value = again.value(node.id)
         if value is not None and value.ndim == 2:
             yield value.T, "These are the right numbers in the wrong places: it is transposed."
@@ -237,21 +268,30 @@ def _run(again: Again, node: Node, operands: list[np.ndarray], why: str) -> Iter
 
 def _of_update(again: Again, node: Node) -> Iterator[Guess]:
     before = next((e.parent for e in again.into.get(node.id, []) if e.update), None)
-    step = again.trace.node(before) if before and again.trace.node(before).kind == "update" else node
+    step = (
+        again.trace.node(before) if before and again.trace.node(before).kind == "update" else node
+    )
     if step.update is None:
         return
     leaf = next((e.parent for e in again.into.get(step.id, []) if e.update), None)
     w = None if leaf is None else again.value(leaf)
     at = next((f.index for f in again.trace.frames if f.event == "update" and f.node == step.id), 0)
     found = next(
-        (f for f in reversed(again.trace.frames[:at]) if f.receiver == leaf and f.event in ("accumulate", "clear")),
+        (
+            f
+            for f in reversed(again.trace.frames[:at])
+            if f.receiver == leaf and f.event in ("accumulate", "clear")
+        ),
         None,
     )
     grad, lr = array_of(found.total) if found else None, step.update["settings"].get("lr")
     if w is not None and grad is not None and lr is not None:
         yield w, "That is the value before the step."
         yield w + lr * grad, "That goes up the slope: the step is taken against the gradient."
-        yield w - grad, "The learning rate is missing: only that part of the gradient is subtracted."
+        yield (
+            w - grad,
+            "The learning rate is missing: only that part of the gradient is subtracted.",
+        )
         yield -lr * grad, "That is how far it moves, not where it arrives."
 
 
@@ -262,7 +302,10 @@ def of_shape(again: Again, node: Node) -> Iterator[tuple[tuple[int, ...], str]]:
     for edge in again.into.get(node.id, []):
         parent = again.trace.node(edge.parent)
         if parent.shape is not None:
-            yield tuple(parent.shape), f"That is the shape of `{parent.label}`; {node.op} makes another one."
+            yield (
+                tuple(parent.shape),
+                f"That is the shape of `{parent.label}`; {node.op} makes another one.",
+            )
     first = next((again.trace.node(e.parent).shape for e in again.into.get(node.id, [])), None)
     dims = node.attrs.get("dim")
     if (
@@ -283,7 +326,10 @@ def of_shape(again: Again, node: Node) -> Iterator[tuple[tuple[int, ...], str]]:
             "That is the dimension that goes away; the others stay.",
         )
     if len(shape) > 1:
-        yield (math.prod(shape),), "So many numbers there are; the shape says how they are arranged."
+        yield (
+            (math.prod(shape),),
+            "So many numbers there are; the shape says how they are arranged.",
+        )
 
 
 def of_state(node: Node, state: str, others: list[str]) -> Iterator[tuple[str, str]]:
@@ -357,13 +403,18 @@ def of_next(again: Again, run: int, after: Frame, others: list[str]) -> Iterator
             yield other, why
         else:
             coming = [
-                f for f in trace.frames if f.run == run and f.receiver == other and f.event in ("seed", "contribution")
+                f
+                for f in trace.frames
+                if f.run == run and f.receiver == other and f.event in ("seed", "contribution")
             ]
             late = [trace.node(f.node).label for f in coming if f.index >= after.index]
             if not coming:
                 yield other, f"No gradient comes to {x} in this pass."
             elif late:
-                yield other, f"{x} still waits for what {_names(late)} sends. Run now, it would hand on too little."
+                yield (
+                    other,
+                    f"{x} still waits for what {_names(late)} sends. Run now, it would hand on too little.",
+                )
             else:
                 yield (
                     other,

@@ -136,7 +136,13 @@ class Node(_Record, Kinds):
     layer        : formula card and pictures of a convolution, pooling or normalisation, see `pictures.py`; else None.
     """
 
-    _parts = {"value": Value, "grad": Value, "grad_before": Value, "source": Source, "outputs": Output}
+    _parts = {
+        "value": Value,
+        "grad": Value,
+        "grad_before": Value,
+        "source": Source,
+        "outputs": Output,
+    }
     _tuples = ("shape",)
     id: str
     kind: str
@@ -185,7 +191,10 @@ class Node(_Record, Kinds):
     @property
     def named_outputs(self) -> list[Output]:
         """The results after the first that have a name of their own."""
-        made_up = [(f"{self.label}[{nr}]", f"{o.name} of {self.label}") for nr, o in enumerate(self.outputs)]
+        made_up = [
+            (f"{self.label}[{nr}]", f"{o.name} of {self.label}")
+            for nr, o in enumerate(self.outputs)
+        ]
         return [o for o, names in zip(self.outputs[1:], made_up[1:]) if o.label not in names]
 
     @property
@@ -390,7 +399,14 @@ class Trace(_Record):
     where there are any).
     """
 
-    _parts = {"nodes": Node, "edges": Edge, "saved": Saved, "frames": Frame, "groups": Group, "passes": Pass}
+    _parts = {
+        "nodes": Node,
+        "edges": Edge,
+        "saved": Saved,
+        "frames": Frame,
+        "groups": Group,
+        "passes": Pass,
+    }
     nodes: Sequence[Node]
     edges: Sequence[Edge] = ()
     saved: Sequence[Saved] = ()
@@ -403,7 +419,9 @@ class Trace(_Record):
         """The device that a node's operand was copied from ("cpu"), "" when it was not copied to another device."""
         if node.op != "to_copy" or node.device == "":
             return ""
-        start = next((self.node(e.parent).device for e in self.edges if e.child == node.id), node.device)
+        start = next(
+            (self.node(e.parent).device for e in self.edges if e.child == node.id), node.device
+        )
         return "" if start == node.device else start
 
     def node(self, node_id: str) -> Node:
@@ -420,7 +438,9 @@ class Trace(_Record):
 
     def is_simulated(self, device: str) -> bool:
         """Whether a node's device is a simulated one: 'sim' always, 'cuda' under `autolab.cuda.simulate()`."""
-        return device.startswith("sim") or bool(self.meta.get("devices", {}).get(device, {}).get("simulated"))
+        return device.startswith("sim") or bool(
+            self.meta.get("devices", {}).get(device, {}).get("simulated")
+        )
 
     def states(self, frame_index: int) -> dict[str, str]:
         """Gradient state of every node after frame `frame_index`; -1 is before the first frame.
@@ -433,7 +453,9 @@ class Trace(_Record):
         states = {}
         for node in rough(self.nodes):
             before = node.grad_before
-            states[node.id] = "none" if before is None else "zero" if before.is_zero else "accumulated"
+            states[node.id] = (
+                "none" if before is None else "zero" if before.is_zero else "accumulated"
+            )
         held = dict(states)
         begins = {p.run: p for p in self.passes}
         run = 0
@@ -465,7 +487,14 @@ class Trace(_Record):
         run = max((f.run for f in rough(self.frames)[: frame_index + 1]), default=0)
         if self.states(frame_index)[node_id] != "never":
             return ""
-        return next((p.never[node_id] for p in reversed(self.passes) if p.run <= run and node_id in p.never), "")
+        return next(
+            (
+                p.never[node_id]
+                for p in reversed(self.passes)
+                if p.run <= run and node_id in p.never
+            ),
+            "",
+        )
 
     def to_text(self) -> str:
         """The trace as text for people: graph, saved tensors, frames."""

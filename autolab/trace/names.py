@@ -21,8 +21,13 @@ from .model import Source
 from .reader import is_tensor
 
 _IPYTHON_7 = re.compile(r"<ipython-input-(\d+)-")  # what IPython 7, which Colab has, calls a cell
-PACKAGE = str(Path(__file__).parent.parent)  # not resolved: behind a link, frames say the path by which they were imported
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {"<frozen"})
+PACKAGE = str(
+    Path(__file__).parent.parent
+)  # not resolved: behind a link, frames say the path by which they were imported
+_LIBRARIES = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {"<frozen"}
+)
 LIST_LIMIT = 50
 """Tensors in a list or tuple of at most this many are found by name too: `params[0]`."""
 
@@ -31,7 +36,11 @@ LIST_LIMIT = 50
 def inside(filename: str) -> bool:
     """Whether the code of this file is the package's own, or PyTorch's: neither is what a learner wrote."""
     torch = getattr(sys.modules.get("torch"), "__file__", None)
-    return filename.startswith(PACKAGE) or torch is not None and filename.startswith(str(Path(torch).parent) + os.sep)
+    return (
+        filename.startswith(PACKAGE)
+        or torch is not None
+        and filename.startswith(str(Path(torch).parent) + os.sep)
+    )
 
 
 def caller(frame: FrameType | None = None) -> FrameType | None:
@@ -54,10 +63,14 @@ def local_names(frame: FrameType) -> dict[str, Any]:
     if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return dict(found)  # a module or notebook cell: this dict is where the variables live
     names = dict(found)
-    if isinstance(found, dict):  # before Python 3.13 a function's frame keeps this copy, and tensors alive after `del x`
+    if isinstance(
+        found, dict
+    ):  # before Python 3.13 a function's frame keeps this copy, and tensors alive after `del x`
         found.clear()
     if sys.version_info >= (3, 12) and (comprehended := _comprehended(frame.f_code)):
-        line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+        line, _, column, _ = next(
+            itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+        )
         for name, begin, end in comprehended:
             if line is not None and begin <= (line, column) < end:
                 names.pop(name, None)
@@ -70,7 +83,11 @@ def _comprehended(code: CodeType) -> list[tuple[str, Any, Any]]:
     in the frame around it, older ones in a frame of its own. A name outlives it in neither."""
     clearing = (item for item in dis.get_instructions(code) if item.opname == "LOAD_FAST_AND_CLEAR")
     places = ((item.argval, item.positions) for item in clearing)
-    return [(name, (p.lineno, p.col_offset), (p.end_lineno, p.end_col_offset)) for name, p in places if p]
+    return [
+        (name, (p.lineno, p.col_offset), (p.end_lineno, p.end_col_offset))
+        for name, p in places
+        if p
+    ]
 
 
 def library(frame: FrameType) -> bool:
@@ -99,7 +116,9 @@ class Spelled:
     """How the numbers of the learner's code are written there: 1e-3, 1_000. Other numbers are not found."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[Any, dict[Any, str]]] = {}  # the code is held, so that its id stays its own
+        self._known: dict[
+            tuple[int, int], tuple[Any, dict[Any, str]]
+        ] = {}  # the code is held, so that its id stays its own
 
     def at(self, frame: FrameType | None) -> dict[Any, str]:
         """(type, number) -> text, of the numbers that stand in the operation or call which `frame` is at."""
@@ -112,16 +131,25 @@ class Spelled:
 
 
 def _numbers_at(frame: FrameType) -> dict[Any, str]:
-    place = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    place = next(
+        itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4
+    )
     first, last, start, end = place
     if first is None or last is None or start is None or end is None:
         return {}
-    lines = [line.encode() for line in linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]]
+    lines = [
+        line.encode()
+        for line in linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]
+    ]
     if not lines:
         return {}
     lines[-1] = lines[-1][:end]
     text = (
-        (b" " * start + lines[0][start:] if len(lines) == 1 else lines[0][start:] + b"".join(lines[1:]))
+        (
+            b" " * start + lines[0][start:]
+            if len(lines) == 1
+            else lines[0][start:] + b"".join(lines[1:])
+        )
         .decode()
         .strip()
     )
@@ -132,9 +160,13 @@ def _numbers_at(frame: FrameType) -> dict[Any, str]:
             continue
         found: dict[Any, set[str]] = {}
         for number, item in _numbers_in(
-            statement if isinstance(statement, ast.AugAssign) else getattr(statement, "value", statement)
+            statement
+            if isinstance(statement, ast.AugAssign)
+            else getattr(statement, "value", statement)
         ):
-            found.setdefault((type(item), item), set()).add(ast.get_source_segment(wrapped, number) or "")
+            found.setdefault((type(item), item), set()).add(
+                ast.get_source_segment(wrapped, number) or ""
+            )
         return {item: texts.pop() for item, texts in found.items() if len(texts) == 1}
     return {}
 
@@ -179,9 +211,14 @@ def namespace(frame: FrameType | None) -> dict[str, Any]:
         names.setdefault(name, item)
     while frame is not None:
         frame = frame.f_back
-        if frame is not None and frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # of a module or cell is nothing new
+        if (
+            frame is not None and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        ):  # of a module or cell is nothing new
             for name, item in local_names(frame).items():
-                names.setdefault(name if names.get(name, item) is item else f"{name} of {frame.f_code.co_name}", item)
+                names.setdefault(
+                    name if names.get(name, item) is item else f"{name} of {frame.f_code.co_name}",
+                    item,
+                )
     return names
 
 
@@ -192,10 +229,14 @@ def tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     Direct names come first, so they win over `params[0]`. Names with a leading underscore are the shell's or
     private."""
     yield from values(names)
-    yield from _of_modules({n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")})
+    yield from _of_modules(
+        {n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")}
+    )
 
 
-def values(names: Mapping[str, Any], wanted: Callable[[Any], bool] = is_tensor) -> Iterator[tuple[str, Any]]:
+def values(
+    names: Mapping[str, Any], wanted: Callable[[Any], bool] = is_tensor
+) -> Iterator[tuple[str, Any]]:
     """`tensors` without what modules hold; or other objects, of which `wanted` is true."""
     later = []
     for name, item in list(names.items()):
@@ -220,7 +261,9 @@ def _has_attributes(item: Any, name: str) -> bool:
     return name == "self" or kind.__module__ == "__main__" and not callable(item)
 
 
-def _inside(name: str, item: Any, depth: int, wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+def _inside(
+    name: str, item: Any, depth: int, wanted: Callable[[Any], bool]
+) -> Iterator[tuple[str, Any]]:
     if isinstance(item, _CONTAINERS):
         if len(item) > LIST_LIMIT:
             return
@@ -230,7 +273,9 @@ def _inside(name: str, item: Any, depth: int, wanted: Callable[[Any], bool]) -> 
         attributes = getattr(item, "__dict__", None)
         if not isinstance(attributes, dict) or len(attributes) > LIST_LIMIT:
             return
-        found = [(f"{name}.{key}", part) for key, part in attributes.items() if not key.startswith("_")]
+        found = [
+            (f"{name}.{key}", part) for key, part in attributes.items() if not key.startswith("_")
+        ]
     for inner, part in found:
         if wanted(part):
             yield inner, part
@@ -260,7 +305,12 @@ def module_name(names: Mapping[str, Any], wanted: Any) -> str:
     """The variable that holds a module, or its path in the module that one holds; "" for neither."""
     modules = {n: m for n, m in names.items() if _is_module(m) and not n.startswith("_")}
     direct = next((name for name, module in modules.items() if module is wanted), "")
-    inside = (path for module in modules.values() for path, part in module.named_modules() if part is wanted)
+    inside = (
+        path
+        for module in modules.values()
+        for path, part in module.named_modules()
+        if part is wanted
+    )
     return direct or next(inside, "")
 
 

@@ -53,7 +53,12 @@ class Sheet:
         base, _, place = name.rstrip("]").partition("[")
         value: Any = self.facts.settings.get(base)
         value = number(value[int(place)] if place else value)
-        shown = {"betas[0]": "beta1", "betas[1]": "beta2", "etas[0]": "eta1", "etas[1]": "eta2"}.get(name, name)
+        shown = {
+            "betas[0]": "beta1",
+            "betas[1]": "beta2",
+            "etas[0]": "eta1",
+            "etas[1]": "eta2",
+        }.get(name, name)
         return named(shown, None if value is None else float(value), tex)
 
     def old(self, key: str, symbol: str, tex: str | None = None, start: float = 0.0) -> Term:
@@ -103,7 +108,11 @@ def _sgd(s: Sheet) -> None:
         momentum = s.setting("momentum")
         first = "momentum_buffer" not in s.facts.kept
         damped = (1 - s.setting("dampening")) * d if s.on("dampening") else d
-        b = s.let("b", d if first else momentum * s.old("momentum_buffer", "b") + damped, "momentum_buffer")
+        b = s.let(
+            "b",
+            d if first else momentum * s.old("momentum_buffer", "b") + damped,
+            "momentum_buffer",
+        )
         d = s.let("d", d + momentum * b) if s.on("nesterov") else b
     s.done(s.w - s.lr * d)
 
@@ -114,7 +123,12 @@ def _adam(s: Sheet) -> None:
     m = s.mean("m", "exp_avg", beta1, d)
     v = s.mean("v", "exp_avg_sq", beta2, d * d)
     if s.on("amsgrad"):
-        v = s.let("v_max", function("max", s.old("max_exp_avg_sq", "v_max", _V_MAX), v), "max_exp_avg_sq", _V_MAX)
+        v = s.let(
+            "v_max",
+            function("max", s.old("max_exp_avg_sq", "v_max", _V_MAX), v),
+            "max_exp_avg_sq",
+            _V_MAX,
+        )
     m_hat = s.let("m_hat", m / (1 - beta1**s.step), tex=r"\hat{m}")
     v_hat = s.let("v_hat", v / (1 - beta2**s.step), tex=r"\hat{v}")
     s.done(w - s.lr * m_hat / (function("sqrt", v_hat) + s.setting("eps")))
@@ -126,7 +140,9 @@ _V_MAX = r"v_{\mathrm{max}}"
 def _adamax(s: Sheet) -> None:
     d, beta1 = s.decayed(), s.setting("betas[0]")
     m = s.mean("m", "exp_avg", beta1, d)
-    larger = function("max", s.setting("betas[1]") * s.old("exp_inf", "u"), function("abs", d) + s.setting("eps"))
+    larger = function(
+        "max", s.setting("betas[1]") * s.old("exp_inf", "u"), function("abs", d) + s.setting("eps")
+    )
     u = s.let("u", larger, "exp_inf")
     s.done(s.w - s.lr / (1 - beta1**s.step) * m / u)
 
@@ -135,12 +151,18 @@ def _nadam(s: Sheet) -> None:
     w, d = s.shrunk(), s.decayed()
     beta1, beta2, decay = s.setting("betas[0]"), s.setting("betas[1]"), s.setting("momentum_decay")
     mu = s.let("mu", beta1 * (1 - 0.5 * constant(0.96) ** (s.step * decay)))
-    after = s.let("mu_next", beta1 * (1 - 0.5 * constant(0.96) ** ((s.step + 1) * decay)), tex=r"\mu'")
+    after = s.let(
+        "mu_next", beta1 * (1 - 0.5 * constant(0.96) ** ((s.step + 1) * decay)), tex=r"\mu'"
+    )
     product = s.let("p", s.old("mu_product", "p", start=1.0) * mu, "mu_product")
     m = s.mean("m", "exp_avg", beta1, d)
     v = s.mean("v", "exp_avg_sq", beta2, d * d)
     spread = s.let("s", function("sqrt", v / (1 - beta2**s.step)) + s.setting("eps"))
-    s.done(w - s.lr * (1 - mu) / (1 - product) * d / spread - s.lr * after / (1 - product * after) * m / spread)
+    s.done(
+        w
+        - s.lr * (1 - mu) / (1 - product) * d / spread
+        - s.lr * after / (1 - product * after) * m / spread
+    )
 
 
 def _radam(s: Sheet) -> None:
@@ -161,10 +183,13 @@ def _radam(s: Sheet) -> None:
     return s.done(w - s.lr * m_hat * r * root / (function("sqrt", v) + s.setting("eps")))
 
 
-
 def _adagrad(s: Sheet) -> None:
     d = s.decayed()
-    total = s.let("s", s.old("sum", "s", start=float(s.facts.settings["initial_accumulator_value"])) + d * d, "sum")
+    total = s.let(
+        "s",
+        s.old("sum", "s", start=float(s.facts.settings["initial_accumulator_value"])) + d * d,
+        "sum",
+    )
     lr = s.lr / (1 + (s.step - 1) * s.setting("lr_decay")) if s.on("lr_decay") else s.lr
     s.done(s.w - lr * d / (function("sqrt", total) + s.setting("eps")))
 
@@ -172,7 +197,9 @@ def _adagrad(s: Sheet) -> None:
 def _adadelta(s: Sheet) -> None:
     d, rho, eps = s.decayed(), s.setting("rho"), s.setting("eps")
     v = s.mean("v", "square_avg", rho, d * d)
-    delta = s.let("delta", function("sqrt", s.old("acc_delta", "u") + eps) / function("sqrt", v + eps) * d)
+    delta = s.let(
+        "delta", function("sqrt", s.old("acc_delta", "u") + eps) / function("sqrt", v + eps) * d
+    )
     s.mean("u", "acc_delta", rho, delta * delta)
     s.done(s.w - s.lr * delta)
 
@@ -185,7 +212,11 @@ def _rmsprop(s: Sheet) -> None:
         v = v - a * a
     spread = function("sqrt", v) + s.setting("eps")
     if s.on("momentum"):
-        b = s.let("b", s.setting("momentum") * s.old("momentum_buffer", "b") + d / spread, "momentum_buffer")
+        b = s.let(
+            "b",
+            s.setting("momentum") * s.old("momentum_buffer", "b") + d / spread,
+            "momentum_buffer",
+        )
         return s.done(s.w - s.lr * b)
     return s.done(s.w - s.lr * d / spread)
 
@@ -205,7 +236,9 @@ def _rprop(s: Sheet) -> None:
     if same:
         size = size * s.setting("etas[1]" if same > 0 else "etas[0]")
     size = s.let("s", function("min", function("max", size, low), high), "step_size")
-    s.done(s.w if same < 0 else s.w - function("sign", s.g) * size)  # where the sign turned it stays, once
+    s.done(
+        s.w if same < 0 else s.w - function("sign", s.g) * size
+    )  # where the sign turned it stays, once
 
 
 _RULES: dict[str, Callable[[Sheet], None]] = {
@@ -230,8 +263,12 @@ SETTINGS = (
 formulas."""
 
 
-_STEPS = frozenset(["step", "_update"])  # which of the two states an optimizer's rule depends on what it inherits
-_PARTS = frozenset(["_update", "_with_momentum", "_with_grad"])  # what a method's arithmetic is made of, beside `step`
+_STEPS = frozenset(
+    ["step", "_update"]
+)  # which of the two states an optimizer's rule depends on what it inherits
+_PARTS = frozenset(
+    ["_update", "_with_momentum", "_with_grad"]
+)  # what a method's arithmetic is made of, beside `step`
 
 
 _OURS = ("autolab.optim.", "torch.optim.")  # both compute the same
@@ -242,7 +279,9 @@ def lines(cls: type, facts: Facts) -> list[Line]:
     learner's own."""
     kind = next((c for c in cls.__mro__ if not _STEPS.isdisjoint(vars(c))), cls)
     rule = _RULES.get(kind.__name__)
-    changed = any(not c.__module__.startswith(_OURS) for c in cls.__mro__ if not _PARTS.isdisjoint(vars(c)))
+    changed = any(
+        not c.__module__.startswith(_OURS) for c in cls.__mro__ if not _PARTS.isdisjoint(vars(c))
+    )
     if rule is None or not kind.__module__.startswith(_OURS) or changed:
         return []
     sheet = Sheet(facts)
@@ -257,5 +296,7 @@ def settings(group: dict[str, Any]) -> dict[str, Any]:
         value = number(group.get(name))
         if name == "lr" or value:
             several = isinstance(value, (tuple, list))
-            found[name] = [v if v is None else float(number(v)) for v in value] if several else value
+            found[name] = (
+                [v if v is None else float(number(v)) for v in value] if several else value
+            )
     return found

@@ -92,7 +92,9 @@ class Statistics:
 
     def __call__(self) -> Statistics:
         """The table with its numbers as JSON."""
-        columns = [column | {"values": [_four(v) for v in column["values"]]} for column in self.columns]
+        columns = [
+            column | {"values": [_four(v) for v in column["values"]]} for column in self.columns
+        ]
         return replace(self, columns=columns)
 
 
@@ -110,9 +112,14 @@ def reduced(maps: np.ndarray, side: int) -> tuple[np.ndarray, int]:
         starts = np.arange(0, maps.shape[axis], factor)
         counts = np.diff([*starts, maps.shape[axis]])
         if maps.shape[axis] % factor:
-            total = np.add.reduceat(total, starts, axis) / (counts[:, None] if axis == -2 else counts)
+            total = np.add.reduceat(total, starts, axis) / (
+                counts[:, None] if axis == -2 else counts
+            )
         else:  # the same sums, several times as fast
-            parts = [total[..., k::factor, :] if axis == -2 else total[..., k::factor] for k in range(factor)]
+            parts = [
+                total[..., k::factor, :] if axis == -2 else total[..., k::factor]
+                for k in range(factor)
+            ]
             total = functools.reduce(np.add, parts) / factor
     return total, factor
 
@@ -122,14 +129,24 @@ def encoded(maps: np.ndarray) -> dict[str, Any]:
     finite = np.isfinite(maps)
     scale = float(np.abs(maps[finite]).max(initial=0))
     if maps.size <= EXACT:
-        texts = " %.4g" * maps.size % tuple(maps.ravel().tolist())  # all at once: `_four` of each takes twice as long
+        texts = (
+            " %.4g" * maps.size % tuple(maps.ravel().tolist())
+        )  # all at once: `_four` of each takes twice as long
         exact = np.array(list(map(float, texts.split()))).reshape(maps.shape) + 0.0
         known = np.isfinite(exact).all()
-        numbers = exact.tolist() if known else [[[_four(v) for v in row] for row in plane] for plane in maps.tolist()]
+        numbers = (
+            exact.tolist()
+            if known
+            else [[[_four(v) for v in row] for row in plane] for plane in maps.tolist()]
+        )
         return {"scale": _four(scale), "numbers": numbers, "bytes": None}
     part = np.where(finite, maps, 0) / (scale or 1) * 127
     packed = np.where(finite, np.rint(part), -128).astype(np.int8)
-    return {"scale": _four(scale), "numbers": None, "bytes": base64.b64encode(packed.tobytes()).decode()}
+    return {
+        "scale": _four(scale),
+        "numbers": None,
+        "bytes": base64.b64encode(packed.tobytes()).decode(),
+    }
 
 
 def _four(value: float) -> Any:
@@ -183,7 +200,9 @@ class Crop:
     caption: str
 
 
-def _edges(op: str, size: tuple[int, ...], out: tuple[int, ...], attrs: dict[str, Any]) -> list[tuple[Any, Any]]:
+def _edges(
+    op: str, size: tuple[int, ...], out: tuple[int, ...], attrs: dict[str, Any]
+) -> list[tuple[Any, Any]]:
     """(starts, ends) of the windows along rows and columns, cut off at the border."""
     found: list[tuple[Any, Any]] = []
     if op.removeprefix("_").startswith("adaptive"):
@@ -201,9 +220,16 @@ def _edges(op: str, size: tuple[int, ...], out: tuple[int, ...], attrs: dict[str
 def _windows(size: tuple[int, ...], attrs: dict[str, Any]) -> Any:
     kernel, stride, padding, dilation = (
         cards.per_side(attrs.get(name) or default, 2)
-        for name, default in (("kernel_size", 1), ("stride", attrs["kernel_size"]), ("padding", 0), ("dilation", 1))
+        for name, default in (
+            ("kernel_size", 1),
+            ("stride", attrs["kernel_size"]),
+            ("padding", 0),
+            ("dilation", 1),
+        )
     )
-    return windows(np.empty((0, *size)), kernel, stride, padding, dilation, bool(attrs.get("ceil_mode")))
+    return windows(
+        np.empty((0, *size)), kernel, stride, padding, dilation, bool(attrs.get("ceil_mode"))
+    )
 
 
 def _span(starts: Any, ends: Any, n: int, most: int) -> tuple[int, int, int, int]:
@@ -224,7 +250,9 @@ def crop_of(sizes: cards.Sizes) -> Crop:
     """The middle of a pooled map, so many windows that each can be seen."""
     size = sizes.x[-2:]
     edges = _edges(sizes.op, size, sizes.y[-2:], sizes.attrs)
-    (top, bottom, i0, i1), (left, right, j0, j1) = (_span(*e, n, POOL[1]) for e, n in zip(edges, size))
+    (top, bottom, i0, i1), (left, right, j0, j1) = (
+        _span(*e, n, POOL[1]) for e, n in zip(edges, size)
+    )
     factor = _shared(max(bottom - top, right - left), 2 * POOL[1])
     apart = all((e[1][:-1] <= e[0][1:]).all() for e in edges)
     frames = []
@@ -234,10 +262,21 @@ def crop_of(sizes: cards.Sizes) -> Crop:
             frame = (y - top, x - left, edges[0][1][i] - y, edges[1][1][j] - x)
             frames.append([int(v) if factor == 1 else float(v) / factor for v in frame])
     whole = (bottom - top, right - left) == tuple(size)
-    caption = "" if whole else f"rows {top} to {bottom - 1} of {size[0]}, columns {left} to {right - 1} of {size[1]}"
+    caption = (
+        ""
+        if whole
+        else f"rows {top} to {bottom - 1} of {size[0]}, columns {left} to {right - 1} of {size[1]}"
+    )
     if not apart:
         caption += f"{'; ' if caption else ''}windows overlap"
-    return Crop(slice(top, bottom), slice(left, right), (slice(i0, i1), slice(j0, j1)), frames, factor, caption)
+    return Crop(
+        slice(top, bottom),
+        slice(left, right),
+        (slice(i0, i1), slice(j0, j1)),
+        frames,
+        factor,
+        caption,
+    )
 
 
 def winners(sizes: cards.Sizes, x: np.ndarray, crop: Crop) -> list[Any]:
@@ -252,7 +291,10 @@ def winners(sizes: cards.Sizes, x: np.ndarray, crop: Crop) -> list[Any]:
         counts: dict[tuple[int, int], int] = {}
         for index in plane.ravel():
             row, column = divmod(int(index), planes.shape[-1])
-            place = (row - crop.rows.start) // crop.factor, (column - crop.columns.start) // crop.factor
+            place = (
+                (row - crop.rows.start) // crop.factor,
+                (column - crop.columns.start) // crop.factor,
+            )
             counts[place] = counts.get(place, 0) + 1
         marks.append([[*place, n] for place, n in sorted(counts.items())])
     return marks
@@ -269,11 +311,16 @@ class View:
 
 
 # -- feature maps and kernels ------------------------------------------------------------------------------------------
-def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str | None) -> Callable[[], Maps]:
+def feature_maps(
+    view: View, what: str, array: np.ndarray, run: int, edge: str | None
+) -> Callable[[], Maps]:
     """Makes the picture when the trace is made; of `array` a small copy is enough for that."""
     sizes, crop, (most, side) = view.sizes, view.crop, view.detail
     planes = images(sizes.op, array)
-    channels, height, count = *planes.shape[:2], array.shape[0] if array.ndim == 4 or sizes.op == "convolution" else 1
+    channels, height, count = (
+        *planes.shape[:2],
+        array.shape[0] if array.ndim == 4 or sizes.op == "convolution" else 1,
+    )
     place: tuple[Any, Any] = (slice(None), slice(None))
     if crop is not None:
         place, side = (crop.rows, crop.columns) if what == "x" else crop.out, 2 * side
@@ -281,7 +328,15 @@ def feature_maps(view: View, what: str, array: np.ndarray, run: int, edge: str |
 
     def picture() -> Maps:
         names, title = [f"channel {i}" for i in range(len(small))], TITLES[what, run > 0]
-        cut = "" if crop is None else crop.caption if what == "x" else "the windows above" if crop.caption else ""
+        cut = (
+            ""
+            if crop is None
+            else crop.caption
+            if what == "x"
+            else "the windows above"
+            if crop.caption
+            else ""
+        )
         marks = view.marks if what == "x" else []
         notes = [
             f"image 0 of {count}" if count > 1 else "",
@@ -310,7 +365,9 @@ def images(op: str, array: np.ndarray) -> np.ndarray:
     return array[0] if array.ndim == 4 else array
 
 
-def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str | None) -> Callable[[], Maps]:
+def kernel_maps(
+    view: View, what: str, weight: np.ndarray, run: int, edge: str | None
+) -> Callable[[], Maps]:
     """Each kernel of the first filters and channels; a filter is a row."""
     groups, turned = view.sizes.attrs["groups"], bool(view.sizes.attrs.get("transposed"))
     weight = weight[:, :, None] if weight.ndim == 3 else weight
@@ -325,11 +382,16 @@ def kernel_maps(view: View, what: str, weight: np.ndarray, run: int, edge: str |
         return f"filter {a}" if second == 1 == groups else f"filter {a} ← channel {other}"
 
     def picture() -> Maps:  # what it uses holds no weight
-        names, title = [name(a, b) for a in range(rows) for b in range(columns)], TITLES[what, run > 0]
+        names, title = (
+            [name(a, b) for a in range(rows) for b in range(columns)],
+            TITLES[what, run > 0],
+        )
         words = ("channel", "filter") if turned else ("filter", "input channel")
         notes = [
             _some(first, rows, words[0]),
-            _some(second, columns, words[1]) + (" of a group" if groups > 1 else "") if second > 1 else "",
+            _some(second, columns, words[1]) + (" of a group" if groups > 1 else "")
+            if second > 1
+            else "",
             _averaged(factor, height),
         ]
         return Maps(
@@ -353,9 +415,17 @@ def rows_of(sizes: cards.Sizes, x: np.ndarray) -> np.ndarray:
     return np.asarray(x.reshape(-1, length)[:MOST_ROWS], np.float64)
 
 
-def column(name: str, values: Any, used: bool, rows: int, run: int = 0, edge: str | None = None) -> dict[str, Any]:
+def column(
+    name: str, values: Any, used: bool, rows: int, run: int = 0, edge: str | None = None
+) -> dict[str, Any]:
     """One column; the values are a copy, which the finished table writes out."""
-    return {"name": name, "values": np.array(np.ravel(values)[:rows]), "used": used, "run": run, "edge": edge}
+    return {
+        "name": name,
+        "values": np.array(np.ravel(values)[:rows]),
+        "used": used,
+        "run": run,
+        "edge": edge,
+    }
 
 
 def statistics(view: View, columns: dict[str, tuple[Any, bool]]) -> Statistics:
@@ -372,15 +442,24 @@ def statistics(view: View, columns: dict[str, tuple[Any, bool]]) -> Statistics:
         used += "; the running ones are shown as they are after this step"
     if kind == "layer norm":
         length = math.prod(cards.per_side(sizes.attrs["normalized_shape"], 1))
-        word, total = ("position", length) if scale else ("sample", math.prod(sizes.x) // max(1, length))
+        word, total = (
+            ("position", length) if scale else ("sample", math.prod(sizes.x) // max(1, length))
+        )
     elif kind == "group norm" and not scale:
         word, total = "group", sizes.x[0] * sizes.attrs["group"]
     if kind != "batch norm":
-        used = f"one of each for every {word}" if scale else f"each {word} by itself, in training and evaluation alike"
+        used = (
+            f"one of each for every {word}"
+            if scale
+            else f"each {word} by itself, in training and evaluation alike"
+        )
     shown = min(total, MOST_ROWS)
     names = [f"{word} {i}" for i in range(shown)]
     if word == "group":
-        names = [f"image {i // sizes.attrs['group']}, group {i % sizes.attrs['group']}" for i in range(shown)]
+        names = [
+            f"image {i // sizes.attrs['group']}, group {i % sizes.attrs['group']}"
+            for i in range(shown)
+        ]
     return Statistics(
         title,
         _caption(used, _some(total, shown, word)),

@@ -49,7 +49,11 @@ class Plan:
 
 
 def passes(
-    plans: Sequence[Plan], shots: Sequence[Shot], nodes: Sequence[Draft], edges: Sequence[EdgeDraft], frozen: set[str]
+    plans: Sequence[Plan],
+    shots: Sequence[Shot],
+    nodes: Sequence[Draft],
+    edges: Sequence[EdgeDraft],
+    frozen: set[str],
 ) -> tuple[Pass, ...]:
     """The passes of a film that were begun. `frozen`: parameters that do not require grad."""
     return _Account(nodes, edges, frozen).of(plans, shots)
@@ -60,7 +64,11 @@ def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: boo
     if node.error:
         return "it failed: there is no result"
     if node.cut:
-        return f"{CUTS[node.cut]} cuts here" if node.cut in CUTS else f"it was computed under {node.cut}"
+        return (
+            f"{CUTS[node.cut]} cuts here"
+            if node.cut in CUTS
+            else f"it was computed under {node.cut}"
+        )
     if node.kind == "update":
         return "a step is no operation of a graph"
     if node.is_number:
@@ -75,13 +83,19 @@ def own_reason(node: Node | Draft, operands: Iterable[Node | Draft], frozen: boo
         return "nothing it is computed from requires grad"
     # An operation that has a gradient and is without one got what was frozen.
     had = node.record is not None and node.record.rules  # type: ignore[union-attr]
-    return "nothing that it was computed from required grad then" if had else f"{node.op} has no gradient"
+    return (
+        "nothing that it was computed from required grad then"
+        if had
+        else f"{node.op} has no gradient"
+    )
 
 
 class _Account:
     """Goes through the frames as `Trace.states` does, and notes at the begin of each pass what it changes."""
 
-    def __init__(self, nodes: Sequence[Draft], edges: Sequence[EdgeDraft], frozen: set[str]) -> None:
+    def __init__(
+        self, nodes: Sequence[Draft], edges: Sequence[EdgeDraft], frozen: set[str]
+    ) -> None:
         self.nodes, self.frozen = nodes, frozen
         self.edges = edges
         # Only what differs from "none" has an entry.
@@ -115,7 +129,9 @@ class _Account:
         for shot in shots:
             while todo and todo[-1].run <= shot.run:
                 plan = todo.pop()
-                found.append(self._begin(plan, plan.nodes & reached[plan.run] if plan.ended else plan.nodes))
+                found.append(
+                    self._begin(plan, plan.nodes & reached[plan.run] if plan.ended else plan.nodes)
+                )
             if not todo and not returns:
                 break  # nobody asks what becomes of the gradients from here on
             if shot.receiver is not None or shot.dropped:
@@ -128,7 +144,9 @@ class _Account:
             self.states[node] = "freed"
         if shot.receiver is None:
             return
-        if shot.event == "return" and not shot.state and self.plan is not None:  # nothing came: None, or zeros filled in
+        if (
+            shot.event == "return" and not shot.state and self.plan is not None
+        ):  # nothing came: None, or zeros filled in
             before = self.states.get(shot.receiver, "none")
             shot.state = "never" if before == "none" else before
             shot.note = self._why(shot.receiver, self.plan, self._cutters(self.plan))
@@ -141,15 +159,21 @@ class _Account:
     def _begin(self, plan: Plan, gets: set[str]) -> Pass:
         goes = plan.nodes | plan.frozen
         fresh = sorted((n for n in goes if self.states.get(n, "none") != "none"), key=_number)
-        if self.plan is not None and not self.plan.ended:  # what an error left with a gradient that nobody has any more
+        if (
+            self.plan is not None and not self.plan.ended
+        ):  # what an error left with a gradient that nobody has any more
             left = ("contribution", "accumulated")
-            fresh += [n for n in sorted(self.plan.nodes - goes, key=_number) if self.states.get(n) in left]
+            fresh += [
+                n for n in sorted(self.plan.nodes - goes, key=_number) if self.states.get(n) in left
+            ]
         for node in fresh:
             if not self._keeps(node):
                 self.states[node] = self.held.get(node, "none")
                 self.open[node] = None
         self.plan = plan
-        candidates = dict.fromkeys((*(n.id for n in self.nodes[self.seen : plan.known]), *self.open))
+        candidates = dict.fromkeys(
+            (*(n.id for n in self.nodes[self.seen : plan.known]), *self.open)
+        )
         self.seen, self.open = max(self.seen, plan.known), {}
         never = self._never(plan, [n for n in candidates if n not in gets])
         call = "grad" if plan.returns else "backward"
@@ -181,7 +205,11 @@ class _Account:
     def _why(self, node_id: str, plan: Plan, cutters: dict[str, str]) -> str:
         node = self._node(node_id)
         if not node.requires_grad and node_id not in plan.frozen:
-            operands = (self._node(e.parent) for e in self.into.get(node_id, ())) if node.kind == "op" else ()
+            operands = (
+                (self._node(e.parent) for e in self.into.get(node_id, ()))
+                if node.kind == "op"
+                else ()
+            )
             return own_reason(node, operands, node_id in self.frozen)
         result = ", ".join(self._label(root) for root in plan.roots[:3]) or "the result"
         if node_id in plan.frozen:
@@ -209,8 +237,16 @@ class _Account:
             return f"{at}: whole numbers have no gradient"
         if cutter.dtype == "bool":
             return f"{at}: True and False have no gradient"
-        ruled = set() if cutter.record is None else {cutter.record.params[i] for i, _, _ in cutter.record.rules}
-        ends = [e.slot for e in self.into[cutter.id] if not e.differentiable and self._node(e.parent).requires_grad]
+        ruled = (
+            set()
+            if cutter.record is None
+            else {cutter.record.params[i] for i, _, _ in cutter.record.rules}
+        )
+        ends = [
+            e.slot
+            for e in self.into[cutter.id]
+            if not e.differentiable and self._node(e.parent).requires_grad
+        ]
         if ruled and {name for slot, name in enumerate(cutter.operands) if slot in ends} <= ruled:
             return f"{at}: what leads there did not require grad then"
         return f"{at}: {cutter.op} has no gradient"

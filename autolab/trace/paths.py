@@ -87,7 +87,10 @@ def local_derivatives(trace: Trace) -> dict[str, np.ndarray]:
 
 def to_json(derivatives: dict[str, np.ndarray]) -> dict[str, Any]:
     """The same as plain data."""
-    return {edge: [[number(item) for item in row] for row in matrix] for edge, matrix in derivatives.items()}
+    return {
+        edge: [[number(item) for item in row] for row in matrix]
+        for edge, matrix in derivatives.items()
+    }
 
 
 def _sizes(trace: Trace, edge: Edge) -> tuple[int, int] | None:
@@ -115,10 +118,14 @@ def paths(trace: Trace, leaf: str, result: str, derivatives: dict[str, np.ndarra
     for edge in edges:
         into.setdefault(edge.child, []).append(edge)
     size = {node.id: math.prod(node.shape or ()) for node in trace.nodes}
-    order = sorted({n for edge in edges for n in (edge.parent, edge.child)}, key=lambda n: int(n[1:]))
+    order = sorted(
+        {n for edge in edges for n in (edge.parent, edge.child)}, key=lambda n: int(n[1:])
+    )
     down, up = {leaf: 1}, {result: 1}  # numbers of paths from the leaf, and to the result
     best: dict[str, list[tuple[Edge, ...]]] = {leaf: [()]}
-    begun = any(e.parent == leaf and e.id in derivatives for e in edges)  # of a big tensor nothing is known
+    begun = any(
+        e.parent == leaf and e.id in derivatives for e in edges
+    )  # of a big tensor nothing is known
     total: dict[str, np.ndarray | None] = {leaf: np.eye(size[leaf]) if begun else None}
     scalar = all(size[n] == 1 for n in order)
     for node in order:

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from .labels import Book
 
 MOST_LAYERS, MOST_RUNS = 64, 3  # pictures kept in one trace; backward passes shown of one node
-FINE_LAYERS, FINE, COARSE = 8, (8, 32), (4, 16)  # the first layers have more (channels, numbers along a side)
+FINE_LAYERS, FINE, COARSE = (
+    8,
+    (8, 32),
+    (4, 16),
+)  # the first layers have more (channels, numbers along a side)
 ARGUMENTS = {"x": ("input", "self"), "w": ("weight",), "b": ("bias",)}
 
 
@@ -75,13 +79,25 @@ class Pictures:
             layer.missing.append("There is nothing to show: x is empty.")
             return
         self._drawn += 1
-        make = self._convolution if KINDS[op] == "convolution" else self._pooling if _pools(op) else self._normalisation
+        make = (
+            self._convolution
+            if KINDS[op] == "convolution"
+            else self._pooling
+            if _pools(op)
+            else self._normalisation
+        )
         make(draft, layer, layer.view)
 
     def arrived(self, node_id: str, grads: tuple[Any, ...], run: int) -> None:
         """The gradients of a node's results are complete, in backward pass `run`."""
         layer = self.layers.get(node_id)
-        if layer is None or layer.view is None or not layer.panels or grads[0] is None or len(layer.runs) == MOST_RUNS:
+        if (
+            layer is None
+            or layer.view is None
+            or not layer.panels
+            or grads[0] is None
+            or len(layer.runs) == MOST_RUNS
+        ):
             return
         layer.runs.add(run)
         if "norm" not in KINDS[layer.op]:
@@ -101,9 +117,13 @@ class Pictures:
             if what != "b":
                 _picture(layer, what, self._of(grad), run, edge.id)
         elif what != "x":
-            name = f"gradient of {'γ' if what == 'w' else 'β'}" + (f", pass {run}" if run > 1 else "")
+            name = f"gradient of {'γ' if what == 'w' else 'β'}" + (
+                f", pass {run}" if run > 1 else ""
+            )
             table = layer.panels[-1]  # the one with scale and shift
-            table.columns.append(panels.column(name, self._of(grad), False, len(table.names), run, edge.id))
+            table.columns.append(
+                panels.column(name, self._of(grad), False, len(table.names), run, edge.id)
+            )
 
     def _of(self, grad: Any) -> np.ndarray:
         return np.asarray(self.builder.reader.array(grad) if is_tensor(grad) else grad)
@@ -111,10 +131,18 @@ class Pictures:
     # -- where the numbers are -------------------------------------------------------------------------------------
     def _sizes(self, draft: Draft, op: str) -> cards.Sizes | None:
         shapes = {what: self._shape(draft, what) for what in ARGUMENTS}
-        if shapes["x"] is None or draft.shape is None or (op == "convolution" and shapes["w"] is None):
+        if (
+            shapes["x"] is None
+            or draft.shape is None
+            or (op == "convolution" and shapes["w"] is None)
+        ):
             return None
-        bias = shapes["b"] is not None or sum(draft.attrs.get("bias_sym_sizes_opt") or [0]) > 0  # frozen, and not kept
-        return cards.Sizes(op, shapes["x"], tuple(draft.shape), shapes["w"], bias, dict(draft.attrs))
+        bias = (
+            shapes["b"] is not None or sum(draft.attrs.get("bias_sym_sizes_opt") or [0]) > 0
+        )  # frozen, and not kept
+        return cards.Sizes(
+            op, shapes["x"], tuple(draft.shape), shapes["w"], bias, dict(draft.attrs)
+        )
 
     def _shape(self, draft: Draft, what: str) -> tuple[int, ...] | None:
         for name in ARGUMENTS[what]:
@@ -131,7 +159,9 @@ class Pictures:
         return None
 
     def _saved(self, draft: Draft, name: str) -> Any:
-        return next((item for item in self.builder.saved_of(draft.id) if item.saved.name == name), None)
+        return next(
+            (item for item in self.builder.saved_of(draft.id) if item.saved.name == name), None
+        )
 
     def _array(self, draft: Draft, name: str) -> np.ndarray | None:
         """An operand or something saved as an array, None when it is not at hand any more."""
@@ -156,7 +186,9 @@ class Pictures:
             saved = self._saved(draft, name)
             # What another operand's gradient needs was saved; if nothing is said of it now, it has been freed.
             factors = [
-                (i, n) for i, n in enumerate(draft.operands) if n != name and n in ARGUMENTS["x"] + ARGUMENTS["w"]
+                (i, n)
+                for i, n in enumerate(draft.operands)
+                if n != name and n in ARGUMENTS["x"] + ARGUMENTS["w"]
             ]
             edges = [self.builder.edge_at(draft.id, i) for i, _ in factors]
             needed = any(edge is not None and edge.differentiable for edge in edges)
@@ -171,17 +203,33 @@ class Pictures:
     def _result(self, draft: Draft, layer: _Layer) -> np.ndarray | None:
         """y; says so in `missing` when it is gone."""
         builder = self.builder
-        found = draft.tensor() if draft.tensor is not None and builder.recording else self._results.get(draft.id)
+        found = (
+            draft.tensor()
+            if draft.tensor is not None and builder.recording
+            else self._results.get(draft.id)
+        )
         if found is not None:
             return np.asarray(builder.reader.array(found))
-        changed = any(s.saved.source_node == draft.id and s.saved.state == "modified" for s in builder.saved)
+        changed = any(
+            s.saved.source_node == draft.id and s.saved.state == "modified" for s in builder.saved
+        )
         for item in builder.saved_of(draft.id):
             fn = item.grad_fn()
-            result = None if fn is None or changed or draft.value is None else builder.reader.result(fn)
+            result = (
+                None if fn is None or changed or draft.value is None else builder.reader.result(fn)
+            )
             if result is not None:
                 return np.asarray(result)
-        why = "it was changed in place since" if changed else "no later gradient needs it, so it was not kept"
-        how = "" if builder.reader.library == "torch" else " Record the code with autolab.record() to see it"
+        why = (
+            "it was changed in place since"
+            if changed
+            else "no later gradient needs it, so it was not kept"
+        )
+        how = (
+            ""
+            if builder.reader.library == "torch"
+            else " Record the code with autolab.record() to see it"
+        )
         layer.missing.append(f"y cannot be shown: {why}.{how + '.' if how else ''}")
         return None
 
@@ -202,14 +250,29 @@ class Pictures:
         _picture(layer, "y", self._result(draft, layer))
 
     def _normalisation(self, draft: Draft, layer: _Layer, view: View) -> None:
-        batch, training = layer.op == "native_batch_norm", bool(view.sizes.attrs.get("training", True))
-        found = self._own_statistics(draft, layer, view, "batch " if batch else "", not batch or training)
+        batch, training = (
+            layer.op == "native_batch_norm",
+            bool(view.sizes.attrs.get("training", True)),
+        )
+        found = self._own_statistics(
+            draft, layer, view, "batch " if batch else "", not batch or training
+        )
         if batch:
-            for column, name in (("running mean", "running_mean"), ("running variance", "running_var")):
+            for column, name in (
+                ("running mean", "running_mean"),
+                ("running variance", "running_var"),
+            ):
                 found[column] = self._array(draft, name), not training
-        scale = {"scale γ": (self._array(draft, "weight"), True), "shift β": (self._array(draft, "bias"), True)}
+        scale = {
+            "scale γ": (self._array(draft, "weight"), True),
+            "shift β": (self._array(draft, "bias"), True),
+        }
         for columns in (found | scale,) if batch else (found, scale):
-            known = {name: (values, used) for name, (values, used) in columns.items() if values is not None}
+            known = {
+                name: (values, used)
+                for name, (values, used) in columns.items()
+                if values is not None
+            }
             if known:
                 layer.panels.append(panels.statistics(view, known))
 
@@ -217,9 +280,15 @@ class Pictures:
         self, draft: Draft, layer: _Layer, view: View, prefix: str, used: bool
     ) -> dict[str, tuple[Any, bool]]:
         """Mean and variance of x. The operation saves them as mean and 1 / √(variance + eps) where it uses them."""
-        mean, inverse, eps = self._array(draft, "result1"), self._array(draft, "result2"), draft.attrs.get("eps")
+        mean, inverse, eps = (
+            self._array(draft, "result1"),
+            self._array(draft, "result2"),
+            draft.attrs.get("eps"),
+        )
         if used and mean is not None and inverse is not None and mean.size and eps is not None:
-            variance = np.maximum(np.asarray(inverse, np.float64).ravel()[:MOST_ROWS] ** -2 - eps, 0)
+            variance = np.maximum(
+                np.asarray(inverse, np.float64).ravel()[:MOST_ROWS] ** -2 - eps, 0
+            )
         else:
             x = self._argument(draft, layer, "x")
             if x is None:
@@ -231,7 +300,11 @@ class Pictures:
     # -- the end ---------------------------------------------------------------------------------------------------
     def all(self, book: Book) -> dict[str, dict[str, Any]]:
         """`Node.layer` of the operations that have one, by node."""
-        return {draft.id: found for draft in self.builder.nodes if (found := self._of_layer(draft, book)) is not None}
+        return {
+            draft.id: found
+            for draft in self.builder.nodes
+            if (found := self._of_layer(draft, book)) is not None
+        }
 
     def _of_layer(self, draft: Draft, book: Book) -> dict[str, Any] | None:
         """`Node.layer`; None for other operations."""
@@ -256,7 +329,9 @@ class Pictures:
         }
 
 
-def _picture(layer: _Layer, what: str, array: np.ndarray | None, run: int = 0, edge: str | None = None) -> None:
+def _picture(
+    layer: _Layer, what: str, array: np.ndarray | None, run: int = 0, edge: str | None = None
+) -> None:
     if array is not None and array.size and layer.view is not None:
         make = panels.kernel_maps if what == "w" else panels.feature_maps
         layer.panels.append(make(layer.view, what, array, run, edge))

@@ -54,7 +54,10 @@ class Question:
 
     def to_json(self) -> dict[str, Any]:
         """Its fields as plain data, and the tolerance of numbers."""
-        pairs = {"choices": [list(pair) for pair in self.choices], "wrong": [list(pair) for pair in self.wrong]}
+        pairs = {
+            "choices": [list(pair) for pair in self.choices],
+            "wrong": [list(pair) for pair in self.wrong],
+        }
         return vars(self) | pairs | {"tolerance": TOLERANCE}
 
 
@@ -78,7 +81,11 @@ def question(trace: Trace, wanted: str, kind: str, step: int = 0) -> Question:
             '"value" and "shape" ask for a result, "grad" and "state" for a gradient, "next" for what runs next.',
         )
     if not trace.frames:
-        raise fail(ValueError, "this trace has no steps, so nothing can be asked before it is seen", _NO_STEPS)
+        raise fail(
+            ValueError,
+            "this trace has no steps, so nothing can be asked before it is seen",
+            _NO_STEPS,
+        )
     nodes = [node for node in trace.nodes if wanted in (node.id, node.label, node.name)]
     if not nodes:
         labels = ", ".join(node.label for node in trace.nodes[:20])
@@ -103,7 +110,18 @@ def _value(trace: Trace, node: Node) -> Iterator[Question]:
     answer = _few(node.label, array_of(node.value))
     form = f"`{node.label} = {node.call}`" if node.call and node.kind == "op" else f"`{node.label}`"
     wrong = _apart(answer, of_value(again, node))
-    yield Question("value", node.id, at, at, f"What is {form}?", "number", _json(answer), _said(answer), (), wrong)
+    yield Question(
+        "value",
+        node.id,
+        at,
+        at,
+        f"What is {form}?",
+        "number",
+        _json(answer),
+        _said(answer),
+        (),
+        wrong,
+    )
 
 
 def _shape(trace: Trace, node: Node) -> Iterator[Question]:
@@ -112,10 +130,14 @@ def _shape(trace: Trace, node: Node) -> Iterator[Question]:
         raise ValueError(f"the shape of {node.label} is not known")
     wrong = [(list(shape), why) for shape, why in of_shape(Again(trace), node)]
     text = (
-        f"What is the shape of `{node.label} = {node.call}`?" if node.call else f"What is the shape of `{node.label}`?"
+        f"What is the shape of `{node.label} = {node.call}`?"
+        if node.call
+        else f"What is the shape of `{node.label}`?"
     )
     kept = _alone(list(node.shape), wrong, lambda a, b: a == b)
-    yield Question("shape", node.id, at, at, text, "shape", list(node.shape), str(tuple(node.shape)), (), kept)
+    yield Question(
+        "shape", node.id, at, at, text, "shape", list(node.shape), str(tuple(node.shape)), (), kept
+    )
 
 
 def _grad(trace: Trace, node: Node) -> Iterator[Question]:
@@ -125,22 +147,48 @@ def _grad(trace: Trace, node: Node) -> Iterator[Question]:
         )
     found = False
     for begun in trace.passes:
-        frames = [f for f in trace.frames if f.run == begun.run and f.phase == "backward" and f.receiver == node.id]
-        arrivals = [f for f in frames if f.event in ("seed", "contribution", "hook", "accumulate", "return")]
+        frames = [
+            f
+            for f in trace.frames
+            if f.run == begun.run and f.phase == "backward" and f.receiver == node.id
+        ]
+        arrivals = [
+            f for f in frames if f.event in ("seed", "contribution", "hook", "accumulate", "return")
+        ]
         if not arrivals or arrivals[-1].state == "never":
             continue
         found, last = True, arrivals[-1]
-        answer = _few(f"the gradient of {node.label}", array_of(last.value if last.event == "return" else last.total))
+        answer = _few(
+            f"the gradient of {node.label}",
+            array_of(last.value if last.event == "return" else last.total),
+        )
         root = ", ".join(f"`{trace.node(r).label}`" for r in begun.roots)
         of = f"the gradient of {root} with respect to `{node.label}`"
         if last.event == "accumulate":
-            verb = "What would `{}.grad` be" if trace.meta.get("backward") == "dry" else "What is `{}.grad`"
+            verb = (
+                "What would `{}.grad` be"
+                if trace.meta.get("backward") == "dry"
+                else "What is `{}.grad`"
+            )
             text = f"{verb.format(node.label)} after {_which(trace, begun.run)}?"
         else:
-            text = f"What does `grad()` hand back: {of}?" if last.event == "return" else f"What is {of}?"
+            text = (
+                f"What does `grad()` hand back: {of}?"
+                if last.event == "return"
+                else f"What is {of}?"
+            )
         wrong = _apart(answer, of_gradient(Again(trace), node, arrivals))
         yield Question(
-            "grad", node.id, arrivals[0].index, last.index, text, "number", _json(answer), _said(answer), (), wrong
+            "grad",
+            node.id,
+            arrivals[0].index,
+            last.index,
+            text,
+            "number",
+            _json(answer),
+            _said(answer),
+            (),
+            wrong,
         )
     if not found:
         raise fail(
@@ -172,7 +220,16 @@ def _state(trace: Trace, node: Node) -> Iterator[Question]:
         text = f"What {verb} of the gradient of `{node.label}` after {_which(trace, begun.run)}?"
         wrong = tuple(of_state(node, state, [kind for kind in kinds if kind != state]))
         yield Question(
-            "state", node.id, frames[0], frames[-1], text, "choice", state, dict(choices)[state], choices, wrong
+            "state",
+            node.id,
+            frames[0],
+            frames[-1],
+            text,
+            "choice",
+            state,
+            dict(choices)[state],
+            choices,
+            wrong,
         )
 
 
@@ -192,14 +249,29 @@ def _next(trace: Trace, node: Node) -> Iterator[Question]:
             done = f"The rule of `{node.label}` has run in {_which(trace, run)}. Which operation's rule runs next?"
         wrong = tuple(of_next(Again(trace), run, after, [c for c, _ in choices if c != after.node]))
         label = trace.node(after.node).label
-        yield Question("next", node.id, after.index, after.index, done, "node", after.node, label, choices, wrong)
+        yield Question(
+            "next",
+            node.id,
+            after.index,
+            after.index,
+            done,
+            "node",
+            after.node,
+            label,
+            choices,
+            wrong,
+        )
     if not found:
-        raise ValueError(f"nothing follows {node.label}: no operation runs after it, forward or backward")
+        raise ValueError(
+            f"nothing follows {node.label}: no operation runs after it, forward or backward"
+        )
 
 
 def _runs(frame: Frame, run: int) -> bool:
     """Whether an operation runs in a frame of a pass; 0 is the forward pass."""
-    return frame.event == "compute" if run == 0 else frame.run == run and frame.event == "contribution"
+    return (
+        frame.event == "compute" if run == 0 else frame.run == run and frame.event == "contribution"
+    )
 
 
 _KINDS: dict[str, Callable[[Trace, Node], Iterator[Question]]] = {
@@ -229,7 +301,11 @@ def _computed(trace: Trace, node: Node) -> int:
             and node.id in (frame.node, frame.receiver)
         ):
             return frame.index
-    what = "failed, and has no result" if node.error else "is given, not computed: there is nothing to work out"
+    what = (
+        "failed, and has no result"
+        if node.error
+        else "is given, not computed: there is nothing to work out"
+    )
     raise fail(ValueError, f"{node.label} {what}", "Ask about a result, or about the gradient.")
 
 
@@ -259,13 +335,18 @@ def _apart(right: np.ndarray, wrong: Iterator[tuple[Any, str]]) -> tuple[tuple[A
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=4 * TOLERANCE, atol=1e-9, equal_nan=True))
+    return a.shape == b.shape and bool(
+        np.allclose(a, b, rtol=4 * TOLERANCE, atol=1e-9, equal_nan=True)
+    )
 
 
 def _alone(right: Any, wrong: list[tuple[Any, str]], alike: Callable[[Any, Any], bool]) -> Any:
     """The wrong answers that are no right answer and of which only one reason is known."""
     wrong = [(item, why) for item, why in wrong if not alike(item, right)]
-    several = [any(alike(item, other) and why != because for other, because in wrong) for item, why in wrong]
+    several = [
+        any(alike(item, other) and why != because for other, because in wrong)
+        for item, why in wrong
+    ]
     kept: list[tuple[Any, str]] = []
     for (item, why), shared in zip(wrong, several):
         if not shared and not any(alike(item, other) for other, _ in kept):

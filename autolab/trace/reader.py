@@ -69,13 +69,20 @@ def saved_kinds(op: Any, kinds: tuple[str, ...]) -> frozenset[str]:
 def _public_saved_names(node_class: Any) -> tuple[str, ...]:
     """The names X of a node class's `_saved_X`; what only our own rules need has none."""
     op = node_class.op
-    return tuple(n for n in (*node_class._saved_names, *(op.constants if op is not None else ())) if n is not None)
+    return tuple(
+        n
+        for n in (*node_class._saved_names, *(op.constants if op is not None else ()))
+        if n is not None
+    )
 
 
 @functools.cache
 def _inputs_in_lane(op: Any) -> list[tuple[str, int, bool]]:
     """Of the operands that a lane saves for an op: name, place in the flat tuple, whether the version follows."""
-    from ..engine.fast.saved import kinds, places  # only where a lane has run: the plain engine does without
+    from ..engine.fast.saved import (
+        kinds,
+        places,
+    )  # only where a lane has run: the plain engine does without
 
     names, found = places(op), []
     for k, (name, kind, stored) in enumerate(zip(op.saves, op.save_kinds, kinds(op), strict=True)):
@@ -92,7 +99,9 @@ def is_tensor(item: Any) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _keeps_a_graph(kind: Any) -> bool:
-    return hasattr(kind, "grad_fn") and hasattr(kind, "requires_grad") and hasattr(kind, "retain_grad")
+    return (
+        hasattr(kind, "grad_fn") and hasattr(kind, "requires_grad") and hasattr(kind, "retain_grad")
+    )
 
 
 def is_parameter(tensor: Any) -> bool:
@@ -104,7 +113,9 @@ def reader_for(tensor: Any) -> Reader:
     """The reader for the library that `tensor` belongs to. Raises TypeError for anything else."""
     if isinstance(tensor, Tensor):
         return Reader()
-    if is_tensor(tensor) and any(c.__module__.partition(".")[0] == "torch" for c in type(tensor).__mro__):
+    if is_tensor(tensor) and any(
+        c.__module__.partition(".")[0] == "torch" for c in type(tensor).__mro__
+    ):
         from .torch_adapter import TorchReader
 
         return TorchReader()
@@ -138,7 +149,9 @@ class Reader:
     left_out = ""  # of a rehearsal, as a sentence
 
     def __init__(self) -> None:
-        self.titles: dict[str, dict[str, Any]] = {}  # device that was met -> {"title", "simulated"}; without the CPU
+        self.titles: dict[
+            str, dict[str, Any]
+        ] = {}  # device that was met -> {"title", "simulated"}; without the CPU
 
     # -- tensors -----------------------------------------------------------------------------------
     def array(self, tensor: Any) -> Any:
@@ -148,7 +161,10 @@ class Reader:
     def facts(self, tensor: Any) -> Facts:
         backend = tensor._storage.device.backend
         if not backend.host:
-            self.titles[device_name(tensor.device)] = {"title": backend.name, "simulated": backend.simulated}
+            self.titles[device_name(tensor.device)] = {
+                "title": backend.name,
+                "simulated": backend.simulated,
+            }
         return Facts(
             tensor._array.shape,
             dtype_name(tensor.dtype),
@@ -190,7 +206,11 @@ class Reader:
             if tensor._storage is other._storage:
                 return True
             one, two = tensor._array, other._array
-            return isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and bool(np.may_share_memory(one, two))
+            return (
+                isinstance(one, np.ndarray)
+                and isinstance(two, np.ndarray)
+                and bool(np.may_share_memory(one, two))
+            )
 
         return shares
 
@@ -263,7 +283,9 @@ class Reader:
     def op(self, node: Any) -> Any:
         """The op's record, or None when there is none for this node."""
         found = getattr(node, "op", None)
-        return found if found is not None else _op_by_node_name(len(OPS)).get(self.grad_fn_name(node))
+        return (
+            found if found is not None else _op_by_node_name(len(OPS)).get(self.grad_fn_name(node))
+        )
 
     def grad_fn_name(self, node: Any) -> str:
         return node.name().rpartition("::")[2]
@@ -277,7 +299,12 @@ class Reader:
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
         """(shape, dtype, device) of each result; unknown ones are (None, "", "")."""
-        if isinstance(node, Node) and node.plain and node.num_outputs == 1 and isinstance(node.value, np.generic):
+        if (
+            isinstance(node, Node)
+            and node.plain
+            and node.num_outputs == 1
+            and isinstance(node.value, np.generic)
+        ):
             return [((), type_name(node.value.dtype), "")]
         shapes = getattr(node, "_meta", None) or getattr(node, "_extra", {}).get("shapes")
         if shapes:  # as in torch, results that cannot have a gradient do not count
@@ -289,7 +316,11 @@ class Reader:
         if isinstance(result, tuple):  # too big to keep: the node remembers (shape, dtype)
             first = (result[0], type_name(result[1]), "")
         else:
-            first = (None, "", "") if result is None else (np.shape(result), type_name(result.dtype), "")
+            first = (
+                (None, "", "")
+                if result is None
+                else (np.shape(result), type_name(result.dtype), "")
+            )
         return [first]
 
     def result(self, node: Any) -> Any:
@@ -300,7 +331,9 @@ class Reader:
     def operand(self, node: Any, slot: int) -> Any:
         """The operand at a slot where no gradient goes: an array, a number, None (there was none), or UNKNOWN."""
         kept = getattr(node, "operands", None)
-        if kept is None or slot >= len(kept) or isinstance(kept[slot], tuple):  # (shape, dtype) of what is too big to keep
+        if (
+            kept is None or slot >= len(kept) or isinstance(kept[slot], tuple)
+        ):  # (shape, dtype) of what is too big to keep
             return UNKNOWN
         return kept[slot]
 
@@ -343,7 +376,12 @@ class Reader:
                     continue
                 if kind == "output" and len(entry) == 3:
                     yield from _stale(name, None, entry[1], entry[2])
-                elif kind == "input" and len(entry) == 2 and is_tensor(entry[0]) and isinstance(entry[1], int):
+                elif (
+                    kind == "input"
+                    and len(entry) == 2
+                    and is_tensor(entry[0])
+                    and isinstance(entry[1], int)
+                ):
                     yield from _stale(name, entry[0], entry[0]._storage, entry[1])
         for i, item in enumerate(kept or ()):
             if item is not None and is_tensor(item[0]):
@@ -367,7 +405,9 @@ class Reader:
 
     def _packed_names(self, node: Any) -> Collection[str]:
         """What saved-tensor hooks took: to look at it would call the learner's unpack function."""
-        return {name for name, entry in zip(node._saved_names, node.saved) if isinstance(entry, Packed)}
+        return {
+            name for name, entry in zip(node._saved_names, node.saved) if isinstance(entry, Packed)
+        }
 
     def _of_lane(self, node: Any) -> dict[str, Any]:
         """What can be read off the entries that a lane has saved: tensors that are as they were, and None."""
@@ -378,7 +418,11 @@ class Reader:
                 item, version = saved[place], saved[place + 1] if paired else None
                 if item is None:
                     found[name] = None
-                elif version is not None and isinstance(item, Tensor) and item._storage.version == version:
+                elif (
+                    version is not None
+                    and isinstance(item, Tensor)
+                    and item._storage.version == version
+                ):
                     found[name] = item
         return found
 
@@ -416,7 +460,9 @@ class Reader:
         """Where a plain tensor is; "" for a number."""
         if not is_tensor(item):
             return ""
-        return "cpu" if getattr(item, "_memory", item) is None else device_name(item.device)  # on a device it has memory
+        return (
+            "cpu" if getattr(item, "_memory", item) is None else device_name(item.device)
+        )  # on a device it has memory
 
     def dtype(self, name: str) -> Any:
         from ..engine.core.dtype import BY_NAME
@@ -470,7 +516,14 @@ class Reader:
         from ..engine.core.backward import steps
         from ..engine.core.node import accumulator
 
-        nodes = [(t.grad_fn if t.grad_fn is not None else accumulator(t), t.output_nr) for t in roots]
-        with observe.watching(observer), np.errstate(all="ignore"):  # as in backward(): 1/0 is inf, without a word
-            for _ in steps(nodes, [g._array for g in gradients], retain_graph=True, accumulate=False):
+        nodes = [
+            (t.grad_fn if t.grad_fn is not None else accumulator(t), t.output_nr) for t in roots
+        ]
+        with (
+            observe.watching(observer),
+            np.errstate(all="ignore"),
+        ):  # as in backward(): 1/0 is inf, without a word
+            for _ in steps(
+                nodes, [g._array for g in gradients], retain_graph=True, accumulate=False
+            ):
                 pass

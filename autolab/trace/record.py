@@ -106,7 +106,11 @@ class Recording(Recorder):
         if self._torch is None or not self._torch.has_nodes:
             return super()._summary(trace)
         theirs = super()._summary(self._torch.trace())
-        return f"{super()._summary(trace)} of autolab; {theirs} of PyTorch" if self.has_nodes else theirs
+        return (
+            f"{super()._summary(trace)} of autolab; {theirs} of PyTorch"
+            if self.has_nodes
+            else theirs
+        )
 
     def text(self) -> str:
         if self._torch is None or not (self.has_nodes and self._torch.has_nodes):

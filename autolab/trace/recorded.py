@@ -18,7 +18,9 @@ class Recorded(observe.Observer, Generic[Data]):
     _call: str
     _running = False
     _trace: Data | None = None
-    _write_out: Callable[[], Data] | None = None  # what makes it of what the block has left, once it is asked for
+    _write_out: Callable[[], Data] | None = (
+        None  # what makes it of what the block has left, once it is asked for
+    )
 
     def trace(self) -> Data:
         """The recording as data; inside the block, of what happened so far. Raises RuntimeError before the block."""
@@ -27,7 +29,9 @@ class Recorded(observe.Observer, Generic[Data]):
         if self._trace is not None:
             return self._trace
         if not self._running:
-            raise RuntimeError(f"nothing is recorded yet: use `with autolab.{self._call}() as recording:`")
+            raise RuntimeError(
+                f"nothing is recorded yet: use `with autolab.{self._call}() as recording:`"
+            )
         return self._so_far(names.caller())
 
     def text(self) -> str:
@@ -53,7 +57,9 @@ class Recorded(observe.Observer, Generic[Data]):
 
     def _check_new(self) -> None:
         if self._running or self._is_over:
-            raise RuntimeError(f"a recording can be made only once; call {self._call}() again for another one")
+            raise RuntimeError(
+                f"a recording can be made only once; call {self._call}() again for another one"
+            )
 
     def _so_far(self, frame: FrameType | None) -> Data:
         """What happened up to now; `frame` is the user's, whose variables give names."""

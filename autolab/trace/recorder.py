@@ -23,10 +23,11 @@ from .times import Times
 from .updates import Updates
 from .words import error as error_line
 
-BEFORE = "not known: it was changed in place here, and nothing in the recording had its value before"
+BEFORE = (
+    "not known: it was changed in place here, and nothing in the recording had its value before"
+)
 EXCHANGED = "A specimen ran meanwhile, with a rule in the place of the engine's own: formulas state the engine's, numbers are the specimen's."
 _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
-
 
 
 class Recorder(Recorded[Trace]):
@@ -64,14 +65,18 @@ class Recorder(Recorded[Trace]):
     def _at(self, custom: bool) -> stack.At:
         return stack.at(custom)
 
-    def _read_call(self, op: Any, args: Any, custom: bool) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    def _read_call(
+        self, op: Any, args: Any, custom: bool
+    ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
         """(the operation's record, its operands, its other arguments)."""
         record_ = None if custom else op
         return record_, *failures.operands_of(record_, args)
 
     def _operation(self, op: Any, record_: Any) -> str:
         """What the operation is called."""
-        return operation_name(self._builder.reader.grad_fn_name(op) if record_ is None else record_.node)
+        return operation_name(
+            self._builder.reader.grad_fn_name(op) if record_ is None else record_.node
+        )
 
     # -- the block ---------------------------------------------------------------------------------
     def __enter__(self) -> Self:
@@ -90,13 +95,21 @@ class Recorder(Recorded[Trace]):
         self._write_out, self._running = self._ended(names.caller()), False
         self._builder.forget()
         self._builder = self._new_builder()  # what it knew is in the trace
-        self._updates, self._marks, self._parameters = Updates(self._builder), [], Parameters(self._builder)
+        self._updates, self._marks, self._parameters = (
+            Updates(self._builder),
+            [],
+            Parameters(self._builder),
+        )
 
     def _ended_by(self, error: BaseException) -> None:
         """Notes the error that ended the block: of the operation that failed, of a backward pass, or of the learner's
         own code."""
         found = next(
-            (own for link in failures.chain(error) if (own := link.__dict__.get("_autolab_seen")) and own[0] is self),
+            (
+                own
+                for link in failures.chain(error)
+                if (own := link.__dict__.get("_autolab_seen")) and own[0] is self
+            ),
             None,
         )
         node, film = "" if found is None else found[1], self._builder.film
@@ -107,7 +120,9 @@ class Recorder(Recorded[Trace]):
                 film.broke("", error_line(error))
         frame = failures.learners(error.__traceback__)
         source = None if frame is None else names.source(frame.tb_frame, frame.tb_lineno)
-        self._error = failures.described(error) | {"node": node or (film.shots[-1].node if film.shots else "")}
+        self._error = failures.described(error) | {
+            "node": node or (film.shots[-1].node if film.shots else "")
+        }
         self._error["source"] = None if source is None else source.to_json()
         error._autolab_seen = self, self._error["node"]  # type: ignore[attr-defined]
 
@@ -144,7 +159,11 @@ class Recorder(Recorded[Trace]):
                 builder.name(name, tensor)
         builder.film.check_grads()
         parents = {edge.parent for edge in builder.edges}
-        roots = [d.id for d in builder.nodes if d.kind == "op" and d.requires_grad and d.id not in parents]
+        roots = [
+            d.id
+            for d in builder.nodes
+            if d.kind == "op" and d.requires_grad and d.id not in parents
+        ]
         why = "" if builder.film.run else "No backward pass was recorded."
         if not builder.nodes:
             why = "Nothing was recorded: no operation on a tensor ran in the block."
@@ -183,7 +202,10 @@ class Recorder(Recorded[Trace]):
             record_, operands, literals = self._read_call(op, args, custom)
             op = self._operation(op, None) if record_ is None else record_
             literals = {n: plain(a) for n, a in literals.items()}
-        parents = {n: (a, self._parent(a, None, None, slot, frame)) for slot, (n, a) in enumerate(operands.items())}
+        parents = {
+            n: (a, self._parent(a, None, None, slot, frame))
+            for slot, (n, a) in enumerate(operands.items())
+        }
         at_call = {"source": names.source(frame), "scope": self._builder.reader.scope_now()}
         draft = self._failures.add(op, error, parents, **at_call, attrs=literals, inplace=inplace)
         self._scan(frame)
@@ -194,7 +216,9 @@ class Recorder(Recorded[Trace]):
 
     def _refused_pass(self, args, error, frame):
         """backward() or grad() refused what it was called with; that is told at its root."""
-        tensors, _ = failures.given({name: a for name, a in args.items() if name in ("self", "tensors", "outputs")})
+        tensors, _ = failures.given(
+            {name: a for name, a in args.items() if name in ("self", "tensors", "outputs")}
+        )
         root = next(iter(tensors.values()), None)
         if root is not None:
             node = self._builder.tensor(root)[0]
@@ -205,7 +229,9 @@ class Recorder(Recorded[Trace]):
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         builder = self._builder
         self._failures.settle()
-        custom = hasattr(op, "next_functions")  # an autograd.Function: the node stands in for the op
+        custom = hasattr(
+            op, "next_functions"
+        )  # an autograd.Function: the node stands in for the op
         at = self._at(custom)
         frame = at.frame
         if at.hidden or not outputs or builder.film.running and node is None:
@@ -222,7 +248,11 @@ class Recorder(Recorded[Trace]):
             self._scan(frame)
         record_, operands, literals = self._read_call(op, args, custom)
         owner = self._owner(target, node)
-        leaf = owner if owner is not None and (owner.shape, owner.dtype) == (target.shape, target.dtype) else None
+        leaf = (
+            owner
+            if owner is not None and (owner.shape, owner.dtype) == (target.shape, target.dtype)
+            else None
+        )
         changed = outputs[:1] if inplace else failures.dirty(args, outputs) if custom else ()
         parents = self._parents(operands, changed, target, node, frame, leaf)
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
@@ -230,7 +260,9 @@ class Recorder(Recorded[Trace]):
         draft.time = self._times.last(custom)
         draft.operands = parents
         if node is not None:
-            for name, item in (kept := sorted(builder.reader.saved(node), key=place_of(list(operands)))):
+            for name, item in (
+                kept := sorted(builder.reader.saved(node), key=place_of(list(operands)))
+            ):
                 if not isinstance(item, SavedEntry) and "_sym_" not in name:
                     draft.attrs[name] = plain(item)
         draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
@@ -256,43 +288,62 @@ class Recorder(Recorded[Trace]):
             self._mark("update", place)
             builder.film.changed(draft.id, draft)
         else:
-            builder.film.computed(draft, "" if inplace else builder.unseen.operands(draft, operands))
+            builder.film.computed(
+                draft, "" if inplace else builder.unseen.operands(draft, operands)
+            )
         if inplace and node is None and draft.kind != "leaf":
             self._changed_elsewhere(draft, target, owner, place)
         if inplace and outputs[0]._base is not None:
             self._rebased(draft, outputs[0]._base)
 
-    def _join(self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool) -> None:
+    def _join(
+        self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool
+    ) -> None:
         """Draws the edges from an operation's operands; a gradient goes back along those that its node has an edge
         for."""
         for slot, (parent, nr) in enumerate(parents.values()):
             ahead = () if node is None else node.next_functions
             goes_back = slot < len(ahead) and ahead[slot][0] is not None
-            if node is None and inplace and draft.kind == "op" and draft.requires_grad:  # of a view: its node is the base's affair
-                goes_back = self._builder.reader.grad_enabled() and self._builder.draft(parent).requires_grad
+            if (
+                node is None and inplace and draft.kind == "op" and draft.requires_grad
+            ):  # of a view: its node is the base's affair
+                goes_back = (
+                    self._builder.reader.grad_enabled()
+                    and self._builder.draft(parent).requires_grad
+                )
             changes = draft.kind == "leaf" and slot == 0
             self._builder.edge(parent, nr, draft.id, slot, differentiable=goes_back, update=changes)
 
     def _spell(self, draft: Draft, frame: FrameType | None) -> None:
         """Notes how the numbers among an operation's arguments are written in the learner's code."""
         if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
-            del draft.attrs["dtype"]  # handed on by the library; it says nothing that the result does not
+            del draft.attrs[
+                "dtype"
+            ]  # handed on by the library; it says nothing that the result does not
         constants = [self._builder.draft(parent) for parent, _ in draft.operands.values()]
-        constants = [c for c in constants if c.kind == "data" and c.tensor is None and c.shape == () and not c.literal]
+        constants = [
+            c
+            for c in constants
+            if c.kind == "data" and c.tensor is None and c.shape == () and not c.literal
+        ]
         numbers = {n: a for n, a in draft.attrs.items() if type(a) in (int, float)}
         if constants or numbers:
             texts = self._spelled.at(frame)
             for constant in constants:
                 number = constant.value.data if constant.value is not None else None
                 constant.literal = texts.get((type(number), number), "")
-            draft.spelled = {n: texts[type(a), a] for n, a in numbers.items() if (type(a), a) in texts}
+            draft.spelled = {
+                n: texts[type(a), a] for n, a in numbers.items() if (type(a), a) in texts
+            }
 
     def _owner(self, target: Any, node: Any) -> Any:
         """The leaf whose memory an operation in place changes: `target` itself, or the one that it is `.data` or a part
         of."""
         if target is None or node is not None or self._builder.reader.grad_fn(target) is not None:
             return None
-        return target if target.requires_grad and target._base is None else self._updates.owner(target)
+        return (
+            target if target.requires_grad and target._base is None else self._updates.owner(target)
+        )
 
     def _changed_elsewhere(self, draft: Draft, target: Any, leaf: Any, place: int) -> None:
         """What else an operation in place changed that is no part of a graph: a leaf through a view of it, a leaf's
@@ -308,19 +359,35 @@ class Recorder(Recorded[Trace]):
     def _mark(self, kind: str, place: int) -> None:
         builder = self._builder
         if builder.reader.library == "autolab" and not builder.film.exchanged:
-            builder.film.exchanged = any(hasattr(o, "exchanges") for o in getattr(observe.observer, "observers", ()))
+            builder.film.exchanged = any(
+                hasattr(o, "exchanges") for o in getattr(observe.observer, "observers", ())
+            )
         self._marks.append(Mark(kind, place, len(builder.nodes), len(builder.film.shots)))
 
     def _parents(
-        self, operands: dict[str, Any], changed: Any, target: Any, node: Any, frame: FrameType | None, leaf: Any
+        self,
+        operands: dict[str, Any],
+        changed: Any,
+        target: Any,
+        node: Any,
+        frame: FrameType | None,
+        leaf: Any,
     ) -> dict[str, tuple[str, int]]:
         return {
-            n: self._parent(a, next((o for o in changed if o is a), target), node, slot, frame, leaf)
+            n: self._parent(
+                a, next((o for o in changed if o is a), target), node, slot, frame, leaf
+            )
             for slot, (n, a) in enumerate(operands.items())
         }
 
     def _parent(
-        self, item: Any, target: Any, node: Any, slot: int, frame: FrameType | None, leaf: Any = None
+        self,
+        item: Any,
+        target: Any,
+        node: Any,
+        slot: int,
+        frame: FrameType | None,
+        leaf: Any = None,
     ) -> tuple[str, int]:
         builder = self._builder
         if item is target and leaf is not None and leaf is not target:
@@ -361,7 +428,9 @@ class Recorder(Recorded[Trace]):
                     draft.name = f"{name}.grad"
         return parent
 
-    def _draft(self, record_: Any, op: Any, outputs: tuple[Any, ...], node: Any, inplace: bool, leaf: Any) -> Draft:
+    def _draft(
+        self, record_: Any, op: Any, outputs: tuple[Any, ...], node: Any, inplace: bool, leaf: Any
+    ) -> Draft:
         builder = self._builder
         first = outputs[0] if leaf is None else leaf
         facts = builder.reader.facts(first)
@@ -498,7 +567,11 @@ class Recorder(Recorded[Trace]):
         if error is not None and film.shots[-1].event == "error" and film.shots[-1].node:
             node_id, fn = film.shots[-1].node, self._running_node()
             self._failures.in_pass(node_id, fn, error)
-            earlier = [s.run for s in film.shots if s.event == "free" and s.node == node_id and s.run < film.run]
+            earlier = [
+                s.run
+                for s in film.shots
+                if s.event == "free" and s.node == node_id and s.run < film.run
+            ]
             if earlier and str(error) == FREED:
                 self._failures.freed(node_id, self._passes.get(earlier[0]), earlier[0])
             error._autolab_seen = self, node_id

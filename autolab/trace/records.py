@@ -28,7 +28,9 @@ class Records(Sequence[Any]):
         return map(self.__getitem__, range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, (tuple, Records)) else NotImplemented
+        return (
+            tuple(self) == tuple(other) if isinstance(other, (tuple, Records)) else NotImplemented
+        )
 
     def __repr__(self) -> str:
         return repr(tuple(self))

@@ -28,14 +28,23 @@ class Unknown(Exception):
 
 def array_of(value: Value | None) -> np.ndarray | None:
     """The numbers of a value, None where it does not keep all of them, or NumPy has no such numbers (bfloat16)."""
-    if value is None or value.data is None or value.dtype == "bfloat16" or value.dtype.startswith("complex"):
+    if (
+        value is None
+        or value.data is None
+        or value.dtype == "bfloat16"
+        or value.dtype.startswith("complex")
+    ):
         return None
     return np.array(_numbers(value.data), dtype=value.dtype).reshape(value.shape)
 
 
 def _numbers(data: Any) -> Any:
     return (
-        [_numbers(item) for item in data] if isinstance(data, list) else float(data) if isinstance(data, str) else data
+        [_numbers(item) for item in data]
+        if isinstance(data, list)
+        else float(data)
+        if isinstance(data, str)
+        else data
     )
 
 
@@ -71,7 +80,9 @@ class Again:
         found = []
         for when, way in (("before", was), ("after", became)):
             other = way.get(node_id)
-            while other is not None and self.trace.node(other).kind == "update":  # a step, between two leaves
+            while (
+                other is not None and self.trace.node(other).kind == "update"
+            ):  # a step, between two leaves
                 other = way.get(other)
             if other is not None:
                 found.append((when, other))
@@ -136,8 +147,13 @@ class Again:
         """The record that gives the recorded result from the recorded operands, or why there is none."""
         if node.kind != "op" or node.error:
             return "nothing was computed there" if node.error else "no operation made it"
-        candidates = _by_node().get(node.grad_fn, []) or [op for op in [OPS.get(node.op.rstrip("_"))] if op]
-        why, recorded = f"what {node.grad_fn or node.op} computes is not known here", self.value(node.id)
+        candidates = _by_node().get(node.grad_fn, []) or [
+            op for op in [OPS.get(node.op.rstrip("_"))] if op
+        ]
+        why, recorded = (
+            f"what {node.grad_fn or node.op} computes is not known here",
+            self.value(node.id),
+        )
         for record in candidates:
             if any("generator" in name for name in record.params):
                 return "it was drawn at random"
@@ -191,11 +207,16 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 def _called(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) -> Any:
     """The operation for these tensors; its other arguments are those that the node notes."""
     first = [record.params[i] for i, _, _ in record.rules]
-    names = [*first, *(p for i, p in enumerate(record.params) if p not in first and i in record.tensors)]
+    names = [
+        *first,
+        *(p for i, p in enumerate(record.params) if p not in first and i in record.tensors),
+    ]
     given: dict[str, Any] = {}
     for edge, tensor in zip(edges, tensors):
         name = names[edge.slot] if edge.slot < len(names) else names[-1] if names else ""
-        if record.lists and (name in record.lists or name == names[-1] and name in given or name in given):
+        if record.lists and (
+            name in record.lists or name == names[-1] and name in given or name in given
+        ):
             name = next(n for n in names if n in record.lists)
         if name in record.lists:
             given.setdefault(name, []).append(tensor)
@@ -204,7 +225,9 @@ def _called(record: Any, node: Node, edges: list[Edge], tensors: list[Tensor]) -
         else:
             given[name] = tensor
     kind = node.dtype if node.dtype.startswith("float") else ""
-    for name in record.operands:  # what are promoted together: a number of the learner's code takes the result's type
+    for name in (
+        record.operands
+    ):  # what are promoted together: a number of the learner's code takes the result's type
         item: Any = given.get(name)
         if (
             kind

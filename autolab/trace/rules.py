@@ -44,7 +44,9 @@ def _usual_rule(name: str, attrs: Mapping[str, Any]) -> bool:
     return norm is None or attrs.get(norm, 2) == 2
 
 
-def value(record: Any, attrs: Mapping[str, Any], shapes: Mapping[str, Shape | None], shape: Shape | None) -> str:
+def value(
+    record: Any, attrs: Mapping[str, Any], shapes: Mapping[str, Shape | None], shape: Shape | None
+) -> str:
     """The forward template for a result of `shape`, from operands of `shapes`; "" when the record's does not hold."""
     if record is None or not _usual(record.name, attrs, shapes):
         return ""
@@ -67,13 +69,23 @@ def gradient(
     """The rule for the gradient of an argument of shape `parent`; `shapes`: of all operands. "" when there is none that
     holds."""
     base = argument.partition("[")[0]
-    rule = record.vjp_latex.get(argument) or record.vjp_latex.get(base, "") if record is not None else ""
+    rule = (
+        record.vjp_latex.get(argument) or record.vjp_latex.get(base, "")
+        if record is not None
+        else ""
+    )
     if not rule or not _usual(record.name, attrs, shapes) or not _usual_rule(record.name, attrs):
         return ""
     if record.name == "transpose" and parent is not None and len(parent) != 2:
         return r"\mathrm{transpose}_{{dim0}, {dim1}}({g})"
-    if record.name == "native_batch_norm" and argument == "input" and attrs.get("training") is False:
-        rule = r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot {g}"  # mean and variance are constants
+    if (
+        record.name == "native_batch_norm"
+        and argument == "input"
+        and attrs.get("training") is False
+    ):
+        rule = (
+            r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot {g}"  # mean and variance are constants
+        )
     rule = _plain(record, rule, attrs, shapes.get("self"))
     if child is None or parent is None:
         return rule
@@ -83,7 +95,11 @@ def gradient(
         return _batched(rule, child, parent) if record.name in _MATRICES else rule
     rule = re.sub(r"^(-?)\\sum (?=\{)", r"\1", rule)  # its dimensions follow from the shapes
     return _fitted(
-        rule, child, parent, {n: s for n, s in shapes.items() if s is not None}, _dims(record, attrs, parent)
+        rule,
+        child,
+        parent,
+        {n: s for n, s in shapes.items() if s is not None},
+        _dims(record, attrs, parent),
     )
 
 
@@ -100,7 +116,9 @@ def _plain(record: Any, template: str, attrs: Mapping[str, Any], shape: Shape | 
     if attrs.get("dim") in (None, []) or shape is not None and len(shape) < 2:
         template = template.replace("_{{dim}}", "")  # over all of them
     if "correction" in record.params and attrs.get("correction", 1) in (None, 0, 1):
-        template = template.replace(" - {correction}", "" if attrs.get("correction", 1) == 0 else " - 1")
+        template = template.replace(
+            " - {correction}", "" if attrs.get("correction", 1) == 0 else " - 1"
+        )
     reduction = attrs.get("reduction", 1)
     if reduction == 0:
         template = _MEAN.sub("", template)
@@ -114,11 +132,15 @@ def _dims(record: Any, attrs: Mapping[str, Any], parent: Shape) -> tuple[int, ..
     if "keepdim" not in record.params or attrs.get("keepdim"):
         return ()
     dim = attrs.get("dim")
-    dims = range(len(parent)) if dim is None or dim == [] else [dim] if isinstance(dim, int) else dim
+    dims = (
+        range(len(parent)) if dim is None or dim == [] else [dim] if isinstance(dim, int) else dim
+    )
     return tuple(sorted(d % len(parent) for d in dims)) if parent else ()
 
 
-def _fitted(rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape], dims: tuple[int, ...]) -> str:
+def _fitted(
+    rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape], dims: tuple[int, ...]
+) -> str:
     """An elementwise rule, with the sums and repetitions that are tacit in it."""
     named = formulas.names_in(rule)
     beside = [shapes[n] for n in named if n in shapes]
@@ -126,7 +148,9 @@ def _fitted(rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape],
         where = f"dim {dims[0]}" if len(dims) == 1 else f"dims {', '.join(map(str, dims))}"
         if parent not in beside:
             return rf"{_product(rule)} \text{{ repeated along {where}}}"
-        small = ", ".join(f"{{{n}}}" for n in ("g", "g1", "result", "result0", "min", "max") if n in named)
+        small = ", ".join(
+            f"{{{n}}}" for n in ("g", "g1", "result", "result0", "min", "max") if n in named
+        )
         return rf"{rule} \text{{ with }} {small} \text{{ repeated along {where}}}"
     try:
         natural = np.broadcast_shapes(child, *beside)
@@ -137,7 +161,9 @@ def _fitted(rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape],
     if len(natural) >= len(parent) and _spreads(parent, natural):
         summed = _axes(natural, parent)
         over = "" if len(summed) == len(natural) else f"_{{{', '.join(map(str, summed))}}}"
-        minus, rest = ("-", rule[1:]) if rule.startswith("-") and not _is_sum(rule[1:]) else ("", rule)
+        minus, rest = (
+            ("-", rule[1:]) if rule.startswith("-") and not _is_sum(rule[1:]) else ("", rule)
+        )
         return rf"{minus}\sum{over} {_product(rest)}"
     if _spreads(natural, parent):
         return rf"{_product(rule)} \cdot {_ones(parent)}"
@@ -201,6 +227,12 @@ VECTORS = {"mv", "addmv", "dot", "vdot", "addr"}
 
 def count(record: Any, child: Shape | None, parent: Shape | None) -> int | None:
     """The n of a mean or a variance: how many numbers went into each."""
-    if record is None or record.name not in _COUNTED or child is None or parent is None or not math.prod(child):
+    if (
+        record is None
+        or record.name not in _COUNTED
+        or child is None
+        or parent is None
+        or not math.prod(child)
+    ):
         return None
     return math.prod(parent) // math.prod(child)

@@ -30,7 +30,13 @@ def kept(
         why = {"freed": "freed by backward()", "modified": "changed in place since it was saved"}
         words = why.get(entry.state, "kept by a hook for saved tensors, which alone knows it")
         return Saved(
-            number, node, entry.name, state=entry.state, source_node=source[0], source_nr=source[1], missing=words
+            number,
+            node,
+            entry.name,
+            state=entry.state,
+            source_node=source[0],
+            source_nr=source[1],
+            missing=words,
         )
     facts, value = look(entry.tensor)
     return Saved(
@@ -78,7 +84,11 @@ def slots(record: Any, count: int) -> tuple[list[str] | None, Any, frozenset[str
     """Of the nodes of an operation with so many inputs: their names, the order of what is saved, and the names of
     operands that are kept beside them."""
     names = slot_names(record, count)
-    beside = frozenset() if record is None or names is None else saved_kinds(record, ("input",)) - {*names}
+    beside = (
+        frozenset()
+        if record is None or names is None
+        else saved_kinds(record, ("input",)) - {*names}
+    )
     return names, place(names), beside
 
 
@@ -89,7 +99,9 @@ def states_now(saved: list[SavedDraft], reader: Reader) -> States:
         if item.saved.node not in states:
             fn = item.grad_fn()
             kept = [] if fn is None else reader.saved(fn)
-            states[item.saved.node] = {name: entry.state for name, entry in kept if isinstance(entry, SavedEntry)}
+            states[item.saved.node] = {
+                name: entry.state for name, entry in kept if isinstance(entry, SavedEntry)
+            }
     return states
 
 
@@ -99,4 +111,7 @@ def with_states(saved: list[SavedDraft], states: States | None) -> tuple[Saved, 
     if states is None:
         return tuple(item.saved for item in saved)
     # A list of tensors that was freed comes back as one entry under the list's name.
-    return tuple(replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed")) for item in saved)
+    return tuple(
+        replace(item.saved, state=states[item.saved.node].get(item.saved.name, "freed"))
+        for item in saved
+    )

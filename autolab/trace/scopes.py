@@ -47,7 +47,9 @@ def groups(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> tuple[Group, ...]:
             name = path(scope)
             key = (0 if around is None else id(around), name)
             counts[key] = counts.get(key, 0) + 1
-            found = calls[id(scope)] = _Call(f"g{len(calls)}", name, scope[2], around, counts[key], scope[3])
+            found = calls[id(scope)] = _Call(
+                f"g{len(calls)}", name, scope[2], around, counts[key], scope[3]
+            )
         return found
 
     for draft in nodes:
@@ -65,7 +67,11 @@ def groups(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> tuple[Group, ...]:
             slots.setdefault(origin, set()).add(name)
     for edge in edges:
         child, parent = nodes[int(edge.child[1:])], nodes[int(edge.parent[1:])]
-        if child.scope is not None and parent.kind != "op" and _belongs(parent, slots.get(parent.id, set())):
+        if (
+            child.scope is not None
+            and parent.kind != "op"
+            and _belongs(parent, slots.get(parent.id, set()))
+        ):
             held = call(child.scope)
             held.holds[parent.id] = None
             parent.module = parent.module or held.path
@@ -74,7 +80,13 @@ def groups(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> tuple[Group, ...]:
 
 class _Call:
     def __init__(
-        self, id: str, path: str, type: str, around: _Call | None, number: int, training: bool | None
+        self,
+        id: str,
+        path: str,
+        type: str,
+        around: _Call | None,
+        number: int,
+        training: bool | None,
     ) -> None:
         self.id, self.path, self.type, self.around, self.number = id, path, type, around, number
         self.training = training
@@ -84,7 +96,9 @@ class _Call:
     def group(self) -> Group:
         parent = None if self.around is None else self.around.id
         nodes, holds = tuple(self.nodes), tuple(self.holds)
-        return Group(self.id, self.path, self.type, nodes, parent, self.number, holds, training=self.training)
+        return Group(
+            self.id, self.path, self.type, nodes, parent, self.number, holds, training=self.training
+        )
 
 
 def _belongs(draft: Draft, slots: set[str]) -> bool:
@@ -107,11 +121,20 @@ def name_parameters(nodes: list[Draft], edges: Iterable[EdgeDraft]) -> None:
     depths: dict[str, int] = {}
     for edge in edges:
         child, leaf = nodes[int(edge.child[1:])], nodes[int(edge.parent[1:])]
-        if leaf.kind == "op" or leaf.name and leaf.id not in depths or leaf.tensor is None or child.scope is None:
+        if (
+            leaf.kind == "op"
+            or leaf.name
+            and leaf.id not in depths
+            or leaf.tensor is None
+            or child.scope is None
+        ):
             continue
         from ..nn.parameter import _registered_name  # where there are modules, it is there
 
-        name, inside = _registered_name(leaf.held()), path(child.scope) if child.scope[0] is not None else ""
+        name, inside = (
+            _registered_name(leaf.held()),
+            path(child.scope) if child.scope[0] is not None else "",
+        )
         depth = inside.count(".") + bool(inside)
         if name and depth >= depths.get(leaf.id, 0):
             leaf.name, depths[leaf.id] = f"{inside}.{name}" if inside else name, depth
@@ -133,7 +156,10 @@ def from_names(nodes: list[Draft], types: Mapping[str, str]) -> None:
         if at is None:
             continue
         steps = ["", *at]
-        keep = next((n for n, scope in enumerate(stack) if n >= len(steps) or scope[1] != steps[n]), len(stack))
+        keep = next(
+            (n for n, scope in enumerate(stack) if n >= len(steps) or scope[1] != steps[n]),
+            len(stack),
+        )
         del stack[keep:]
         while len(stack) < len(steps):
             n = len(stack)
@@ -158,10 +184,18 @@ def _common(a: list[str], b: list[str]) -> list[str]:
 def module_types(namespace: Mapping[str, Any], nodes: Iterable[Draft]) -> dict[str, str]:
     """Type name by path ("" for the root) of the module among the variables that calls the parameters what the nodes
     do; empty when there is none."""
-    named = {draft.name: draft.tensor() for draft in nodes if draft.kind == "leaf" and draft.tensor is not None}
+    named = {
+        draft.name: draft.tensor()
+        for draft in nodes
+        if draft.kind == "leaf" and draft.tensor is not None
+    }
     best: tuple[int, Any] = 0, None
     for item in list(namespace.values()):
         if hasattr(type(item), "named_parameters") and hasattr(type(item), "named_modules"):
             fits = sum(named.get(name) is parameter for name, parameter in item.named_parameters())
             best = max(best, (fits, item), key=lambda pair: pair[0])
-    return {} if best[1] is None else {path: type(module).__name__ for path, module in best[1].named_modules()}
+    return (
+        {}
+        if best[1] is None
+        else {path: type(module).__name__ for path, module in best[1].named_modules()}
+    )

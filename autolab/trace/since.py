@@ -49,26 +49,44 @@ class Checks:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self._by_memory: dict[Any, list[Draft]] | None = None
-        self._confirmed: list[Draft] = []  # those verified last, as long as nobody asks for whose number they vouch
-        self.vouched: dict[str, list[str]] = {}  # node -> those that come to what they came to, with its number
-        self.felt: dict[str, list[str]] = {}  # the same, where some change of it could have made no difference
+        self._confirmed: list[
+            Draft
+        ] = []  # those verified last, as long as nobody asks for whose number they vouch
+        self.vouched: dict[
+            str, list[str]
+        ] = {}  # node -> those that come to what they came to, with its number
+        self.felt: dict[
+            str, list[str]
+        ] = {}  # the same, where some change of it could have made no difference
         self.verified: set[str] = set()  # operations that come to the number shown
         self.blamed: list[Draft] = []  # those that do not, as a version tells of an operand
-        self.disputes: list[tuple[Draft, str]] = []  # those that do not, without a version that tells what was changed; the number now
+        self.disputes: list[
+            tuple[Draft, str]
+        ] = []  # those that do not, without a version that tells what was changed; the number now
         self.lost: set[str] = set()  # their numbers are not known
         self.unseen = False  # whether something was changed without a version that tells
         self.found = dict(builder.raw)  # what was in memory
         self.since: dict[str, str] = {}  # node that has its number of then -> what became of it
-        self.notes: dict[str, str] = {}  # node that has its number of now, which may not be that of then
+        self.notes: dict[
+            str, str
+        ] = {}  # node that has its number of now, which may not be that of then
         self.stale, alive = (
-            {(item.saved.source_node, item.saved.source_nr) for item in builder.saved if item.saved.state == state}
+            {
+                (item.saved.source_node, item.saved.source_nr)
+                for item in builder.saved
+                if item.saved.state == state
+            }
             for state in ("modified", "alive")
         )
-        for draft in reversed(builder.nodes):  # a view has the memory and the version of what it is a view of
+        for draft in reversed(
+            builder.nodes
+        ):  # a view has the memory and the version of what it is a view of
             if draft.record is not None and _is_view(draft):
                 for known in (self.stale, alive):
                     known |= {draft.operands["self"]} if (draft.id, 0) in known else set()
-        self.kept = {node for node, nr in alive - self.stale if nr == 0}  # as when it was saved, says the version
+        self.kept = {
+            node for node, nr in alive - self.stale if nr == 0
+        }  # as when it was saved, says the version
         for draft in builder.nodes if self.stale else ():
             if (draft.id, 0) in self.stale and draft.kind != "op":
                 self.forget(draft, "it was changed in place since it was used")
@@ -112,7 +130,12 @@ class Checks:
         been changed."""
         found = []
         for other in self._behind(draft):
-            if other.kind != "op" and other.version and other.id not in self.kept and not self._is_right(other.id):
+            if (
+                other.kind != "op"
+                and other.version
+                and other.id not in self.kept
+                and not self._is_right(other.id)
+            ):
                 found += [other] if self.later(other) is not False else []
         return found
 
@@ -142,7 +165,9 @@ class Checks:
             return [0] if (draft.id, 0) in self.builder.raw else []
         return [nr for nr in range(len(draft.outputs)) if (draft.id, nr) in self.builder.raw]
 
-    def compare(self, draft: Draft, known: dict[str, Any], run: Callable[[dict[str, Any]], list[Any]]) -> None:
+    def compare(
+        self, draft: Draft, known: dict[str, Any], run: Callable[[dict[str, Any]], list[Any]]
+    ) -> None:
         """Of a node with known results: what it comes to from the operands `known`, as they are shown. Raises what
         `run` raises."""
         results, (nr, *others) = run(known), self.known(draft)
@@ -156,16 +181,28 @@ class Checks:
                 self._put_back(draft, nr, results)
             else:
                 self.forget(draft, f"it was changed in place since, and is {self._now(shown)} now")
-                self._forget_all(suspects, f"it, or what {draft.op} made of it, may have been changed in place since")
-        elif self._same(shown, results[nr], draft) and not (used and self._differs(draft, results, others)):
+                self._forget_all(
+                    suspects,
+                    f"it, or what {draft.op} made of it, may have been changed in place since",
+                )
+        elif self._same(shown, results[nr], draft) and not (
+            used and self._differs(draft, results, others)
+        ):
             if not _is_view(draft):  # which is the same whatever became of the memory
                 self.confirm(draft)
         elif (used or moved) and not self.is_fresh(draft):
             suspects = self.suspects(draft)
-            self.forget(draft, f"its memory was changed in place, before or after {draft.op}; it is {self._now(shown)} now")
+            self.forget(
+                draft,
+                f"its memory was changed in place, before or after {draft.op}; it is {self._now(shown)} now",
+            )
             self._forget_all(suspects, "it may have been changed in place since")
-            self.unseen = True  # an operation in place counts its own change: it may have been an operand
-        elif used and not self._differs(draft, results := run(known | self._later(draft, used)), [nr, *others]):
+            self.unseen = (
+                True  # an operation in place counts its own change: it may have been an operand
+            )
+        elif used and not self._differs(
+            draft, results := run(known | self._later(draft, used)), [nr, *others]
+        ):
             draft.unlike = used  # changed before it was used here: the number of then is its own, and not this one's operand
             self.confirm(draft)
         elif suspects := self.suspects(draft):
@@ -177,7 +214,11 @@ class Checks:
         for other in others if draft.id not in self.lost else ():
             if not self._differs(draft, results, [other]):
                 continue
-            if fresh and self.moved(draft, other) and (draft.id in self.verified or draft.id in self.since):
+            if (
+                fresh
+                and self.moved(draft, other)
+                and (draft.id in self.verified or draft.id in self.since)
+            ):
                 self._put_back(draft, other, results)
             else:
                 self.verified.discard(draft.id)
@@ -185,7 +226,9 @@ class Checks:
                 break
 
     def _differs(self, draft: Draft, results: list[Any], numbers: list[int]) -> bool:
-        return not all(self._same(self.builder.raw[draft.id, nr], results[nr], draft) for nr in numbers)
+        return not all(
+            self._same(self.builder.raw[draft.id, nr], results[nr], draft) for nr in numbers
+        )
 
     def _later(self, draft: Draft, used: frozenset[str]) -> dict[str, Any]:
         """Operands that were put back, as they are now."""
@@ -196,7 +239,9 @@ class Checks:
         vouches for."""
         for draft, now in reversed(self.disputes):
             self._settle(draft, now)
-        for draft in self.blamed:  # where it may be that, too: what was made, and what was used, can be two numbers
+        for draft in (
+            self.blamed
+        ):  # where it may be that, too: what was made, and what was used, can be two numbers
             if draft.version is None and any(
                 child.id not in self.verified for child in self.children.get(draft.id, ())
             ):
@@ -211,13 +256,23 @@ class Checks:
             ):
                 continue
             if draft.kind != "op":
-                doubtful = self.unseen or draft.version and draft.id not in self.kept and self.later(draft) is not False
+                doubtful = (
+                    self.unseen
+                    or draft.version
+                    and draft.id not in self.kept
+                    and self.later(draft) is not False
+                )
             else:
                 doubtful = self.unseen or bool(self.lost) and (draft.again or draft.version is None)
             if doubtful:
                 self.forget(draft, "it may have been changed since, as others were")
         for draft in self.builder.nodes:
-            if draft.kind != "op" and draft.version and draft.value is not None and not self._is_number(draft):
+            if (
+                draft.kind != "op"
+                and draft.version
+                and draft.value is not None
+                and not self._is_number(draft)
+            ):
                 self._doubt(draft)
 
     def _doubt(self, draft: Draft) -> None:
@@ -227,7 +282,9 @@ class Checks:
             return
         if self._is_right(draft.id, self.felt):  # a change of all of it would have been noticed
             if later:
-                self.notes[draft.id] = "as it is now: it was changed in place since it was used first, where that makes no difference here"
+                self.notes[draft.id] = (
+                    "as it is now: it was changed in place since it was used first, where that makes no difference here"
+                )
             return
         why = f"it was changed in place{f' {draft.version} times' if (draft.version or 0) > 1 else ''}, before or after it was used here"
         if later:
@@ -237,10 +294,16 @@ class Checks:
         todo = [draft.id]
         while todo:
             node = todo.pop()
-            for child in self.children.get(node, ()):  # no equation holds the numbers of two moments
-                child.unlike |= {n for n, (parent, _) in child.operands.items() if child.again or parent == node}
+            for child in self.children.get(
+                node, ()
+            ):  # no equation holds the numbers of two moments
+                child.unlike |= {
+                    n for n, (parent, _) in child.operands.items() if child.again or parent == node
+                }
                 if child.again and child.id not in self.notes:
-                    self.notes[child.id] = f"with {name} as it is now, which may have been changed in place since"
+                    self.notes[child.id] = (
+                        f"with {name} as it is now, which may have been changed in place since"
+                    )
                     todo.append(child.id)
 
     def _settle(self, draft: Draft, now: str) -> None:
@@ -248,20 +311,32 @@ class Checks:
         self.unseen = True
         parents = [self.builder.draft(parent) for parent, _ in draft.operands.values()]
         certain = [
-            p for p in parents if self._is_right(p.id) and (p.kind != "op" or p.version == 0 or p.id in self.verified)
+            p
+            for p in parents
+            if self._is_right(p.id) and (p.kind != "op" or p.version == 0 or p.id in self.verified)
         ]
         doubtful = [p for p in parents if p not in certain and not self._is_number(p)]
         if draft.id in self.lost:
             return
-        if self._is_right(draft.id) and draft.version == 0:  # else it may have been changed before it was used
+        if (
+            self._is_right(draft.id) and draft.version == 0
+        ):  # else it may have been changed before it was used
             self.verified.discard(draft.id)
             for other in doubtful:
-                self.forget(other, f"{'it' if len(doubtful) == 1 else 'it or another operand'} was changed since {draft.op} used it, {UNSEEN}")
+                self.forget(
+                    other,
+                    f"{'it' if len(doubtful) == 1 else 'it or another operand'} was changed since {draft.op} used it, {UNSEEN}",
+                )
             return
         for other in doubtful:
             self.forget(other, f"it, or what {draft.op} made of it, was changed since, {UNSEEN}")
-        names = ", ".join(dict.fromkeys(p.name for p in doubtful if p.name)) or ("an operand" if doubtful else "")
-        self.forget(draft, f"{names}{' or this' if names else 'it'} was changed since, {UNSEEN}; it is {now} now")
+        names = ", ".join(dict.fromkeys(p.name for p in doubtful if p.name)) or (
+            "an operand" if doubtful else ""
+        )
+        self.forget(
+            draft,
+            f"{names}{' or this' if names else 'it'} was changed since, {UNSEEN}; it is {now} now",
+        )
 
     def cannot(self, draft: Draft) -> None:
         """An operation with a known value cannot be run again: only its version and what it is a view of speak."""
@@ -272,9 +347,15 @@ class Checks:
         if self.moved(draft, nr) and self.is_fresh(draft):
             self.forget(draft, f"it was changed in place since, and is {self._now(shown)} now")
         elif self.moved(draft, nr) and draft.record is None and draft.id not in self.kept:
-            self.forget(draft, f"its memory was changed in place, and is {self._now(shown)} now; whether that was later is not known")
+            self.forget(
+                draft,
+                f"its memory was changed in place, and is {self._now(shown)} now; whether that was later is not known",
+            )
         elif lost and not self.is_fresh(draft):
-            self.forget(draft, f"its memory is that of {lost[0].name or 'its operand'}, which was changed; it is {self._now(shown)} now")
+            self.forget(
+                draft,
+                f"its memory is that of {lost[0].name or 'its operand'}, which was changed; it is {self._now(shown)} now",
+            )
 
     def confirm(self, draft: Draft) -> None:
         """A number that comes out as it was vouches for what it was computed from."""
@@ -294,11 +375,16 @@ class Checks:
 
     def _is_right(self, node_id: str, by: dict[str, list[str]] | None = None) -> bool:
         self._weigh()
-        return any(other not in self.lost for other in (self.vouched if by is None else by).get(node_id, ()))
+        return any(
+            other not in self.lost
+            for other in (self.vouched if by is None else by).get(node_id, ())
+        )
 
     def _some_count(self, draft: Draft) -> bool:
         """Whether an operation let some of its operands' numbers through (not a `relu` that came to 0 everywhere)."""
-        return _each_counts(draft) or bool(np.any(self._array(self.builder.raw.get((draft.id, 0), 0))))
+        return _each_counts(draft) or bool(
+            np.any(self._array(self.builder.raw.get((draft.id, 0), 0)))
+        )
 
     def _put_back(self, draft: Draft, nr: int, results: list[Any]) -> None:
         """Only the result was changed: the number of then is what came out now."""
@@ -306,7 +392,9 @@ class Checks:
         now = self._now(self.builder.raw.pop((draft.id, nr)))
         if nr == 0:
             draft.value, draft.again = None, True
-        draft.outputs = tuple(replace(o, value=None) if i == nr else o for i, o in enumerate(draft.outputs))
+        draft.outputs = tuple(
+            replace(o, value=None) if i == nr else o for i, o in enumerate(draft.outputs)
+        )
         self.builder.set_output(draft.id, nr, results[nr])
         said = f"{draft.outputs[nr].label or f'result {nr}' if nr else 'it'} was changed in place since, and is {now} now"
         self.since[draft.id] = "; ".join(filter(None, (self.since.get(draft.id), said)))
@@ -325,10 +413,14 @@ class Checks:
             if draft.value is None and not self.known(draft):
                 continue
             draft.missing = f"not known: {why}" + (
-                f"; it is {draft.value.text} now" if draft.kind != "op" and draft.value is not None else ""
+                f"; it is {draft.value.text} now"
+                if draft.kind != "op" and draft.value is not None
+                else ""
             )
             draft.value, draft.outputs = None, tuple(replace(o, value=None) for o in draft.outputs)
-            draft.unlike = frozenset(draft.operands)  # its gradients may come from the changed number
+            draft.unlike = frozenset(
+                draft.operands
+            )  # its gradients may come from the changed number
             self.since.pop(draft.id, None)
             self.verified.discard(draft.id)
             for nr in self.known(draft):
@@ -338,10 +430,19 @@ class Checks:
                 if child.again:
                     todo.append((child, "what it was computed from was changed since"))
                 elif _is_view(child):
-                    todo.append((child, f"its memory is that of {draft.name or 'its operand'}, which was changed"))
+                    todo.append(
+                        (
+                            child,
+                            f"its memory is that of {draft.name or 'its operand'}, which was changed",
+                        )
+                    )
             if draft.kind == "op" and not draft.again:
                 name = draft.name or f"what {draft.op} made"
-                todo += [(d, f"its memory is that of {name}, which was changed") for d in self._sharers(draft) if not d.again]
+                todo += [
+                    (d, f"its memory is that of {name}, which was changed")
+                    for d in self._sharers(draft)
+                    if not d.again
+                ]
             draft.again = False
 
     def _sharers(self, draft: Draft) -> list[Draft]:
@@ -349,7 +450,9 @@ class Checks:
             self._by_memory = {}
             for (node_id, nr), item in self.found.items():
                 if nr == 0 and self.builder.draft(node_id).kind == "op":
-                    self._by_memory.setdefault(self._memory(item), []).append(self.builder.draft(node_id))
+                    self._by_memory.setdefault(self._memory(item), []).append(
+                        self.builder.draft(node_id)
+                    )
         item = self.found.get((draft.id, 0), UNKNOWN)
         return [] if item is UNKNOWN else self._by_memory.get(self._memory(item), [])
 
@@ -382,10 +485,14 @@ class Checks:
         if a.dtype.kind not in "fc":
             return False
         sizes = [
-            self._largest(self._array(item)) for p in draft.operands.values() if (item := self._raw(*p)) is not UNKNOWN
+            self._largest(self._array(item))
+            for p in draft.operands.values()
+            if (item := self._raw(*p)) is not UNKNOWN
         ]
         room = (
-            64 * np.finfo(a.dtype).eps * max(self._largest(a), *(s * max(1.0, t) for s in sizes for t in sizes), 1e-30)
+            64
+            * np.finfo(a.dtype).eps
+            * max(self._largest(a), *(s * max(1.0, t) for s in sizes for t in sizes), 1e-30)
         )
         with np.errstate(all="ignore"):
             return bool(np.allclose(a, b, rtol=0, atol=room, equal_nan=True))

@@ -35,11 +35,19 @@ def at(custom: bool) -> At:
         code = frame.f_code
         if not names.ours(frame):
             learner = learner or frame
-        elif code.co_name == "apply" and code.co_filename.replace("\\", "/").endswith(_FUNCTION_FILE):
+        elif code.co_name == "apply" and code.co_filename.replace("\\", "/").endswith(
+            _FUNCTION_FILE
+        ):
             applies += 1
-        elif code.co_name == "__call__" and code.co_filename.replace("\\", "/").endswith(_MODULE_FILE):
+        elif code.co_name == "__call__" and code.co_filename.replace("\\", "/").endswith(
+            _MODULE_FILE
+        ):
             modules.append(names.local_names(frame)["self"])
-        elif learner is None and optimizer is None and _OPTIM_FOLDER in code.co_filename.replace("\\", "/"):
+        elif (
+            learner is None
+            and optimizer is None
+            and _OPTIM_FOLDER in code.co_filename.replace("\\", "/")
+        ):
             optimizer = type(frame.f_locals.get("self"))
         frame = frame.f_back
     return At(learner, modules, applies > custom, optimizer)
@@ -77,7 +85,14 @@ def _kind(filename: str, name: str) -> str:
         return "library" if names.in_library(filename) else "learner"
     if "torch/optim/" in path:
         return "optimizer"
-    return next((kind for kind, (function, file) in _KINDS.items() if function == name and path.endswith(file)), "")
+    return next(
+        (
+            kind
+            for kind, (function, file) in _KINDS.items()
+            if function == name and path.endswith(file)
+        ),
+        "",
+    )
 
 
 _KINDS = {

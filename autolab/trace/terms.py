@@ -69,13 +69,27 @@ class Term:
     def __truediv__(self, other: Any) -> Term:
         found = _joined(self, other, "/", "", _PRODUCT, lambda a, b: a / b, tight=True)
         other = _term(other)
-        tex, numbers = rf"\frac{{{self.tex}}}{{{other.tex}}}", rf"\frac{{{self.tex_numbers}}}{{{other.tex_numbers}}}"
-        return Term(found.text, tex, found.numbers, numbers, found.exact, found.full, _PRODUCT, found.negative)
+        tex, numbers = (
+            rf"\frac{{{self.tex}}}{{{other.tex}}}",
+            rf"\frac{{{self.tex_numbers}}}{{{other.tex_numbers}}}",
+        )
+        return Term(
+            found.text,
+            tex,
+            found.numbers,
+            numbers,
+            found.exact,
+            found.full,
+            _PRODUCT,
+            found.negative,
+        )
 
     def __neg__(self) -> Term:
         text, tex, numbers, tex_numbers = _inside(self, _PRODUCT)
         less = None if self.exact is None else -self.exact
-        return Term(f"-{text}", f"-{tex}", f"-{numbers}", f"-{tex_numbers}", less, self.full, _PRODUCT, True)
+        return Term(
+            f"-{text}", f"-{tex}", f"-{numbers}", f"-{tex_numbers}", less, self.full, _PRODUCT, True
+        )
 
 
 def named(text: str, value: float | None, tex: str | None = None) -> Term:
@@ -106,7 +120,10 @@ def function(name: str, *args: Term) -> Term:
     """sqrt, abs, sign, max or min of terms."""
     pattern, tex = _FUNCTIONS[name]
     work = pattern if all(a.exact is not None for a in args) else None
-    lists = [", ".join(getattr(a, field) for a in args) for field in ("text", "tex", "numbers", "tex_numbers")]
+    lists = [
+        ", ".join(getattr(a, field) for a in args)
+        for field in ("text", "tex", "numbers", "tex_numbers")
+    ]
     return Term(
         f"{name}({lists[0]})",
         tex.format(lists[1]),
@@ -131,7 +148,9 @@ class Line:
         alone."""
         shown = digits(result)
         relation = truth.relation(
-            self.term.tex_numbers, formulas.scientific(shown), self.term.full and _is_full(shown, result)
+            self.term.tex_numbers,
+            formulas.scientific(shown),
+            self.term.full and _is_full(shown, result),
         )
         return "=" if self.term.full else "≈", "=" if relation == truth.EQUAL else "≈"
 
@@ -151,7 +170,9 @@ class Line:
         steps = [] if term.numbers == result else [(term.numbers, term.tex_numbers)]
         tex_sign = truth.EQUAL if sign == "=" else truth.ABOUT
         found["numbers"] = f" {sign} ".join([*(n for n, _ in steps), result])
-        found["tex_numbers"] = f" {tex_sign} ".join([*(t for _, t in steps), formulas.scientific(result)])
+        found["tex_numbers"] = f" {tex_sign} ".join(
+            [*(t for _, t in steps), formulas.scientific(result)]
+        )
         return found | {"sign": first}
 
 
@@ -200,11 +221,22 @@ def _inside(term: Term, level: int, numbers_too: bool = True) -> tuple[str, str,
     return texts[0], texs[0], texts[1], texs[1]
 
 
-def _joined(a: Term, item: Any, sign: str, tex_sign: str, level: int, how: Any, tight: bool = False) -> Term:
+def _joined(
+    a: Term, item: Any, sign: str, tex_sign: str, level: int, how: Any, tight: bool = False
+) -> Term:
     """Two terms with a sign between. tight: parentheses around what is as loose as the sign itself, on its right."""
     b = _term(item)
     left, right = _inside(a, level, numbers_too=False), _inside(b, level + tight)
     text, tex, numbers, tex_numbers = (
         f"{x} {s} {y}" for x, s, y in zip(left, (sign, tex_sign, sign, tex_sign), right)
     )
-    return Term(text, tex, numbers, tex_numbers, _worked(how, a.exact, b.exact), a.full and b.full, level, a.negative)
+    return Term(
+        text,
+        tex,
+        numbers,
+        tex_numbers,
+        _worked(how, a.exact, b.exact),
+        a.full and b.full,
+        level,
+        a.negative,
+    )

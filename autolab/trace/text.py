@@ -12,14 +12,21 @@ def render(trace: Trace, *, frames: bool = True) -> str:
     parts = [_heading(trace), *_graph(trace)]
     if trace.saved:
         parts += ["", "Saved for backward", *_table([_saved_row(s, trace) for s in trace.saved])]
-    for kind, heading in (("iteration", "Iterations"), ("module", "Modules"), ("step", "Optimizer steps")):
+    for kind, heading in (
+        ("iteration", "Iterations"),
+        ("module", "Modules"),
+        ("step", "Optimizer steps"),
+    ):
         rows = [row for g in trace.groups if g.kind == kind for row in _group_rows(g, trace)]
         if rows:
             parts += ["", heading, *_table(rows)]
     rehearsed, why = trace.meta.get("backward") == "dry", trace.meta.get("why") or ""
     if frames and trace.frames:
         back = "rehearsed" if rehearsed else "backward"
-        rows = [[str(f.index), f"{back} {f.run}" if f.phase == "backward" else f.phase, f.text] for f in trace.frames]
+        rows = [
+            [str(f.index), f"{back} {f.run}" if f.phase == "backward" else f.phase, f.text]
+            for f in trace.frames
+        ]
         parts += ["", "Steps", *([why] if rehearsed else []), *_table(rows, right=1)]
     if never := _never(trace):
         parts += ["", "No gradient comes to", *_table(never)]
@@ -27,15 +34,26 @@ def render(trace: Trace, *, frames: bool = True) -> str:
         parts += ["", why]
     error = trace.meta.get("error")
     if error:
-        parts += ["", f"{error['type']}: {error['message']}".removesuffix(": "), *error.get("notes", [])]
+        parts += [
+            "",
+            f"{error['type']}: {error['message']}".removesuffix(": "),
+            *error.get("notes", []),
+        ]
     return "\n".join(parts)
 
 
 def _never(trace: Trace) -> list[list[str]]:
     """What could have a gradient and gets none, by backward pass."""
-    wants = [(p, trace.node(n), why) for p in trace.passes for n, why in p.never.items() if trace.node(n).requires_grad]
+    wants = [
+        (p, trace.node(n), why)
+        for p in trace.passes
+        for n, why in p.never.items()
+        if trace.node(n).requires_grad
+    ]
     several = len(trace.passes) > 1
-    return [[node.label, f"in backward {p.run}: {why}" if several else why] for p, node, why in wants]
+    return [
+        [node.label, f"in backward {p.run}: {why}" if several else why] for p, node, why in wants
+    ]
 
 
 def _heading(trace: Trace) -> str:
@@ -72,7 +90,8 @@ def _group_rows(group: Group, trace: Trace) -> list[list[str]]:
     around = next((f"{g.path}: " for g in trace.groups if g.id == group.parent), "")
     updates = [u for n in group.nodes if (u := trace.node(n).update) is not None]
     return [
-        ["" if i else around + group.label, "" if i else group.type, _update_text(u)] for i, u in enumerate(updates)
+        ["" if i else around + group.label, "" if i else group.type, _update_text(u)]
+        for i, u in enumerate(updates)
     ]
 
 
@@ -119,9 +138,16 @@ def count_words(count: int) -> str:
 def _table(rows: list[list[str]], right: int = 0) -> list[str]:
     """Rows with aligned columns, two blanks apart; the last column is not padded, the first `right` are set to the
     right."""
-    widths = [min(40, max((len(row[i]) for row in rows), default=0)) for i in range(len(rows[0]) - 1)] if rows else []
+    widths = (
+        [min(40, max((len(row[i]) for row in rows), default=0)) for i in range(len(rows[0]) - 1)]
+        if rows
+        else []
+    )
     lines = []
     for row in rows:
-        cells = [cell.rjust(w) if i < right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))]
+        cells = [
+            cell.rjust(w) if i < right else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(row, widths))
+        ]
         lines.append("  " + "  ".join([*cells, row[-1]]).rstrip())
     return lines

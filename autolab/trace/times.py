@@ -16,7 +16,9 @@ class Times:
         """`library`: what is recorded, "autolab" or "torch"; of PyTorch's operations nothing is known here."""
         profiler, here = sys.modules.get("autolab.profiler.recorder"), threading.get_ident()
         running: list[Any] = (
-            [] if profiler is None or library != "autolab" else [r for r in profiler.running if r.thread == here]
+            []
+            if profiler is None or library != "autolab"
+            else [r for r in profiler.running if r.thread == here]
         )
         self._profile = running[-1] if running else None
 
@@ -24,4 +26,6 @@ class Times:
         """Seconds of the operation that was just told of; None where it is not known: without a profile, of a custom
         function (whose parts are timed, too)."""
         rows = () if self._profile is None or custom else self._profile.rows
-        return float(f"{(rows[-1].end - rows[-1].start) / 1e9:.4g}") if rows and rows[-1].end else None
+        return (
+            float(f"{(rows[-1].end - rows[-1].start) / 1e9:.4g}") if rows and rows[-1].end else None
+        )

@@ -138,11 +138,18 @@ class TorchReader(Reader):
     def same(self, a: Any, b: Any) -> bool:
         a = getattr(a, "tensor", a)
         try:
-            if a is None or a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride():
+            if (
+                a is None
+                or a.data_ptr() == b.data_ptr()
+                and a.shape == b.shape
+                and a.stride() == b.stride()
+            ):
                 return True
         except RuntimeError:
             return _same_elsewhere(a, b)
-        return a.shape == b.shape and (torch.equal(a, b) or torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
+        return a.shape == b.shape and (
+            torch.equal(a, b) or torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
+        )
 
     def grad_fn(self, tensor: Any) -> Any:
         try:
@@ -168,7 +175,9 @@ class TorchReader(Reader):
 
     def watch(self, tensor: Any) -> tuple[Any, int]:
         memory = self.memory(tensor)
-        return lambda: memory, self.version(tensor) or 0  # of an inference tensor nobody counts them
+        return lambda: memory, self.version(
+            tensor
+        ) or 0  # of an inference tensor nobody counts them
 
     def grad_enabled(self) -> bool:
         return torch.is_grad_enabled()
@@ -181,7 +190,11 @@ class TorchReader(Reader):
 
     def outputs(self, node: Any) -> list[tuple[tuple[int, ...] | None, str, str]]:
         known = (
-            (None if m.is_nested_tensor else tuple(m.shape), dtype_name(m.dtype), device_name(m.device))
+            (
+                None if m.is_nested_tensor else tuple(m.shape),
+                dtype_name(m.dtype),
+                device_name(m.device),
+            )
             for m in node._input_metadata
         )
         return list(known) or [(None, "", "")]
@@ -208,7 +221,9 @@ class TorchReader(Reader):
     def _tensor_names(self, node: Any) -> frozenset[str]:
         kind = type(node)
         if kind not in self._tensors:
-            self._tensors[kind] = frozenset(n for n in self._saved_names(node) if hasattr(kind, f"_raw_saved_{n}"))
+            self._tensors[kind] = frozenset(
+                n for n in self._saved_names(node) if hasattr(kind, f"_raw_saved_{n}")
+            )
         return self._tensors[kind]
 
     def without_grad(self) -> Any:
@@ -235,7 +250,9 @@ class TorchReader(Reader):
             params = overload._schema.arguments
             names = {a.name for a in params}
             named = {n: item for n, item in given.items() if n in names or item is not None}
-            if named.keys() <= names and all(a.name in named or a.has_default_value() for a in params):
+            if named.keys() <= names and all(
+                a.name in named or a.has_default_value() for a in params
+            ):
                 try:
                     return overload(**named)
                 except (RuntimeError, TypeError):  # the arguments of another overload
@@ -283,9 +300,7 @@ class _Replay:
     def _function(tensor: Any) -> Any:
         if tensor.grad_fn is not None:
             return tensor.grad_fn
-        with (
-            torch.enable_grad()
-        ):  # a leaf's AccumulateGrad is public only as the next function of something computed from it
+        with torch.enable_grad():  # a leaf's AccumulateGrad is public only as the next function of something computed from it
             return tensor.view_as(tensor).grad_fn.next_functions[0][0]
 
     def _count(self, fns: list[Any]) -> None:
@@ -313,9 +328,14 @@ class _Replay:
             # A custom Function's node is the ctx itself: it is applied, not called.
             results = fn.apply(*grads) if hasattr(type(fn), "saved_tensors") else fn(*grads)
             results = results if isinstance(results, tuple) else (results,)
-            if len(results) > len(fn.next_functions):  # a custom function has no edge for arguments that are no tensors
+            if len(results) > len(
+                fn.next_functions
+            ):  # a custom function has no edge for arguments that are no tensors
                 wanted = iter([r for r, needed in zip(results, fn.needs_input_grad) if needed])
-                results = tuple(None if target is None else next(wanted, None) for target, _ in fn.next_functions)
+                results = tuple(
+                    None if target is None else next(wanted, None)
+                    for target, _ in fn.next_functions
+                )
             self.observer.after_node(fn, results)
         for slot, ((target, nr), grad) in enumerate(zip(fn.next_functions, results)):
             if target is not None and grad is not None:
@@ -333,7 +353,9 @@ class _Replay:
         meta = target._input_metadata
         if nr >= len(meta) or meta[nr].is_nested_tensor:
             return grad
-        grad = grad if grad.shape == tuple(meta[nr].shape) else grad.sum_to_size(tuple(meta[nr].shape))
+        grad = (
+            grad if grad.shape == tuple(meta[nr].shape) else grad.sum_to_size(tuple(meta[nr].shape))
+        )
         return grad if grad.dtype == meta[nr].dtype else grad.to(meta[nr].dtype)
 
     def _ready(self, fn: Any) -> None:
@@ -344,7 +366,9 @@ class _Replay:
 
     def _accumulate(self, fn: Any) -> None:
         grad = self.buffers.pop(fn, [None])[0]
-        if grad is not None and fn.variable.requires_grad:  # it may have been frozen since the graph was made
+        if (
+            grad is not None and fn.variable.requires_grad
+        ):  # it may have been frozen since the graph was made
             before = fn.variable.grad
             total = grad if before is None else before.detach() + grad
             self.observer.accumulate(fn.variable, grad, total)
@@ -376,7 +400,9 @@ def _overloads(name: str) -> list[Any]:
     packets = [p for n in (name, f"_{name}") if (p := getattr(torch.ops.aten, n, None)) is not None]
     found = [getattr(packet, n) for packet in packets for n in packet.overloads()]
     return [
-        f for f in found if not any(a.alias_info is not None and a.alias_info.is_write for a in f._schema.arguments)
+        f
+        for f in found
+        if not any(a.alias_info is not None and a.alias_info.is_write for a in f._schema.arguments)
     ]
 
 

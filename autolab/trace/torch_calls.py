@@ -29,12 +29,21 @@ class Schema:
         self.full, self.overload = full, schema.overload_name
         self.params = tuple(a.name for a in schema.arguments)
         self.defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
-        self.writes = tuple(a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
+        self.writes = tuple(
+            a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write
+        )
         # Batch normalization changes its statistics without saying so, and without counting; its backward does not.
         hidden = () if full.endswith("_backward") else ("running_mean", "running_var")
-        self.changes = (*self.writes, *(n for n in hidden if n in self.params and n not in self.writes))
-        self.view = any(a.alias_info is not None and not a.alias_info.is_write for a in schema.arguments)
-        self.in_place = full.endswith("_") and not full.endswith("__") and self.writes[:1] == self.params[:1]
+        self.changes = (
+            *self.writes,
+            *(n for n in hidden if n in self.params and n not in self.writes),
+        )
+        self.view = any(
+            a.alias_info is not None and not a.alias_info.is_write for a in schema.arguments
+        )
+        self.in_place = (
+            full.endswith("_") and not full.endswith("__") and self.writes[:1] == self.params[:1]
+        )
         self.name = full[:-1] if self.in_place else full
         self.silent = full in SILENT
         self.differentiable = tuple(a.name for a in schema.arguments if "Tensor" in str(a.type))
@@ -46,7 +55,11 @@ class Schema:
     @functools.cached_property
     def record(self) -> Op | None:
         """The record of autolab's that is called the same, for an operation without a node."""
-        names = (f"{self.name}_scalar", self.name) if self.overload.startswith("Scalar") else (self.name,)
+        names = (
+            (f"{self.name}_scalar", self.name)
+            if self.overload.startswith("Scalar")
+            else (self.name,)
+        )
         return next((OPS[n] for name in names for n in (name, name.lstrip("_")) if n in OPS), None)
 
 
@@ -98,7 +111,9 @@ class Call:
         """The arguments in the order of the record, or of the schema."""
         if self.record is None:
             return tuple(self.arguments.get(name) for name in self.schema.params)
-        return tuple(self.arguments.get(name, self.record.defaults.get(name)) for name in self.record.params)
+        return tuple(
+            self.arguments.get(name, self.record.defaults.get(name)) for name in self.record.params
+        )
 
 
 class Function(Call):

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -74,7 +77,13 @@ class _Operation:
     __slots__ = ("arguments", "enabled", "is_bare", "results", "schema", "scope")
 
     def __init__(
-        self, schema: Schema, arguments: dict[str, Any], results: list[Any], on: bool, wanted: bool, scope: Any
+        self,
+        schema: Schema,
+        arguments: dict[str, Any],
+        results: list[Any],
+        on: bool,
+        wanted: bool,
+        scope: Any,
     ) -> None:
         self.schema, self.arguments, self.results, self.scope = schema, arguments, results, scope
         self.enabled, self.is_bare = on and wanted, on and not wanted
@@ -93,7 +102,10 @@ class _Operation:
             return True
         if self.schema.in_place or not self.schema.view:
             return True
-        found = [next((s for s in seen if s.grad_fn is not None and _alike(s, t)), None) for t in self.results]
+        found = [
+            next((s for s in seen if s.grad_fn is not None and _alike(s, t)), None)
+            for t in self.results
+        ]
         if all(f is None for f in found):
             return False
         self.results = [t if f is None else f for t, f in zip(self.results, found)]
@@ -101,7 +113,13 @@ class _Operation:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    same = a is not b and a.dtype == b.dtype and a.shape == b.shape and has_numbers(a) and has_numbers(b)
+    same = (
+        a is not b
+        and a.dtype == b.dtype
+        and a.shape == b.shape
+        and has_numbers(a)
+        and has_numbers(b)
+    )
     return same and a.data_ptr() == b.data_ptr() and a.stride() == b.stride()
 
 
@@ -120,7 +138,9 @@ class _Calls(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name == "__get__":
             result = func(*args, **kwargs)
-            events.left_graph(getattr(getattr(func, "__self__", None), "__name__", ""), args, result)
+            events.left_graph(
+                getattr(getattr(func, "__self__", None), "__name__", ""), args, result
+            )
         elif func in _PASSES:
             return events.backward(func, args, kwargs)
         else:
@@ -157,11 +177,15 @@ class _Told:
         if schema is None:
             return events.higher(func, args, kwargs)
         if schema.silent and not schema.writes:
-            return func(*args, **kwargs)  # detach: the operation before may just be saving its result
+            return func(
+                *args, **kwargs
+            )  # detach: the operation before may just be saving its result
         if events.queue or events.custom is not None:
             events.tell(args)
         on = torch.is_grad_enabled()
-        inside = events.passes and not on  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
+        inside = (
+            events.passes and not on
+        )  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
         if inside and not schema.changes:
             return func(*args, **kwargs)
         arguments = schema.named(args, kwargs)
@@ -216,7 +240,9 @@ class _Custom:
         if cls.__module__ == "torch.utils.checkpoint":
             warn(REENTRANT, self.at.frame)
         found = {
-            id(t): t for t in [*self.results, *seen] if isinstance(t.grad_fn, torch.autograd.function.BackwardCFunction)
+            id(t): t
+            for t in [*self.results, *seen]
+            if isinstance(t.grad_fn, torch.autograd.function.BackwardCFunction)
         }
         outputs = [t for t in found.values() if not recording.knows(t.grad_fn)]
         if outputs:
@@ -231,7 +257,6 @@ class _Custom:
 class Events:
     """Watches PyTorch in a `with` block and tells `recording`."""
 
-
     def __init__(self, recording: TorchRecording) -> None:
         self.recording = recording
         self.queue: list[_Operation] = []
@@ -240,7 +265,9 @@ class Events:
         self.operations, self._calls = _Operations(self), _Calls(self)
         self._handles: list[Any] = []
         self._compile: Any = None  # torch.compile, while another stands in its place
-        self._names: dict[int, tuple[Any, dict[int, str]]] = {}  # id of a module -> (it, the paths of what is in it)
+        self._names: dict[
+            int, tuple[Any, dict[int, str]]
+        ] = {}  # id of a module -> (it, the paths of what is in it)
         self.told: Any = None  # the scope of the operation that is being told
         self.modules: list[tuple[Any, Any]] = []  # (module, its scope), of calls that are running
         self._said: set[str] = set()
@@ -285,8 +312,12 @@ class Events:
 
         @functools.wraps(original)
         def compile(*args: Any, **kwargs: Any) -> Any:
-            compiled = original(*args, **kwargs)  # of a block around this one: it takes its stance first, and leaves it last
-            if self._stance is None and self._compile is not None:  # somebody may keep this function, and call it later
+            compiled = original(
+                *args, **kwargs
+            )  # of a block around this one: it takes its stance first, and leaves it last
+            if (
+                self._stance is None and self._compile is not None
+            ):  # somebody may keep this function, and call it later
                 self._run_as_written()
             return compiled
 
@@ -336,7 +367,12 @@ class Events:
         if call.record is not None and not call.record.variadic:
             results = results[: max(1, len(outputs))]
         self.recording.forward(
-            call, call.args(), None, tuple(results), node if operation.enabled else None, schema.in_place
+            call,
+            call.args(),
+            None,
+            tuple(results),
+            node if operation.enabled else None,
+            schema.in_place,
         )
         self.told = None
 
@@ -386,7 +422,9 @@ class Events:
         if self.queue:
             self.tell((), last=True)
         if getattr(error, "_autolab_seen", None) is None:
-            self.recording.failed(name, {f"argument {i + 1}": a for i, a in enumerate(args)} | kwargs, error)
+            self.recording.failed(
+                name, {f"argument {i + 1}": a for i, a in enumerate(args)} | kwargs, error
+            )
 
     @quietly
     def in_function(self, results: list[Any]) -> bool:
@@ -440,7 +478,9 @@ class Events:
         """`func` is one of the calls that go backward."""
         self.end_clearing()
         watched = Pass(self, func, args, kwargs)
-        if kwargs.get("is_grads_batched") or any(map(is_transformed, (*watched.roots, *(watched.inputs or ())))):
+        if kwargs.get("is_grads_batched") or any(
+            map(is_transformed, (*watched.roots, *(watched.inputs or ())))
+        ):
             self.meet_transform()
             return func(*args, **kwargs)
         return watched.run()
@@ -467,7 +507,11 @@ class Events:
         _, paths = self._names.setdefault(id(caller), (caller, {}))
         if id(module) not in paths:  # mostly one of its own; else one in a list, or deeper
             near = {id(part): name for name, part in caller.named_children()}
-            paths |= near if id(module) in near else {id(part): name for name, part in caller.named_modules() if name}
+            paths |= (
+                near
+                if id(module) in near
+                else {id(part): name for name, part in caller.named_modules() if name}
+            )
             paths.setdefault(id(module), type(module).__name__)
         return paths[id(module)]
 
@@ -494,5 +538,3 @@ class Events:
         self._names.clear()
         self.custom = None
         self.modules.clear()
-
-

@@ -47,7 +47,9 @@ def _found(where: str) -> Any:
 
 def nothing_is_compiled() -> bool:
     """Whether what compiles is not even loaded. A PyTorch that calls it otherwise says no, which costs a second."""
-    return "torch._dynamo" not in sys.modules and importlib.util.find_spec("torch._dynamo") is not None
+    return (
+        "torch._dynamo" not in sys.modules and importlib.util.find_spec("torch._dynamo") is not None
+    )
 
 
 @functools.cache

@@ -58,10 +58,13 @@ class Pass:
         if not self.roots or len(self.seeds) != len(self.roots):
             return False
         fits = (
-            g is not None and g.shape == t.shape or g is None and t.numel() == 1 for t, g in zip(self.roots, self.seeds)
+            g is not None and g.shape == t.shape or g is None and t.numel() == 1
+            for t, g in zip(self.roots, self.seeds)
         )
         return (
-            all(t.requires_grad for t in self.roots) and all(fits) and all(t.requires_grad for t in self.inputs or ())
+            all(t.requires_grad for t in self.roots)
+            and all(fits)
+            and all(t.requires_grad for t in self.inputs or ())
         )
 
     def _begin(self) -> None:
@@ -73,13 +76,17 @@ class Pass:
         for (fn, nr), tensor, grad in zip(pairs, self.roots, self.seeds):
             if fn in self.nodes:
                 self.recording.seed(
-                    fn, nr, torch.ones_like(tensor, requires_grad=False).detach() if grad is None else grad
+                    fn,
+                    nr,
+                    torch.ones_like(tensor, requires_grad=False).detach() if grad is None else grad,
                 )
         for fn in self.nodes:
             if hasattr(fn, "variable"):
                 if not self.returns:
                     self.handles.append(fn.register_prehook(functools.partial(self._leaf, fn)))
-                    self.handles.append(fn.variable.register_post_accumulate_grad_hook(self._accumulated))
+                    self.handles.append(
+                        fn.variable.register_post_accumulate_grad_hook(self._accumulated)
+                    )
             else:
                 self.handles.append(fn.register_prehook(functools.partial(self._before, fn)))
                 self.handles.append(handle := fn.register_hook(functools.partial(self._after, fn)))
@@ -106,7 +113,9 @@ class Pass:
                 recording.free(fn)
 
     def _leaf(self, fn: Any, grads: Any) -> None:
-        self.arrived[id(fn.variable)] = None if grads[0] is None else grads[0].detach()  # a custom function may give none
+        self.arrived[id(fn.variable)] = (
+            None if grads[0] is None else grads[0].detach()
+        )  # a custom function may give none
 
     def _accumulated(self, leaf: Any) -> None:
         with Silence():
@@ -124,19 +133,33 @@ class Pass:
             if self.began:
                 recording.backward_end(error)
                 if self.returns and error is None:
-                    recording.returned([(_node(t), t.output_nr) for t in self.inputs or ()], tensors_in_order(result))
+                    recording.returned(
+                        [(_node(t), t.output_nr) for t in self.inputs or ()],
+                        tensors_in_order(result),
+                    )
             elif error is not None:
-                recording.failed("grad" if self.returns else "backward", {"tensors": self.roots}, error)
+                recording.failed(
+                    "grad" if self.returns else "backward", {"tensors": self.roots}, error
+                )
             self.nodes.clear()
 
 
 def _ours(hook: Any) -> bool:
-    return isinstance(hook, functools.partial) and isinstance(getattr(hook.func, "__self__", None), Pass)
+    return isinstance(hook, functools.partial) and isinstance(
+        getattr(hook.func, "__self__", None), Pass
+    )
 
 
 _NAMES = {
     torch.Tensor.backward: ("self", "gradient", "retain_graph", "create_graph", "inputs"),
-    torch.autograd.backward: ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs"),
+    torch.autograd.backward: (
+        "tensors",
+        "grad_tensors",
+        "retain_graph",
+        "create_graph",
+        "grad_variables",
+        "inputs",
+    ),
     torch.autograd.grad: ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph"),
 }
 

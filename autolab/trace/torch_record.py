@@ -39,7 +39,9 @@ class SeenNodes(Seen):
     def __init__(self) -> None:
         super().__init__(True)
         self.key = f"autolab recording {next(_numbers)}"
-        self.reached: dict[str, Any] = {}  # while an operation is told, or a trace is made: id -> node
+        self.reached: dict[
+            str, Any
+        ] = {}  # while an operation is told, or a trace is made: id -> node
 
     def put(self, item: Any, what: Any) -> None:
         item.metadata[self.key] = what
@@ -84,7 +86,9 @@ class RecordingReader(TorchReader):
         return None if self.events is None else self.events.scope
 
     def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
-        if self.packed in node.metadata or packs():  # looking would call the hooks, after their block too
+        if (
+            self.packed in node.metadata or packs()
+        ):  # looking would call the hooks, after their block too
             state = node.metadata.setdefault(self.packed, "alive")
             for name in self._tensor_names(node):
                 yield name, SavedEntry(name, None, state)
@@ -96,14 +100,26 @@ class RecordingReader(TorchReader):
         for item in self.saved_of(number) if number is not None else ():
             source = None if item.saved.source_node is None else self.draft(item.saved.source_node)
             tensor = None if source is None else source.held()
-            if tensor is not None and item.saved.version is not None and tensor._version != item.saved.version:
-                yield Stale(item.saved.name, tensor, self.memory(tensor), item.saved.version, tensor._version)
+            if (
+                tensor is not None
+                and item.saved.version is not None
+                and tensor._version != item.saved.version
+            ):
+                yield Stale(
+                    item.saved.name,
+                    tensor,
+                    self.memory(tensor),
+                    item.saved.version,
+                    tensor._version,
+                )
 
 
 def packs() -> bool:
     """Whether hooks take what is saved now (`saved_tensors_hooks`, checkpointing): looking at it would call them."""
     try:
-        with torch.autograd.graph.disable_saved_tensors_hooks("autolab asks whether there are hooks"):
+        with torch.autograd.graph.disable_saved_tensors_hooks(
+            "autolab asks whether there are hooks"
+        ):
             return False
     except RuntimeError:
         return True
@@ -180,7 +196,9 @@ class TorchRecording(Recorder):
         super().backward_end(error)
         self._running_node = lambda: None
 
-    def _read_call(self, op: Any, args: Any, custom: bool) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    def _read_call(
+        self, op: Any, args: Any, custom: bool
+    ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
         if isinstance(op, Call) and op.record is None:
             return None, *op.operands()
         record = None if custom else op.record
@@ -198,4 +216,3 @@ class TorchRecording(Recorder):
             write_out = super()._ended(frame)
             self.reader.nodes.reached.clear()
             return write_out
-

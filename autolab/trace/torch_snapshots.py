@@ -67,7 +67,9 @@ class Snapshots:
         """A gradient as it is now, as long as what this gives is held."""
         if not has_numbers(grad):
             return grad
-        part = Part(grad.detach())  # a handle on the gradient itself would keep it from becoming a leaf's `.grad` as it is
+        part = Part(
+            grad.detach()
+        )  # a handle on the gradient itself would keep it from becoming a leaf's `.grad` as it is
         storage = grad.untyped_storage()
         self._known(storage.data_ptr(), storage).parts.append(weakref.ref(part))
         return part
@@ -109,7 +111,12 @@ def is_transformed(tensor: Any) -> bool:
 
 
 def _lies_in_memory(tensor: Any) -> bool:
-    return type(tensor) in _PLAIN and tensor.layout is torch.strided and not tensor.is_meta and not tensor.is_nested
+    return (
+        type(tensor) in _PLAIN
+        and tensor.layout is torch.strided
+        and not tensor.is_meta
+        and not tensor.is_nested
+    )
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -156,7 +163,12 @@ class _Lent:
         self.tensor = tensor
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
     ) -> Any:
         return to_dlpack(self.tensor)
 

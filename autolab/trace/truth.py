@@ -115,8 +115,14 @@ def _within(a: Any, b: Any, part: float) -> bool:
     try:
         a, b = float(a), float(b)
     except OverflowError:  # a fraction too large for a float
-        a, b = (x if isinstance(x, Fraction) or not math.isfinite(x) else Fraction(x) for x in (a, b))
-        return isinstance(a, Fraction) and isinstance(b, Fraction) and abs(a - b) <= Fraction(part) * abs(b)
+        a, b = (
+            x if isinstance(x, Fraction) or not math.isfinite(x) else Fraction(x) for x in (a, b)
+        )
+        return (
+            isinstance(a, Fraction)
+            and isinstance(b, Fraction)
+            and abs(a - b) <= Fraction(part) * abs(b)
+        )
     return a == b if not (math.isfinite(a) and math.isfinite(b)) else abs(a - b) <= part * abs(b)
 
 
@@ -166,7 +172,11 @@ class _Reader:
             sign = "\\cdot" if self.next() == "\\sum" else self.take()  # 1/n of a sum
             other = self.power()
             total = (
-                total * other if sign == "\\cdot" else total / other if sign == "/" else _matrix_product(total, other)
+                total * other
+                if sign == "\\cdot"
+                else total / other
+                if sign == "/"
+                else _matrix_product(total, other)
             )
         return total
 
@@ -226,7 +236,9 @@ class _Reader:
             or token in _EXPONENTIALS
             and (token != "\\sigma" or self.next() in ("(", "\\left"))
         ):
-            argument = self.atom() if self.next() in ("(", "\\left") else self.power()  # f(x)^2 is the square of f(x)
+            argument = (
+                self.atom() if self.next() in ("(", "\\left") else self.power()
+            )  # f(x)^2 is the square of f(x)
             return _each(functools.partial(_function, token), argument)
         return self.sign(token)
 
@@ -292,7 +304,9 @@ class _Reader:
 
 
 def _is_finite(x: Any) -> bool:
-    return isinstance(x, Fraction) or math.isfinite(x)  # of a fraction too large for a float, math has no answer
+    return isinstance(x, Fraction) or math.isfinite(
+        x
+    )  # of a fraction too large for a float, math has no answer
 
 
 def _exponential(x: Any) -> Any:
@@ -303,12 +317,18 @@ def _exponential(x: Any) -> Any:
     if abs(x) > _MOST:
         return math.nan  # equal to nothing
     x = Fraction(x)
-    return Fraction(_WIDE.exp(_WIDE.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator))))
+    return Fraction(
+        _WIDE.exp(_WIDE.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator)))
+    )
 
 
 def _function(name: str, x: Any) -> Any:
     if isinstance(x, np.floating):
-        return 1 / (1 + np.exp(-x)) if name == "\\sigma" else getattr(np, "log" if name == "\\ln" else name[1:])(x)
+        return (
+            1 / (1 + np.exp(-x))
+            if name == "\\sigma"
+            else getattr(np, "log" if name == "\\ln" else name[1:])(x)
+        )
     if name in _FUNCTIONS:
         return _FUNCTIONS[name](float(x))
     if name in ("\\tanh", "\\sigma") and x == x:  # nearer to 1 than any number shown, and not 1
@@ -320,11 +340,19 @@ def _function(name: str, x: Any) -> Any:
     if not x > 0:
         return -math.inf if x == 0 else math.nan
     x = Fraction(x)
-    return Fraction(_WIDE.subtract(_WIDE.ln(decimal.Decimal(x.numerator)), _WIDE.ln(decimal.Decimal(x.denominator))))
+    return Fraction(
+        _WIDE.subtract(
+            _WIDE.ln(decimal.Decimal(x.numerator)), _WIDE.ln(decimal.Decimal(x.denominator))
+        )
+    )
 
 
 def _each(function: Callable[..., Any], *sides: Any) -> Any:
-    return np.frompyfunc(function, len(sides), 1)(*sides) if any(np.ndim(s) for s in sides) else function(*sides)
+    return (
+        np.frompyfunc(function, len(sides), 1)(*sides)
+        if any(np.ndim(s) for s in sides)
+        else function(*sides)
+    )
 
 
 def _matrix_product(a: Any, b: Any) -> Any:
@@ -351,4 +379,8 @@ def _root(item: Any) -> Any:
         return np.sqrt(item)
     item = Fraction(item)
     up, down = math.isqrt(item.numerator), math.isqrt(item.denominator)
-    return Fraction(up, down) if up * up == item.numerator and down * down == item.denominator else math.sqrt(item)
+    return (
+        Fraction(up, down)
+        if up * up == item.numerator and down * down == item.denominator
+        else math.sqrt(item)
+    )

@@ -44,14 +44,22 @@ class Unseen:
             known = origin.outputs[nr].value if 0 < nr < len(origin.outputs) else origin.value
             if origin.kind == "op" and origin.grad_fn and not self.is_like(known, item):
                 now = self.builder.value_of(item)
-                said.append(f"{origin.name or name} had been changed {UNSEEN}, and was {now.text if now else '?'} here")
+                said.append(
+                    f"{origin.name or name} had been changed {UNSEEN}, and was {now.text if now else '?'} here"
+                )
                 draft.unlike |= {name}
         return "; ".join(said)
 
     def saved(self, node_id: str, node: Any) -> str:
         """What to say when the rule of a node reads what was changed since it was saved."""
         saved = (item.saved for item in self.builder.saved_of(node_id))
-        known = {s.name: s.value for s in saved if s.value is not None and math.prod(s.shape or ()) <= WHOLE}
+        known = {
+            s.name: s.value
+            for s in saved
+            if s.value is not None and math.prod(s.shape or ()) <= WHOLE
+        }
         kept = self.builder.reader.saved(node) if known else ()
         tensors = {name: getattr(entry, "tensor", None) for name, entry in kept if name in known}
-        return ", ".join(name for name, tensor in tensors.items() if not self.is_like(known[name], tensor))
+        return ", ".join(
+            name for name, tensor in tensors.items() if not self.is_like(known[name], tensor)
+        )

@@ -53,7 +53,9 @@ class Updates:
         self.steps: list[Step] = []
         self.clearing = ""  # the call of zero_grad() that is under way
         self._depth = 0
-        self._before: dict[int, tuple[str, Any, optimizers.Facts]] = {}  # of the parameters that are being changed
+        self._before: dict[
+            int, tuple[str, Any, optimizers.Facts]
+        ] = {}  # of the parameters that are being changed
         self._changes: dict[str, _Change] = {}
 
     # -- optimizers --------------------------------------------------------------------------------
@@ -70,12 +72,18 @@ class Updates:
 
     def update(self, optimizer: Any, group: dict[str, Any], parameter: Any, over: bool) -> None:
         if not over:
-            facts = optimizers.Facts("", {name: item for name, item in group.items() if name != "params"})
+            facts = optimizers.Facts(
+                "", {name: item for name, item in group.items() if name != "params"}
+            )
             self.meet(parameter)
             facts.before, facts.grad, facts.state_before = self._numbers(optimizer, parameter)
             state = optimizer.state.get(parameter, {})
             facts.kept = frozenset(name for name, value in state.items() if value is not None)
-            self._before[id(parameter)] = self.builder.leaf(parameter), np.array(self._array(parameter)), facts
+            self._before[id(parameter)] = (
+                self.builder.leaf(parameter),
+                np.array(self._array(parameter)),
+                facts,
+            )
         elif id(parameter) in self._before:
             before, array, facts = self._before.pop(id(parameter))
             facts.after, _, facts.state_after = self._numbers(optimizer, parameter)
@@ -87,11 +95,15 @@ class Updates:
         if not self._before and before is not None:
             self._changed_by(optimizer, before, None, leaf, optimizers.Facts("", {}))
 
-    def _changed_by(self, optimizer: type, before: str, array: Any, parameter: Any, facts: optimizers.Facts) -> None:
+    def _changed_by(
+        self, optimizer: type, before: str, array: Any, parameter: Any, facts: optimizers.Facts
+    ) -> None:
         builder = self.builder
         known = builder._facts(parameter)
         value = builder.value_of(parameter)
-        draft = builder.add("update", op=optimizer.__name__, value=value, operands={"self": (before, 0)}, **known)
+        draft = builder.add(
+            "update", op=optimizer.__name__, value=value, operands={"self": (before, 0)}, **known
+        )
         builder.edge(before, 0, draft.id, 0, differentiable=False, update=True)
         moved = (
             None
@@ -99,7 +111,9 @@ class Updates:
             else float(np.abs(self._array(parameter).astype(float) - array).max())
         )
         call = self.steps[-1].call if self.steps else ""
-        self._changes[draft.id] = _Change(optimizer, call, optimizers.settings(facts.settings), facts, moved)
+        self._changes[draft.id] = _Change(
+            optimizer, call, optimizers.settings(facts.settings), facts, moved
+        )
         if self.steps:
             self.steps[-1].nodes.append(draft.id)
         self.after(parameter, before, draft.id)
@@ -107,7 +121,9 @@ class Updates:
     def _array(self, tensor: Any) -> Any:
         return np.asarray(self.builder.reader.array(tensor))
 
-    def _numbers(self, optimizer: Any, parameter: Any) -> tuple[float | None, float | None, dict[str, float]]:
+    def _numbers(
+        self, optimizer: Any, parameter: Any
+    ) -> tuple[float | None, float | None, dict[str, float]]:
         """(value, gradient, state) of a parameter of one number; else (None, None, {})."""
         if parameter.numel() != 1 or not self.builder.values:
             return None, None, {}
@@ -139,7 +155,11 @@ class Updates:
         """A leaf that is about to be used or changed may have been changed before, without an event."""
         leaf = self.builder.by_tensor.get(tensor)
         draft = None if leaf is None else self.builder.draft(leaf)
-        if draft is None or draft.kind != "leaf" or draft.version != self.builder.reader.version(tensor):
+        if (
+            draft is None
+            or draft.kind != "leaf"
+            or draft.version != self.builder.reader.version(tensor)
+        ):
             return
         if not self.builder.unseen.is_like(draft.value, tensor):
             self.after(tensor, draft.id, draft.id, op="unseen").operands = {"self": (draft.id, 0)}
@@ -147,7 +167,9 @@ class Updates:
     def owner(self, tensor: Any) -> Any:
         """The known leaf whose memory `tensor` shares, as `w.data` and `w[0]` do; None when there is none."""
         shares = self.builder.reader.sharing(tensor)
-        return next((leaf for leaf in self.film.leaves() if leaf is not tensor and shares(leaf)), None)
+        return next(
+            (leaf for leaf in self.film.leaves() if leaf is not tensor and shares(leaf)), None
+        )
 
     def partly(self, leaf: Any, draft: Draft) -> None:
         """`draft` changed a view of a leaf in place."""
@@ -218,9 +240,14 @@ class Updates:
             key = group.parent, group.path
             calls[group.id] = counts[key] = counts.get(key, 0) + 1
         rounds = {g.id for g in made if g.kind == "iteration"}
-        return tuple(replace(g, call=calls[g.id]) if g.kind == "step" or g.parent in rounds else g for g in made)
+        return tuple(
+            replace(g, call=calls[g.id]) if g.kind == "step" or g.parent in rounds else g
+            for g in made
+        )
 
-    def _iteration(self, marks: list[Mark], start: int, end: int, book: Book) -> iterations.Iteration:
+    def _iteration(
+        self, marks: list[Mark], start: int, end: int, book: Book
+    ) -> iterations.Iteration:
         words = ""
         for mark in marks[start:end]:
             if mark.kind == "backward":
@@ -248,20 +275,27 @@ class Updates:
             "change": _change(before.value, draft.value, change.moved),
         }
 
-
     def _in_place(self, draft: Draft, book: Book) -> dict[str, Any]:
         """`Node.update` of a leaf that an operation in place changed."""
         origin = self.builder.draft(draft.operands["self"][0])
         name, sign = draft.name or book.names[origin.id], _SIGNS.get(draft.op)
         call, by = (UNSEEN, "") if draft.op == "unseen" else ("in place", draft.op)
-        found: dict[str, Any] = {"call": call, "optimizer": by, "name": name, "settings": {}, "lines": []}
+        found: dict[str, Any] = {
+            "call": call,
+            "optimizer": by,
+            "name": name,
+            "settings": {},
+            "lines": [],
+        }
         other = draft.operands.get("other")
         if sign is not None and other is not None and self.builder.formulas:
             amount = named(book.label(*other), _single(book.value(*other)))
             factor = draft.attrs.get("alpha", 1)
             amount = amount if factor == 1 else constant(float(factor)) * amount
             term = sign(named(name, _single(origin.value)), amount)
-            found["lines"] = [Line(name, formulas.symbol(name), term, _single(draft.value)).to_json()]
+            found["lines"] = [
+                Line(name, formulas.symbol(name), term, _single(draft.value)).to_json()
+            ]
         return found | {"change": _change(origin.value, draft.value, None)}
 
 
@@ -295,8 +329,9 @@ def called(owner: Any, frame: FrameType | None) -> str:
         for name, item in [*local.items(), *frame.f_globals.items()]:
             if item is owner and not name.startswith("_"):
                 return str(name)
-        for name, item in vars(local["self"]).items() if hasattr(local.get("self"), "__dict__") else ():
+        for name, item in (
+            vars(local["self"]).items() if hasattr(local.get("self"), "__dict__") else ()
+        ):
             if item is owner:
                 return f"self.{name}"
     return type(owner).__name__
-

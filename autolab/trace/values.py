@@ -210,7 +210,9 @@ class Value(_Later):
         """What follows a name: " = 0.5", " ≈ 0.762", or of a tensor of many numbers what it is like."""
         if self.data is None:
             return f": {self.text}"
-        same = self.is_exact() or self.shape == () and self.text != short(self.data)  # the last is as it was written
+        same = (
+            self.is_exact() or self.shape == () and self.text != short(self.data)
+        )  # the last is as it was written
         return f" {sign(same)} {self.text}"
 
     @property
@@ -227,7 +229,11 @@ class Value(_Later):
         if (at_once := self.is_zero_at_once) is not None:
             return at_once
         if self.stats is not None:
-            return self.stats["min"] == 0 == self.stats["max"] and not self.stats["nan"] and not self.stats["inf"]
+            return (
+                self.stats["min"] == 0 == self.stats["max"]
+                and not self.stats["nan"]
+                and not self.stats["inf"]
+            )
         return math.prod(self.shape) == 0 or (self.shape == () and self.data == 0)
 
     def to_json(self) -> dict[str, Any]:
@@ -245,7 +251,15 @@ class Value(_Later):
     @classmethod
     def from_json(cls, d: dict[str, Any]) -> Value:
         """The value that `to_json` gave."""
-        return cls(tuple(d["shape"]), d["dtype"], d["data"], d["stats"], d["sample"], d["text"], d.get("counts"))
+        return cls(
+            tuple(d["shape"]),
+            d["dtype"],
+            d["data"],
+            d["stats"],
+            d["sample"],
+            d["text"],
+            d.get("counts"),
+        )
 
 
 def extent(stats: dict[str, Any]) -> str:
@@ -254,11 +268,17 @@ def extent(stats: dict[str, Any]) -> str:
 
     A gradient's mean is near 0 whatever its size, so it would say nothing. `static/values.js` has the same function.
     """
-    wrong = [f"{stats[key]:,} {name}" for key, name in (("nan", "NaN"), ("inf", "inf")) if stats[key]]
+    wrong = [
+        f"{stats[key]:,} {name}" for key, name in (("nan", "NaN"), ("inf", "inf")) if stats[key]
+    ]
     if wrong:
         return ", ".join(wrong)
     low, high = stats["min"], stats["max"]
-    return f"all {short(low + 0)}" if low == high else f"within ±{short(rounded_up(max(abs(low), abs(high))))}"
+    return (
+        f"all {short(low + 0)}"
+        if low == high
+        else f"within ±{short(rounded_up(max(abs(low), abs(high))))}"
+    )
 
 
 def rounded_up(item: float) -> float:
@@ -288,7 +308,9 @@ def _counts(array: np.ndarray, stats: dict[str, Any] | None) -> list[int] | None
     if stats["nan"] or stats["inf"]:
         numbers = numbers[np.isfinite(numbers)]
     bins = ((numbers - stats["min"]) / (stats["max"] - stats["min"]) * BINS).astype(np.intp)
-    counts: list[int] = np.bincount(bins, minlength=BINS + 1).tolist()  # what is below a rounded least is in the first, too
+    counts: list[int] = np.bincount(
+        bins, minlength=BINS + 1
+    ).tolist()  # what is below a rounded least is in the first, too
     counts[BINS - 1] += counts.pop()  # the greatest itself
     return counts
 
@@ -317,11 +339,17 @@ def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
 
 def _picked(array: np.ndarray, count: int = WHOLE) -> np.ndarray:
     picks = _picks(array.size, count)
-    return array.reshape(-1)[picks] if array.flags.c_contiguous else array[np.unravel_index(picks, array.shape)]
+    return (
+        array.reshape(-1)[picks]
+        if array.flags.c_contiguous
+        else array[np.unravel_index(picks, array.shape)]
+    )
 
 
 def _fields_of_few(array: Any, dtype: str) -> dict[str, Any]:
-    complex_ones = array.dtype.kind == "c"  # a page has no such numbers: they are told, and neither coloured nor drawn
+    complex_ones = (
+        array.dtype.kind == "c"
+    )  # a page has no such numbers: they are told, and neither coloured nor drawn
     data = array.tolist() if complex_ones else _nested(array)
     text = _bounded(_short_text(data)) if array.shape else short(data)
     stats = _stats(array) if array.shape else None
@@ -342,17 +370,32 @@ def _fields_of_some(array: np.ndarray, dtype: str) -> dict[str, Any]:
 
 
 def _fields_of_many(
-    shape: tuple[int, ...], dtype: str, stats: dict[str, Any] | None, picked: np.ndarray, counts: list[int] | None
+    shape: tuple[int, ...],
+    dtype: str,
+    stats: dict[str, Any] | None,
+    picked: np.ndarray,
+    counts: list[int] | None,
 ) -> dict[str, Any]:
     about = f", {extent(stats)}, std {short(stats['std'])}" if stats else ""
     text = f"{dtype}[{', '.join(map(str, shape))}]{about}"
     sample = lambda: {"sample": None if picked.dtype.kind == "c" else listed(picked)}  # noqa: E731 - few ask for it
-    found = {"shape": shape, "dtype": dtype, "data": None, "stats": stats, "text": text, "counts": counts}
+    found = {
+        "shape": shape,
+        "dtype": dtype,
+        "data": None,
+        "stats": stats,
+        "text": text,
+        "counts": counts,
+    }
     return found | {"_make": sample}
 
 
 _ONES = np.ones(ROW, np.float32)
-_add, _least, _most = np.add.reduce, np.minimum.reduce, np.maximum.reduce  # without the methods around them
+_add, _least, _most = (
+    np.add.reduce,
+    np.minimum.reduce,
+    np.maximum.reduce,
+)  # without the methods around them
 
 
 def _stats_of_many(array: np.ndarray, counted: list[np.ndarray]) -> dict[str, Any] | None:
@@ -388,7 +431,9 @@ def _stats_of_many(array: np.ndarray, counted: list[np.ndarray]) -> dict[str, An
         if shift * shift > variance * 100:
             return None
         deviation = math.sqrt(variance)
-        mean = round(near + shift, 8 - math.floor(math.log10(deviation)))  # further digits are not certain
+        mean = round(
+            near + shift, 8 - math.floor(math.log10(deviation))
+        )  # further digits are not certain
     found = {"min": low, "max": high, "mean": mean, "std": deviation}
     return {name: float(f"{item:.7g}") for name, item in found.items()} | {"nan": 0, "inf": 0}
 
@@ -396,7 +441,9 @@ def _stats_of_many(array: np.ndarray, counted: list[np.ndarray]) -> dict[str, An
 def _guess(flat: np.ndarray) -> float:
     """About the mean of many numbers, taken off before their squares are added, so that not many digits cancel; 0 where
     few would."""
-    some = flat[: flat.size // 64 * 64].reshape(64, -1)[:, :16].astype(np.float64).ravel()  # 64 lines of memory
+    some = (
+        flat[: flat.size // 64 * 64].reshape(64, -1)[:, :16].astype(np.float64).ravel()
+    )  # 64 lines of memory
     middle = float(_add(some)) / some.size
     few = 2 * middle * middle <= float(some @ some) / some.size  # as much as they vary, or less
     return 0.0 if few else float(np.float32(middle))

@@ -23,7 +23,9 @@ class _Run:
 
     def __init__(self, trace: Trace, edits: dict[str, Any]):
         self.trace, self.again, self.edits = trace, Again(trace), edits
-        self.values: dict[str, np.ndarray] = {k: v for k, v in edits.items() if not isinstance(v, dict)}
+        self.values: dict[str, np.ndarray] = {
+            k: v for k, v in edits.items() if not isinstance(v, dict)
+        }
         self.held: dict[
             str, tuple[np.ndarray | None, bool]
         ] = {}  # leaf -> what its `.grad` holds, and whether that is another than recorded
@@ -38,7 +40,9 @@ class _Run:
             for e in self.again.into.get(node, [])
         ]
         if any(item is None for item in found):
-            raise Unknown(f"{self.trace.node(node).label} is computed from numbers that the trace does not keep")
+            raise Unknown(
+                f"{self.trace.node(node).label} is computed from numbers that the trace does not keep"
+            )
         return found  # type: ignore[return-value]
 
     def touched(self, node: str) -> bool:
@@ -49,7 +53,9 @@ class _Run:
             try:
                 self.values[node] = self.again.result(node, self.operands(node))
             except Unknown as why:
-                raise Unknown(f"{self.trace.node(node).label} ({self.trace.node(node).op}): {why}") from None
+                raise Unknown(
+                    f"{self.trace.node(node).label} ({self.trace.node(node).op}): {why}"
+                ) from None
 
     def backward(self, run: int) -> dict[str, np.ndarray] | None:
         """All gradients of one pass, None where nothing that has to do with it has changed."""
@@ -98,7 +104,9 @@ class _Run:
         if grad is None or weight is None:
             raise Unknown(f"the gradient for {node.label} is not known")
         lr = self.edits.get(node.id, settings)["lr"]
-        self.values[node.id] = self.values[str(frame.receiver)] = (weight - lr * grad).astype(weight.dtype)
+        self.values[node.id] = self.values[str(frame.receiver)] = (weight - lr * grad).astype(
+            weight.dtype
+        )
 
 
 def rerun(trace: Trace, edits: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -134,14 +142,20 @@ def answer(trace: Trace, message: dict[str, Any]) -> dict[str, Any]:
         edits[node] = (
             edit
             if "lr" in edit
-            else np.array(edit["data"], dtype if dtype.startswith("float") else None).reshape(edit["shape"])
+            else np.array(edit["data"], dtype if dtype.startswith("float") else None).reshape(
+                edit["shape"]
+            )
         )
     told = {"kind": "what-if", "id": message["id"]}
     try:
         found = rerun(trace, edits)
     except Unknown as why:
         return told | {"why": str(why)}
-    return told | {"values": {node: Value.of(array).to_json() for node, array in found.items() if array.size <= 64}}
+    return told | {
+        "values": {
+            node: Value.of(array).to_json() for node, array in found.items() if array.size <= 64
+        }
+    }
 
 
 @dataclass(frozen=True)
@@ -172,10 +186,14 @@ class WhatIf:
         moved = f"; moved by {_few(self.moved)}: predicted {_few(self.predicted)}, happened {_few(self.happened)}"
         rest = self.happened - self.predicted
         small = 1e-5 * abs(self.happened) + 5e-7 * max(abs(before), abs(after))
-        return said + moved + ("" if abs(rest) <= small else f"; the rest, {_few(rest)}, is curvature")
+        return (
+            said + moved + ("" if abs(rest) <= small else f"; the rest, {_few(rest)}, is curvature")
+        )
 
 
-def changed(trace: Trace, node: str, value: Any, at: tuple[int, ...], derivatives: dict[str, Any]) -> WhatIf:
+def changed(
+    trace: Trace, node: str, value: Any, at: tuple[int, ...], derivatives: dict[str, Any]
+) -> WhatIf:
     """A run with another number for a leaf or a constant, or as learning rate.
 
     node: its id; "lr" for the learning rate of every step. value: a number, or an array of the node's shape; at: the
@@ -188,7 +206,11 @@ def changed(trace: Trace, node: str, value: Any, at: tuple[int, ...], derivative
     try:
         found = rerun(trace, edits)
     except Unknown as why:
-        raise fail(ValueError, f"this cannot be run again: {why}", "Run your own code with the other number.") from None
+        raise fail(
+            ValueError,
+            f"this cannot be run again: {why}",
+            "Run your own code with the other number.",
+        ) from None
     names: dict[str, tuple[Any, Any]] = {}
     for id in sorted(found, key=lambda id: int(id[1:])):
         one, before, after = trace.node(id), array_of(trace.node(id).value), found[id]
@@ -201,25 +223,38 @@ def changed(trace: Trace, node: str, value: Any, at: tuple[int, ...], derivative
     used = {edge.parent for edge in trace.edges}
     named = [one for one in trace.nodes if one.label in names]
     last = next(
-        (one for one in reversed(named) if one.kind == "op" and one.id not in used), named[-1] if named else None
+        (one for one in reversed(named) if one.kind == "op" and one.id not in used),
+        named[-1] if named else None,
     )
     if last is None:
         return WhatIf(moved=_plain(moved))
     before, after = names[last.label]
     if not isinstance(before, float) or not isinstance(after, float):
         return WhatIf(names, last.label, _plain(moved))
-    return WhatIf(names, last.label, _plain(moved), _predicted(trace, node, last, moved, derivatives), after - before)
+    return WhatIf(
+        names,
+        last.label,
+        _plain(moved),
+        _predicted(trace, node, last, moved, derivatives),
+        after - before,
+    )
 
 
-def _edits(trace: Trace, node: str, value: Any, at: tuple[int, ...]) -> tuple[dict[str, Any], np.ndarray | None]:
+def _edits(
+    trace: Trace, node: str, value: Any, at: tuple[int, ...]
+) -> tuple[dict[str, Any], np.ndarray | None]:
     """What `rerun` takes, and by how much the number was moved."""
     if node == "lr":
         steps = [
-            one.id for one in trace.nodes if one.kind == "update" and "lr" in (one.update or {}).get("settings", {})
+            one.id
+            for one in trace.nodes
+            if one.kind == "update" and "lr" in (one.update or {}).get("settings", {})
         ]
         if not steps:
             raise fail(
-                ValueError, "lr: there is no step of an optimizer here", "Record a loop with optimizer.step() in it."
+                ValueError,
+                "lr: there is no step of an optimizer here",
+                "Record a loop with optimizer.step() in it.",
             )
         return {step: {"lr": float(value)} for step in steps}, None
     one, before = trace.node(node), array_of(trace.node(node).value)
@@ -231,7 +266,9 @@ def _edits(trace: Trace, node: str, value: Any, at: tuple[int, ...]) -> tuple[di
             else "it is computed from others"
         )
         raise fail(
-            ValueError, f"{one.label} cannot be changed: {kept}", "Change a leaf, a constant or the learning rate."
+            ValueError,
+            f"{one.label} cannot be changed: {kept}",
+            "Change a leaf, a constant or the learning rate.",
         )
     after = before.copy()
     try:
@@ -256,7 +293,9 @@ def _predicted(
         found = paths(trace, node, last.id, derivatives)
     except ValueError:
         return None
-    return None if found.gradient is None else float(np.round(found.gradient[0] @ moved.ravel(), 12))
+    return (
+        None if found.gradient is None else float(np.round(found.gradient[0] @ moved.ravel(), 12))
+    )
 
 
 def _plain(array: Any) -> Any:

@@ -76,13 +76,17 @@ def _conditional(happened: str, would: str) -> str:
 def compute(node: Node, rounded: bool = False) -> tuple[str, str]:
     """A forward step."""
     under = f"; under {node.cut}, so no gradient flows back"
-    cut = "" if not node.cut else "; no gradient flows back from here" if node.cut in CUTS else under
+    cut = (
+        "" if not node.cut else "; no gradient flows back from here" if node.cut in CUTS else under
+    )
     text = f"{_made(node)} = {node.call}{results(node)}{cut}"
     if not node.tex_numbers:
         return text, node.tex
     left, relation, right = truth.split(node.tex_numbers)
     chain = f"{node.tex} {truth.ABOUT if rounded else truth.EQUAL} {right}"
-    return text, chain + ("" if left in (truth.split(node.tex)[0], right) else f" {relation} {left}")
+    return text, chain + (
+        "" if left in (truth.split(node.tex)[0], right) else f" {relation} {left}"
+    )
 
 
 def results(node: Node) -> str:
@@ -116,7 +120,10 @@ def _grad(value: Value | None) -> str:
 
 
 def _seed(shot, node, receiver, edge, of, mood):
-    one, name = shot.value is not None and shot.value.shape == () and shot.value.data == 1, node.output_label(shot.nr)
+    one, name = (
+        shot.value is not None and shot.value.shape == () and shot.value.data == 1,
+        node.output_label(shot.nr),
+    )
     why = (
         f"the gradient of {name} with respect to itself is 1"
         if one
@@ -131,7 +138,11 @@ def _seed(shot, node, receiver, edge, of, mood):
 def _contribution(shot, node, receiver, edge, of, mood, chain):
     which = f" (contribution {shot.part} of {of}, so far {_grad(shot.total)})" if of > 1 else ""
     name = receiver.output_label(shot.nr)
-    lost = f"; it is frozen, so nothing {mood('is', 'would be')} accumulated" if shot.state == "never" else ""
+    lost = (
+        f"; it is frozen, so nothing {mood('is', 'would be')} accumulated"
+        if shot.state == "never"
+        else ""
+    )
     sent = f"{_grad(shot.value)}{', as its hooks leave it,' if shot.hooked else ''}"
     since = f"; what it saved ({shot.note}) was changed since {UNSEEN}" if shot.note else ""
     text = f"{_rule_of(node)} {mood('sends', 'would send')} {sent} to {name}{which}{lost}{since}"
@@ -140,18 +151,31 @@ def _contribution(shot, node, receiver, edge, of, mood, chain):
 
 
 def _is(value: Value | None) -> str:
-    """" = 0.5" or " \\approx 0.333" of few numbers, else ""."""
+    """ " = 0.5" or " \\approx 0.333" of few numbers, else ""."""
     text = formulas.numbers(value)
-    return "" if value is None or text is None else f" {truth.EQUAL if value.is_exact() else truth.ABOUT} {text}"
+    return (
+        ""
+        if value is None or text is None
+        else f" {truth.EQUAL if value.is_exact() else truth.ABOUT} {text}"
+    )
 
 
 def _accumulate(shot, node, receiver, edge, of, mood):
     added = shot.value is not None and shot.total != shot.value
     text = f"{receiver.label}.grad {mood('is now', 'would become')} {_grad(shot.total)}" + (
-        f": {_grad(shot.value)} {mood('was', 'would be')} added to what it {mood('held', 'holds')}" if added else ""
+        f": {_grad(shot.value)} {mood('was', 'would be')} added to what it {mood('held', 'holds')}"
+        if added
+        else ""
     )
-    text += f"; the {shot.note} that it held is gone, by a rule in the place of the engine's" if shot.note else ""
-    grad, bar = rf"{formulas.symbol(receiver.label)}\mathrm{{.grad}}", formulas.bar(formulas.symbol(receiver.label))
+    text += (
+        f"; the {shot.note} that it held is gone, by a rule in the place of the engine's"
+        if shot.note
+        else ""
+    )
+    grad, bar = (
+        rf"{formulas.symbol(receiver.label)}\mathrm{{.grad}}",
+        formulas.bar(formulas.symbol(receiver.label)),
+    )
     now = _is(shot.total)
     if added:
         return text, rf"{grad} \mathrel{{+}}= {bar}" + (rf" \Rightarrow {grad}{now}" if now else "")
@@ -167,13 +191,19 @@ def _free(shot, node, receiver, edge, of, mood):
 
 def _hook(shot, node, receiver, edge, of, mood):
     name = node.output_label(shot.nr)
-    return f"a hook {mood('changed', 'would change')} the gradient of {name} from {_grad(shot.value)} to {_grad(shot.total)}", ""
+    return (
+        f"a hook {mood('changed', 'would change')} the gradient of {name} from {_grad(shot.value)} to {_grad(shot.total)}",
+        "",
+    )
 
 
 def _rule(shot, node, receiver, edge, of, mood):
     name = node.output_label(shot.nr)
     came = f"the {_grad(shot.value)} that has arrived at {name}"
-    return f"a rule in the place of the engine's turns {came} into {_grad(shot.total)}; no hook is there", ""
+    return (
+        f"a rule in the place of the engine's turns {came} into {_grad(shot.total)}; no hook is there",
+        "",
+    )
 
 
 def _clear(shot, node, receiver, edge, of, mood):
@@ -192,14 +222,20 @@ def _return(shot: Shot, receiver: Node, roots: str) -> tuple[str, str]:
         return f"{given} for {name}: {shot.note}{filled}", ""
     stays = f"; {name}.grad stays {shot.note}" if shot.note else ""
     left = f"{formulas.symbol(shot.name)} = " if shot.name else ""
-    tex = left + formulas.bar(formulas.symbol(name)) + (_is(shot.value) or f" = {_unknown(shot.value)}")
+    tex = (
+        left
+        + formulas.bar(formulas.symbol(name))
+        + (_is(shot.value) or f" = {_unknown(shot.value)}")
+    )
     return f"{given}: the gradient of {roots} with respect to {name}{stays}", tex
 
 
 def _error(shot, node, receiver, edge, of, mood):
     if node is not None and node.error:
         return f"{node.call} failed: {shot.note}", ""
-    return (f"error at {_rule_of(node)}: {shot.note}" if node is not None else f"error: {shot.note}"), ""
+    return (
+        f"error at {_rule_of(node)}: {shot.note}" if node is not None else f"error: {shot.note}"
+    ), ""
 
 
 def _unknown(value: Value | None) -> str:
@@ -212,11 +248,15 @@ def _update(shot, node, receiver, edge, of, mood):
         line = update["lines"][-1]
         numbers = line["numbers"]
         first = [joined(other) for other in update["lines"][:-1]] if numbers else []
-        rate = "" if numbers or not update["settings"] else f", lr = {short(update['settings']['lr'])}"
+        rate = (
+            "" if numbers or not update["settings"] else f", lr = {short(update['settings']['lr'])}"
+        )
         more = f"; {update['change']}" if update["change"] else ""
         last = joined(line) if numbers else f"{line['text']}{rate}{more}"
         text = ", ".join([*first, last] if len(first) == 1 else [last])  # Details have the others
-        return f"{update['call']}: {text}", " = ".join(t for t in (line["tex"], line["tex_numbers"]) if t)
+        return f"{update['call']}: {text}", " = ".join(
+            t for t in (line["tex"], line["tex_numbers"]) if t
+        )
     how = (
         f" {update['change']}"
         if update["change"].startswith("from")

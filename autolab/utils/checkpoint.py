@@ -59,9 +59,15 @@ def noop_context_fn() -> Contexts:
 
 
 def checkpoint(
-    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
-    context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default", debug: bool = False,
-    early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any,
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
 ) -> Any:
     """`function(*args, **kwargs)`, whose inner tensors are not kept for backward but computed again there.
 
@@ -78,7 +84,9 @@ def checkpoint(
     if not use_reentrant:
         if debug:
             raise unsupported("checkpoint", "debug")
-        frame = _Frame(function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state)
+        frame = _Frame(
+            function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state
+        )
         return frame.forward()
     note = "With use_reentrant=True only positional arguments reach the function."
     if kwargs:
@@ -90,7 +98,10 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Iterable[Callable[[Any], Any]], segments: int, input: Any, use_reentrant: bool | None = None,
+    functions: Iterable[Callable[[Any], Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:
     """Run modules one after the other in `segments` pieces, all but the last checkpointed.
@@ -99,11 +110,17 @@ def checkpoint_sequential(
     """
     if use_reentrant is None:
         text = "In version 2.9 we will raise an exception if use_reentrant is not passed."
-        warnings.warn(_SHOULD_PASS.format(".checkpoint_sequential", text, "default behavior"), stacklevel=2)
+        warnings.warn(
+            _SHOULD_PASS.format(".checkpoint_sequential", text, "default behavior"), stacklevel=2
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
-        raise fail(ValueError, "Unexpected keyword arguments: " + ",".join(kwargs), "Only preserve_rng_state is taken.")
+        raise fail(
+            ValueError,
+            "Unexpected keyword arguments: " + ",".join(kwargs),
+            "Only preserve_rng_state is taken.",
+        )
     functions = list(functions)
     size, end = len(functions) // segments, 0
     for start in range(0, size * (segments - 1), size):
@@ -164,7 +181,9 @@ class _Argument:
     def __init__(self, tensor):
         hooks = per_thread.state.saved_hooks
         self.packed = None
-        if hooks is not None:  # a checkpoint inside a checkpoint: the outer one computes this again, too
+        if (
+            hooks is not None
+        ):  # a checkpoint inside a checkpoint: the outer one computes this again, too
             self.packed = Packed.of(tensor, *hooks)
             return
         self.tensor, self.version = tensor, None if tensor.is_inference() else tensor._version
@@ -187,7 +206,9 @@ class _Named:
 class _Frame:
     """One checkpointed call: how to run it again, and what its first run saved."""
 
-    def __init__(self, function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state):
+    def __init__(
+        self, function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state
+    ):
         if determinism_check not in ("default", "none"):
             message = f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
             raise fail(ValueError, message, "'none' turns the check off.")
@@ -196,7 +217,10 @@ class _Frame:
         self.first_context, self.again_context = context_fn()
         self.early_stop = early_stop if _early_stop is None else _early_stop
         self.rng_state = get_rng_state() if preserve_rng_state else None
-        self.holders, self.facts = [], []  # in the order of saving: weak references, and what the tensors looked like
+        self.holders, self.facts = (
+            [],
+            [],
+        )  # in the order of saving: weak references, and what the tensors looked like
         self.counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         """How many tensors each backward pass has recomputed."""
         self.completed = self.backward_inside = False
@@ -252,7 +276,9 @@ class _Frame:
             number = self.counts[asking]
             self.counts[asking] += 1
             if number >= len(self.holders):
-                if not self.completed:  # backward was called within the function: the rest is not saved yet
+                if (
+                    not self.completed
+                ):  # backward was called within the function: the rest is not saved yet
                     self.backward_inside = True
                     return tensor
                 raise fail(
@@ -271,7 +297,11 @@ class _Frame:
         with contextlib.suppress(_AllThere), fork_rng(enabled=self.rng_state is not None):
             if self.rng_state is not None:
                 set_rng_state(self.rng_state)
-            with saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad(), self.again_context:
+            with (
+                saved_tensors_hooks(pack, lambda tensor: tensor),
+                enable_grad(),
+                self.again_context,
+            ):
                 self.function(*args, **self.kwargs)
 
     def check(self, asking):
@@ -318,20 +348,26 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(inputs, tuple):
         message = f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
         raise fail(RuntimeError, message, "Pass a tuple.")
-    return tuple(i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs)
+    return tuple(
+        i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs
+    )
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warns when no tensor asks for a gradient: then there will be none."""
     if not any(i.requires_grad for i in inputs if isinstance(i, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+        )
 
 
 class CheckpointFunction(Function):
     """The older variant: the whole call is one node, whose backward runs the function again and backward through it."""
 
     @staticmethod
-    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+    def forward(
+        ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any
+    ) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.rng_state = get_rng_state() if preserve_rng_state else None
@@ -361,9 +397,15 @@ class CheckpointFunction(Function):
             with enable_grad():
                 outputs = ctx.run_function(*leaves)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
-        asking = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]
+        asking = [
+            (o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad
+        ]
         if not asking:
             message = "none of output has requires_grad=True, this checkpoint() is not necessary"
-            raise fail(RuntimeError, message, "Nothing inside depends on a parameter or input that asks for a gradient.")
+            raise fail(
+                RuntimeError,
+                message,
+                "Nothing inside depends on a parameter or input that asks for a gradient.",
+            )
         backward([o for o, _ in asking], [g for _, g in asking])
         return None, None, *(i.grad if isinstance(i, Tensor) else None for i in leaves)

@@ -37,7 +37,9 @@ class Checksum:
     def of(self, path):
         """The file's digest in hexadecimal."""
         with open(path, "rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.new(self.algorithm, usedforsecurity=False)).hexdigest()
+            return hashlib.file_digest(
+                file, lambda: hashlib.new(self.algorithm, usedforsecurity=False)
+            ).hexdigest()
 
     def fits(self, path):
         """Whether the file exists and has the checksum, if one is wanted."""
@@ -149,7 +151,11 @@ def _fetch(url, part, progress):
         try:
             return _append(url, part, progress)
         except (OSError, http.client.HTTPException) as error:
-            if isinstance(error, urllib.error.HTTPError) or attempt == _ATTEMPTS - 1 or _size(part) == before:
+            if (
+                isinstance(error, urllib.error.HTTPError)
+                or attempt == _ATTEMPTS - 1
+                or _size(part) == before
+            ):
                 raise
 
 
@@ -159,7 +165,9 @@ def _append(url, part, progress):
     start = _size(part)
     headers = {"User-Agent": "autolab", **({"Range": f"bytes={start}-"} if start else {})}
     try:
-        answer = urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
+        answer = urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=_TIMEOUT
+        )
     except urllib.error.HTTPError as error:
         error.close()
         if start and error.code == 416:  # nothing beyond what we have
@@ -174,7 +182,9 @@ def _append(url, part, progress):
         length = answer.headers.get("Content-Length")
         total = None if length is None else start + int(length)
         name = os.path.basename(part)[: -len(".part")]
-        bar = tqdm(total=total, initial=start, unit="B", unit_scale=True, desc=name, disable=not progress)
+        bar = tqdm(
+            total=total, initial=start, unit="B", unit_scale=True, desc=name, disable=not progress
+        )
         with bar, open(part, "ab" if start else "wb") as file:
             while chunk := answer.read(_CHUNK):
                 file.write(chunk)
@@ -184,7 +194,9 @@ def _append(url, part, progress):
         raise urllib.error.URLError(f"connection closed after {there:,} of {total:,} bytes")
     if total is not None and there > total:
         os.truncate(part, 0)
-        raise urllib.error.URLError(f"{there:,} bytes in {part} instead of {total:,}: another program writes it, too")
+        raise urllib.error.URLError(
+            f"{there:,} bytes in {part} instead of {total:,}: another program writes it, too"
+        )
 
 
 def from_mirrors(name, urls, path, md5=None):

@@ -16,7 +16,11 @@ __all__ = ["make_grid", "save_image"]
 def _batch(tensor):
     """`tensor`, an image or a list of images as one tensor (N, C, H, W); a grey channel becomes three."""
     if not isinstance(tensor, (Tensor, list)):
-        raise fail(TypeError, f"tensor or list of tensors expected, got {type(tensor)}", "Images (N, C, H, W).")
+        raise fail(
+            TypeError,
+            f"tensor or list of tensors expected, got {type(tensor)}",
+            "Images (N, C, H, W).",
+        )
     if isinstance(tensor, list):
         for image in tensor:
             if not isinstance(image, Tensor):
@@ -37,8 +41,13 @@ def _scaled(images, low, high):
 
 @autolab.no_grad()
 def make_grid(
-    tensor: Tensor | list[Tensor], nrow: int = 8, padding: int = 2, normalize: bool = False,
-    value_range: tuple[float, float] | None = None, scale_each: bool = False, pad_value: float = 0.0,
+    tensor: Tensor | list[Tensor],
+    nrow: int = 8,
+    padding: int = 2,
+    normalize: bool = False,
+    value_range: tuple[float, float] | None = None,
+    scale_each: bool = False,
+    pad_value: float = 0.0,
 ) -> Tensor:
     """Images (N, C, H, W), or a list of images (C, H, W), as one image (3, H', W') with `nrow` of them in a row.
 
@@ -54,7 +63,9 @@ def make_grid(
     images = _batch(tensor)
     if normalize:
         if value_range is not None and not isinstance(value_range, tuple):
-            message = "value_range has to be a tuple (min, max) if specified. min and max are numbers"
+            message = (
+                "value_range has to be a tuple (min, max) if specified. min and max are numbers"
+            )
             raise fail(TypeError, message, "Or leave it out.")
         limits = lambda part: value_range or (float(part.min()), float(part.max()))
         if scale_each:
@@ -67,7 +78,9 @@ def make_grid(
     columns = min(nrow, count)
     rows = -(-count // columns)
     height, width = images.shape[2] + padding, images.shape[3] + padding
-    grid = images.new_full((images.shape[1], height * rows + padding, width * columns + padding), pad_value)
+    grid = images.new_full(
+        (images.shape[1], height * rows + padding, width * columns + padding), pad_value
+    )
     for k, image in enumerate(images):
         top, left = k // columns * height + padding, k % columns * width + padding
         grid[:, top : top + height - padding, left : left + width - padding] = image
@@ -76,9 +89,16 @@ def make_grid(
 
 @autolab.no_grad()
 def save_image(
-    tensor: Tensor | list[Tensor], fp: str | os.PathLike[str] | IO[bytes], format: str | None = None, *, nrow: int = 8,
-    padding: int = 2, normalize: bool = False, value_range: tuple[float, float] | None = None,
-    scale_each: bool = False, pad_value: float = 0.0,
+    tensor: Tensor | list[Tensor],
+    fp: str | os.PathLike[str] | IO[bytes],
+    format: str | None = None,
+    *,
+    nrow: int = 8,
+    padding: int = 2,
+    normalize: bool = False,
+    value_range: tuple[float, float] | None = None,
+    scale_each: bool = False,
+    pad_value: float = 0.0,
 ) -> None:
     """Writes `make_grid(tensor, …)`, numbers from 0 to 1 as bytes, to the file name or object `fp`.
 

@@ -15,7 +15,12 @@ from .panels import SMALL, axes, colour_bar, matplotlib, mosaic, numbers, whole
 
 
 def plot_confusion(
-    matrix: Any, *, classes: Sequence[str] | None = None, normalize: bool = False, ax: Any = None, title: str = ""
+    matrix: Any,
+    *,
+    classes: Sequence[str] | None = None,
+    normalize: bool = False,
+    ax: Any = None,
+    title: str = "",
 ) -> Any:
     """Draws a confusion matrix, the number of examples by true and predicted class, and returns the matplotlib Axes.
 
@@ -30,7 +35,9 @@ def plot_confusion(
     if isinstance(matrix, tuple):
         if len(matrix) != 2:
             raise fail(
-                ValueError, f"matrix must be counts or (targets, predictions), got {len(matrix)} items", "Give two."
+                ValueError,
+                f"matrix must be counts or (targets, predictions), got {len(matrix)} items",
+                "Give two.",
             )
         counts = confusion_matrix(*matrix, classes=None if classes is None else len(classes))
     else:
@@ -51,10 +58,20 @@ def plot_confusion(
             text = f"{value:.2f}" if normalize else f"{value:.10g}"
             ink = palette.ink(colours(norm(value)))
             ax.text(column, row, text, ha="center", va="center", fontsize=SMALL, color=ink)
-    ticks = range(len(counts)) if len(counts) <= 40 else range(0, len(counts), math.ceil(len(counts) / 20))
+    ticks = (
+        range(len(counts))
+        if len(counts) <= 40
+        else range(0, len(counts), math.ceil(len(counts) / 20))
+    )
     labels = [names[i] for i in ticks]
     long = max(map(len, labels)) > 3
-    ax.set_xticks(ticks, labels, rotation=45 if long else 0, ha="right" if long else "center", rotation_mode="anchor")
+    ax.set_xticks(
+        ticks,
+        labels,
+        rotation=45 if long else 0,
+        ha="right" if long else "center",
+        rotation_mode="anchor",
+    )
     ax.set_yticks(ticks, labels)
     accuracy = f"accuracy {right / total:.1%} ({right:.10g} of {total:.10g})"
     ax.set(xlabel="predicted class", ylabel="true class", title=title or accuracy)
@@ -98,17 +115,30 @@ def plot_misclassified(
     wrong = np.flatnonzero(truth != guess)
     if sure is not None:
         wrong = wrong[np.argsort(-sure[wrong], kind="stable")]
-    title = title or f"{len(wrong)} of {len(truth)} wrong" + (f", {n} drawn" if len(wrong) > n else "")
+    title = title or f"{len(wrong)} of {len(truth)} wrong" + (
+        f", {n} drawn" if len(wrong) > n else ""
+    )
     if not len(wrong):
         ax = axes(ax, 4, 2)
-        ax.text(0.5, 0.5, f"No mistake among {len(truth)} images", ha="center", va="center", transform=ax.transAxes)
+        ax.text(
+            0.5,
+            0.5,
+            f"No mistake among {len(truth)} images",
+            ha="center",
+            va="center",
+            transform=ax.transAxes,
+        )
         ax.set_axis_off()
         ax.set_title(title)
         return ax
     labels = []
     for i in wrong[:n]:
         share = "" if sure is None else f" ({sure[i]:.0%})"
-        labels.append(fill(f"true: {names[truth[i]]}", 28) + "\n" + fill(f"predicted: {names[guess[i]]}{share}", 28))
+        labels.append(
+            fill(f"true: {names[truth[i]]}", 28)
+            + "\n"
+            + fill(f"predicted: {names[guess[i]]}{share}", 28)
+        )
     columns = min(4, len(labels))
     if pictures.ndim == 4:
         pictures, stretched = _visible(pictures)
@@ -116,7 +146,9 @@ def plot_misclassified(
     finite = pictures[np.isfinite(pictures)]
     low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
     norm = matplotlib("colors").Normalize(low, high if high > low else 1.0)
-    ax = mosaic(ax, pictures[wrong[:n]], labels, columns, inch=1.9, title=title, cmap="gray", norm=norm)
+    ax = mosaic(
+        ax, pictures[wrong[:n]], labels, columns, inch=1.9, title=title, cmap="gray", norm=norm
+    )
     colour_bar(ax, "pixel")
     return ax
 
@@ -216,4 +248,6 @@ def _visible(pictures: np.ndarray) -> tuple[np.ndarray, str]:
     low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
     if 0 <= low and high <= 1:
         return pictures, ""
-    return (pictures - low) / ((high - low) or 1), f" (colours stretched from {low:.3g}..{high:.3g})"
+    return (pictures - low) / (
+        (high - low) or 1
+    ), f" (colours stretched from {low:.3g}..{high:.3g})"

@@ -11,7 +11,9 @@ from . import palette
 from .panels import matplotlib
 
 
-def plot_losses(runs: Any, *, log: bool = False, smooth: float = 0, ax: Any = None, title: str = "Loss") -> Any:
+def plot_losses(
+    runs: Any, *, log: bool = False, smooth: float = 0, ax: Any = None, title: str = "Loss"
+) -> Any:
     """Draws one or more training runs and returns the matplotlib Axes.
 
     runs   : losses step by step (numbers or one-element tensors), or several such runs: a dict {label: losses}, or a
@@ -56,8 +58,12 @@ def smoothed(losses: Sequence[float], weight: float) -> list[float]:
 
 def _runs(runs: Any) -> dict[str, list[float]]:
     if isinstance(runs, Mapping):
-        labelled = {str(label): _losses(losses, f"runs[{label!r}]") for label, losses in runs.items()}
-    elif isinstance(runs, str) or not hasattr(runs, "__iter__") or getattr(runs, "shape", None) == ():
+        labelled = {
+            str(label): _losses(losses, f"runs[{label!r}]") for label, losses in runs.items()
+        }
+    elif (
+        isinstance(runs, str) or not hasattr(runs, "__iter__") or getattr(runs, "shape", None) == ()
+    ):
         one = "a single number" if hasattr(runs, "shape") else type(runs).__name__
         raise fail(
             TypeError,
@@ -68,7 +74,9 @@ def _runs(runs: Any) -> dict[str, list[float]]:
         items = list(runs)
         nested = [_is_run(item) for item in items]
         if any(nested) and not all(nested):
-            raise TypeError(f"runs mixes single losses and lists of losses (position {nested.index(not nested[0])})")
+            raise TypeError(
+                f"runs mixes single losses and lists of losses (position {nested.index(not nested[0])})"
+            )
         labelled = (
             {f"run {i + 1}": _losses(item, f"runs[{i}]") for i, item in enumerate(items)}
             if any(nested)
@@ -92,7 +100,9 @@ def _losses(losses: Any, where: str) -> list[float]:
         try:
             out.append(float(loss.item() if hasattr(loss, "item") else loss))
         except (TypeError, ValueError, RuntimeError):
-            raise TypeError(f"{where}[{step}] must be a number or a one-element tensor, got {loss!r}") from None
+            raise TypeError(
+                f"{where}[{step}] must be a number or a one-element tensor, got {loss!r}"
+            ) from None
     return out
 
 
@@ -101,7 +111,9 @@ def _check_positive(labelled: dict[str, list[float]]) -> None:
         for step, loss in enumerate(losses):
             if loss <= 0:
                 which = f" of {label!r}" if label else ""
-                raise ValueError(f"log=True needs positive losses, but the loss{which} is {loss:g} at step {step}")
+                raise ValueError(
+                    f"log=True needs positive losses, but the loss{which} is {loss:g} at step {step}"
+                )
 
 
 def _draw(ax: Any, label: str, losses: list[float], smooth: float, colour: str, style: Any) -> None:
@@ -119,7 +131,14 @@ def _draw(ax: Any, label: str, losses: list[float], smooth: float, colour: str, 
         )
     else:
         # One point makes no line.
-        ax.plot(steps, finite, color=colour, linestyle=style, label=name, marker="o" if len(losses) == 1 else None)
+        ax.plot(
+            steps,
+            finite,
+            color=colour,
+            linestyle=style,
+            label=name,
+            marker="o" if len(losses) == 1 else None,
+        )
     broken = [step for step, loss in enumerate(losses) if not math.isfinite(loss)]
     if broken:
         ax.plot(
@@ -135,13 +154,19 @@ def _draw(ax: Any, label: str, losses: list[float], smooth: float, colour: str, 
         )
 
 
-def _decorate(ax: Any, labelled: dict[str, list[float]], log: bool, smooth: float, title: str) -> None:
+def _decorate(
+    ax: Any, labelled: dict[str, list[float]], log: bool, smooth: float, title: str
+) -> None:
     from matplotlib.ticker import MaxNLocator
 
     if log:
         ax.set_yscale("log")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel="step", ylabel=f"loss (smoothed, weight {smooth:g})" if smooth else "loss", title=title)
+    ax.set(
+        xlabel="step",
+        ylabel=f"loss (smoothed, weight {smooth:g})" if smooth else "loss",
+        title=title,
+    )
     ax.grid(True, alpha=0.3)
     if any(not str(handle.get_label()).startswith("_") for handle in ax.get_lines()):
         ax.legend()

@@ -37,8 +37,14 @@ class Picture(graphviz.Digraph):
         return self._repr_mimebundle_().get("image/svg+xml")
 
     def pipe(
-        self, format: str | None = None, renderer: str | None = None, formatter: str | None = None,
-        neato_no_op: bool | int | None = None, quiet: bool = False, *, engine: str | None = None,
+        self,
+        format: str | None = None,
+        renderer: str | None = None,
+        formatter: str | None = None,
+        neato_no_op: bool | int | None = None,
+        quiet: bool = False,
+        *,
+        engine: str | None = None,
         encoding: str | None = None,
     ) -> bytes | str:
         """The picture as bytes (text when `encoding` is given), as `graphviz.Digraph.pipe`.
@@ -46,17 +52,32 @@ class Picture(graphviz.Digraph):
         Without a `dot` program: drawn by pygraphviz, for which only `format` has a meaning. Raises
         `autolab.viz.layout.LayoutUnavailable` when that is missing too."""
         if shutil.which("dot"):
-            return super().pipe(format, renderer, formatter, neato_no_op, quiet, engine=engine, encoding=encoding)
-        self._only_dot(renderer=renderer, formatter=formatter, neato_no_op=neato_no_op, engine=engine)
+            return super().pipe(
+                format, renderer, formatter, neato_no_op, quiet, engine=engine, encoding=encoding
+            )
+        self._only_dot(
+            renderer=renderer, formatter=formatter, neato_no_op=neato_no_op, engine=engine
+        )
         data = layout.render(self.source, format or self.format)
         return data if encoding is None else data.decode(encoding)
 
     def render(
-        self, filename: str | os.PathLike[str] | None = None, directory: str | os.PathLike[str] | None = None,
-        view: bool = False, cleanup: bool = False, format: str | None = None, renderer: str | None = None,
-        formatter: str | None = None, neato_no_op: bool | int | None = None, quiet: bool = False,
-        quiet_view: bool = False, *, outfile: str | os.PathLike[str] | None = None, engine: str | None = None,
-        raise_if_result_exists: bool = False, overwrite_source: bool = False,
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        view: bool = False,
+        cleanup: bool = False,
+        format: str | None = None,
+        renderer: str | None = None,
+        formatter: str | None = None,
+        neato_no_op: bool | int | None = None,
+        quiet: bool = False,
+        quiet_view: bool = False,
+        *,
+        outfile: str | os.PathLike[str] | None = None,
+        engine: str | None = None,
+        raise_if_result_exists: bool = False,
+        overwrite_source: bool = False,
     ) -> str:
         """Writes the DOT text and the picture to files and returns the picture's path, as `graphviz.Digraph.render`."""
         if shutil.which("dot"):
@@ -95,12 +116,18 @@ class Picture(graphviz.Digraph):
         picture.write_bytes(data)
         return str(picture)
 
-    def _targets(self, filename: Any, directory: Any, outfile: Any, format: str | None) -> tuple[Path, Path, str]:
+    def _targets(
+        self, filename: Any, directory: Any, outfile: Any, format: str | None
+    ) -> tuple[Path, Path, str]:
         if outfile is not None:
             picture = Path(outfile)
-            source = picture.with_suffix(".gv") if filename is None else Path(directory or "", filename)
+            source = (
+                picture.with_suffix(".gv") if filename is None else Path(directory or "", filename)
+            )
             return source, picture, format or picture.suffix[1:] or self.format
-        source = Path(directory if directory is not None else self.directory or "", filename or self.filename)
+        source = Path(
+            directory if directory is not None else self.directory or "", filename or self.filename
+        )
         format = format or self.format
         return source, source.with_name(f"{source.name}.{format}"), format
 
@@ -143,8 +170,14 @@ def make_dot(
     """
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params must be a dict of name: tensor, got {type(params).__name__}")
-    if isinstance(max_attr_chars, bool) or not isinstance(max_attr_chars, int) or max_attr_chars < 1:
-        raise ValueError(f"max_attr_chars must be a whole number of at least 1, got {max_attr_chars!r}")
+    if (
+        isinstance(max_attr_chars, bool)
+        or not isinstance(max_attr_chars, int)
+        or max_attr_chars < 1
+    ):
+        raise ValueError(
+            f"max_attr_chars must be a whole number of at least 1, got {max_attr_chars!r}"
+        )
     return to_dot(
         traced(var, "var", params),
         show_modules=False,
@@ -177,9 +210,14 @@ def to_dot(
     roots = set(trace.meta.get("roots", ()))
     modules: dict[str, list[Node]] = {}
     for node in trace.nodes:
-        modules.setdefault(node.module if show_modules and node.kind == "op" else "", []).append(node)
+        modules.setdefault(node.module if show_modules and node.kind == "op" else "", []).append(
+            node
+        )
     for module, members in modules.items():
-        lines = [_box(trace, node, node.id in roots, max_attr_chars if show_attrs else 0) for node in members]
+        lines = [
+            _box(trace, node, node.id in roots, max_attr_chars if show_attrs else 0)
+            for node in members
+        ]
         picture.body += _cluster(module, lines) if module else lines
     picture.body += _edges(trace)
     if show_saved:
@@ -192,14 +230,23 @@ def to_dot(
 
 
 def traced(
-    source: Any, argument: str, params: Mapping[str, Any] | None = None, namespace: Mapping[str, Any] | None = None
+    source: Any,
+    argument: str,
+    params: Mapping[str, Any] | None = None,
+    namespace: Mapping[str, Any] | None = None,
 ) -> Trace:
     """The trace of what can be drawn. Raises TypeError that names the argument for anything else, and for names that
     only tensors can be given."""
     if isinstance(source, Trace | Recording):
-        names = [name for name, value in (("params", params), ("namespace", namespace)) if value is not None]
+        names = [
+            name
+            for name, value in (("params", params), ("namespace", namespace))
+            if value is not None
+        ]
         if names:
-            raise TypeError(f"{', '.join(names)}: only for tensors; this has been traced already and has its own names")
+            raise TypeError(
+                f"{', '.join(names)}: only for tensors; this has been traced already and has its own names"
+            )
         return source if isinstance(source, Trace) else source.trace()
     graph.tensors(source, argument, ", a recording or a trace")
     return graph.trace(source, params, namespace=namespace, backward=False, formulas=False)
@@ -209,7 +256,13 @@ def empty_picture(rankdir: str) -> Picture:
     """A picture with the look that all of them share, and nothing in it yet."""
     return Picture(
         "autolab",
-        graph_attr={"rankdir": rankdir, "bgcolor": palette.PAPER, "pad": "0.2", "ranksep": "0.4", "nodesep": "0.25"},
+        graph_attr={
+            "rankdir": rankdir,
+            "bgcolor": palette.PAPER,
+            "pad": "0.2",
+            "ranksep": "0.4",
+            "nodesep": "0.25",
+        },
         node_attr={
             "shape": "box",
             "style": "rounded,filled",
@@ -218,7 +271,12 @@ def empty_picture(rankdir: str) -> Picture:
             "margin": "0.14,0.07",
             "fontcolor": palette.INK,
         },
-        edge_attr={"fontname": palette.FONTS, "fontsize": "11", "color": palette.FORWARD, "arrowsize": "0.7"},
+        edge_attr={
+            "fontname": palette.FONTS,
+            "fontsize": "11",
+            "color": palette.FORWARD,
+            "arrowsize": "0.7",
+        },
     )
 
 
@@ -250,14 +308,21 @@ def _cluster(module: str, lines: list[str]) -> list[str]:
     ]
 
 
-def _box(trace: Trace, node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str = "") -> str:
+def _box(
+    trace: Trace, node: Node, is_root: bool, attr_chars: int, name: str = "", extra: str = ""
+) -> str:
     colour, width = {"leaf": (palette.LEAF, "2.5"), "data": (palette.DATA, "1")}.get(
         node.kind, (palette.FORWARD, "1.2")
     )
     if node.ran and not node.requires_grad:
         colour, width = palette.DATA, "1"
     fill, style = palette.device_fill("sim" if trace.is_simulated(node.device) else node.device)
-    attrs = {"label": "\n".join(_lines(trace, node, attr_chars)), "color": colour, "penwidth": width, "fillcolor": fill}
+    attrs = {
+        "label": "\n".join(_lines(trace, node, attr_chars)),
+        "color": colour,
+        "penwidth": width,
+        "fillcolor": fill,
+    }
     if style:
         attrs["style"] = style
     if is_root:
@@ -270,7 +335,9 @@ def _box(trace: Trace, node: Node, is_root: bool, attr_chars: int, name: str = "
 
 def _lines(trace: Trace, node: Node, attr_chars: int) -> list[str]:
     """What stands in a node's box: name and operation, shape or value, and on demand its attributes."""
-    lines = [node.label if node.kind != "op" else f"{node.name} = {node.op}" if node.name else node.op]
+    lines = [
+        node.label if node.kind != "op" else f"{node.name} = {node.op}" if node.name else node.op
+    ]
     if node.shape == () and node.value is not None:
         lines += [] if node.value.text == node.label else [node.value.text]
     elif node.shape is not None:
@@ -301,10 +368,17 @@ def _is_bad(node: Node) -> bool:
     value = node.value
     if value is None:
         return False
-    return bool(value.stats and (value.stats["nan"] or value.stats["inf"])) or value.data in ("nan", "inf", "-inf")
+    return bool(value.stats and (value.stats["nan"] or value.stats["inf"])) or value.data in (
+        "nan",
+        "inf",
+        "-inf",
+    )
 
 
-UPDATE = {"color": f"{palette.LEAF}:{palette.PAPER}:{palette.LEAF}", "arrowhead": "normal"}  # a double line: the same tensor, changed
+UPDATE = {
+    "color": f"{palette.LEAF}:{palette.PAPER}:{palette.LEAF}",
+    "arrowhead": "normal",
+}  # a double line: the same tensor, changed
 
 
 def _edges(trace: Trace) -> list[str]:
@@ -342,11 +416,19 @@ def _saved(saved: Saved) -> list[str]:
         ", ".join(f for f in facts if f),
         "" if saved.state == "alive" else saved.state,
     ]
-    attrs = {"label": "\n".join(line for line in lines if line), "shape": "tab", "color": palette.DATA}
+    attrs = {
+        "label": "\n".join(line for line in lines if line),
+        "shape": "tab",
+        "color": palette.DATA,
+    }
     if saved.state == "alive":
         attrs |= {"style": "filled", "fillcolor": palette.SAVED}
     else:
-        attrs |= {"style": "striped", "shape": "box", "fillcolor": ":".join([palette.SAVED, palette.PAPER] * 4)}
+        attrs |= {
+            "style": "striped",
+            "shape": "box",
+            "fillcolor": ":".join([palette.SAVED, palette.PAPER] * 4),
+        }
     attrs["class"] = f"al-saved {saved.id} {saved.node}"
     line = {"style": "dotted", "color": palette.DATA, "arrowhead": "none", "class": "al-saved-line"}
     return [_statement(saved.id, attrs), _statement(f"{saved.node} -> {saved.id}", line)]

@@ -12,7 +12,13 @@ from .panels import broken, chosen, colour_bar, how_many, mosaic, numbers, signe
 
 
 def plot_filters(
-    conv: Any, *, filters: Any = None, channels: Any = None, columns: int | None = None, ax: Any = None, title: str = ""
+    conv: Any,
+    *,
+    filters: Any = None,
+    channels: Any = None,
+    columns: int | None = None,
+    ax: Any = None,
+    title: str = "",
 ) -> Any:
     """Draws the filters of a convolution as heat maps on one scale and returns the matplotlib Axes.
 
@@ -34,14 +40,22 @@ def plot_filters(
     out_count, in_count = weight.shape[0], 1 if flat else weight.shape[1]
     if flat and channels is not None:
         raise fail(
-            ValueError, "channels must be left out for a Conv1d", "All channels of a filter are rows of its picture."
+            ValueError,
+            "channels must be left out for a Conv1d",
+            "All channels of a filter are rows of its picture.",
         )
     outs = chosen(filters, out_count, "filters", 64 if in_count == 1 else 8)
     ins = chosen(channels, in_count, "channels", 8)
     several = not flat and in_count * groups > 1
-    first_read = [o // (out_count // groups) * in_count for o in outs]  # a group reads the channels after those before
+    first_read = [
+        o // (out_count // groups) * in_count for o in outs
+    ]  # a group reads the channels after those before
     pictures = [weight[o] if flat else weight[o, i] for o in outs for i in ins]
-    labels = [f"{o} ← {first + i}" if several else f"{o}" for o, first in zip(outs, first_read) for i in ins]
+    labels = [
+        f"{o} ← {first + i}" if several else f"{o}"
+        for o, first in zip(outs, first_read)
+        for i in ins
+    ]
     if not title:
         title = how_many(len(outs), out_count, "filters")
         if several:
@@ -83,8 +97,12 @@ def plot_feature_maps(
     picked = chosen(channels, len(one), "channels", 64)
     labels = [f"{c}" if one[c].any() else f"{c}: all 0" for c in picked]
     if not title:
-        title = how_many(len(picked), len(one), "channels") + (f" of image {index}" if batched else "")
-    return _heat_maps(ax, one[picked], labels, _columns(columns, len(picked), 1), title, "activation")
+        title = how_many(len(picked), len(one), "channels") + (
+            f" of image {index}" if batched else ""
+        )
+    return _heat_maps(
+        ax, one[picked], labels, _columns(columns, len(picked), 1), title, "activation"
+    )
 
 
 def _weight(conv: Any) -> tuple[np.ndarray, int]:
@@ -105,7 +123,9 @@ def _weight(conv: Any) -> tuple[np.ndarray, int]:
             "Only convolutions have filters. plot_weight_histograms(model) shows the weights of any layer.",
         )
     groups = getattr(conv, "groups", 1)
-    if getattr(conv, "transposed", False):  # its weight is (in_channels, out_channels / groups, ...)
+    if getattr(
+        conv, "transposed", False
+    ):  # its weight is (in_channels, out_channels / groups, ...)
         split = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
         weight = split.reshape(-1, *split.shape[2:])
     return weight, groups
@@ -117,7 +137,9 @@ def _columns(columns: int | None, count: int, natural: int) -> int:
     return natural if natural > 1 else math.ceil(math.sqrt(count))
 
 
-def _heat_maps(ax: Any, maps: np.ndarray, labels: list[str], columns: int, title: str, unit: str) -> Any:
+def _heat_maps(
+    ax: Any, maps: np.ndarray, labels: list[str], columns: int, title: str, unit: str
+) -> Any:
     colours, norm = signed_scale(maps)
     ax = mosaic(ax, maps, labels, columns, title=title + broken(maps), cmap=colours, norm=norm)
     colour_bar(ax, unit)

@@ -14,7 +14,13 @@ from .panels import SMALL, broken, matplotlib, numbers, whole
 
 
 def plot_weight_histograms(
-    model: Any, *, only: str = "", bins: int = 40, shared: bool = False, log: bool = False, title: str = "Weights"
+    model: Any,
+    *,
+    only: str = "",
+    bins: int = 40,
+    shared: bool = False,
+    log: bool = False,
+    title: str = "Weights",
 ) -> dict[str, Any]:
     """Draws a histogram of each parameter of a network and returns {parameter name: matplotlib Axes}, in their order.
 
@@ -26,12 +32,21 @@ def plot_weight_histograms(
 
     Under each name stand shape, mean and standard deviation (over n, not n - 1). NaN and infinite numbers are left out
     of the bars and counted in that line. Raises TypeError or ValueError naming the argument that does not fit."""
-    tensors = {name: numbers(tensor, f"model[{name!r}]") for name, tensor in _parameters(model, only).items()}
+    tensors = {
+        name: numbers(tensor, f"model[{name!r}]")
+        for name, tensor in _parameters(model, only).items()
+    }
     return _draw(tensors, palette.FORWARD, bins, shared, log, title)
 
 
 def plot_gradient_histograms(
-    model: Any, *, only: str = "", bins: int = 40, shared: bool = False, log: bool = False, title: str = "Gradients"
+    model: Any,
+    *,
+    only: str = "",
+    bins: int = 40,
+    shared: bool = False,
+    log: bool = False,
+    title: str = "Gradients",
 ) -> dict[str, Any]:
     """Draws a histogram of each parameter's `.grad`; arguments and result as in `plot_weight_histograms`.
 
@@ -62,23 +77,40 @@ def _parameters(model: Any, only: str, gradient: bool = False) -> dict[str, Any]
             "For a single tensor, give it a name: {'w': w}.",
         )
     if not isinstance(only, str):
-        raise fail(TypeError, f"only must be a part of a parameter's name, got {type(only).__name__}", 'Such as "weight".')
+        raise fail(
+            TypeError,
+            f"only must be a part of a parameter's name, got {type(only).__name__}",
+            'Such as "weight".',
+        )
     named = {name: tensor for name, tensor in parameters.items() if only in name}
     if not named:
         what = f"no parameter with {only!r} in its name" if parameters else "no parameters"
-        raise fail(ValueError, f"model has {what}", f"Its parameters: {', '.join(parameters) or 'none'}.")
+        raise fail(
+            ValueError, f"model has {what}", f"Its parameters: {', '.join(parameters) or 'none'}."
+        )
     for name, tensor in named.items():
         if gradient and not hasattr(tensor, "grad"):
             kind = type(tensor).__name__
-            raise fail(TypeError, f"model[{name!r}] must be a tensor with .grad, got {kind}", "Arrays have no gradient.")
+            raise fail(
+                TypeError,
+                f"model[{name!r}] must be a tensor with .grad, got {kind}",
+                "Arrays have no gradient.",
+            )
     return named
 
 
 def _draw(
-    tensors: Mapping[str, np.ndarray | None], colour: str, bins: int, shared: bool, log: bool, title: str
+    tensors: Mapping[str, np.ndarray | None],
+    colour: str,
+    bins: int,
+    shared: bool,
+    log: bool,
+    title: str,
 ) -> dict[str, Any]:
     whole(bins, "bins")
-    finite = {name: t[np.isfinite(t)].astype(np.float64) for name, t in tensors.items() if t is not None}
+    finite = {
+        name: t[np.isfinite(t)].astype(np.float64) for name, t in tensors.items() if t is not None
+    }
     common = _span(np.concatenate(list(finite.values()))) if shared else None
     plt = matplotlib("pyplot")
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
@@ -86,7 +118,11 @@ def _draw(
     columns = min(len(tensors), 4)
     rows = math.ceil(len(tensors) / columns)
     figure, grid = plt.subplots(
-        rows, columns, figsize=(3.1 * columns, 2.3 * rows + 0.4), squeeze=False, layout="constrained"
+        rows,
+        columns,
+        figsize=(3.1 * columns, 2.3 * rows + 0.4),
+        squeeze=False,
+        layout="constrained",
     )
     for spare in grid.flat[len(tensors) :]:
         spare.remove()

@@ -44,7 +44,8 @@ async function show(widget, place) {
 """
 
 _BODY = [
-    f"body {{ background: {paper}; color: {ink}; }}" for paper, ink in zip(palette.THEMES["bg"], palette.THEMES["fg"])
+    f"body {{ background: {paper}; color: {ink}; }}"
+    for paper, ink in zip(palette.THEMES["bg"], palette.THEMES["fg"])
 ]
 STYLE = f"""
 :root {{ color-scheme: light dark; }}
@@ -107,7 +108,9 @@ def parts(forms: Sequence[dict[str, Any]]) -> tuple[str, list[str], str]:
         places.append(f'<div class="autolab" data-script="{name}" data-model="{of}">{state}</div>')
     styles = "".join(dict.fromkeys(form["css"] for form in forms))
     # What opens and closes on the page is laid out there, and what nothing has laid out before.
-    viz = f'<script type="text/plain" id="autolab-viz">{inline(drawing)}</script>' if drawing else ""
+    viz = (
+        f'<script type="text/plain" id="autolab-viz">{inline(drawing)}</script>' if drawing else ""
+    )
     return styles, places, "\n".join([viz, *(_module(name, esm) for esm, name in names.items())])
 
 

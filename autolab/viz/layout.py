@@ -93,10 +93,15 @@ def clean(picture: str) -> str:
     Gradients keep an id, since shapes refer to it; it is derived from the picture's content.
     """
     picture = re.sub(r"<!--.*?-->\s*", "", picture[picture.index("<svg") :], flags=re.DOTALL)
-    picture = picture.replace("<title>%3</title>\n", "")  # what Graphviz 2.43 calls a graph without a name
+    picture = picture.replace(
+        "<title>%3</title>\n", ""
+    )  # what Graphviz 2.43 calls a graph without a name
     picture = re.sub(r"<a\b[^>]*>\n?|</a>\n?", "", picture)
     # Graphviz counts gradients through all pictures that a process draws: here they are 0, 1 ... of this picture.
-    used = {name: number for number, name in enumerate(dict.fromkeys(re.findall(r"url\(#([^)]+)\)", picture)))}
+    used = {
+        name: number
+        for number, name in enumerate(dict.fromkeys(re.findall(r"url\(#([^)]+)\)", picture)))
+    }
 
     def numbered(tag: re.Match[str]) -> str:
         def replace(attribute: re.Match[str]) -> str:
@@ -125,7 +130,11 @@ class _Process:
             return
         program = Path(__file__).parent / "pygraphviz_process.py"
         # An interrupt of the kernel is none of it: the next picture is drawn by the same process.
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "start_new_session": os.name == "posix"}
+        pipes = {
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "start_new_session": os.name == "posix",
+        }
         self.process = subprocess.Popen([sys.executable, "-P", str(program)], **pipes)  # type: ignore[call-overload]
         self.of, self.greeted = os.getpid(), False
         atexit.register(self.end)
@@ -213,7 +222,13 @@ def _advice(reason: str) -> str:
 
 def _failure(engine: str, code: int, stderr: str) -> Exception:
     if code < 0:
-        return RuntimeError(f"Graphviz ({engine}) crashed on this graph (signal {-code}): too large: draw a part.")
-    lines = [line for line in stderr.splitlines() if line.strip() and not line.startswith(("Fontconfig", "Warning"))]
+        return RuntimeError(
+            f"Graphviz ({engine}) crashed on this graph (signal {-code}): too large: draw a part."
+        )
+    lines = [
+        line
+        for line in stderr.splitlines()
+        if line.strip() and not line.startswith(("Fontconfig", "Warning"))
+    ]
     said = "; ".join(lines) or f"exit status {code}, no message"
     return ValueError(f"Graphviz ({engine}) could not draw this: {said}")

@@ -50,10 +50,15 @@ def draw(
     picture = empty_picture(rankdir)
     picture.boxes = len(folded.boxes)
     names = ", ".join(trace.node(i).label for i in trace.meta.get("roots", ())[:3])
-    picture.about = f"graph of {names or 'nothing'}, {len(trace.nodes)} nodes in {len(folded.boxes)} boxes"
+    picture.about = (
+        f"graph of {names or 'nothing'}, {len(trace.nodes)} nodes in {len(folded.boxes)} boxes"
+    )
     picture.body += _level(trace, folding, folded, None)
     picture.body += [_line(link) for link in folded.links]
-    picture.body += [_statement(f"{start} -> {end}", {"style": "invis", "weight": "0"}) for start, end in folded.order]
+    picture.body += [
+        _statement(f"{start} -> {end}", {"style": "invis", "weight": "0"})
+        for start, end in folded.order
+    ]
     return picture
 
 
@@ -63,12 +68,25 @@ def _level(trace: Trace, folding: Folding, folded: Folded, frame: str | None) ->
     for key, box in folded.boxes.items():
         if box.frame == frame:
             part = folding.parts.get(box.of)
-            lines.append(_part(part) if part is not None else _box(trace, trace.node(box.of), box.of in roots, 0, key))
+            lines.append(
+                _part(part)
+                if part is not None
+                else _box(trace, trace.node(box.of), box.of in roots, 0, key)
+            )
     for other in folded.frames:
         part = folding.parts[other]
         if part.parent == frame:
-            look = {"label": f"{part.name}  {part.type}", "style": "rounded,dashed", "color": palette.DATA}
-            look |= {"fontname": palette.FONTS, "fontsize": "11", "labeljust": "l", "class": f"al-module {other}"}
+            look = {
+                "label": f"{part.name}  {part.type}",
+                "style": "rounded,dashed",
+                "color": palette.DATA,
+            }
+            look |= {
+                "fontname": palette.FONTS,
+                "fontsize": "11",
+                "labeljust": "l",
+                "class": f"al-module {other}",
+            }
             lines.append(f"\tsubgraph {_quoted(f'cluster_{other}')} {{\n")
             lines += [f"\t\t{k}={_quoted(v)}\n" for k, v in look.items()]
             lines += [f"\t{line}" for line in _level(trace, folding, folded, other)] + ["\t}\n"]
@@ -79,8 +97,16 @@ def _part(part: Any) -> str:
     size = part.amount
     size += f" · {count_words(part.parameters)} parameters" if part.parameters else ""
     shape = "" if part.shape is None else shape_text(part.shape)
-    look = {"label": "\n".join(line for line in (part.name, part.type, size, shape) if line), "shape": "box3d"}
-    look |= {"style": "filled", "fillcolor": palette.PAPER, "color": palette.FORWARD, "class": f"al-part {part.id}"}
+    look = {
+        "label": "\n".join(line for line in (part.name, part.type, size, shape) if line),
+        "shape": "box3d",
+    }
+    look |= {
+        "style": "filled",
+        "fillcolor": palette.PAPER,
+        "color": palette.FORWARD,
+        "class": f"al-part {part.id}",
+    }
     return _statement(part.id, look)
 
 

@@ -19,11 +19,21 @@ SAVED = YELLOW  # a saved tensor: a tab on its node
 FROZEN = SKY  # dash-dot border
 BAD = PURPLE  # errors and NaN: thick double border
 INK, PAPER, CUDA = "#1b1b1b", "#ffffff", "#dff3e4"
-MUTED, SOFT, ALARM = "#555555", "#d5d8dc", "#8f3a6e"  # text beside the main text; thin lines; text about what is wrong
+MUTED, SOFT, ALARM = (
+    "#555555",
+    "#d5d8dc",
+    "#8f3a6e",
+)  # text beside the main text; thin lines; text about what is wrong
 NOT_A_NUMBER = "#bbbbbb"  # in heat maps
 NEVER = ("#ffffff", "#9a9a9a")  # dotted (paper, dots): no gradient comes here
-PARTIAL, RETURNED = ("#f6cdb0", "#eca97c"), ("#fbe6bd", ORANGE)  # striped: some of a gradient; one that was handed back
-FREED, FADED = ("#ececec", "#c4c4c4"), ("#fbf8d0", "#d9cf5a")  # hatched (paper, stripe): freed, or waiting; a saved tensor that is gone
+PARTIAL, RETURNED = (
+    ("#f6cdb0", "#eca97c"),
+    ("#fbe6bd", ORANGE),
+)  # striped: some of a gradient; one that was handed back
+FREED, FADED = (
+    ("#ececec", "#c4c4c4"),
+    ("#fbf8d0", "#d9cf5a"),
+)  # hatched (paper, stripe): freed, or waiting; a saved tensor that is gone
 WORK, WORK_BACK = "#cfe3f0", "#f6d9c4"  # a kernel on its device, forward and backward
 
 FIXED = {
@@ -135,7 +145,9 @@ def page_css() -> str:
     says so."""
     light, dark = " ".join(_variables(0)), f"color-scheme: dark; {' '.join(_variables(1))}"
     by_system = f"@media (prefers-color-scheme: dark) {{ :root:not([theme=light]) {{ {dark} }} }}"
-    return f":root {{ color-scheme: light; {light} }}\n{by_system}\n:root[theme=dark] {{ {dark} }}\n"
+    return (
+        f":root {{ color-scheme: light; {light} }}\n{by_system}\n:root[theme=dark] {{ {dark} }}\n"
+    )
 
 
 def _variables(theme: int) -> Iterator[str]:

@@ -29,7 +29,9 @@ def matplotlib(module: str) -> Any:
     try:
         return importlib.import_module(f"matplotlib.{module}")
     except ModuleNotFoundError as error:
-        error.add_note('Plots are drawn by Matplotlib: pip install matplotlib, or "autolab-kit[lab]", which brings it.')
+        error.add_note(
+            'Plots are drawn by Matplotlib: pip install matplotlib, or "autolab-kit[lab]", which brings it.'
+        )
         raise
 
 
@@ -60,7 +62,11 @@ def numbers(value: Any, where: str) -> np.ndarray:
 def whole(value: Any, where: str, least: int = 1) -> int:
     """`value`, checked to be an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise fail(ValueError, f"{where} must be an int, at least {least}; got {value!r}", "It counts something.")
+        raise fail(
+            ValueError,
+            f"{where} must be an int, at least {least}; got {value!r}",
+            "It counts something.",
+        )
     return int(value)
 
 
@@ -71,11 +77,17 @@ def chosen(indices: Any, count: int, where: str, most: int) -> list[int]:
         return list(range(min(count, most)))
     picked = np.atleast_1d(numbers(indices, where))
     if picked.dtype.kind not in "iu" or picked.ndim != 1 or not picked.size:
-        raise fail(TypeError, f"{where} must be indices, for example [0, 3] or range(8); got {indices!r}", "Use ints.")
+        raise fail(
+            TypeError,
+            f"{where} must be indices, for example [0, 3] or range(8); got {indices!r}",
+            "Use ints.",
+        )
     for index in picked:
         if not -count <= index < count:
             raise fail(
-                IndexError, f"{where} has no index {index}: there are {count}", f"Indices go from 0 to {count - 1}."
+                IndexError,
+                f"{where} has no index {index}: there are {count}",
+                f"Indices go from 0 to {count - 1}.",
             )
     return [int(index) % count for index in picked]
 
@@ -101,8 +113,12 @@ def signed_scale(array: np.ndarray) -> tuple[Any, Any]:
     negative = bool((finite < 0).any())
     colours = [palette.BLUE, palette.PAPER, palette.VERMILLION][0 if negative else 1 :]
     name = "signed" if negative else "positive"
-    colour_map = colors.LinearSegmentedColormap.from_list(name, colours, N=257)  # odd: 0 is exactly white
-    return colour_map.with_extremes(bad=palette.BAD), colors.Normalize(-top if negative else 0.0, top)
+    colour_map = colors.LinearSegmentedColormap.from_list(
+        name, colours, N=257
+    )  # odd: 0 is exactly white
+    return colour_map.with_extremes(bad=palette.BAD), colors.Normalize(
+        -top if negative else 0.0, top
+    )
 
 
 def axes(ax: Any, width: float, height: float) -> Any:
@@ -110,7 +126,11 @@ def axes(ax: Any, width: float, height: float) -> Any:
     if ax is None:
         return matplotlib("pyplot").subplots(figsize=(width, height), layout="constrained")[1]
     if not hasattr(ax, "imshow"):
-        raise fail(TypeError, f"ax must be a matplotlib Axes, got {type(ax).__name__}", "plt.subplots() makes one.")
+        raise fail(
+            TypeError,
+            f"ax must be a matplotlib Axes, got {type(ax).__name__}",
+            "plt.subplots() makes one.",
+        )
     return ax
 
 
@@ -139,10 +159,20 @@ def mosaic(
     for i, (picture, label) in enumerate(zip(pictures, labels)):
         left, top = (i % columns) * (1 + gap), (i // columns) * (ratio + strip) + strip
         shown = np.ma.masked_invalid(picture)
-        ax.imshow(shown, extent=(left, left + 1, top + ratio, top), interpolation="nearest", **scale)
+        ax.imshow(
+            shown, extent=(left, left + 1, top + ratio, top), interpolation="nearest", **scale
+        )
         frame = ((left, left + 1, left + 1, left, left), (top, top, top + ratio, top + ratio, top))
         ax.plot(*frame, color=palette.DATA, linewidth=0.8, clip_on=False)
-        ax.text(left + 0.5, top - 0.04 / inch, label, ha="center", va="bottom", fontsize=SMALL, color=palette.INK)
+        ax.text(
+            left + 0.5,
+            top - 0.04 / inch,
+            label,
+            ha="center",
+            va="bottom",
+            fontsize=SMALL,
+            color=palette.INK,
+        )
     ax.set(xlim=(0, across), ylim=(down, 0), aspect="equal")
     ax.set_axis_off()
     ax.set_title(title)

@@ -19,7 +19,9 @@ _CHARACTERS = 85  # that fit into the width of the timeline, at the size of its 
 _SHORTEST = 4  # characters: a bar too narrow for them carries no name
 
 
-def plot_profile(prof: Any, *, row_limit: int = 12, axes: Any = None, title: str = "Profile") -> Any:
+def plot_profile(
+    prof: Any, *, row_limit: int = 12, axes: Any = None, title: str = "Profile"
+) -> Any:
     """Draws a profile and returns its two matplotlib Axes.
 
     prof      : what `profile()` measured (autolab's or PyTorch's), or its events().
@@ -53,9 +55,13 @@ def _events(prof: Any) -> Any:
     if not hasattr(events, "key_averages") or not isinstance(events, list):
         raise TypeError(f"prof must be a profile or its events, got {type(prof).__name__}")
     if not events:
-        raise ValueError("prof has no events: nothing ran in the profiled block, or it is not over yet")
+        raise ValueError(
+            "prof has no events: nothing ran in the profiled block, or it is not over yet"
+        )
     if not hasattr(events[0], "time_range"):
-        raise TypeError("prof must be a profile or its events(), not its key_averages(): the timeline needs every call")
+        raise TypeError(
+            "prof must be a profile or its events(), not its key_averages(): the timeline needs every call"
+        )
     return events
 
 
@@ -67,7 +73,11 @@ def _called(event: Any) -> bool:
 def _figure(rows: int, depth: float) -> Any:
     heights = (0.9 + 0.3 * rows, 0.9 + 0.36 * depth)
     _, axes = matplotlib("pyplot").subplots(
-        2, 1, figsize=(9, sum(heights)), layout="constrained", gridspec_kw={"height_ratios": heights}
+        2,
+        1,
+        figsize=(9, sum(heights)),
+        layout="constrained",
+        gridspec_kw={"height_ratios": heights},
     )
     return axes
 
@@ -81,7 +91,9 @@ def kind(event: Any) -> str:
 
 def short(name: str) -> str:
     """The name without the namespaces that every name has."""
-    return ("engine: " if name.startswith(_ENGINE) else "") + name.removeprefix(_ENGINE).rpartition("::")[2]
+    return ("engine: " if name.startswith(_ENGINE) else "") + name.removeprefix(_ENGINE).rpartition(
+        "::"
+    )[2]
 
 
 def _unit(longest: float) -> tuple[float, str]:
@@ -99,7 +111,9 @@ def _draw_bars(ax: Any, averages: list[Any], hidden: int, title: str) -> None:
         colour, hatch = _KINDS[kind(average)]
         total, own = average.cpu_time_total / size, average.self_cpu_time_total / size
         ax.barh(row, total, color=colour, alpha=0.25, height=0.72)
-        ax.barh(row, own, color=colour, hatch=hatch, edgecolor=palette.PAPER, linewidth=0, height=0.72)
+        ax.barh(
+            row, own, color=colour, hatch=hatch, edgecolor=palette.PAPER, linewidth=0, height=0.72
+        )
         words = _words(average.self_cpu_time_total)
         if total > own * 1.005:
             words += f" of {_words(average.cpu_time_total)}"
@@ -115,7 +129,16 @@ def _draw_bars(ax: Any, averages: list[Any], hidden: int, title: str) -> None:
     )  # room for the words at the longest
     ax.set(title=title, xlabel=f"time in {unit}: own (filled), with the calls inside (pale)")
     if hidden:
-        ax.text(1, 0, f"{hidden} more", transform=ax.transAxes, ha="right", va="bottom", fontsize=8, color=palette.DATA)
+        ax.text(
+            1,
+            0,
+            f"{hidden} more",
+            transform=ax.transAxes,
+            ha="right",
+            va="bottom",
+            fontsize=8,
+            color=palette.DATA,
+        )
     ax.grid(True, axis="x", alpha=0.3)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -157,38 +180,58 @@ def _draw_timeline(ax: Any, events: Any) -> None:
                 if d == depth and kind(e) == name
             ]
             ax.broken_barh(
-                ranges, (depth + 0.06, 0.88), facecolor=colour, hatch=hatch, edgecolor=palette.PAPER, linewidth=0.4
+                ranges,
+                (depth + 0.06, 0.88),
+                facecolor=colour,
+                hatch=hatch,
+                edgecolor=palette.PAPER,
+                linewidth=0.4,
             )
     for event, depth in zip(events, depths):
         room = int(_CHARACTERS * event.cpu_time / span) if span else _CHARACTERS
         name = short(event.key)
         if room >= _SHORTEST:
             text = name if len(name) <= room else name[: room - 1] + "…"
-            _label(ax, text, (event.time_range.start - start + event.cpu_time / 2) / size, depth + 0.5)
+            _label(
+                ax, text, (event.time_range.start - start + event.cpu_time / 2) / size, depth + 0.5
+            )
     ax.set_xlim(0, span / size or 1)
     bottom = max(depths) + 1.0
     ax.set_yticks([])
     for (device, stream), work in queues.items():
         ranges = [((k.start - start) / size, k.duration / size) for k in work]
         ax.broken_barh(
-            ranges, (bottom + 0.6, 0.8), facecolor=palette.CUDA, hatch="//", edgecolor=palette.DATA, linewidth=0.1
+            ranges,
+            (bottom + 0.6, 0.8),
+            facecolor=palette.CUDA,
+            hatch="//",
+            edgecolor=palette.DATA,
+            linewidth=0.1,
         )
         name = f"cuda:{device}" + f", stream {stream}" * bool(stream)
         ax.annotate(name, (0, bottom + 0.56), fontsize=8, color=palette.INK, va="bottom")
         bottom += 1.5
     ax.set_ylim(bottom, 0)
-    ax.set(xlabel=f"time in {unit}", ylabel="calls, and the calls inside", title=f"{len(events):,} calls in order")
+    ax.set(
+        xlabel=f"time in {unit}",
+        ylabel="calls, and the calls inside",
+        title=f"{len(events):,} calls in order",
+    )
     handles = [
         Patch(facecolor=colour, hatch=hatch, edgecolor=palette.PAPER, label=name)
         for name, (colour, hatch) in _KINDS.items()
         if used[name]
     ]
     if queues:
-        handles.append(Patch(facecolor=palette.CUDA, hatch="//", edgecolor=palette.DATA, label="on the GPU"))
+        handles.append(
+            Patch(facecolor=palette.CUDA, hatch="//", edgecolor=palette.DATA, label="on the GPU")
+        )
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
 def _label(ax: Any, text: str, x: float, y: float) -> None:
     box = {"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1}
-    ax.text(x, y, text, ha="center", va="center", fontsize=7, color=palette.INK, bbox=box, clip_on=True)
+    ax.text(
+        x, y, text, ha="center", va="center", fontsize=7, color=palette.INK, bbox=box, clip_on=True
+    )

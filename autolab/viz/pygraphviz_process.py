@@ -44,7 +44,11 @@ def main():
         said.truncate()
         try:
             picture = draw(pygraphviz, source, kind.decode())
-        except (ValueError, TypeError, pygraphviz.DotError):  # TypeError: how pygraphviz fails on a format it does not know
+        except (
+            ValueError,
+            TypeError,
+            pygraphviz.DotError,
+        ):  # TypeError: how pygraphviz fails on a format it does not know
             picture = b""  # Graphviz itself has said why
         os.lseek(said.fileno(), 0, os.SEEK_SET)
         answer(bool(picture), picture or said.read())

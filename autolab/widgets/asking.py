@@ -44,7 +44,11 @@ class Answer:
     def _take(self, reply: Mapping[str, Any]) -> None:
         """Notes what the page says that was answered."""
         before = self.tries, self.given_up
-        self.answer, self.tries, self.right = str(reply["answer"]), int(reply["tries"]), reply["right"]
+        self.answer, self.tries, self.right = (
+            str(reply["answer"]),
+            int(reply["tries"]),
+            reply["right"],
+        )
         self.given_up = bool(reply.get("shown"))
         if self._id and before != (self.tries, self.given_up):
             self._keep(str(reply.get("why", "")))
@@ -52,7 +56,15 @@ class Answer:
     def _keep(self, why: str) -> None:
         shown = "the answer was shown" if self.given_up else ""
         given, tries = ("", max(1, self.tries)) if self.given_up else (self.answer, self.tries)
-        progress.record("ask", self._id, given=given, right=bool(self.right), belief=why, tries=tries, help=shown)
+        progress.record(
+            "ask",
+            self._id,
+            given=given,
+            right=bool(self.right),
+            belief=why,
+            tries=tries,
+            help=shown,
+        )
 
     def __repr__(self) -> str:
         if not self.tries:
@@ -121,13 +133,20 @@ class Asking(Displayed):
         if len(self.trace.nodes) >= BIG:
             note = "Ask about a smaller graph: one layer, or one sample."
             raise fail(
-                ValueError, f"this graph has {len(self.trace.nodes):,} nodes; up to {BIG:,} can be asked about", note
+                ValueError,
+                f"this graph has {len(self.trace.nodes):,} nodes; up to {BIG:,} can be asked about",
+                note,
             )
-        asked = question(self.trace, self._called(node), kind, self.step if step is None else step).to_json()
+        asked = question(
+            self.trace, self._called(node), kind, self.step if step is None else step
+        ).to_json()
         asked["id"] = f"q{len(self.questions) + 1}"
         asked["text"] = text or asked["text"]
         # The first that fits is said: whoever asks knows better than the explorer what is to be said.
-        asked["wrong"] = [*([str(given), why] for given, why in (because or {}).items()), *asked["wrong"]]
+        asked["wrong"] = [
+            *([str(given), why] for given, why in (because or {}).items()),
+            *asked["wrong"],
+        ]
         reply = Answer(asked["text"], id)
         self._answers[asked["id"]] = reply
         with self.hold_sync():
@@ -135,7 +154,9 @@ class Asking(Displayed):
             order = {one["id"]: one["until"] for one in self.questions}
             self.asked = " ".join(sorted([*self.asked.split(), asked["id"]], key=order.__getitem__))
             self.step = min(self.step, asked["until"])
-            parts = [part for part in self._folding.opening(asked["node"]) if part not in self.expanded]
+            parts = [
+                part for part in self._folding.opening(asked["node"]) if part not in self.expanded
+            ]
             if parts:
                 self.expanded = [*self.expanded, *parts]
         return reply
@@ -145,7 +166,11 @@ class Asking(Displayed):
         if isinstance(node, str):
             return node
         if not reader.is_tensor(node):
-            raise fail(TypeError, f"node must be a tensor or the name of a node, got {type(node).__name__}", _NAMES)
+            raise fail(
+                TypeError,
+                f"node must be a tensor or the name of a node, got {type(node).__name__}",
+                _NAMES,
+            )
         known = {n.label for n in self.trace.nodes} | {n.name for n in self.trace.nodes}
         for name, tensor in names.tensors(names.namespace(names.caller())):
             if tensor is node and name in known:

@@ -13,7 +13,9 @@ from ..viz import palette
 
 STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
-_DEFAULT = re.compile(r"^export default .*;\n", re.MULTILINE)  # of a widget that another is made from
+_DEFAULT = re.compile(
+    r"^export default .*;\n", re.MULTILINE
+)  # of a widget that another is made from
 _STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 
 
@@ -29,9 +31,13 @@ def module(name: str) -> str:
     Raises FileNotFoundError when a file that is imported does not exist.
     """
     parts = _ordered(name, [])
-    text = "".join(_strip(part if key == name else _DEFAULT.sub("", part)) for key, part in parts.items())
+    text = "".join(
+        _strip(part if key == name else _DEFAULT.sub("", part)) for key, part in parts.items()
+    )
     colours = {
-        k: v for k, v in (palette.FIXED | palette.DRAWN).items() if f"PALETTE.{k}" in text or f'PALETTE["{k}"]' in text
+        k: v
+        for k, v in (palette.FIXED | palette.DRAWN).items()
+        if f"PALETTE.{k}" in text or f'PALETTE["{k}"]' in text
     }
     constants = {
         "STYLE": palette.css() + style(name),
@@ -39,7 +45,14 @@ def module(name: str) -> str:
         "PATTERNS": palette.PATTERNS,
         "STATES": STATE_WORDS,
     }
-    text = "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items() if key in text) + text
+    text = (
+        "".join(
+            f"const {key} = {json.dumps(value)};\n"
+            for key, value in constants.items()
+            if key in text
+        )
+        + text
+    )
     # A text of Latin-1 alone takes a browser one byte a character, any other two.
     return re.sub("[^\x00-\xff]", lambda sign: json.dumps(sign[0])[1:-1], text)
 
@@ -80,7 +93,11 @@ def style(name: str) -> str:
     An import is a line `@import "./file.css";`, as scripts have theirs.
     """
     path = STATIC / f"{name}.css"
-    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) if path.exists() else ""
+    text = (
+        re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        if path.exists()
+        else ""
+    )
     before = "".join(style(other) for other in _STYLE_IMPORT.findall(text))
     lines = (line.strip() for line in _STYLE_IMPORT.sub("", text).splitlines())
     return before + "".join(line + "\n" for line in lines if line)

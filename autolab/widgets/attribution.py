@@ -65,17 +65,21 @@ class Blame:
             if shown == size:
                 return "The table has all scores"
             return f"The table has {shown} of {size:,} numbers, and {part:.0%} of all scores"
-        parts = sorted(share.items(), key=lambda item: -item[1])[:MOST_DRAWN] if rest > 0 else share.items()
+        parts = (
+            sorted(share.items(), key=lambda item: -item[1])[:MOST_DRAWN]
+            if rest > 0
+            else share.items()
+        )
         words = ", ".join(f"{name} {part:.0%}" for name, part in parts)
-        return f"Share of all scores: {words}" + (f", the other {rest} together {1 - sum(p for _, p in parts):.0%}" if rest > 0 else "")
+        return f"Share of all scores: {words}" + (
+            f", the other {rest} together {1 - sum(p for _, p in parts):.0%}" if rest > 0 else ""
+        )
 
     @property
     def words(self) -> str:
         """What a score says."""
         if self.method == "gradient":
-            return (
-                "gradient: how much the result changes for each unit that the number changes, as long as that is little"
-            )
+            return "gradient: how much the result changes for each unit that the number changes, as long as that is little"
         return "gradient times input: about how much of the result would go if the number were 0 (exact where the result is linear in it)"
 
     @property
@@ -86,29 +90,46 @@ class Blame:
 
     def __repr__(self) -> str:
         rows = [
-            (_place(e), short(number(e.value)), short(number(e.gradient)), short(number(e.score))) for e in self.top
+            (_place(e), short(number(e.value)), short(number(e.gradient)), short(number(e.score)))
+            for e in self.top
         ]
         head = ("number", "is", "gradient", "score")
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
         lines = [
-            "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths)))
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(row, widths))
+            )
             for row in [head, *rows]
         ]
         return "\n".join([f"Blame by {self.words}", *lines, self._shares])
 
     def _repr_html_(self) -> str:
         scale = max((abs(e.score) for e in self.top), default=0.0)
-        names = dict.fromkeys(e.name for e in self.top) if len(self.scores) > MOST_DRAWN else self.scores
-        drawn = "".join(
-            f"<div style='margin:0 18px 10px 0'><div><b>{escape(n)}</b></div>{self._drawn(n, scale)}</div>" for n in names
+        names = (
+            dict.fromkeys(e.name for e in self.top)
+            if len(self.scores) > MOST_DRAWN
+            else self.scores
         )
-        cells = lambda e: (_place(e), short(number(e.value)), short(number(e.gradient)), short(number(e.score)))
+        drawn = "".join(
+            f"<div style='margin:0 18px 10px 0'><div><b>{escape(n)}</b></div>{self._drawn(n, scale)}</div>"
+            for n in names
+        )
+        cells = lambda e: (
+            _place(e),
+            short(number(e.value)),
+            short(number(e.gradient)),
+            short(number(e.score)),
+        )
         rows = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{escape(c)}</td>" for c in cells(e)) + "</tr>"
+            "<tr>"
+            + "".join(f"<td style='text-align:left'>{escape(c)}</td>" for c in cells(e))
+            + "</tr>"
             for e in self.top
         )
         head = "".join(
-            f"<th scope='col' style='text-align:left'>{c}</th>" for c in ("number", "is", "gradient", "score")
+            f"<th scope='col' style='text-align:left'>{c}</th>"
+            for c in ("number", "is", "gradient", "score")
         )
         return (
             f"<div role='group' aria-label='Blame'><p>{escape(self.words)}. {self._key}; full colour: "
@@ -124,7 +145,8 @@ class Blame:
             pairs = zip(self.labels[name], sums)
             high = max(scale, float(np.abs(sums).max()))
             return " ".join(
-                f"<span style='{_look(s, high)}' title='{short(number(s))}'>{escape(w)}</span>" for w, s in pairs
+                f"<span style='{_look(s, high)}' title='{short(number(s))}'>{escape(w)}</span>"
+                for w, s in pairs
             )
         table = np.squeeze(scores)
         if table.ndim == 3 and table.shape[0] <= 4:
@@ -139,7 +161,9 @@ class Blame:
             )
             return (
                 "<table>"
-                + "".join("<tr>" + "".join(map(cell, s, v)) + "</tr>" for s, v in zip(table, numbers))
+                + "".join(
+                    "<tr>" + "".join(map(cell, s, v)) + "</tr>" for s, v in zip(table, numbers)
+                )
                 + "</table>"
             )
         high = max(scale, float(np.abs(table).max()))
@@ -151,9 +175,7 @@ class Blame:
         width, height = table.shape[1] * side, table.shape[0] * side
         beside = _grey(values, table.shape, side, name)
         largest = short(number(float(np.abs(table).max())))
-        words = (
-            f"Scores of {escape(name)}: {int((table != 0).sum())} of {table.size} are not 0, the largest is {largest}"
-        )
+        words = f"Scores of {escape(name)}: {int((table != 0).sum())} of {table.size} are not 0, the largest is {largest}"
         return (
             f'<svg width="{width}" height="{height}" role="img" aria-label="{words}" style="{_FRAME}">'
             f'<rect width="{width}" height="{height}" fill="{palette.PAPER}"/>{rects}</svg>{beside}'
@@ -216,7 +238,9 @@ def blame(
     _check_loss(loss)
     names = _words(labels or {}, given)
     values, gradients = _gradients(loss, given)
-    scores = {name: g if method == "gradient" else g * values[name] for name, g in gradients.items()}
+    scores = {
+        name: g if method == "gradient" else g * values[name] for name, g in gradients.items()
+    }
     entries = [
         Entry(name, tuple(map(int, at)), float(values[name][at]), float(gradients[name][at]), float(scores[name][at]),
               names[name][at[0]] if name in names and at else "")
@@ -229,7 +253,9 @@ def blame(
 def _check_loss(loss: Any) -> None:
     if not hasattr(loss, "grad_fn") or not hasattr(loss, "numel"):
         raise fail(
-            TypeError, f"loss must be a tensor, got {type(loss).__name__}", "Give the result itself, not its .item()."
+            TypeError,
+            f"loss must be a tensor, got {type(loss).__name__}",
+            "Give the result itself, not its .item().",
         )
     if loss.numel() != 1:
         raise fail(
@@ -263,12 +289,20 @@ def _named(inputs: Any) -> dict[str, Any]:
             f"inputs must be a tensor, a list or a dict of tensors, got {type(inputs).__name__}",
             "A network's: dict(model.named_parameters()).",
         )
-    pairs = inputs.items() if isinstance(inputs, Mapping) else [("input", inputs)] if one else enumerate(inputs)
+    pairs = (
+        inputs.items()
+        if isinstance(inputs, Mapping)
+        else [("input", inputs)]
+        if one
+        else enumerate(inputs)
+    )
     given = {str(name): tensor for name, tensor in pairs}
     for name, tensor in given.items():
         if not hasattr(tensor, "requires_grad"):
             raise fail(
-                TypeError, f"inputs[{name}]: expected a tensor, got {type(tensor).__name__}", "Numbers have no graph."
+                TypeError,
+                f"inputs[{name}]: expected a tensor, got {type(tensor).__name__}",
+                "Numbers have no graph.",
             )
         if not tensor.requires_grad:
             raise fail(
@@ -279,12 +313,20 @@ def _named(inputs: Any) -> dict[str, Any]:
     return given
 
 
-def _gradients(loss: Any, given: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    grad: Any = autograd.grad if isinstance(loss, Tensor) else importlib.import_module("torch.autograd").grad
+def _gradients(
+    loss: Any, given: dict[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    grad: Any = (
+        autograd.grad
+        if isinstance(loss, Tensor)
+        else importlib.import_module("torch.autograd").grad
+    )
     found = grad(loss, [*given.values()], retain_graph=True, allow_unused=True)
     numbers = lambda tensor: np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)
     values = {name: numbers(tensor) for name, tensor in given.items()}
-    return values, {n: np.zeros_like(v) if g is None else numbers(g) for (n, v), g in zip(values.items(), found)}
+    return values, {
+        n: np.zeros_like(v) if g is None else numbers(g) for (n, v), g in zip(values.items(), found)
+    }
 
 
 def _largest(scores: np.ndarray, count: int) -> list[tuple[Any, ...]]:

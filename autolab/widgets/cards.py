@@ -53,7 +53,11 @@ def result_words(node: Node) -> str:
         return ""
     parts = [(o.shape, o.value) for o in node.results] or [(node.shape, node.value)]
     words = [
-        "?" if shape is None else value.text if shape == () and value is not None else shape_text(shape)
+        "?"
+        if shape is None
+        else value.text
+        if shape == () and value is not None
+        else shape_text(shape)
         for shape, value in parts[:3]
     ]
     return ", ".join([*words, "…"] if len(parts) > 3 else words)
@@ -83,41 +87,81 @@ class Card:
         self.node, self.saved, self.grad = node, saved, grads[-1] if grads else None
         self.state = end
         self.word = fit(state_word(self.state, name or "", rehearsed), TEXT, 150)
-        self.said = [STATE_WORDS["contribution"][1] if rehearsed else "accumulated"]  # the longest words that will stand there
+        self.said = [
+            STATE_WORDS["contribution"][1] if rehearsed else "accumulated"
+        ]  # the longest words that will stand there
         self.said += [] if name is None else [fit(state_word("returned", name), TEXT, 150)]
-        self.bare = node.kind == "data" and not node.name and not node.shape  # a number such as 3: nothing else to say
+        self.bare = (
+            node.kind == "data" and not node.name and not node.shape
+        )  # a number such as 3: nothing else to say
         kind = {"leaf": "leaf", "data": "" if self.bare else "data"}.get(node.kind, node.op)
-        self.title = fit(node.made or node.id, TITLE, 140 if node.kind == "leaf" else 120, bold=True)
+        self.title = fit(
+            node.made or node.id, TITLE, 140 if node.kind == "leaf" else 120, bold=True
+        )
         self.kind = fit(kind, TEXT, 120)
-        self.value, self.thumb = "" if self.bare else result_words(node), heat.thumb_size(node.shape, node.value)
+        self.value, self.thumb = (
+            "" if self.bare else result_words(node),
+            heat.thumb_size(node.shape, node.value),
+        )
         if node.results:
             self.thumb, self.grad = (0, 0), None  # which would be those of one of them
         self.tabs = [self._tab_words(s) for s in saved[:MAX_TABS]]
         if len(saved) > MAX_TABS:
             self.tabs[-1] = f"and {len(saved) - MAX_TABS + 1} more"
-        device = "" if look[0] is None else f"{node.device} simulated" if look[0] == "sim" else node.device
+        device = (
+            ""
+            if look[0] is None
+            else f"{node.device} simulated"
+            if look[0] == "sim"
+            else node.device
+        )
         self.wrong = [words for words in (node.error.partition(":")[0], node.mark) if words]
         self.notes = [*self.wrong] + [
-            note for note in (f"cut: {node.cut}" if node.cut else "", fit(module, TEXT, 130), note, device) if note
+            note
+            for note in (
+                f"cut: {node.cut}" if node.cut else "",
+                fit(module, TEXT, 130),
+                note,
+                device,
+            )
+            if note
         ]
         numbers = (g.text if g.shape == () else heat.brief(g) for g in grads if g is not None)
-        self.width = self._width(max((text_width(number, TEXT, True) for number in numbers), default=40))
+        self.width = self._width(
+            max((text_width(number, TEXT, True) for number in numbers), default=40)
+        )
         self.top = TAB * len(self.tabs)  # where the card itself begins, under its tabs
-        over = LINE if self.value and self.thumb[1] > 24 else 0  # a tall thumbnail stands below its shape
+        over = (
+            LINE if self.value and self.thumb[1] > 24 else 0
+        )  # a tall thumbnail stands below its shape
         self.value_height = 0 if self.bare or node.error else max(LINE, self.thumb[1] + 4) + over
         self.strip = max(LINE, self.thumb[1] + 4) + LINE if node.requires_grad else 0
-        self.height = self.top + 26 + self.value_height + LINE * len(self.notes) + (0 if self.bare else 2) + self.strip
+        self.height = (
+            self.top
+            + 26
+            + self.value_height
+            + LINE * len(self.notes)
+            + (0 if self.bare else 2)
+            + self.strip
+        )
 
     @staticmethod
     def _tab_words(saved: Saved) -> str:
-        parts = [saved.name, size_words(saved.bytes), "" if saved.version is None else f"version {saved.version}"]
+        parts = [
+            saved.name,
+            size_words(saved.bytes),
+            "" if saved.version is None else f"version {saved.version}",
+        ]
         return fit(" · ".join(p for p in parts if p), TEXT, 180)
 
     def _width(self, number: float) -> float:
         rows = [text_width(self.title, TITLE, True) + 12 + text_width(self.kind, TEXT)]
         rows += [text_width(self.value, TEXT) + self.thumb[0] + 8]
         rows += [text_width(words, TEXT) for words in (*self.notes, *self.tabs)]
-        rows += [text_width(f"{s.name} · {'modified' if s.state == 'modified' else 'freed'}", TEXT) for s in self.saved[:MAX_TABS]]
+        rows += [
+            text_width(f"{s.name} · {'modified' if s.state == 'modified' else 'freed'}", TEXT)
+            for s in self.saved[:MAX_TABS]
+        ]
         if self.node.requires_grad:
             rows += [
                 *(text_width(words, TEXT) for words in self.said),
@@ -127,7 +171,9 @@ class Card:
 
     def draw(self) -> str:
         node, w, bottom = self.node, self.width, self.height - self.top
-        border = (palette.BAD, 2.5) if self.wrong else (LEAF, 3) if node.kind == "leaf" else (RULE, 1.2)
+        border = (
+            (palette.BAD, 2.5) if self.wrong else (LEAF, 3) if node.kind == "leaf" else (RULE, 1.2)
+        )
         box = {"x": 0, "y": self.top, "width": w, "height": bottom, "rx": 6}
         parts = [self._tab(i, words) for i, words in enumerate(self.tabs)]
         paint = {"fill": self.look[1], "stroke": border[0], "stroke_width": border[1]}
@@ -137,12 +183,16 @@ class Card:
         y = self.top + 18
         parts.append(label("al-title", PAD, y, self.title, font_size=TITLE, font_weight="bold"))
         if self.kind:
-            parts.append(label("al-kind", w - PAD, y, self.kind, text_anchor="end", fill=palette.MUTED))
+            parts.append(
+                label("al-kind", w - PAD, y, self.kind, text_anchor="end", fill=palette.MUTED)
+            )
         y += 6
         if not self.bare:
             parts.append(label("al-value", PAD, y + 14, self.value))
             if self.thumb[0]:
-                parts.append(self._thumb("al-thumb", y + self.value_height - self.thumb[1] - 2, node.value))
+                parts.append(
+                    self._thumb("al-thumb", y + self.value_height - self.thumb[1] - 2, node.value)
+                )
         y += self.value_height
         for note in self.notes:
             name, color = (
@@ -170,11 +220,20 @@ class Card:
         # them.
         border, dashes = GRADIENT_BORDERS.get(state, (None, None))
         drawn = grad is None or (grad.shape and self.thumb[0])
-        number = "" if drawn or grad is None else grad.text if grad.shape == () else heat.brief(grad)
+        number = (
+            "" if drawn or grad is None else grad.text if grad.shape == () else heat.brief(grad)
+        )
         outline = f"M1 {y:g}H{w - 1}V{y + h - 7:g}q0 6 -6 6H7q-6 0 -6 -6Z"
         return element(
             "g",
-            element("path", class_="al-strip", d=outline, fill=fill, stroke=border, stroke_dasharray=dashes),
+            element(
+                "path",
+                class_="al-strip",
+                d=outline,
+                fill=fill,
+                stroke=border,
+                stroke_dasharray=dashes,
+            ),
             element("path", class_="al-rule", d=f"M1 {y:g}H{w - 1}", stroke=RULE, fill="none"),
             label("al-gradname", PAD, y + 14, "grad"),
             label("al-number", w - PAD, y + 14, number, text_anchor="end"),
@@ -186,7 +245,9 @@ class Card:
 
     def _tab(self, i: int, words: str) -> str:
         y = i * TAB
-        box = element("rect", x=3, y=y + 1, width=self.width - 6, height=TAB, fill=SAVED, stroke=RULE)
+        box = element(
+            "rect", x=3, y=y + 1, width=self.width - 6, height=TAB, fill=SAVED, stroke=RULE
+        )
         name = label("al-tabname", PAD, y + 14.5, words)
         return element("g", box, name, class_="al-tab", data_saved=self.saved[i].id)
 
@@ -218,11 +279,17 @@ class PartCard:
     gradients says by its look what it is."""
 
     def __init__(
-        self, part: Part, look: tuple[str | None, str] = (None, PAPER), wrong: str = "", said: list[str] | None = None
+        self,
+        part: Part,
+        look: tuple[str | None, str] = (None, PAPER),
+        wrong: str = "",
+        said: list[str] | None = None,
     ):
         self.part, self.top, self.look, self.wrong, self.said = part, 0, look, wrong, said
         self.title, self.kind = fit(part.name, TITLE, 150, bold=True), fit(part.type, TEXT, 160)
-        self.size = part.amount + (f" · {count_words(part.parameters)} parameters" if part.parameters else "")
+        self.size = part.amount + (
+            f" · {count_words(part.parameters)} parameters" if part.parameters else ""
+        )
         self.shape = "" if part.shape is None else shape_text(part.shape)
         widest = max(text_width(words, TEXT) for words in (self.kind, self.size, self.shape, wrong))
         self.width = round(max(widest, text_width(self.title, TITLE, True) + 30, 96) + 2 * PAD)
@@ -233,7 +300,10 @@ class PartCard:
             self.kind = " · ".join(words for words in (self.kind, part.amount) if words)
             self.size = f"{count_words(part.parameters)} parameters" if part.parameters else ""
             first = self.split - PAD + text_width(self.kind, TEXT) + 24
-            second = max(text_width(words, TEXT) for words in (self.size, f"{part.ops:,} of {part.ops:,} computed"))
+            second = max(
+                text_width(words, TEXT)
+                for words in (self.size, f"{part.ops:,} of {part.ops:,} computed")
+            )
             second += max(text_width(word, TEXT) for word in said) + 16 if self.strip else 0
             self.width = round(max(first, second, text_width(wrong, TEXT), 96) + 2 * PAD)
             self.height = 23 + (2 if wrong else 1) * LINE + 1
@@ -243,7 +313,9 @@ class PartCard:
         if self.said is not None:
             return self._small()
         box = {"x": 0, "y": 0, "width": w, "height": h, "rx": 6}
-        pile = element("path", class_="al-pile", d=f"M6 -5H{w - 1}q6 0 6 6V{h - 6}", fill="none", stroke=RULE)
+        pile = element(
+            "path", class_="al-pile", d=f"M6 -5H{w - 1}q6 0 6 6V{h - 6}", fill="none", stroke=RULE
+        )
         border = (palette.BAD, 2.5) if self.wrong else (FORWARD, 1.6)
         paint = {"fill": self.look[1], "stroke": border[0], "stroke_width": border[1]}
         parts = [pile, element("rect", class_="al-card", data_device=self.look[0], **box, **paint)]
@@ -266,12 +338,19 @@ class PartCard:
             parts.append(element("g", *strip, class_="al-grad", data_state="none"))
         return "".join(parts) + rings(w, h)
 
-
     def _small(self) -> str:
         w, h, y = self.width, self.height, self.height - LINE - 1
         box = {"x": 0, "y": 0, "width": w, "height": h, "rx": 6}
         border = (palette.BAD, 2.5) if self.wrong else (FORWARD, 1.6)
-        parts = [element("path", class_="al-pile", d=f"M6 -4H{w - 1}q5 0 5 5V{h - 6}", fill="none", stroke=RULE)]
+        parts = [
+            element(
+                "path",
+                class_="al-pile",
+                d=f"M6 -4H{w - 1}q5 0 5 5V{h - 6}",
+                fill="none",
+                stroke=RULE,
+            )
+        ]
         paint = {"fill": self.look[1], "stroke": border[0], "stroke_width": border[1]}
         parts.append(element("rect", class_="al-card", data_device=self.look[0], **box, **paint))
         parts.append(label("al-title", PAD, 16.5, self.title, font_size=TITLE, font_weight="bold"))

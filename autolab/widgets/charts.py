@@ -33,7 +33,9 @@ def still(data: dict[str, Any], title: str) -> str:
         panel, words, color = NAMES[name]
         panels.setdefault(panel, []).append((words, color, series))
     for i, (name, series) in enumerate(data["rates"].items()):
-        panels.setdefault("learning rate", []).append((name, palette.LINES[i % len(palette.LINES)][0], series))
+        panels.setdefault("learning rate", []).append(
+            (name, palette.LINES[i % len(palette.LINES)][0], series)
+        )
     parts = [label("al-name", 12, 22, title)]
     if not panels:
         parts.append(label("al-name", 12, 50, "No record yet: run the training."))
@@ -57,13 +59,29 @@ def _panel(name: str, lines: list[tuple[str, str, dict[str, Any]]]) -> list[str]
     parts = [label("al-title", LEFT, 18, name, font_weight="bold")]
     for tick in ticks(y0, y1):
         parts.append(element("path", d=f"M{LEFT} {up(tick):.1f}H{right}", stroke=palette.SOFT))
-        parts.append(label("al-tick", LEFT - 6, up(tick) + 4, f"{tick:g}", font_size=12, text_anchor="end"))
+        parts.append(
+            label("al-tick", LEFT - 6, up(tick) + 4, f"{tick:g}", font_size=12, text_anchor="end")
+        )
     parts.append(label("al-tick", 12, bottom + 16, "step", font_size=12))
     for tick in ticks(x0, x1, 6):
-        parts.append(label("al-tick", across(tick), bottom + 16, f"{tick:g}", font_size=12, text_anchor="middle"))
+        parts.append(
+            label(
+                "al-tick",
+                across(tick),
+                bottom + 16,
+                f"{tick:g}",
+                font_size=12,
+                text_anchor="middle",
+            )
+        )
     for i, (words, color, series) in enumerate(lines):
         points = [f"{across(x):.1f} {up(y):.1f}" for x, y in zip(series["x"], series["y"])]
-        look = {"fill": "none", "stroke": color, "stroke_width": 2, "stroke_dasharray": DASHES.get(color, "2 3")}
+        look = {
+            "fill": "none",
+            "stroke": color,
+            "stroke_width": 2,
+            "stroke_dasharray": DASHES.get(color, "2 3"),
+        }
         if len(points) == 1:
             cx, cy = points[0].split()
             parts.append(element("circle", cx=cx, cy=cy, r=3, fill=color))
@@ -73,7 +91,11 @@ def _panel(name: str, lines: list[tuple[str, str, dict[str, Any]]]) -> list[str]
         parts.append(element("path", d=f"M{right + 8} {at - 4}h22", **look))
         parts.append(label("al-key", right + 36, at, f"{words} {series['last']}", font_size=12))
         for x in series["bad"]:
-            parts.append(label("al-bad", across(x), bottom - 2, "×", fill=palette.ALARM, text_anchor="middle"))
+            parts.append(
+                label(
+                    "al-bad", across(x), bottom - 2, "×", fill=palette.ALARM, text_anchor="middle"
+                )
+            )
     return parts
 
 

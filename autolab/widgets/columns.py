@@ -26,7 +26,11 @@ class Updates:
 
     def __init__(self, folding: Folding, folded: Folded):
         self.folding, self.boxes = folding, folded.boxes
-        found = {link.id: self.step(link.start) or self.step(link.end) for link in folded.links if link.update}
+        found = {
+            link.id: self.step(link.start) or self.step(link.end)
+            for link in folded.links
+            if link.update
+        }
         self.lines = {link: step for link, step in found.items() if step}
         self.links = [link for link in folded.links if link.id in self.lines]
         columns: dict[str, list[str]] = {}
@@ -34,16 +38,23 @@ class Updates:
             if self._is_update(box):
                 columns.setdefault(self.step(key), []).append(key)
         self.below = [pair for column in columns.values() for pair in zip(column, column[1:])]
-        under = {key for _, key in self.below}  # it is enough that the first one stands after the loss
+        under = {
+            key for _, key in self.below
+        }  # it is enough that the first one stands after the loss
         self.order = [pair for pair in folded.order if pair[1] not in under]
 
     def _is_update(self, box: Box) -> bool:
-        return box.of not in self.folding.parts and self.folding.nodes[int(box.of[1:])].kind == "update"
+        return (
+            box.of not in self.folding.parts
+            and self.folding.nodes[int(box.of[1:])].kind == "update"
+        )
 
     def step(self, key: str) -> str:
         """The step that a box is, or is of; "" for others."""
         box = self.boxes[key]
-        around = (part for part in [*self.folding.opening(box.of), box.of] if part in self.folding.parts)
+        around = (
+            part for part in [*self.folding.opening(box.of), box.of] if part in self.folding.parts
+        )
         found = next((part for part in around if self.folding.parts[part].kind == "step"), "")
         return found or (box.of if self._is_update(box) else "")
 
@@ -80,7 +91,10 @@ class Updates:
             inside.setdefault(self.boxes[update].frame, []).append(row)
         lines = [f"{start} -> {end} [style=invis, weight=50];" for start, end in below]
         lines += [f"{start} -> {end} [style=invis, weight=10];" for start, end in after]
-        return lines + [f"{start} -> {middle.get(end, end)} [style=invis, weight=20];" for start, end in self.order]
+        return lines + [
+            f"{start} -> {middle.get(end, end)} [style=invis, weight=20];"
+            for start, end in self.order
+        ]
 
     def place(self, found: dict[str, Any], card: Size, halves: Halves | None = None) -> None:
         """Adds the lines to what `geometry` has found. `card`: the card of what a box is of. Those of the first of two
@@ -92,7 +106,9 @@ class Updates:
             end += widths[1]
             if self._made(link):
                 x -= widths[0]
-                found["edges"][link.id] = f"M{x:g},{y:g}C{(x + end) / 2:g},{y:g} {(x + end) / 2:g},{down:g} {end:g},{down:g}"
+                found["edges"][link.id] = (
+                    f"M{x:g},{y:g}C{(x + end) / 2:g},{y:g} {(x + end) / 2:g},{down:g} {end:g},{down:g}"
+                )
             elif halves and link.start not in halves.second:
                 x, end = x + widths[0], end - 2 * widths[1]
                 found["edges"][link.id] = across(x, y, end, down, halves.turn(found) - LANE)
@@ -110,12 +126,23 @@ class Halves:
     """Two columns of what is closed, where it is too high for one and whole in two: `link` leads from the first of them
     to the second, and is None where one is enough or nothing can be cut. What an optimizer changed ends the second."""
 
-    def __init__(self, folding: Folding, folded: Folded, updates: Updates, backbone: set[tuple[str, str]], card: Size):
+    def __init__(
+        self,
+        folding: Folding,
+        folded: Folded,
+        updates: Updates,
+        backbone: set[tuple[str, str]],
+        card: Size,
+    ):
         self.boxes, self.card, self.link = folded.boxes, card, None
         self.second: set[str] = set()
         self.way, self.lanes = _in_order(backbone), set(updates.lines.values())
         goes_on = len(self.lanes) > 1 or any(updates.step(link.start) for link in updates.links)
-        if folded.frames or goes_on or not any(box.of in folding.parts for box in self.boxes.values()):
+        if (
+            folded.frames
+            or goes_on
+            or not any(box.of in folding.parts for box in self.boxes.values())
+        ):
             return
         last = {link.end for link in updates.links}
         heights = [card(self.boxes[key].of).height + LINE for key in self.way]
@@ -126,7 +153,11 @@ class Halves:
         for i, pair in enumerate(zip(self.way, self.way[1:])):
             above += heights[i]
             between = [link for link in folded.links if (link.start, link.end) == pair]
-            others = [link for link in folded.links if link not in between and link.id not in updates.lines]
+            others = [
+                link
+                for link in folded.links
+                if link not in between and link.id not in updates.lines
+            ]
             other = [(link.start, link.end) for link in others]
             second = _connected(pair[1], other) | last
             if len(between) == 1 and pair[0] not in second and max(above, whole - above) < best:
@@ -140,8 +171,13 @@ class Halves:
         for key in self.way:
             side = key in self.second
             room = 0 if side else 2 * LANE
-            wide[side] = max(wide[side], (self.card(self.boxes[key].of).width + room) / 72 if self.lanes else 0.0)
-        heads = {"above_first": (self.way[0], wide[False]), "above_second": (self.link.end, wide[True])}
+            wide[side] = max(
+                wide[side], (self.card(self.boxes[key].of).width + room) / 72 if self.lanes else 0.0
+            )
+        heads = {
+            "above_first": (self.way[0], wide[False]),
+            "above_second": (self.link.end, wide[True]),
+        }
         lines = [
             f"{above} [style=invis, width={w:.3f}, height=0]; {above} -> {key} [style=invis, weight=20];"
             for above, (key, w) in heads.items()
@@ -150,7 +186,9 @@ class Halves:
 
     def turn(self, found: dict[str, Any]) -> float:
         """Where the line from one to the other runs up."""
-        lefts = (found["nodes"][key][0] - self.card(self.boxes[key].of).width / 2 for key in self.second)
+        lefts = (
+            found["nodes"][key][0] - self.card(self.boxes[key].of).width / 2 for key in self.second
+        )
         return min(lefts) - BETWEEN / 2
 
     def place(self, found: dict[str, Any]) -> None:

@@ -21,7 +21,11 @@ from . import assets, heat
 from .displayed import Displayed
 from .svg import FONT, element, label
 
-MOST_SIDE, MOST_PADDED, MOST_KERNEL = 16, 24, 7  # pixels along one side that can still be told apart in a cell
+MOST_SIDE, MOST_PADDED, MOST_KERNEL = (
+    16,
+    24,
+    7,
+)  # pixels along one side that can still be told apart in a cell
 MOST_CHANNELS, MOST_FILTERS = 4, 8
 MOST_PRODUCTS = 8000  # all products of all steps: 400 kB in the notebook
 DIRECTIONS = ("forward", "backward")
@@ -64,9 +68,21 @@ class ConvExplorer(Displayed):
     data = t.Dict().tag(sync=True)
 
     def __init__(
-        self, image: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-        groups: int = 1, *, gradient: Any = None, step: int = 0, direction: str = "forward",
-        selected: Sequence[int] = (), playing: bool = False, interval: int = 1200,
+        self,
+        image: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        *,
+        gradient: Any = None,
+        step: int = 0,
+        direction: str = "forward",
+        selected: Sequence[int] = (),
+        playing: bool = False,
+        interval: int = 1200,
     ) -> None:
         data = walk(_read(image, weight, bias, stride, padding, dilation, groups), gradient)
         playback = {"step": step, "direction": direction, "playing": playing, "interval": interval}
@@ -84,16 +100,23 @@ class ConvExplorer(Displayed):
     def _selected_cell(self, proposal: Any) -> list[int]:
         cell, shape = list(proposal["value"]), self.data["output_shape"]
         if cell and (len(cell) != 3 or not all(0 <= i < n for i, n in zip(cell, shape))):
-            raise t.TraitError(f"there is no output{cell}; the output's shape is {shape}: [filter, row, column]")
+            raise t.TraitError(
+                f"there is no output{cell}; the output's shape is {shape}: [filter, row, column]"
+            )
         return cell
 
-    def to_html(self, path: str | os.PathLike[str], title: str = "Convolution, step by step") -> Path:
+    def to_html(
+        self, path: str | os.PathLike[str], title: str = "Convolution, step by step"
+    ) -> Path:
         """Write the widget, as it stands now, to one HTML file without need of kernel or network; returns the path."""
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         return instead(
-            super()._repr_mimebundle_(**kwargs), self, "a convolution to step through", still(self.data, self.step)
+            super()._repr_mimebundle_(**kwargs),
+            self,
+            "a convolution to step through",
+            still(self.data, self.step),
         )
 
     def __repr__(self) -> str:
@@ -124,21 +147,35 @@ class _Conv:
         return slice(first, first + read)
 
 
-def _read(image: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> _Conv:
+def _read(
+    image: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> _Conv:
     if hasattr(weight, "weight"):
         if bias is not None or (stride, padding, dilation, groups) != (1, 0, 1, 1):
-            raise TypeError("a Conv2d brings its own bias, stride, padding, dilation and groups: leave them out here")
+            raise TypeError(
+                "a Conv2d brings its own bias, stride, padding, dilation and groups: leave them out here"
+            )
         layer = weight
-        if getattr(layer, "transposed", False) or getattr(layer, "padding_mode", "zeros") != "zeros":
+        if (
+            getattr(layer, "transposed", False)
+            or getattr(layer, "padding_mode", "zeros") != "zeros"
+        ):
             raise ValueError(
                 f"ConvExplorer shows nn.Conv2d with padding_mode='zeros', not {type(layer).__name__} with "
                 f"padding_mode={getattr(layer, 'padding_mode', 'zeros')!r}"
             )
         try:
             weight, bias = layer.weight, layer.bias
-            stride, padding, dilation, groups = layer.stride, layer.padding, layer.dilation, layer.groups
+            stride, padding, dilation, groups = (
+                layer.stride,
+                layer.padding,
+                layer.dilation,
+                layer.groups,
+            )
         except AttributeError:
-            raise TypeError(f"weight: numbers or an nn.Conv2d, not {type(layer).__name__}") from None
+            raise TypeError(
+                f"weight: numbers or an nn.Conv2d, not {type(layer).__name__}"
+            ) from None
     image, weight = _tensor("image", image), _tensor("weight", weight)
     bias = None if bias is None else _tensor("bias", bias)
     image = image.unsqueeze(0) if image.dim() == 2 else image
@@ -191,7 +228,12 @@ def _check_sizes(conv: _Conv) -> None:
     products = prod(conv.output.shape) * read * kh * kw
     for what, size, most, shown in (
         (f"the image is {height}x{width}", max(height, width), MOST_SIDE, "pixels along a side"),
-        (f"the image and its padding have {side} pixels along a side", side, MOST_PADDED, "of them"),
+        (
+            f"the image and its padding have {side} pixels along a side",
+            side,
+            MOST_PADDED,
+            "of them",
+        ),
         (f"the image has {channels} channels", channels, MOST_CHANNELS, "channels"),
         (f"there are {filters} filters", filters, MOST_FILTERS, "filters"),
         (f"the kernel is {kh}x{kw}", max(kh, kw), MOST_KERNEL, "weights along a side"),
@@ -217,10 +259,14 @@ def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
     """
     sent = torch.ones_like(conv.output) if gradient is None else _tensor("gradient", gradient)
     if sent.shape != conv.output.shape:
-        raise ValueError(f"gradient has shape {list(sent.shape)}; the output has {list(conv.output.shape)}")
+        raise ValueError(
+            f"gradient has shape {list(sent.shape)}; the output has {list(conv.output.shape)}"
+        )
     top, bottom, left, right = conv.pads
     kh, kw = conv.weight.shape[2:]
-    image = torch.tensor(np.pad(conv.image.numpy(), ((0, 0), (top, bottom), (left, right)))).requires_grad_()
+    image = torch.tensor(
+        np.pad(conv.image.numpy(), ((0, 0), (top, bottom), (left, right)))
+    ).requires_grad_()
     leaves = [image, conv.weight.detach().requires_grad_()]
     if conv.bias is not None:
         leaves.append(conv.bias.detach().requires_grad_())
@@ -231,7 +277,8 @@ def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
             o, r, c = cell
             corner = (r * conv.stride[0], c * conv.stride[1])
             rows, columns = (
-                slice(at, at + d * (k - 1) + 1, d) for at, d, k in zip(corner, conv.dilation, (kh, kw))
+                slice(at, at + d * (k - 1) + 1, d)
+                for at, d, k in zip(corner, conv.dilation, (kh, kw))
             )
             window = (conv.channels(o), rows, columns)
             products = leaves[0][window] * leaves[1][o]
@@ -256,11 +303,17 @@ def walk(conv: _Conv, gradient: Any = None) -> dict[str, Any]:
             )
     return {
         "frames": frames,
-        "image": _nested(image.detach().numpy()), "size": list(conv.image.shape[1:]), "pads": list(conv.pads),
-        "weight": _nested(conv.weight.numpy()), "kernel": [kh, kw],
+        "image": _nested(image.detach().numpy()),
+        "size": list(conv.image.shape[1:]),
+        "pads": list(conv.pads),
+        "weight": _nested(conv.weight.numpy()),
+        "kernel": [kh, kw],
         "bias": None if conv.bias is None else _nested(conv.bias.numpy()),
-        "output_shape": list(conv.output.shape), "gradient": _nested(sent.numpy()),
-        "stride": list(conv.stride), "dilation": list(conv.dilation), "groups": conv.groups,
+        "output_shape": list(conv.output.shape),
+        "gradient": _nested(sent.numpy()),
+        "stride": list(conv.stride),
+        "dilation": list(conv.dilation),
+        "groups": conv.groups,
     }
 
 
@@ -287,13 +340,18 @@ def still(data: dict[str, Any], step: int) -> str:
     frame = data["frames"][step]
     o, r, c = frame["cell"]
     _, rows, columns = data["output_shape"]
-    outputs = [[f["value"] for f in data["frames"] if f["cell"][:2] == [o, row]] for row in range(rows)]
+    outputs = [
+        [f["value"] for f in data["frames"] if f["cell"][:2] == [o, row]] for row in range(rows)
+    ]
     spans = [d * (k - 1) + 1 for d, k in zip(data["dilation"], data["kernel"])]
     many, read = len(data["image"]) > 1, len(data["weight"][0])
     first = o // (len(data["weight"]) // data["groups"]) * read
     grids = (
-        (f"image{f'[{first}]' if many else ''}{' and padding' if any(data['pads']) else ''}", data["image"][first],
-         (*frame["corner"], *spans)),
+        (
+            f"image{f'[{first}]' if many else ''}{' and padding' if any(data['pads']) else ''}",
+            data["image"][first],
+            (*frame["corner"], *spans),
+        ),
         (f"weight[{o}{', 0' if many else ''}]", data["weight"][o][0], None),
         (f"output[{o}]", outputs, (r, c, 1, 1)),
     )
@@ -326,11 +384,17 @@ def _cells(table: list[list[Any]], x: int, size: int) -> str:
         for c, value in enumerate(row):
             fill = heat.color(value, top)
             at = dict(x=x + c * size, y=TOP + r * size)
-            parts.append(element("rect", **at, width=size, height=size, fill=fill, stroke=palette.DATA))
+            parts.append(
+                element("rect", **at, width=size, height=size, fill=fill, stroke=palette.DATA)
+            )
             if size == CELL:
                 place = (at["x"] + size / 2, at["y"] + size / 2 + 4)
                 ink = palette.PAPER if _dark(fill) else palette.BLACK
-                parts.append(label("al-v", *place, brief(value), fill=ink, font_size=12, text_anchor="middle"))
+                parts.append(
+                    label(
+                        "al-v", *place, brief(value), fill=ink, font_size=12, text_anchor="middle"
+                    )
+                )
     return "".join(parts)
 
 

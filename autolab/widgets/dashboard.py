@@ -69,7 +69,9 @@ class TrainingDashboard(Displayed):
     error = t.Unicode("").tag(sync=True)
     _reader: int | None  # the thread that copies the optimizer's rates to `learning_rates` just now
     live = t.Bool(True).tag(sync=True)
-    unheard = t.Bool(False).tag(sync=True)  # whether no button gets through, because a cell awaits the training
+    unheard = t.Bool(False).tag(
+        sync=True
+    )  # whether no button gets through, because a cell awaits the training
 
     def __init__(
         self,
@@ -82,12 +84,22 @@ class TrainingDashboard(Displayed):
     ):
         if not hasattr(training, "__iter__"):
             hint = ": call it, training(...)" if callable(training) else ""
-            raise TypeError(f"training must be an iterable of records, got {type(training).__name__}{hint}")
+            raise TypeError(
+                f"training must be an iterable of records, got {type(training).__name__}{hint}"
+            )
         if predict is not None and not callable(predict):
-            raise TypeError(f"predict must be a function without arguments, got {type(predict).__name__}")
+            raise TypeError(
+                f"predict must be a function without arguments, got {type(predict).__name__}"
+            )
         if optimizer is not None and not hasattr(optimizer, "param_groups"):
-            raise TypeError(f"optimizer must be an optimizer of autolab or PyTorch, got {type(optimizer).__name__}")
-        self.optimizer, self.predict, self.classes = optimizer, predict, classes and [str(c) for c in classes]
+            raise TypeError(
+                f"optimizer must be an optimizer of autolab or PyTorch, got {type(optimizer).__name__}"
+            )
+        self.optimizer, self.predict, self.classes = (
+            optimizer,
+            predict,
+            classes and [str(c) for c in classes],
+        )
         self.history = History()
         self._run = Run(training, self._take, self._changed)
         self._sent, self._reader = -math.inf, threading.get_ident()
@@ -137,7 +149,11 @@ class TrainingDashboard(Displayed):
 
     # -- learning rates ----------------------------------------------------------------------------------------------
     def _rates(self) -> list[float]:
-        return [] if self.optimizer is None else [float(group["lr"]) for group in self.optimizer.param_groups]
+        return (
+            []
+            if self.optimizer is None
+            else [float(group["lr"]) for group in self.optimizer.param_groups]
+        )
 
     @t.validate("learning_rates")
     def _set_rates(self, proposal: Any) -> list[float]:
@@ -166,7 +182,9 @@ class TrainingDashboard(Displayed):
     @t.validate("pace")
     def _set_pace(self, proposal: Any) -> float:
         if not (math.isfinite(proposal["value"]) and proposal["value"] >= 0):
-            raise t.TraitError(f"pace: records a second, a number of at least 0 (0: as fast as it can), got {proposal['value']}")
+            raise t.TraitError(
+                f"pace: records a second, a number of at least 0 (0: as fast as it can), got {proposal['value']}"
+            )
         self._run.pace = float(proposal["value"])
         return self._run.pace
 
@@ -180,11 +198,17 @@ class TrainingDashboard(Displayed):
         self.history.add(record, self._rates())
         pictures = {**self.pictures, "classes": self.classes}
         if record.get("examples") is not None:
-            pictures["examples"], pictures["confusion"] = read_examples(record["examples"], self.classes)
+            pictures["examples"], pictures["confusion"] = read_examples(
+                record["examples"], self.classes
+            )
         if record.get("confusion") is not None:
             pictures["confusion"] = read_confusion(record["confusion"])
-        elif self.predict is not None and any(record.get(name) is not None for name in ("val_loss", "val_accuracy")):
-            pictures["examples"], pictures["confusion"] = read_examples(self.predict(), self.classes)
+        elif self.predict is not None and any(
+            record.get(name) is not None for name in ("val_loss", "val_accuracy")
+        ):
+            pictures["examples"], pictures["confusion"] = read_examples(
+                self.predict(), self.classes
+            )
         if len(pictures) > 1:
             self.pictures = pictures
 
@@ -230,7 +254,9 @@ class TrainingDashboard(Displayed):
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         # No times in it: a stored notebook must show the same on every run.
         picture = still(self.history.to_json(), repr(self))
-        return instead(super()._repr_mimebundle_(**kwargs), self, "a training to watch and to steer", picture)
+        return instead(
+            super()._repr_mimebundle_(**kwargs), self, "a training to watch and to steer", picture
+        )
 
     def __repr__(self) -> str:
         count, epochs = len(self.history.records), self.history.epoch_count

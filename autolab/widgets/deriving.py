@@ -75,7 +75,10 @@ class Deriving(Asking):
         """
         called = self._called(node)
         rate = called == "lr" and called not in {one.label for one in self.trace.nodes}
-        id, place = "lr" if rate else self._named(called), (at,) if isinstance(at, int) else tuple(at)
+        id, place = (
+            "lr" if rate else self._named(called),
+            (at,) if isinstance(at, int) else tuple(at),
+        )
         found = what_if.changed(self.trace, id, value, place, self._derivatives)
         shape = () if rate else self.trace.node(id).shape or ()
         if np.ndim(value) == 0 and len(place) == len(shape):

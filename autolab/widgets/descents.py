@@ -50,7 +50,11 @@ def named(parameters: Any) -> dict[str, Any]:
     found = {str(name): p for name, p in pairs}
     for name, p in found.items():
         if not isinstance(p, Tensor) or not p.is_leaf or not p.requires_grad:
-            what = "a tensor that is no leaf wanting a gradient" if isinstance(p, Tensor) else type(p).__name__
+            what = (
+                "a tensor that is no leaf wanting a gradient"
+                if isinstance(p, Tensor)
+                else type(p).__name__
+            )
             raise fail(
                 TypeError,
                 f"parameters[{name}]: expected a leaf of autolab with requires_grad=True, got {what}",
@@ -82,7 +86,11 @@ def put(parameters: list[Any], numbers: np.ndarray) -> None:
 def untouched(parameters: list[Any]) -> Iterator[None]:
     """Afterwards numbers, their version counters, `.grad` and the random stream are what they were."""
     versions = [p._version for p in parameters]
-    numbers, grads, state = [p.detach().clone() for p in parameters], [p.grad for p in parameters], get_rng_state()
+    numbers, grads, state = (
+        [p.detach().clone() for p in parameters],
+        [p.grad for p in parameters],
+        get_rng_state(),
+    )
     for p in parameters:
         p.grad = None
     try:
@@ -98,7 +106,11 @@ def loss_of(closure: Callable[[], Any]) -> Any:
     """The loss as a tensor of one number. Raises TypeError where the function gives something else."""
     loss = closure()
     if not isinstance(loss, Tensor) or loss.numel() != 1:
-        got = f"a tensor of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
+        got = (
+            f"a tensor of shape {tuple(loss.shape)}"
+            if isinstance(loss, Tensor)
+            else type(loss).__name__
+        )
         raise fail(
             TypeError,
             f"loss_function() must return a tensor of one number, got {got}",
@@ -114,13 +126,20 @@ def gradient(closure: Callable[[], Any], parameters: list[Any]) -> tuple[float, 
     loss = loss_of(closure)
     loss.backward()
     parts = [
-        np.zeros(p.numel()) if p.grad is None else p.grad.cpu().numpy().ravel().astype(np.float64) for p in parameters
+        np.zeros(p.numel()) if p.grad is None else p.grad.cpu().numpy().ravel().astype(np.float64)
+        for p in parameters
     ]
     return float(loss.item()), np.concatenate(parts)
 
 
 def descend(
-    name: str, make: Make, closure: Callable[[], Any], parameters: list[Any], start: np.ndarray, lr: float, steps: int
+    name: str,
+    make: Make,
+    closure: Callable[[], Any],
+    parameters: list[Any],
+    start: np.ndarray,
+    lr: float,
+    steps: int,
 ) -> Run:
     """Where one optimizer comes from `start` in `steps` steps; it ends early where the loss is no number any more."""
     put(parameters, start)
@@ -176,10 +195,16 @@ class Plane:
         return self.origin + np.asarray(place) @ self.directions
 
 
-def plane(kind: str, parameters: dict[str, Any], start: np.ndarray, grad: np.ndarray, points: np.ndarray) -> Plane:
+def plane(
+    kind: str, parameters: dict[str, Any], start: np.ndarray, grad: np.ndarray, points: np.ndarray
+) -> Plane:
     """The plane that is drawn: the two numbers themselves where there are just two; else by `kind`."""
     if len(start) == 2:
-        names = [n if p.numel() == 1 else f"{n}[{i}]" for n, p in parameters.items() for i in range(p.numel())]
+        names = [
+            n if p.numel() == 1 else f"{n}[{i}]"
+            for n, p in parameters.items()
+            for i in range(p.numel())
+        ]
         names = [f"parameter {n}" if n[0].isdigit() else n for n in names]
         return Plane(
             np.zeros(2),
@@ -193,12 +218,19 @@ def plane(kind: str, parameters: dict[str, Any], start: np.ndarray, grad: np.nda
         share = np.linalg.svd(moved, compute_uv=False) ** 2
         part = share[:2].sum() / share.sum() if share.sum() else 1.0
         words = f"Two of {len(start):,} directions, those in which the paths moved most ({part:.0%} of their squared length)."
-        return Plane(start, np.stack([first, second]), ("along the paths, 1", "along the paths, 2"), words)
+        return Plane(
+            start, np.stack([first, second]), ("along the paths, 1", "along the paths, 2"), words
+        )
     first = grad / (np.linalg.norm(grad) or 1.0)
     second = np.random.default_rng(0).standard_normal(len(start))
     second -= first * (first @ second)
     words = f"Two of {len(start):,} directions: the gradient at the start, and one at random at right angles to it."
-    return Plane(start, np.stack([first, second / np.linalg.norm(second)]), ("along the gradient", "at random"), words)
+    return Plane(
+        start,
+        np.stack([first, second / np.linalg.norm(second)]),
+        ("along the gradient", "at random"),
+        words,
+    )
 
 
 def surface(

@@ -32,7 +32,16 @@ def still(trace: DeviceTrace) -> str:
     for tick in ticks(0.0, end, 6):
         axis.append(element("path", d=f"M{across(tick):.1f} {TOP - 8}V{y}", stroke=palette.SOFT))
         anchor = "end" if across(tick) > WIDTH - 30 else "middle"
-        axis.append(label("al-tick", across(tick), TOP - 12, duration(tick), font_size=SMALL, text_anchor=anchor))
+        axis.append(
+            label(
+                "al-tick",
+                across(tick),
+                TOP - 12,
+                duration(tick),
+                font_size=SMALL,
+                text_anchor=anchor,
+            )
+        )
     paper = element("rect", width=WIDTH, height=y + 8, fill=palette.PAPER)
     box = {"viewBox": f"0 0 {WIDTH} {y + 8}", "width": WIDTH, "height": y + 8}
     head = {
@@ -48,14 +57,23 @@ def stripes() -> str:
     """The pattern of simulated devices, light green with stripes, and that of the host's waits, by the ids al-simulated
     and al-waits."""
     return element(
-        "defs", _hatch("al-simulated", palette.CUDA, palette.PAPER, 9), _hatch("al-waits", *palette.FREED, 6)
+        "defs",
+        _hatch("al-simulated", palette.CUDA, palette.PAPER, 9),
+        _hatch("al-waits", *palette.FREED, 6),
     )
 
 
 def _hatch(name: str, paper: str, ink: str, step: int) -> str:
-    turned = {"patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)", "width": step, "height": step}
+    turned = {
+        "patternUnits": "userSpaceOnUse",
+        "patternTransform": "rotate(45)",
+        "width": step,
+        "height": step,
+    }
     square = element("rect", width=step, height=step, fill=paper)
-    return element("pattern", square, element("rect", width=step / 3, height=step, fill=ink), id=name, **turned)
+    return element(
+        "pattern", square, element("rect", width=step / 3, height=step, fill=ink), id=name, **turned
+    )
 
 
 def _summary(trace: DeviceTrace) -> str:
@@ -70,20 +88,31 @@ def _summary(trace: DeviceTrace) -> str:
 def _host(trace: DeviceTrace, y: float, across: Any) -> list[str]:
     parts = [label("al-row", 12, y + 17, "CPU", font_weight="bold")]
     parts.append(
-        _bar(across(0), across(trace.host_end), y, palette.PAPER, palette.DATA, "at work" if not trace.waited else "")
+        _bar(
+            across(0),
+            across(trace.host_end),
+            y,
+            palette.PAPER,
+            palette.DATA,
+            "at work" if not trace.waited else "",
+        )
     )
     waits = [(w.start, w.end) for w in trace.waits] + [
         (c.queued, c.queued + c.waited) for c in trace.copies if c.waited
     ]
     parts += [
-        _bar(across(a), across(b), y, "url(#al-waits)", palette.DATA, "waits", halo=palette.FREED[0])
+        _bar(
+            across(a), across(b), y, "url(#al-waits)", palette.DATA, "waits", halo=palette.FREED[0]
+        )
         for a, b in waits
         if b > a
     ]
     return parts
 
 
-def _device(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> tuple[list[str], float]:
+def _device(
+    trace: DeviceTrace, device: DeviceInfo, y: float, across: Any
+) -> tuple[list[str], float]:
     fill = "url(#al-simulated)" if device.simulated else palette.CUDA
     parts = [element("rect", x=0, y=y, width=WIDTH, height=22, fill=fill, stroke=palette.DATA)]
     simulated = "" if not device.simulated or "imulated" in device.title else ", simulated"
@@ -96,7 +125,9 @@ def _device(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> tu
     if copies:
         parts.append(label("al-row", 12, y + 17, "copies"))
         for c in copies:
-            parts.append(_bar(across(c.start), across(c.end), y, palette.PAPER, palette.INK, size(c.bytes)))
+            parts.append(
+                _bar(across(c.start), across(c.end), y, palette.PAPER, palette.INK, size(c.bytes))
+            )
         y += ROW
     rows: dict[int, float] = {}
     for stream in sorted({k.stream for k in kernels}):
@@ -108,11 +139,15 @@ def _device(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> tu
                 continue  # it would be drawn on the one before it
             drawn_to = across(k.end)
             paper, ink = (
-                (palette.WORK_BACK, palette.BACKWARD) if k.phase == "backward" else (palette.WORK, palette.FORWARD)
+                (palette.WORK_BACK, palette.BACKWARD)
+                if k.phase == "backward"
+                else (palette.WORK, palette.FORWARD)
             )
             parts.append(_bar(across(k.start), across(k.end), y, paper, ink, k.name))
         y += ROW
-    booked = min((k for k in kernels if k.queued > device.peak_at), key=lambda k: k.queued, default=None)
+    booked = min(
+        (k for k in kernels if k.queued > device.peak_at), key=lambda k: k.queued, default=None
+    )
     if booked is not None and device.peak > device.before:
         place = across(booked.start), rows[booked.stream] + ROW - 4
     else:
@@ -121,16 +156,37 @@ def _device(trace: DeviceTrace, device: DeviceInfo, y: float, across: Any) -> tu
     return parts, y + MEMORY + 8 - top
 
 
-def _bar(left: float, right: float, y: float, fill: str, ink: str, words: str, halo: str = "") -> str:
+def _bar(
+    left: float, right: float, y: float, fill: str, ink: str, words: str, halo: str = ""
+) -> str:
     width = max(1.5, right - left)
-    bar = element("rect", x=round(left, 2), y=y, width=round(width, 2), height=ROW - 4, rx=3, fill=fill, stroke=ink)
+    bar = element(
+        "rect",
+        x=round(left, 2),
+        y=y,
+        width=round(width, 2),
+        height=ROW - 4,
+        rx=3,
+        fill=fill,
+        stroke=ink,
+    )
     room = fit(words, SMALL, width - 8) if width >= LEAST else "…"
-    look: dict[str, Any] = {"paint_order": "stroke", "stroke": halo, "stroke_width": 3} if halo else {}
-    return bar + ("" if room in ("", "…") else label("al-word", left + 4, y + 15, room, font_size=SMALL, **look))
+    look: dict[str, Any] = (
+        {"paint_order": "stroke", "stroke": halo, "stroke_width": 3} if halo else {}
+    )
+    return bar + (
+        ""
+        if room in ("", "…")
+        else label("al-word", left + 4, y + 15, room, font_size=SMALL, **look)
+    )
 
 
 def _memory(
-    trace: DeviceTrace, device: DeviceInfo, y: float, across: Any, booked: tuple[float, float] | None
+    trace: DeviceTrace,
+    device: DeviceInfo,
+    y: float,
+    across: Any,
+    booked: tuple[float, float] | None,
 ) -> list[str]:
     """The curve of memory, by the host's clock. `booked`: where the kernel that the peak was booked for is drawn, by
     the GPU's."""
@@ -154,17 +210,38 @@ def _memory(
     ]  # fmt: skip
     if booked is not None:
         way = f"M{at:.1f} {up(device.peak) - 8:.1f}L{booked[0]:.1f} {booked[1]:.1f}"
-        parts.append(element("path", d=way, fill="none", stroke=palette.INK, stroke_dasharray="2 3"))
+        parts.append(
+            element("path", d=way, fill="none", stroke=palette.INK, stroke_dasharray="2 3")
+        )
     if near and device.memory:
         line = {"stroke": palette.BAD, "stroke_width": 2, "stroke_dasharray": "8 3"}
         parts.append(element("path", d=f"M{LEFT} {up(device.memory):.1f}H{WIDTH - RIGHT}", **line))
         x, anchor = (LEFT, "start") if late else (WIDTH - RIGHT, "end")
-        parts.append(label("al-limit", x, top - 5, f"limit {size(device.memory)}", font_size=SMALL, text_anchor=anchor))
+        parts.append(
+            label(
+                "al-limit",
+                x,
+                top - 5,
+                f"limit {size(device.memory)}",
+                font_size=SMALL,
+                text_anchor=anchor,
+            )
+        )
     for refusal in (o for o in trace.refusals if o.device == device.name):
         x = across(refusal.time)
         parts.append(
-            element("path", d=f"M{x - 6:.1f} {y + 30}l12 12m0 -12l-12 12", stroke=palette.ALARM, stroke_width=3.5)
+            element(
+                "path",
+                d=f"M{x - 6:.1f} {y + 30}l12 12m0 -12l-12 12",
+                stroke=palette.ALARM,
+                stroke_width=3.5,
+            )
         )
-        look: dict[str, Any] = {"font_size": SMALL, "fill": palette.ALARM, "text_anchor": "end", **HALO}
+        look: dict[str, Any] = {
+            "font_size": SMALL,
+            "fill": palette.ALARM,
+            "text_anchor": "end",
+            **HALO,
+        }
         parts.append(label("al-refused", x - 10, y + 42, f"{size(refusal.bytes)} refused", **look))
     return parts

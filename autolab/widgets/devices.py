@@ -44,7 +44,12 @@ class DeviceExplorer(Displayed):
     data = t.Dict().tag(sync=True)
 
     def __init__(
-        self, recording: DeviceRecording | DeviceTrace, *, step: int = 0, selected: str = "", playing: bool = False,
+        self,
+        recording: DeviceRecording | DeviceTrace,
+        *,
+        step: int = 0,
+        selected: str = "",
+        playing: bool = False,
         interval: int = 1200,
     ) -> None:
         if not isinstance(recording, DeviceRecording | DeviceTrace):
@@ -55,7 +60,9 @@ class DeviceExplorer(Displayed):
         self.trace = recording if isinstance(recording, DeviceTrace) else recording.trace()
         data = self.trace.to_json()
         data["frames"] = data.pop("steps")
-        super().__init__(data=data, step=step, selected=selected, playing=playing, interval=interval)
+        super().__init__(
+            data=data, step=step, selected=selected, playing=playing, interval=interval
+        )
 
     @t.validate("step")
     def _step_within(self, proposal: Any) -> int:
@@ -74,7 +81,9 @@ class DeviceExplorer(Displayed):
             named = [tensor for tensor in self.trace.tensors if tensor.name == name]
         if not named:
             known = dict.fromkeys(tensor.name for tensor in self.trace.tensors if tensor.name)
-            raise t.TraitError(f'there is no "{name}" in this recording; it has the tensors {", ".join(list(known)[:20])}')
+            raise t.TraitError(
+                f'there is no "{name}" in this recording; it has the tensors {", ".join(list(known)[:20])}'
+            )
         return named[-1].id
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab devices") -> Path:
@@ -83,7 +92,10 @@ class DeviceExplorer(Displayed):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         return instead(
-            super()._repr_mimebundle_(**kwargs), self, "a timeline of devices to step through", still(self.trace)
+            super()._repr_mimebundle_(**kwargs),
+            self,
+            "a timeline of devices to step through",
+            still(self.trace),
         )
 
     def __repr__(self) -> str:

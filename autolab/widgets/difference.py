@@ -50,13 +50,18 @@ class Comparison:
     def __init__(self, traces: tuple[Trace, Trace], names: tuple[str, str]) -> None:
         self.traces, self.names = traces, names
         self._nodes = dict(
-            _together([_kinds(trace, True) for trace in traces], [_kinds(trace, False) for trace in traces])
+            _together(
+                [_kinds(trace, True) for trace in traces],
+                [_kinds(trace, False) for trace in traces],
+            )
         )
         self._pairs: list[Pair] = []
         self._into: dict[str, list[str]] = {}
         for edge in traces[0].edges:
             self._into.setdefault(edge.child, []).append(edge.parent)
-        self._made = {edge.child for edge in traces[0].edges if edge.update}  # leaves that a step made of others
+        self._made = {
+            edge.child for edge in traces[0].edges if edge.update
+        }  # leaves that a step made of others
         self._found = tuple(self._search())
         self.differences = tuple(found.told for found in self._found)
 
@@ -73,7 +78,9 @@ class Comparison:
         # afterwards.
         apart = [(i, j, k, m) for kind, i, j, k, m in found if kind != "equal"]
         mine = {key for i, j, _, _ in apart for key in left[i:j]}
-        moved = {key for _, _, k, m in apart for key in right[k:m] if key in mine and key[1] == "free"}
+        moved = {
+            key for _, _, k, m in apart for key in right[k:m] if key in mine and key[1] == "free"
+        }
         for kind, i, j, k, m in found:
             if kind == "equal":
                 for at, other in zip(range(i, j), range(k, m)):
@@ -94,7 +101,14 @@ class Comparison:
             slots = {edge.id: edge.slot for edge in trace.edges}
             found.append(
                 [
-                    (f.phase, f.event, f.run, called(f.node), called(f.receiver), slots.get(f.edge or ""))
+                    (
+                        f.phase,
+                        f.event,
+                        f.run,
+                        called(f.node),
+                        called(f.receiver),
+                        slots.get(f.edge or ""),
+                    )
                     for f in trace.frames
                 ]
             )
@@ -102,9 +116,15 @@ class Comparison:
 
     def _given(self, at: int, other: int, told: set[int]) -> Iterator[_Found]:
         """Leaves and constants that a step uses for the first time, and settings of an optimizer, where they differ."""
-        trace, boxes = self.traces[0], (_boxes(self.traces[0].frames[at]), _boxes(self.traces[1].frames[other]))
+        trace, boxes = (
+            self.traces[0],
+            (_boxes(self.traces[0].frames[at]), _boxes(self.traces[1].frames[other])),
+        )
         if trace.frames[at].event == "update":
-            steps = (t.node(t.frames[place].node).update or {} for t, place in zip(self.traces, (at, other)))
+            steps = (
+                t.node(t.frames[place].node).update or {}
+                for t, place in zip(self.traces, (at, other))
+            )
             one, two = (step.get("settings", {}) for step in steps)
             for name in [name for name in one if name in two and one[name] != two[name]]:
                 has = f"{name} {one[name]}", f"{name} {two[name]}"
@@ -118,7 +138,12 @@ class Comparison:
                 continue
             told.add(place)
             a, b = trace.nodes[place], self.traces[1].nodes[self._nodes[place]]
-            if a.id in self._made or a.kind not in ("leaf", "data") or a.value is None or b.value is None:
+            if (
+                a.id in self._made
+                or a.kind not in ("leaf", "data")
+                or a.value is None
+                or b.value is None
+            ):
                 continue
             if words := self._apart(a.value, b.value):
                 told_so = Difference(f"{_called(a)} is given: {words[0]}", at, other)
@@ -165,7 +190,10 @@ class Comparison:
             matched = [to.get(at, -1) for at in range(len(mine.trace.frames))]
             mine.compared = self._shown(side) | {"peer": other.model_id, "steps": matched}
             mine.observe(
-                lambda change, other=other, to=to: setattr(other, "step", to.get(change["new"], other.step)), "step"
+                lambda change, other=other, to=to: setattr(
+                    other, "step", to.get(change["new"], other.step)
+                ),
+                "step",
             )
         return pair
 
@@ -190,7 +218,12 @@ class Comparison:
             }
             for one in self._found[:MOST_LIT]
         ]
-        return {"own": self.names[side], "other": self.names[1 - side], "count": len(self._found), "found": found}
+        return {
+            "own": self.names[side],
+            "other": self.names[1 - side],
+            "count": len(self._found),
+            "found": found,
+        }
 
     def show(self) -> None:
         """Displays the table, and both explorers below it."""
@@ -209,18 +242,22 @@ class Comparison:
             return f"No difference in {len(self._pairs)} steps"
         rest = len(self.differences) - MOST_ROWS
         lines = [f"{len(self.differences)} differences; the first:"] if rest >= -MOST_ROWS else []
-        lines += [f"  {_step(d.left)} | {_step(d.right)}  {d.what}" for d in self.differences[:MOST_ROWS]]
+        lines += [
+            f"  {_step(d.left)} | {_step(d.right)}  {d.what}" for d in self.differences[:MOST_ROWS]
+        ]
         return "\n".join([*lines, *([f"  and {rest} more"] if rest > 0 else [])])
 
     def _repr_html_(self) -> str:
         if not self.differences:
             return f"<p>{escape(repr(self))}</p>"
         cells = lambda d: "".join(
-            f"<td style='text-align:left'>{escape(c)}</td>" for c in (_step(d.left), _step(d.right), d.what)
+            f"<td style='text-align:left'>{escape(c)}</td>"
+            for c in (_step(d.left), _step(d.right), d.what)
         )
         rows = "".join(f"<tr>{cells(d)}</tr>" for d in self.differences[:MOST_ROWS])
         heads = "".join(
-            f"<th scope='col' style='text-align:left'>{escape(c)}</th>" for c in (*(f"step, {n}" for n in self.names), "what differs")
+            f"<th scope='col' style='text-align:left'>{escape(c)}</th>"
+            for c in (*(f"step, {n}" for n in self.names), "what differs")
         )
         rest = len(self.differences) - MOST_ROWS
         more = f"<p>and {rest} more</p>" if rest > 0 else ""
@@ -254,7 +291,9 @@ def compare(a: Any, b: Any, names: Sequence[str] = ("a", "b")) -> Comparison:
     """
     if isinstance(names, str) or len(names) != 2:
         raise ValueError(f"names must be two, got {names!r}")
-    return Comparison((as_trace(a, called="a"), as_trace(b, called="b")), (str(names[0]), str(names[1])))
+    return Comparison(
+        (as_trace(a, called="a"), as_trace(b, called="b")), (str(names[0]), str(names[1]))
+    )
 
 
 def _kinds(trace: Trace, with_operands: bool) -> list[Any]:
@@ -268,7 +307,9 @@ def _kinds(trace: Trace, with_operands: bool) -> list[Any]:
     return [(kind, tuple(sorted(parents.get(node.id, ())))) for kind, node in zip(own, trace.nodes)]
 
 
-def _together(*levels: Sequence[list[Any]], own: Pair = (0, 0), length: Pair | None = None) -> Iterator[Pair]:
+def _together(
+    *levels: Sequence[list[Any]], own: Pair = (0, 0), length: Pair | None = None
+) -> Iterator[Pair]:
     """Places in two lists that go together: those that are equal by the first level, and among what stands between them
     those that are equal by the next."""
     (left, right), (i, k) = levels[0], own
@@ -310,7 +351,11 @@ def _written(a: Value, b: Value) -> tuple[tuple[str, str], str]:
     if a.data is None or b.data is None:
         return ("other numbers", "other numbers"), f"of shape {list(a.shape)}, "
     one, two = _read(a), _read(b)
-    place = tuple(np.argwhere(~np.isclose(one, two, rtol=1e-5, atol=1e-12, equal_nan=True))[0]) if one.ndim else ()
+    place = (
+        tuple(np.argwhere(~np.isclose(one, two, rtol=1e-5, atol=1e-12, equal_nan=True))[0])
+        if one.ndim
+        else ()
+    )
     for digits in (4, 6, 9, 17):
         texts = _in_digits(one[place], digits), _in_digits(two[place], digits)
         if texts[0] != texts[1]:
@@ -319,7 +364,9 @@ def _written(a: Value, b: Value) -> tuple[tuple[str, str], str]:
 
 
 def _in_digits(item: float, digits: int) -> str:
-    return short(float(f"{item:.{digits + 3}g}"), digits)  # what rounding leaves behind is nobody's number
+    return short(
+        float(f"{item:.{digits + 3}g}"), digits
+    )  # what rounding leaves behind is nobody's number
 
 
 def _step(at: int | None) -> str:

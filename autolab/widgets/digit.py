@@ -46,7 +46,11 @@ class DrawDigit(Displayed):
 
     def __init__(self, image: Any = None, label: int = 0) -> None:
         if isinstance(label, bool) or label not in range(10):
-            raise fail(ValueError, f"label should be a digit from 0 to 9, but is {label!r}", "Say which digit it is meant to be.")
+            raise fail(
+                ValueError,
+                f"label should be a digit from 0 to 9, but is {label!r}",
+                "Say which digit it is meant to be.",
+            )
         pixels = "00" * SIDE * SIDE if image is None else _hexadecimal(image)
         super().__init__(pixels=pixels, label=int(label), first=pixels)
 
@@ -99,9 +103,19 @@ class DrawDigit(Displayed):
 
 
 def _hexadecimal(image: Any) -> str:
-    array = np.asarray(image.detach().cpu() if hasattr(image, "detach") else image, dtype=np.float64)
+    array = np.asarray(
+        image.detach().cpu() if hasattr(image, "detach") else image, dtype=np.float64
+    )
     if array.shape not in ((SIDE, SIDE), (1, SIDE, SIDE)):
-        raise fail(ValueError, f"image should be of shape (1, 32, 32), but is of {array.shape}", "One grey picture of 32x32 pixels.")
+        raise fail(
+            ValueError,
+            f"image should be of shape (1, 32, 32), but is of {array.shape}",
+            "One grey picture of 32x32 pixels.",
+        )
     if not (np.isfinite(array).all() and array.min() >= 0 and array.max() <= 1):
-        raise fail(ValueError, "image should hold numbers from 0 to 1, but has others", "Divide bytes by 255.")
+        raise fail(
+            ValueError,
+            "image should hold numbers from 0 to 1, but has others",
+            "Divide bytes by 255.",
+        )
     return np.rint(array * 255).astype(np.uint8).tobytes().hex()

@@ -53,8 +53,13 @@ class Displayed(anywidget.AnyWidget):
         if (comm := getattr(base, "comm", None)) is not None:
             # ipywidgets would look for bytes in all that is sent, number by number; there are none.
             known = {} if self._model_id is None else {"comm_id": self._model_id}
-            data, metadata = {"state": self.get_state(), "buffer_paths": []}, {"version": base.__protocol_version__}
-            self.comm = comm.create_comm(target_name="jupyter.widget", data=data, metadata=metadata, **known)
+            data, metadata = (
+                {"state": self.get_state(), "buffer_paths": []},
+                {"version": base.__protocol_version__},
+            )
+            self.comm = comm.create_comm(
+                target_name="jupyter.widget", data=data, metadata=metadata, **known
+            )
         super().open()  # ipywidgets 7 has its own way
 
     @property
@@ -78,7 +83,9 @@ class Displayed(anywidget.AnyWidget):
         for name in set(vars(self)) - before:  # `close` also takes away its display, for good
             delattr(self, name)
         self._views, self._cells = 0, None
-        if not self.layout.get_state(drop_defaults=True):  # else a learner's, who may use it elsewhere
+        if not self.layout.get_state(
+            drop_defaults=True
+        ):  # else a learner's, who may use it elsewhere
             self.layout.close()
         _forget(self)
 
@@ -92,7 +99,9 @@ def _running_cell() -> str | None:
     if _cell_begins not in shell.events.callbacks["pre_run_cell"]:
         shell.events.register("pre_run_cell", _cell_begins)
         logging.getLogger("asyncio").addFilter(_not_of_a_subshell)
-        warnings.filterwarnings("ignore", rf"coroutine '{_IPYKERNELS}' was never awaited", RuntimeWarning)
+        warnings.filterwarnings(
+            "ignore", rf"coroutine '{_IPYKERNELS}' was never awaited", RuntimeWarning
+        )
     return shell.get_parent().get("metadata", {}).get("cellId")
 
 
@@ -124,5 +133,7 @@ def _forget(widget: Displayed) -> None:
     for name in ("_", "__", "___"):
         if getattr(shell.displayhook, name, None) is widget:
             setattr(shell.displayhook, name, "")
-            if shell.user_ns.get(name) is widget:  # else the learner has given the name to something
+            if (
+                shell.user_ns.get(name) is widget
+            ):  # else the learner has given the name to something
                 shell.push({name: ""}, interactive=False)

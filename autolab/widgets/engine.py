@@ -39,7 +39,9 @@ _engines: list[LayoutEngine] = []
 
 def engine() -> str:
     """The id of this kernel's one LayoutEngine; "" where viz.js is missing."""
-    if not (_engines and _engines[0].comm is not None):  # closed with all widgets, as by Widget.close_all()
+    if not (
+        _engines and _engines[0].comm is not None
+    ):  # closed with all widgets, as by Widget.close_all()
         try:
             _engines[:] = [LayoutEngine(source=packed())]
         except OSError:

@@ -59,10 +59,17 @@ def explain(error: Any = None) -> Explanation | Message:
     if error is None:
         error = sys.exc_info()[1] or getattr(sys, "last_value", None)
         if error is None:
-            return Message("There is no error to explain.", paragraphs=("Call it after an exception, or with the exception.",))
+            return Message(
+                "There is no error to explain.",
+                paragraphs=("Call it after an exception, or with the exception.",),
+            )
     if not isinstance(error, BaseException):
         also = "a recording, a trace or an exception"
-        trace = error.trace() if isinstance(error, Recording) else as_trace(error, called="error", also=also)
+        trace = (
+            error.trace()
+            if isinstance(error, Recording)
+            else as_trace(error, called="error", also=also)
+        )
         return Explanation(causes.of_numbers(trace))
     try:
         cause = causes.of_error(error)

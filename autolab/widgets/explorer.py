@@ -67,7 +67,13 @@ class Explorer(Deriving):
     engine = t.Unicode("").tag(sync=True)  # id of the LayoutEngine; "" where nothing opens
     live = t.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
 
-    def __init__(self, trace: Trace, expanded: list[str] | None = None, rankdir: str | None = None, **traits: Any):
+    def __init__(
+        self,
+        trace: Trace,
+        expanded: list[str] | None = None,
+        rankdir: str | None = None,
+        **traits: Any,
+    ):
         self._take(trace)
         super().__init__(**self._packed(), **traits)
         with self._without_drawing():
@@ -84,7 +90,11 @@ class Explorer(Deriving):
             self.local, self.ends, self.compared, self.tried = {}, [], {}, {}
             self.step, self.selected, self.playing, self.dimmed = 0, "", False, []
             packed = self._packed()
-            self.folding, self.formulas, self.engine = packed["folding"], packed["formulas"], packed["engine"]
+            self.folding, self.formulas, self.engine = (
+                packed["folding"],
+                packed["formulas"],
+                packed["engine"],
+            )
             self.rankdir, self.expanded = self._first_rankdir(), self._folding.first()
             self.data = packed["data"]
             self._draw()
@@ -93,7 +103,9 @@ class Explorer(Deriving):
         folding = Folding(trace)
         boxes = len(folding.fold(folding.first()).boxes)
         if boxes > MOST_BOXES:
-            raise ValueError(f"even folded, this graph has {boxes:,} boxes; the explorer draws up to {MOST_BOXES:,}")
+            raise ValueError(
+                f"even folded, this graph has {boxes:,} boxes; the explorer draws up to {MOST_BOXES:,}"
+            )
         self.trace, self._folding = trace, folding
         self._all_cards: dict[bool, Cards] = {}
         self._around: dict[str, tuple[list[Any], list[Any]]] | None = None
@@ -135,13 +147,17 @@ class Explorer(Deriving):
             raise t.TraitError(str(error)) from None
         boxes = len(folding.fold(wanted, self._cards.rows).boxes)
         if boxes > MOST_BOXES:
-            raise t.TraitError(f"with these parts open there are {boxes:,} boxes to draw; up to {MOST_BOXES:,} can be")
+            raise t.TraitError(
+                f"with these parts open there are {boxes:,} boxes to draw; up to {MOST_BOXES:,} can be"
+            )
         return wanted
 
     @t.validate("rankdir")
     def _known_rankdir(self, proposal: Any) -> str:
         if proposal["value"] not in RANKDIRS:
-            raise t.TraitError(f'rankdir must be "LR" (left to right) or "TB" (top to bottom), got {proposal["value"]!r}')
+            raise t.TraitError(
+                f'rankdir must be "LR" (left to right) or "TB" (top to bottom), got {proposal["value"]!r}'
+            )
         return str(proposal["value"])
 
     @t.observe("expanded", "rankdir")
@@ -176,7 +192,12 @@ class Explorer(Deriving):
     @t.validate("selected")
     def _selected_node(self, proposal: Any) -> str:
         wanted, nodes = proposal["value"], self.trace.nodes
-        if wanted == "" or wanted[0] == "n" and wanted[1:].isdigit() and int(wanted[1:]) < len(nodes):
+        if (
+            wanted == ""
+            or wanted[0] == "n"
+            and wanted[1:].isdigit()
+            and int(wanted[1:]) < len(nodes)
+        ):
             return wanted
         named = [node.id for node in self.trace.nodes if wanted in (node.name, node.label)]
         if not named:
@@ -198,7 +219,10 @@ class Explorer(Deriving):
                 )
         elif content.get("kind") == "layouts":
             drawn = content.get("for", self.expanded), content.get("rankdir", self.rankdir)
-            if drawn == (self.expanded, self.rankdir):  # else something was opened, closed or turned meanwhile
+            if drawn == (
+                self.expanded,
+                self.rankdir,
+            ):  # else something was opened, closed or turned meanwhile
                 self._lay_out(content["svgs"])
 
         elif content.get("kind") == "need-local":
@@ -245,8 +269,7 @@ class Explorer(Deriving):
         return packed() if self._folding.parts or self._folding.network or not self.svg else ""
 
     def to_html(self, path: str | os.PathLike[str], title: str = "autolab explorer") -> Path:
-        """Write the explorer, as it stands now, to one HTML file without need of kernel or network; returns the path.
-        """
+        """Write the explorer as it stands now to one HTML file that needs no kernel; return the path."""
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
@@ -261,7 +284,9 @@ class Explorer(Deriving):
         # No address: a stored notebook must print the same on every run.
         roots = [self.trace.node(root).label for root in self.trace.meta.get("roots", ())]
         of = ", ".join(roots[:3]) + (f" and {len(roots) - 3:,} more" if len(roots) > 3 else "")
-        counts = f"{_counted(len(self.trace.nodes), 'node')}, {_counted(len(self.trace.frames), 'step')}"
+        counts = (
+            f"{_counted(len(self.trace.nodes), 'node')}, {_counted(len(self.trace.frames), 'step')}"
+        )
         return f"Explorer({of}: {counts})" if of else f"Explorer({counts})"
 
 
@@ -317,7 +342,15 @@ def explore(
             values=values,
             formulas=formulas,
         )
-        return Explorer(trace, expanded, rankdir, step=step, selected=selected, playing=playing, interval=interval)
+        return Explorer(
+            trace,
+            expanded,
+            rankdir,
+            step=step,
+            selected=selected,
+            playing=playing,
+            interval=interval,
+        )
 
 
 def as_trace(
@@ -340,9 +373,16 @@ def as_trace(
     from ..trace import Recording, foreign, graph, trace
 
     if foreign.is_foreign(source):
-        return _foreign(source, params, namespace, backward, gradient=gradient, values=values, formulas=formulas)
+        return _foreign(
+            source, params, namespace, backward, gradient=gradient, values=values, formulas=formulas
+        )
     if isinstance(source, Trace | Recording):
-        given = {"params": params, "namespace": namespace, "gradient": gradient, "formulas": formulas}
+        given = {
+            "params": params,
+            "namespace": namespace,
+            "gradient": gradient,
+            "formulas": formulas,
+        }
         told = [name for name, value in given.items() if value is not None]
         told += [name for name, value in (("backward", backward), ("values", values)) if not value]
         if told:
@@ -352,7 +392,13 @@ def as_trace(
     if formulas is None:
         formulas = operations(source, BIG) < BIG
     return trace(
-        source, params, namespace=namespace, gradient=gradient, backward=backward, values=values, formulas=formulas
+        source,
+        params,
+        namespace=namespace,
+        gradient=gradient,
+        backward=backward,
+        values=values,
+        formulas=formulas,
     )
 
 
@@ -363,7 +409,9 @@ def _foreign(source: Any, params: Any, namespace: Any, backward: bool, **only: A
     usual = {"gradient": None, "values": True, "formulas": None}
     told = [name for name, value in only.items() if value is not usual[name]]
     if told:
-        raise TypeError(f"{', '.join(told)}: only for tensors; this is a {type(source).__name__} of another engine")
+        raise TypeError(
+            f"{', '.join(told)}: only for tensors; this is a {type(source).__name__} of another engine"
+        )
     return foreign.trace(source, params, namespace=namespace, backward=backward)
 
 

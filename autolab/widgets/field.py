@@ -53,7 +53,9 @@ class ReceptiveField(Displayed):
     selected = t.List(t.Int()).tag(sync=True)
     data = t.Dict().tag(sync=True)
 
-    def __init__(self, image: Any, network: Any, *, channel: int = 0, selected: Sequence[int] | None = None):
+    def __init__(
+        self, image: Any, network: Any, *, channel: int = 0, selected: Sequence[int] | None = None
+    ):
         data = look(image, _flat(network), channel)
         *_, rows, columns = data["maps"][-1]["size"]
         middle = [len(data["maps"]) - 1, rows // 2, columns // 2]
@@ -63,10 +65,14 @@ class ReceptiveField(Displayed):
     def _selected_place(self, proposal: Any) -> list[int]:
         place, maps = list(proposal["value"]), self.data["maps"]
         if len(place) != 3 or not 0 <= place[0] < len(maps):
-            raise t.TraitError(f"selected is [map, row, column], map from 0 to {len(maps) - 1}; this is {place}")
+            raise t.TraitError(
+                f"selected is [map, row, column], map from 0 to {len(maps) - 1}; this is {place}"
+            )
         size = maps[place[0]]["size"][1:]
         if not all(0 <= i < n for i, n in zip(place[1:], size)):
-            raise t.TraitError(f"map {place[0]} has {size[0]} rows and {size[1]} columns; there is no {place[1:]}")
+            raise t.TraitError(
+                f"map {place[0]} has {size[0]} rows and {size[1]} columns; there is no {place[1:]}"
+            )
         return place
 
     def field(self, selected: list[int] | None = None) -> list[tuple[int, int, int, int]]:
@@ -84,7 +90,11 @@ class ReceptiveField(Displayed):
         return html.write(path, [self], title=title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
-        return instead(super()._repr_mimebundle_(**kwargs), self, "a view of what each number of a layer has seen of the image")
+        return instead(
+            super()._repr_mimebundle_(**kwargs),
+            self,
+            "a view of what each number of a layer has seen of the image",
+        )
 
     def __repr__(self) -> str:
         number, row, column = self.selected
@@ -97,7 +107,9 @@ def _flat(network: Any) -> list[Any]:
     """The layers in order, containers opened."""
     layers: list[Any] = []
     for module in (
-        network if isinstance(network, (list, tuple)) or type(network).__name__ == "Sequential" else [network]
+        network
+        if isinstance(network, (list, tuple)) or type(network).__name__ == "Sequential"
+        else [network]
     ):
         layers += _flat(module) if type(module).__name__ == "Sequential" else [module]
     for module in layers:
@@ -149,12 +161,24 @@ def look(image: Any, layers: list[Any], channel: int) -> dict[str, Any]:
     """Maps, reaches and gradients, JSON-ready. `maps[0]` is the image; a map has `size` (channels, rows, columns), one
     channel as `numbers` or `bytes` (see `trace/panels.py`), and how its `rows` and `columns` reach into the map
     before."""
-    real = any(c.__module__.partition(".")[0] == "torch" for layer in layers for c in type(layer).__mro__)
+    real = any(
+        c.__module__.partition(".")[0] == "torch" for layer in layers for c in type(layer).__mro__
+    )
     torch = importlib.import_module("torch" if real else "autolab")
-    array = np.array(image.detach().cpu().tolist() if hasattr(image, "detach") else image, dtype=np.float64)
-    array = array[0] if array.ndim == 4 and len(array) == 1 else array[None] if array.ndim == 2 else array
+    array = np.array(
+        image.detach().cpu().tolist() if hasattr(image, "detach") else image, dtype=np.float64
+    )
+    array = (
+        array[0]
+        if array.ndim == 4 and len(array) == 1
+        else array[None]
+        if array.ndim == 2
+        else array
+    )
     if array.ndim != 3 or not 0 < max(array.shape[1:]) <= MOST_SIDE:
-        raise ValueError(f"image is (H, W) or (C, H, W), H and W at most {MOST_SIDE}; this has shape {list(array.shape)}")
+        raise ValueError(
+            f"image is (H, W) or (C, H, W), H and W at most {MOST_SIDE}; this has shape {list(array.shape)}"
+        )
     dtype = next((p.dtype for layer in layers for p in layer.parameters()), torch.float32)
     with torch.enable_grad(), _evaluating(layers):
         x = torch.tensor(array[None], dtype=dtype).requires_grad_()
@@ -163,11 +187,15 @@ def look(image: Any, layers: list[Any], channel: int) -> dict[str, Any]:
             tensors.append(layer(tensors[-1].clone()))  # a clone: an activation may work in place
         last = tensors[-1]
         if not 0 <= channel < min(m.shape[1] for m in tensors[1:]):
-            raise ValueError(f"channel {channel}: every map must have it, and one has {min(m.shape[1] for m in tensors[1:])}")
+            raise ValueError(
+                f"channel {channel}: every map must have it, and one has {min(m.shape[1] for m in tensors[1:])}"
+            )
         rows, columns = last.shape[2:]
         cells = rows * columns if rows * columns * array[0].size <= MOST_GRADIENTS else 0
         gradients = [
-            torch.autograd.grad(last[0, channel, i // columns, i % columns], x, retain_graph=True)[0]
+            torch.autograd.grad(last[0, channel, i // columns, i % columns], x, retain_graph=True)[
+                0
+            ]
             for i in range(cells)
         ]
     maps = [_map("image", tensors[0], 0)]
@@ -190,7 +218,11 @@ def _array(tensor: Any) -> np.ndarray:
 
 
 def _map(name: str, tensor: Any, channel: int) -> dict[str, Any]:
-    return {"name": name, "size": [int(n) for n in tensor.shape[1:]], **_plane(_array(tensor[0, channel]))}
+    return {
+        "name": name,
+        "size": [int(n) for n in tensor.shape[1:]],
+        **_plane(_array(tensor[0, channel])),
+    }
 
 
 def _plane(array: np.ndarray) -> dict[str, Any]:

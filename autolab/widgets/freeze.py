@@ -78,9 +78,13 @@ class FreezePanel(Displayed):
         self._by_path = {layer.path: layer for layer in self._layers}
         self.head = last_layer(self._layers) if head is None else self._known(head)
         if forward is not None and not callable(forward):
-            raise TypeError(f"forward must be a function without arguments, got {type(forward).__name__}")
+            raise TypeError(
+                f"forward must be a function without arguments, got {type(forward).__name__}"
+            )
         if explorer is not None and not isinstance(explorer, Explorer):
-            raise TypeError(f"explorer must be an Explorer (autolab.explore(loss)), got {type(explorer).__name__}")
+            raise TypeError(
+                f"explorer must be an Explorer (autolab.explore(loss)), got {type(explorer).__name__}"
+            )
         self._explorer = explorer
         self._at_home = home()
         named = dict(parameters(self._layers))
@@ -90,9 +94,13 @@ class FreezePanel(Displayed):
             self._trace = explorer.trace
         else:
             self._trace = None if loss is None else trace(loss, params=named)
-        self._shown = explorer.trace if explorer is not None else self._trace  # whose node ids the explorer has
+        self._shown = (
+            explorer.trace if explorer is not None else self._trace
+        )  # whose node ids the explorer has
         self._traced_flags = self._flags()
-        super().__init__(trainable=self._read_trainable(), modes=self._read_modes(), data={"rows": self._rows()})
+        super().__init__(
+            trainable=self._read_trainable(), modes=self._read_modes(), data={"rows": self._rows()}
+        )
         self.on_msg(self._on_message)
         self.refresh()
 
@@ -162,7 +170,9 @@ class FreezePanel(Displayed):
 
         Raises RuntimeError when no `forward` was given."""
         if self.forward is None:
-            raise RuntimeError("no forward= was given: FreezePanel(model, forward=lambda: loss_fn(model(x), y))")
+            raise RuntimeError(
+                "no forward= was given: FreezePanel(model, forward=lambda: loss_fn(model(x), y))"
+            )
         self._trace = full_trace(self.model, self.forward)
         self._traced_flags = self._flags()
         if self._explorer is not None:
@@ -194,8 +204,13 @@ class FreezePanel(Displayed):
     # -- what is read ------------------------------------------------------------------------------------------------
     def _known(self, path: Any) -> str:
         if path not in self._by_path:
-            near = difflib.get_close_matches(str(path), list(self._by_path), 3, 0.4) or list(self._by_path)[1:6]
-            raise t.TraitError(f"there is no layer {path!r}; there are, for example, {', '.join(map(repr, near))}")
+            near = (
+                difflib.get_close_matches(str(path), list(self._by_path), 3, 0.4)
+                or list(self._by_path)[1:6]
+            )
+            raise t.TraitError(
+                f"there is no layer {path!r}; there are, for example, {', '.join(map(repr, near))}"
+            )
         return path
 
     def _read_trainable(self) -> dict[str, Any]:
@@ -212,8 +227,14 @@ class FreezePanel(Displayed):
         rows = []
         for layer in self._layers:
             inside = [n for n, other in zip(counted, self._layers) if below(layer.path, other.path)]
-            row = {"path": layer.path, "name": layer.path.rpartition(".")[2], "type": layer.type, "level": layer.level,
-                   "parameters": sum(inside), "kind": layer.kind}
+            row = {
+                "path": layer.path,
+                "name": layer.path.rpartition(".")[2],
+                "type": layer.type,
+                "level": layer.level,
+                "parameters": sum(inside),
+                "kind": layer.kind,
+            }
             rows.append(row)
         return rows
 
@@ -279,15 +300,23 @@ class FreezePanel(Displayed):
 
     def export_state(self) -> dict[str, Any]:
         """The state that a page without kernel needs: with all that the switches' answers depend on."""
-        seen = {"graph": self._trace, "shown": self._shown if self._shown is not self._trace else None}
-        known: dict[str, Any] = {name: trace and graph_facts(self._layers, trace) for name, trace in seen.items()}
+        seen = {
+            "graph": self._trace,
+            "shown": self._shown if self._shown is not self._trace else None,
+        }
+        known: dict[str, Any] = {
+            name: trace and graph_facts(self._layers, trace) for name, trace in seen.items()
+        }
         known |= {
             "head": self.head,
             "rerun": _NO_RERUN,
             "traced": [name for name, flag in self._traced_flags.items() if flag],
         }
         known["explorer"] = "" if self._explorer is None else self._explorer.model_id
-        return self.get_state() | {"live": False, "facts": facts(self._layers, self.optimizer) | known}
+        return self.get_state() | {
+            "live": False,
+            "facts": facts(self._layers, self.optimizer) | known,
+        }
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         return instead(
@@ -303,14 +332,24 @@ class FreezePanel(Displayed):
     def __repr__(self) -> str:
         cost = costs(self._layers, self.optimizer)
         open_traps = sum(w["tone"] == "warning" for w in self.data["warnings"])
-        traps = "no warnings" if not open_traps else "1 warning" if open_traps == 1 else f"{open_traps} warnings"
+        traps = (
+            "no warnings"
+            if not open_traps
+            else "1 warning"
+            if open_traps == 1
+            else f"{open_traps} warnings"
+        )
         kind = type(self.model).__name__
         return f"FreezePanel({kind}: {cost['trainable']:,} trainable, {cost['frozen']:,} frozen, {traps})"
 
 
 def _closest(settings: Mapping[str, Any], path: str) -> Any:
     """What is said of a module: under its own path, or the longest path that it lies in; None when nothing is."""
-    return settings[max(over, key=len)] if (over := [other for other in settings if below(other, path)]) else None
+    return (
+        settings[max(over, key=len)]
+        if (over := [other for other in settings if below(other, path)])
+        else None
+    )
 
 
 def subtree(trainable: Mapping[str, Any], path: str) -> bool | str | None:
@@ -335,22 +374,36 @@ def still(data: dict[str, Any], states: dict[str, Any]) -> str:
     left_out = max(0, len(shown) - MOST_ROWS)
     parts, y = [], 24
     names = [f"{row['name'] or 'network'}: {row['type']}" for row in shown[:MOST_ROWS]]
-    column = max(INDENT * row["level"] + text_width(name, 13) for row, name in zip(shown, names)) + 24
+    column = (
+        max(INDENT * row["level"] + text_width(name, 13) for row, name in zip(shown, names)) + 24
+    )
     for row, name in zip(shown, names):
         state = states[row["path"]]
         look: dict[str, Any] = {"fill": palette.PAPER, "stroke": palette.DATA}
         if state is False:
-            look = {"fill": palette.PAPER, "stroke": palette.FROZEN, "stroke_dasharray": "8 3 2 3", "stroke_width": 2}
+            look = {
+                "fill": palette.PAPER,
+                "stroke": palette.FROZEN,
+                "stroke_dasharray": "8 3 2 3",
+                "stroke_width": 2,
+            }
         elif state is True:
             look = {"fill": palette.PAPER, "stroke": palette.LEAF, "stroke_width": 3}
         if state is not None:
             parts.append(element("rect", x=column, y=y - 14, width=100, height=18, rx=5, **look))
-        parts += [label("al-name", INDENT * row["level"], y, name), label("al-state", column + 8, y, _WORDS[state])]
+        parts += [
+            label("al-name", INDENT * row["level"], y, name),
+            label("al-state", column + 8, y, _WORDS[state]),
+        ]
         if row["parameters"]:
             parts.append(label("al-count", column + 116, y, f"{row['parameters']:,}"))
         y += LINE
     said = [f"and {left_out} more"] if left_out else []
-    said += [f"{term}: {text}" for term, text in data["costs"]] + data["reach"] + [w["text"] for w in data["warnings"]]
+    said += (
+        [f"{term}: {text}" for term, text in data["costs"]]
+        + data["reach"]
+        + [w["text"] for w in data["warnings"]]
+    )
     lines = [line for text in said for line in _wrapped(text)]
     parts += [label("al-said", INDENT, y + 10 + i * 18, line) for i, line in enumerate(lines)]
     width, height = max(column + 220, 720), y + 10 + 18 * len(lines)

@@ -48,13 +48,17 @@ def layers(model: Any) -> list[Layer]:
     belongs to the first. Raises TypeError when `model` is not a module.
     """
     if not all(hasattr(model, name) for name in ("named_modules", "named_parameters", "training")):
-        raise TypeError(f"model must be an nn.Module of autolab or PyTorch, got {type(model).__name__}")
+        raise TypeError(
+            f"model must be an nn.Module of autolab or PyTorch, got {type(model).__name__}"
+        )
     seen: set[int] = set()
     tree = []
     for path, module in model.named_modules():
         own = []
         for name, parameter in module.named_parameters(recurse=False):
-            if id(parameter) not in seen and (parameter.is_floating_point() or parameter.is_complex()):
+            if id(parameter) not in seen and (
+                parameter.is_floating_point() or parameter.is_complex()
+            ):
                 own.append((f"{path}.{name}" if path else name, parameter))
                 seen.add(id(parameter))
         level = 1 if not path else path.count(".") + 2
@@ -103,7 +107,9 @@ def state_bytes(optimizer: Any, group: dict[str, Any], parameter: Any) -> int | 
             counts = STEP_BYTES * (2 if kind == "NAdam" else 1)
             return size * (3 if group.get("amsgrad") else 2) + counts
         if kind == "RMSprop":
-            return size * (1 + bool(group.get("momentum")) + bool(group.get("centered"))) + STEP_BYTES
+            return (
+                size * (1 + bool(group.get("momentum")) + bool(group.get("centered"))) + STEP_BYTES
+            )
         if kind == "Adagrad":
             return size + STEP_BYTES
         if kind in ("Adadelta", "Adamax", "Rprop"):
@@ -130,7 +136,9 @@ def costs(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
     frozen) and `state_left` (what it still holds for frozen parameters). The last three are None where unknown.
     """
     counts = {"trainable": 0, "frozen": 0, "gradients": 0, "gradients_saved": 0}
-    state: dict[str, int] | None = None if optimizer is None else {"state": 0, "state_saved": 0, "state_left": 0}
+    state: dict[str, int] | None = (
+        None if optimizer is None else {"state": 0, "state_saved": 0, "state_left": 0}
+    )
     groups = {} if optimizer is None else groups_of(optimizer)
     for _, parameter in parameters(layers):
         trained = bool(parameter.requires_grad)
@@ -140,7 +148,9 @@ def costs(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
             continue
         held = held_bytes(optimizer, parameter)
         # What is not in the optimizer would be added with the same settings as the rest.
-        future = state_bytes(optimizer, groups.get(id(parameter), optimizer.param_groups[0]), parameter)
+        future = state_bytes(
+            optimizer, groups.get(id(parameter), optimizer.param_groups[0]), parameter
+        )
         if future is None and not held:
             state = None
         elif trained and id(parameter) in groups:
@@ -163,7 +173,10 @@ def cost_words(cost: dict[str, Any], optimizer: Any = None) -> list[list[str]]:
     rows = [
         ["Trainable", f"{cost['trainable']:,} parameters{share}"],
         ["Frozen", f"{cost['frozen']:,} parameters"],
-        ["Gradients", f"{size_words(cost['gradients'])}; freezing saves {size_words(cost['gradients_saved'])}"],
+        [
+            "Gradients",
+            f"{size_words(cost['gradients'])}; freezing saves {size_words(cost['gradients_saved'])}",
+        ],
     ]
     if optimizer is None:
         return rows
@@ -183,13 +196,23 @@ def facts(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
     groups = {} if optimizer is None else groups_of(optimizer)
 
     def parameter(name: str, p: Any) -> dict[str, Any]:
-        known = {"name": name, "trained": bool(p.requires_grad), "count": int(p.numel()), "bytes": nbytes(p)}
+        known = {
+            "name": name,
+            "trained": bool(p.requires_grad),
+            "count": int(p.numel()),
+            "bytes": nbytes(p),
+        }
         if optimizer is None:
             return known
         group = groups.get(id(p))
         wanted = state_bytes(optimizer, group or optimizer.param_groups[0], p)
         moves = "" if group is None else _moves(optimizer, group, p)
-        return known | {"group": group is not None, "wanted": wanted, "held": held_bytes(optimizer, p), "moves": moves}
+        return known | {
+            "group": group is not None,
+            "wanted": wanted,
+            "held": held_bytes(optimizer, p),
+            "moves": moves,
+        }
 
     rows = [
         {"path": layer.path, "own": [parameter(*pair) for pair in layer.own], "kind": layer.kind, "mode": layer.mode,
@@ -205,14 +228,22 @@ def facts(layers: list[Layer], optimizer: Any = None) -> dict[str, Any]:
 
 
 # -- the traps ---------------------------------------------------------------------------------------------------------
-def warnings(layers: list[Layer], optimizer: Any = None, head_path: str | None = None) -> list[dict[str, str]]:
+def warnings(
+    layers: list[Layer], optimizer: Any = None, head_path: str | None = None
+) -> list[dict[str, str]]:
     """The traps that are open, each {kind, path, text, tone}; one entry names all layers it is about, `path` is the
     first. tone: "warning", or "note" for what is often wanted."""
     flags = [p.requires_grad for _, p in parameters(layers)]
     out: list[dict[str, str]] = []
     if flags and not any(flags):
-        out.append(_warning("all_frozen", [""], "Everything is frozen: backward() would raise “element 0 of tensors does "
-                            "not require grad and does not have a grad_fn”."))
+        out.append(
+            _warning(
+                "all_frozen",
+                [""],
+                "Everything is frozen: backward() would raise “element 0 of tensors does "
+                "not require grad and does not have a grad_fn”.",
+            )
+        )
     elif flags:
         out += _frozen_head(layers, head(layers) if head_path is None else head_path)
     if optimizer is not None:
@@ -221,7 +252,12 @@ def warnings(layers: list[Layer], optimizer: Any = None, head_path: str | None =
 
 
 def _warning(kind: str, paths: list[str], text: str) -> dict[str, str]:
-    return {"kind": kind, "path": paths[0], "text": text, "tone": "note" if kind == "statistics_fixed" else "warning"}
+    return {
+        "kind": kind,
+        "path": paths[0],
+        "text": text,
+        "tone": "note" if kind == "statistics_fixed" else "warning",
+    }
 
 
 def names(paths: list[str], most: int = 4) -> str:
@@ -244,8 +280,14 @@ def _frozen_head(layers: list[Layer], path: str) -> list[dict[str, str]]:
     inside = [layer for layer in layers if below(path, layer.path) and layer.own]
     if not inside or any(layer.trainable for layer in inside):
         return []
-    return [_warning("frozen_head", [path], f"The head ({names([path])}) is frozen: a new head stays as it was "
-                     "drawn at random, and only the layers before it learn to live with it.")]
+    return [
+        _warning(
+            "frozen_head",
+            [path],
+            f"The head ({names([path])}) is frozen: a new head stays as it was "
+            "drawn at random, and only the layers before it learn to live with it.",
+        )
+    ]
 
 
 def _about_optimizer(layers: list[Layer], optimizer: Any) -> list[dict[str, str]]:
@@ -255,23 +297,45 @@ def _about_optimizer(layers: list[Layer], optimizer: Any) -> list[dict[str, str]
     for layer in layers:
         for _, parameter in layer.own:
             group = groups.get(id(parameter))
-            why = "" if parameter.requires_grad or group is None else _moves(optimizer, group, parameter)
+            why = (
+                ""
+                if parameter.requires_grad or group is None
+                else _moves(optimizer, group, parameter)
+            )
             if why:
                 moved.setdefault(why, []).append(layer.path)
             elif parameter.requires_grad and group is None:
                 left_out.append(layer.path)
     for why, paths in moved.items():
         paths = list(dict.fromkeys(paths))
-        out.append(_warning("stale_gradient", paths, f"{_about(paths)}: frozen, but the next optimizer.step() moves the "
-                            f"weights all the same: {why}. zero_grad(), which sets .grad to None, ends this."))
+        out.append(
+            _warning(
+                "stale_gradient",
+                paths,
+                f"{_about(paths)}: frozen, but the next optimizer.step() moves the "
+                f"weights all the same: {why}. zero_grad(), which sets .grad to None, ends this.",
+            )
+        )
     if left_out:
         paths = list(dict.fromkeys(left_out))
-        out.append(_warning("not_in_optimizer", paths, f"{_about(paths)}: trainable, but not in the optimizer: gradients are "
-                            "computed and never used. optimizer.add_param_group({\"params\": ...}) adds them."))
+        out.append(
+            _warning(
+                "not_in_optimizer",
+                paths,
+                f"{_about(paths)}: trainable, but not in the optimizer: gradients are "
+                'computed and never used. optimizer.add_param_group({"params": ...}) adds them.',
+            )
+        )
     if strangers := _strangers(layers, optimizer):
         is_are = "parameter that is" if strangers == 1 else "parameters that are"
-        out.append(_warning("foreign_parameters", [""], f"The optimizer holds {strangers} {is_are} not in this network: it was "
-                            "built before layers were replaced. Build it anew."))
+        out.append(
+            _warning(
+                "foreign_parameters",
+                [""],
+                f"The optimizer holds {strangers} {is_are} not in this network: it was "
+                "built before layers were replaced. Build it anew.",
+            )
+        )
     return out
 
 
@@ -288,7 +352,10 @@ def _moves(optimizer: Any, group: dict[str, Any], parameter: Any) -> str:
     if bool((parameter.grad != 0).any()):
         return "a gradient from before is left in .grad"
     state = optimizer.state.get(parameter, {})
-    if any(hasattr(v, "element_size") and v.numel() and n != "step" and bool((v != 0).any()) for n, v in state.items()):
+    if any(
+        hasattr(v, "element_size") and v.numel() and n != "step" and bool((v != 0).any())
+        for n, v in state.items()
+    ):
         return ".grad is 0 and not None, and the momentum of earlier steps goes on"
     return ".grad is 0 and not None, and weight decay goes on" if group.get("weight_decay") else ""
 
@@ -314,15 +381,33 @@ def _about_modes(layers: list[Layer]) -> list[dict[str, str]]:
                 noisy.append(layer.path)
     out = []
     if moving:
-        out.append(_warning("statistics_move", moving, f"{_about(moving)}: frozen, but in train mode: the weights stay, the "
-                            "running mean and variance still move with every batch. Frozen weights are not frozen statistics; "
-                            "eval mode freezes those."))
+        out.append(
+            _warning(
+                "statistics_move",
+                moving,
+                f"{_about(moving)}: frozen, but in train mode: the weights stay, the "
+                "running mean and variance still move with every batch. Frozen weights are not frozen statistics; "
+                "eval mode freezes those.",
+            )
+        )
     if fixed:
-        out.append(_warning("statistics_fixed", fixed, f"{_about(fixed)}: weights and bias are trained, the statistics are those "
-                            "of before (eval mode). That is often wanted with few examples; it is no error."))
+        out.append(
+            _warning(
+                "statistics_fixed",
+                fixed,
+                f"{_about(fixed)}: weights and bias are trained, the statistics are those "
+                "of before (eval mode). That is often wanted with few examples; it is no error.",
+            )
+        )
     if noisy:
-        out.append(_warning("dropout_active", noisy, f"{_about(noisy)}: drops numbers at random within the frozen part (train "
-                            "mode): the same image gives other features each time. eval mode ends this."))
+        out.append(
+            _warning(
+                "dropout_active",
+                noisy,
+                f"{_about(noisy)}: drops numbers at random within the frozen part (train "
+                "mode): the same image gives other features each time. eval mode ends this.",
+            )
+        )
     return out
 
 

@@ -29,8 +29,14 @@ def geometry(svg: str) -> dict[str, Any]:
     graph = next((g for g in root.iter(f"{SVG}g") if g.get("class") == "graph"), None)
     if graph is None:
         raise ValueError("not an SVG made by Graphviz: no graph in it")
-    drawn = [(g, _points(g)) for g in graph.iter(f"{SVG}g") if g.get("class") in ("node", "cluster", "edge")]
-    everything = [point for g, points in drawn for point in (*points, *(_corners(g) or ()))] or [(0.0, 0.0)]
+    drawn = [
+        (g, _points(g))
+        for g in graph.iter(f"{SVG}g")
+        if g.get("class") in ("node", "cluster", "edge")
+    ]
+    everything = [point for g, points in drawn for point in (*points, *(_corners(g) or ()))] or [
+        (0.0, 0.0)
+    ]
     left, top = min(x for x, _ in everything), min(y for _, y in everything)
     right, bottom = max(x for x, _ in everything), max(y for _, y in everything)
     # A half goes up, as in `placesIn` of draw.js; Python's `round` takes it to the even number.
@@ -41,7 +47,10 @@ def geometry(svg: str) -> dict[str, Any]:
     found |= {"nodes": {}, "pills": {}, "edges": {}, "heads": {}, "frames": {}, "labels": {}}
     lines: dict[str, list[Point]] = {}
     for g, raw in drawn:
-        name, points = g.get("id", ""), [(_tenths(x - left + MARGIN), _tenths(y - top + MARGIN)) for x, y in raw]
+        name, points = (
+            g.get("id", ""),
+            [(_tenths(x - left + MARGIN), _tenths(y - top + MARGIN)) for x, y in raw],
+        )
         if g.get("class") == "edge":
             lines[name] = points
             if (corners := _corners(g)) is not None:

@@ -7,8 +7,14 @@ from typing import Any
 from ..trace.values import Value, extent
 from ..viz import palette
 
-NEGATIVE, ZERO, POSITIVE = (bytes.fromhex(color[1:]) for color in (palette.BLUE, palette.PAPER, palette.VERMILLION))
-THUMB, CELL, MOST = 32, 12, 8  # a thumbnail's largest side, its largest cell, the most rows or columns it shows
+NEGATIVE, ZERO, POSITIVE = (
+    bytes.fromhex(color[1:]) for color in (palette.BLUE, palette.PAPER, palette.VERMILLION)
+)
+THUMB, CELL, MOST = (
+    32,
+    12,
+    8,
+)  # a thumbnail's largest side, its largest cell, the most rows or columns it shows
 
 
 def color(value: Any, scale: float) -> str:
@@ -17,7 +23,9 @@ def color(value: Any, scale: float) -> str:
         return palette.NOT_A_NUMBER
     part = max(-1.0, min(1.0, float(value) / scale)) if scale > 0 else 0.0
     end = POSITIVE if part > 0 else NEGATIVE
-    return "#" + "".join(f"{int(z + (e - z) * abs(part) + 0.5):02x}" for z, e in zip(ZERO, end, strict=True))
+    return "#" + "".join(
+        f"{int(z + (e - z) * abs(part) + 0.5):02x}" for z, e in zip(ZERO, end, strict=True)
+    )
 
 
 def rows(value: Value | None) -> list[list[Any]] | None:

@@ -13,7 +13,11 @@ from ..viz import confusion as pictures
 from ..viz.panels import numbers
 
 SCALARS = ("train_loss", "val_loss", "train_accuracy", "val_accuracy")
-MOST_POINTS, MOST_COLUMNS, MOST_ROWS = 400, 60, 60  # of a curve, of the gradient strip, of the table
+MOST_POINTS, MOST_COLUMNS, MOST_ROWS = (
+    400,
+    60,
+    60,
+)  # of a curve, of the gradient strip, of the table
 MOST_EXAMPLES, MOST_PIXELS, MOST_MARKS = 12, 64, 40
 
 
@@ -55,7 +59,11 @@ class Series:
 
     def brief(self) -> dict[str, Any]:
         """Means only, of three digits: a network may have a hundred layers."""
-        return {"y": [digits(point[1], 3) for point in self.points], "bad": self.bad, "last": digits(self.last, 3)}
+        return {
+            "y": [digits(point[1], 3) for point in self.points],
+            "bad": self.bad,
+            "last": digits(self.last, 3),
+        }
 
 
 def _merge(into: list[float], other: list[float]) -> None:
@@ -82,7 +90,9 @@ def as_number(value: Any, where: str) -> float:
             raise TypeError
         return float(value.item() if hasattr(value, "item") else value)
     except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"{where} must be a number or a one-element tensor, got {value!r}") from None
+        raise TypeError(
+            f"{where} must be a number or a one-element tensor, got {value!r}"
+        ) from None
 
 
 class History:
@@ -122,9 +132,9 @@ class History:
         if rate is not None:
             several = rate if isinstance(rate, list) else [rate]
             for i, value in enumerate(several):
-                self.rates.setdefault(f"group {i}" if len(several) > 1 else "learning rate", Series()).add(
-                    self.x, value
-                )
+                self.rates.setdefault(
+                    f"group {i}" if len(several) > 1 else "learning rate", Series()
+                ).add(self.x, value)
             row["learning_rate"] = [digits(v) for v in several]
         for layer, value in values.get("gradient_norms", {}).items():
             self.norms.setdefault(layer, Series(MOST_COLUMNS)).add(self.x, value)
@@ -138,7 +148,9 @@ class History:
     def _read(self, record: Any) -> dict[str, Any]:
         where = f"record {len(self.records)}"
         if not isinstance(record, Mapping):
-            raise TypeError(f"{where} of the training must be a dict such as {{'step': 1, 'train_loss': 0.5}}, got {record!r}")
+            raise TypeError(
+                f"{where} of the training must be a dict such as {{'step': 1, 'train_loss': 0.5}}, got {record!r}"
+            )
         values: dict[str, Any] = {}
         for key, value in record.items():
             if value is None or key in ("examples", "confusion"):
@@ -146,8 +158,12 @@ class History:
             name = f"{where}[{key!r}]"
             if key == "gradient_norms":
                 if not isinstance(value, Mapping):
-                    raise TypeError(f"{name} must be a dict of layer: norm, got {type(value).__name__}")
-                values[key] = {str(layer): as_number(v, f"{name}[{layer!r}]") for layer, v in value.items()}
+                    raise TypeError(
+                        f"{name} must be a dict of layer: norm, got {type(value).__name__}"
+                    )
+                values[key] = {
+                    str(layer): as_number(v, f"{name}[{layer!r}]") for layer, v in value.items()
+                }
             elif key == "learning_rate" and isinstance(value, (list, tuple)):
                 values[key] = [as_number(v, name) for v in value]
             elif key == "epoch" or (isinstance(value, (str, bool)) and key not in SCALARS):
@@ -189,7 +205,9 @@ def _thinned(items: list[Any], most: int) -> list[Any]:
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
-def read_examples(source: Any, classes: Sequence[str] | None = None) -> tuple[list[dict[str, Any]], Any]:
+def read_examples(
+    source: Any, classes: Sequence[str] | None = None
+) -> tuple[list[dict[str, Any]], Any]:
     """(examples for the browser, confusion matrix or None) of what `predict` or a record's "examples" gives.
 
     source: a tuple or dict (images, targets, predictions), images as `viz.plot_misclassified` takes them, predictions
@@ -201,13 +219,17 @@ def read_examples(source: Any, classes: Sequence[str] | None = None) -> tuple[li
     if isinstance(source, Mapping):
         missing = [key for key in ("images", "targets", "predictions") if key not in source]
         if missing:
-            raise TypeError(f"examples must have images, targets and predictions; there is no {' and no '.join(missing)}")
+            raise TypeError(
+                f"examples must have images, targets and predictions; there is no {' and no '.join(missing)}"
+            )
         own = source.get("confusion")
         source = tuple(source[key] for key in ("images", "targets", "predictions"))
     else:
         own = None
     if not isinstance(source, tuple) or len(source) != 3:
-        raise TypeError(f"examples must be a tuple (images, targets, predictions) or such a dict, got {type(source).__name__}")
+        raise TypeError(
+            f"examples must be a tuple (images, targets, predictions) or such a dict, got {type(source).__name__}"
+        )
     images, (truth, guess, sure) = pictures._images(source[0]), pictures._answers(*source[1:])
     if len(images) != len(truth):
         raise ValueError(f"examples: {len(images)} images, but {len(truth)} targets")
@@ -217,7 +239,11 @@ def read_examples(source: Any, classes: Sequence[str] | None = None) -> tuple[li
     coloured = images.ndim == 4
     finite = images[np.isfinite(images)] if images.dtype.kind == "f" else images
     low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
-    levels = pictures._visible(images)[0] if coloured else (np.nan_to_num(images) - low) / ((high - low) or 1)
+    levels = (
+        pictures._visible(images)[0]
+        if coloured
+        else (np.nan_to_num(images) - low) / ((high - low) or 1)
+    )
     shrink = max(1, math.ceil(max(images.shape[1:3]) / MOST_PIXELS))
     levels = np.clip(np.rint(levels[:, ::shrink, ::shrink] * 255), 0, 255).astype(np.uint8)
     name = lambda i: str(classes[i]) if classes is not None and i < len(classes) else str(i)
@@ -231,7 +257,9 @@ def read_examples(source: Any, classes: Sequence[str] | None = None) -> tuple[li
         for i, picture in zip(shown, levels)
     ]  # fmt: skip
     matrix = (
-        own if own is not None else pictures.confusion_matrix(*source[1:], classes=len(classes) if classes else None)
+        own
+        if own is not None
+        else pictures.confusion_matrix(*source[1:], classes=len(classes) if classes else None)
     )
     return examples, read_confusion(matrix)
 

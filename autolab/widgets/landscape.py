@@ -92,8 +92,15 @@ class LossLandscape(Displayed):
         for name, value, least in (("steps", steps, 1), ("resolution", resolution, 5)):
             if not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-        self._closure, self._steps, self._resolution, self._kind = loss_function, steps, resolution, directions
-        self._parameters = descents.named(parameters if isinstance(parameters, Mapping) else _pairs(parameters))
+        self._closure, self._steps, self._resolution, self._kind = (
+            loss_function,
+            steps,
+            resolution,
+            directions,
+        )
+        self._parameters = descents.named(
+            parameters if isinstance(parameters, Mapping) else _pairs(parameters)
+        )
         self._makes = _makers(optimizers)
         with descents.untouched(self._all):
             here = descents.flat(self._all)
@@ -123,12 +130,19 @@ class LossLandscape(Displayed):
 
     @t.validate("step")
     def _step_within(self, proposal: Any) -> int:
-        return max(0, min(proposal["value"], len(self.data["frames"]) - 1 if self.data else proposal["value"]))
+        return max(
+            0,
+            min(
+                proposal["value"], len(self.data["frames"]) - 1 if self.data else proposal["value"]
+            ),
+        )
 
     @t.validate("selected")
     def _known_run(self, proposal: Any) -> str:
         if proposal["value"] not in self._makes:
-            raise t.TraitError(f"there is no {proposal['value']!r}; there are {', '.join(self._makes)}")
+            raise t.TraitError(
+                f"there is no {proposal['value']!r}; there are {', '.join(self._makes)}"
+            )
         return str(proposal["value"])
 
     def _again(self, change: Any) -> None:
@@ -140,7 +154,11 @@ class LossLandscape(Displayed):
                 self.set_trait(change["name"], change["old"])
             self._tell(self.data, f"Not taken: {error}.")
             raise
-        told = "The explorer shows the steps from before, and goes its own way now." if self._part() else ""
+        told = (
+            "The explorer shows the steps from before, and goes its own way now."
+            if self._part()
+            else ""
+        )
         with self.hold_sync():
             self.playing, self.step = False, 0
             self._tell(computed["data"], told)
@@ -169,17 +187,25 @@ class LossLandscape(Displayed):
     def _computed(self, start: list[float] | None, lr: float) -> dict[str, Any]:
         """All paths from a start, and the loss around them."""
         with descents.untouched(self._all):
-            begin = self._here if start is None or self._plane is None and len(self._here) > 2 else self._point(start)
+            begin = (
+                self._here
+                if start is None or self._plane is None and len(self._here) > 2
+                else self._point(start)
+            )
             runs = [
                 descents.descend(n, make, self._closure, self._all, begin, lr, self._steps)
                 for n, make in self._makes.items()
             ]
             if not np.isfinite(runs[0].losses[0]):
-                words = f"the loss at the start is {runs[0].losses[0]:g}: no way leads down from there"
+                words = (
+                    f"the loss at the start is {runs[0].losses[0]:g}: no way leads down from there"
+                )
                 raise fail(NoLoss, words, "Begin where the loss is a finite number.")
             if self._plane is None:
                 points = np.concatenate([np.stack(run.points) for run in runs])
-                self._plane = descents.plane(self._kind, self._parameters, self._here, self._slope, points)
+                self._plane = descents.plane(
+                    self._kind, self._parameters, self._here, self._slope, points
+                )
                 if start is not None and len(self._here) > 2:
                     return self._computed(start, lr)
             self.runs = {run.name: run for run in runs}
@@ -199,7 +225,9 @@ class LossLandscape(Displayed):
         return {"data": data | {"words": self._plane.words, "told": ["", 0]}, "start": here}
 
     def _point(self, start: list[float]) -> np.ndarray:
-        return np.asarray(start, dtype=np.float64) if self._plane is None else self._plane.point(start)
+        return (
+            np.asarray(start, dtype=np.float64) if self._plane is None else self._plane.point(start)
+        )
 
     def _window(self, runs: list[descents.Run]) -> tuple[np.ndarray, np.ndarray]:
         """What is looked at: all that the paths come by, but for where one climbs to four times the loss at the
@@ -214,7 +242,8 @@ class LossLandscape(Displayed):
         ]
         low, top = np.min(seen, axis=0), np.max(seen, axis=0)
         half = np.maximum(
-            (top - low) * 0.65, max(float((top - low).max()) * 0.25, 1e-3 * (1 + float(np.abs(top).max())))
+            (top - low) * 0.65,
+            max(float((top - low).max()) * 0.25, 1e-3 * (1 + float(np.abs(top).max()))),
         )
         middle = (low + top) / 2
         return tuple(np.linspace(m - h, m + h, self._resolution) for m, h in zip(middle, half))  # type: ignore[return-value]
@@ -228,9 +257,16 @@ class LossLandscape(Displayed):
             "dash": _DASHES[number % len(_DASHES)],
             "points": [self._plane.place(p) for p in run.points],
             "losses": [loss if np.isfinite(loss) else str(loss) for loss in run.losses],
-            "gradients": [self._plane.part(g) if np.isfinite(g).all() else None for g in run.gradients],
-            "norms": [float(np.linalg.norm(g)) if np.isfinite(g).all() else "nan" for g in run.gradients],
-            "momenta": [None if m is None or not np.isfinite(m).all() else self._plane.part(m) for m in run.momenta],
+            "gradients": [
+                self._plane.part(g) if np.isfinite(g).all() else None for g in run.gradients
+            ],
+            "norms": [
+                float(np.linalg.norm(g)) if np.isfinite(g).all() else "nan" for g in run.gradients
+            ],
+            "momenta": [
+                None if m is None or not np.isfinite(m).all() else self._plane.part(m)
+                for m in run.momenta
+            ],
         }
 
     def explorer(self, optimizer: str | None = None, steps: int = 3) -> Any:
@@ -254,7 +290,10 @@ class LossLandscape(Displayed):
         explorer = explore(traces[-1])
         self._part()
         self.selected, self._explorer = name, explorer
-        self.linked = {"model": explorer.model_id, "bounds": [len(trace.frames) - 1 for trace in traces]}
+        self.linked = {
+            "model": explorer.model_id,
+            "bounds": [len(trace.frames) - 1 for trace in traces],
+        }
         explorer.observe(self._led, "step")
         self.observe(self._lead, "step")
         return explorer
@@ -276,7 +315,10 @@ class LossLandscape(Displayed):
 
     def _lead(self, change: Any) -> None:
         bounds = self.linked["bounds"]
-        if change["new"] <= len(bounds) and bisect.bisect_right(bounds, self._explorer.step) != change["new"]:
+        if (
+            change["new"] <= len(bounds)
+            and bisect.bisect_right(bounds, self._explorer.step) != change["new"]
+        ):
             self._explorer.step = 0 if change["new"] == 0 else bounds[change["new"] - 1]
 
     def export_state(self) -> dict[str, Any]:
@@ -290,7 +332,10 @@ class LossLandscape(Displayed):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Bundle:
         return instead(
-            super()._repr_mimebundle_(**kwargs), self, "a loss with optimizers on their way down", self._still()
+            super()._repr_mimebundle_(**kwargs),
+            self,
+            "a loss with optimizers on their way down",
+            self._still(),
         )
 
     def _still(self) -> str:
@@ -302,17 +347,33 @@ class LossLandscape(Displayed):
         ]  # fmt: skip
         names = [
             element(
-                "text", run["name"], x=LEFT + 8, y=TOP + 18 + 17 * i, font_size=13, fill=run["color"], font_weight=700
+                "text",
+                run["name"],
+                x=LEFT + 8,
+                y=TOP + 18 + 17 * i,
+                font_size=13,
+                fill=run["color"],
+                font_weight=700,
             )
             for i, run in enumerate(self.data["runs"])
         ]
-        frame = element("svg", *paths, x=LEFT, y=TOP, width=SIZE, height=SIZE, viewBox=f"{LEFT} {TOP} {SIZE} {SIZE}")
+        frame = element(
+            "svg",
+            *paths,
+            x=LEFT,
+            y=TOP,
+            width=SIZE,
+            height=SIZE,
+            viewBox=f"{LEFT} {TOP} {SIZE} {SIZE}",
+        )
         return str(self.data["picture"]).replace("</svg>", frame + "".join(names) + "</svg>")
 
     def _pixel(self, place: Sequence[float]) -> tuple[float, float]:
         x0, x1, y0, y1 = self.data["box"]
         clip = lambda part: max(-9.0, min(9.0, part))
-        return LEFT + SIZE * clip((place[0] - x0) / (x1 - x0)), TOP + SIZE * (1 - clip((place[1] - y0) / (y1 - y0)))
+        return LEFT + SIZE * clip((place[0] - x0) / (x1 - x0)), TOP + SIZE * (
+            1 - clip((place[1] - y0) / (y1 - y0))
+        )
 
     def __repr__(self) -> str:
         # No address: a stored notebook must print the same on every run.
@@ -326,7 +387,11 @@ _DASHES = ("", "7 4", "9 3 2 3", "2 3", "9 3 2 3 2 3", "12 4", "1 2")  # as pale
 def _pairs(parameters: Any) -> Any:
     """`model.named_parameters()` and other pairs of name and tensor as a dict; tensors alone as they are."""
     listed = list(parameters)
-    return dict(listed) if listed and all(isinstance(p, tuple) and len(p) == 2 for p in listed) else listed
+    return (
+        dict(listed)
+        if listed and all(isinstance(p, tuple) and len(p) == 2 for p in listed)
+        else listed
+    )
 
 
 def _makers(optimizers: Sequence[str] | Mapping[str, Any]) -> dict[str, descents.Make]:
@@ -346,7 +411,9 @@ def _makers(optimizers: Sequence[str] | Mapping[str, Any]) -> dict[str, descents
     return {name: descents.KNOWN[name] for name in optimizers}
 
 
-def _picture(xs: np.ndarray, ys: np.ndarray, heights: np.ndarray, plane: descents.Plane) -> tuple[str, list[float]]:
+def _picture(
+    xs: np.ndarray, ys: np.ndarray, heights: np.ndarray, plane: descents.Plane
+) -> tuple[str, list[float]]:
     """Contours, axes and the scale of the loss as SVG, and [left, right, bottom, top] of what it shows."""
     from contourpy import contour_generator
 
@@ -355,26 +422,52 @@ def _picture(xs: np.ndarray, ys: np.ndarray, heights: np.ndarray, plane: descent
     up = lambda y: TOP + SIZE * (1 - (y - box[2]) / (box[3] - box[2]))
     finite = heights[np.isfinite(heights)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    levels = [low + (high - low) * (k / BANDS) ** 2.5 for k in range(BANDS + 1)]  # closer to each other in the valley
+    levels = [
+        low + (high - low) * (k / BANDS) ** 2.5 for k in range(BANDS + 1)
+    ]  # closer to each other in the valley
     contours = contour_generator(xs, ys, np.ma.masked_invalid(heights), fill_type="OuterOffset")
     path = lambda points: "M" + "L".join(f"{across(x):.1f} {up(y):.1f}" for x, y in points)
     parts = [element("rect", width=WIDTH, height=HEIGHT, fill=palette.PAPER)]
     for k in range(BANDS if high > low else 0):
         filled: Any = contours.filled(levels[k], levels[k + 1] + (high - low) * 1e-9)
         polygons, offsets = filled
-        d = "".join(path(p[a:b]) + "Z" for p, o in zip(polygons, offsets) for a, b in zip(o[:-1], o[1:]))
-        parts.append(element("path", d=d, fill=_shade(k), stroke=palette.DATA, stroke_width=0.4, fill_rule="evenodd"))
-    parts.append(element("rect", x=LEFT, y=TOP, width=SIZE, height=SIZE, fill="none", stroke=palette.DATA))
+        d = "".join(
+            path(p[a:b]) + "Z" for p, o in zip(polygons, offsets) for a, b in zip(o[:-1], o[1:])
+        )
+        parts.append(
+            element(
+                "path",
+                d=d,
+                fill=_shade(k),
+                stroke=palette.DATA,
+                stroke_width=0.4,
+                fill_rule="evenodd",
+            )
+        )
+    parts.append(
+        element("rect", x=LEFT, y=TOP, width=SIZE, height=SIZE, fill="none", stroke=palette.DATA)
+    )
     for x in ticks(box[0], box[1], 5):
-        parts.append(label("al-name", across(x), TOP + SIZE + 16, f"{x:g}", text_anchor="middle", font_size=12))
+        parts.append(
+            label(
+                "al-name", across(x), TOP + SIZE + 16, f"{x:g}", text_anchor="middle", font_size=12
+            )
+        )
     for y in ticks(box[2], box[3], 5):
-        parts.append(label("al-name", LEFT - 6, up(y) + 4, f"{y:g}", text_anchor="end", font_size=12))
-    parts.append(label("al-name", LEFT + SIZE / 2, TOP + SIZE + 36, plane.names[0], text_anchor="middle"))
+        parts.append(
+            label("al-name", LEFT - 6, up(y) + 4, f"{y:g}", text_anchor="end", font_size=12)
+        )
+    parts.append(
+        label("al-name", LEFT + SIZE / 2, TOP + SIZE + 36, plane.names[0], text_anchor="middle")
+    )
     parts.append(label("al-name", 8, TOP - 11, plane.names[1]))
     parts += _scale(levels)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     words = f"Contours of the loss over {plane.names[0]} and {plane.names[1]}, from {low:.3g} to {high:.3g}"
-    return f'{head} role="img" aria-label="{words}" font-family="{FONT}">{"".join(parts)}</svg>', box
+    return (
+        f'{head} role="img" aria-label="{words}" font-family="{FONT}">{"".join(parts)}</svg>',
+        box,
+    )
 
 
 def _scale(levels: list[float]) -> list[str]:
@@ -384,11 +477,28 @@ def _scale(levels: list[float]) -> list[str]:
     for k in range(BANDS):
         y = TOP + 20 + (BANDS - 1 - k) * tall
         parts.append(
-            element("rect", x=x, y=y, width=16, height=tall, fill=_shade(k), stroke=palette.DATA, stroke_width=0.4)
+            element(
+                "rect",
+                x=x,
+                y=y,
+                width=16,
+                height=tall,
+                fill=_shade(k),
+                stroke=palette.DATA,
+                stroke_width=0.4,
+            )
         )
         if k % 3 == 0 or k == BANDS - 1:
             value = levels[k] if k < BANDS - 1 else levels[-1]
-            parts.append(label("al-name", x + 21, y + (tall if k < BANDS - 1 else 8), f"{value:.3g}", font_size=12))
+            parts.append(
+                label(
+                    "al-name",
+                    x + 21,
+                    y + (tall if k < BANDS - 1 else 8),
+                    f"{value:.3g}",
+                    font_size=12,
+                )
+            )
     return parts
 
 

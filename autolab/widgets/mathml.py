@@ -22,12 +22,19 @@ _MATRIX = r"\begin{bmatrix}"
 def formulas(trace: Trace) -> dict[str, str]:
     """MathML for every form of a formula in a trace. One that cannot be converted is left out, and shown as TeX."""
     sources = {
-        tex for part in (trace.nodes, trace.edges) for record in part for tex in (record.tex, record.tex_numbers)
+        tex
+        for part in (trace.nodes, trace.edges)
+        for record in part
+        for tex in (record.tex, record.tex_numbers)
     }
     sources |= {frame.tex for frame in trace.frames}
-    lines = [line for node in trace.nodes if node.update is not None for line in node.update["lines"]]
+    lines = [
+        line for node in trace.nodes if node.update is not None for line in node.update["lines"]
+    ]
     sources |= {line[kind] for line in lines for kind in ("tex", "tex_numbers")}
-    sources |= {tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]}
+    sources |= {
+        tex for node in trace.nodes if node.layer is not None for _, _, tex in node.layer["card"]
+    }
     forms = {form_of(tex) for tex in sources if tex}
     return {form: mathml for form in sorted(forms) if (mathml := _mathml(form))}
 
@@ -42,7 +49,10 @@ def _mathml(form: str) -> str:
     """MathML of a form, one element for each piece of a chain: no browser breaks a line within one.
     `<mtext>name0</mtext>` stands for what is at its first hole."""
     numbers = iter(range(form.count(HOLE)))
-    pieces = [_piece(line) for line in _lines(re.sub(HOLE, lambda _: rf"\text{{name{next(numbers)}}}", form))]
+    pieces = [
+        _piece(line)
+        for line in _lines(re.sub(HOLE, lambda _: rf"\text{{name{next(numbers)}}}", form))
+    ]
     return " ".join(pieces) if all(pieces) else ""
 
 
@@ -59,17 +69,24 @@ def _lines(tex: str) -> list[str]:
         and tex.count(_MATRIX) > 2
         else 3
     )
-    return [" ".join(sides[:together]), *(" ".join(pair) for pair in zip(sides[together::2], sides[together + 1 :: 2]))]
+    return [
+        " ".join(sides[:together]),
+        *(" ".join(pair) for pair in zip(sides[together::2], sides[together + 1 :: 2])),
+    ]
 
 
 def _piece(tex: str) -> str:
     from latex2mathml.converter import convert
 
     try:
-        mathml = convert(tex, display="block").replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+        mathml = convert(tex, display="block").replace(
+            ' xmlns="http://www.w3.org/1998/Math/MathML"', ""
+        )
     except Exception:  # the converter raises many kinds for TeX it does not know
         return ""
     # A bar as long as what it is over is a border in the style sheet: the sign does not stretch.
     mathml = _OVERLINE.sub(r'<mover class="al-overline">\1', mathml)
     # `\mathrel{+}=` is one sign to a reader; the converter makes two of it, with a gap.
-    return mathml.replace("<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>")
+    return mathml.replace(
+        "<mo><mrow><mo>&#x0002B;</mo></mrow></mo><mo>&#x0003D;</mo>", "<mo>+=</mo>"
+    )

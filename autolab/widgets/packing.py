@@ -23,7 +23,9 @@ BIG = 8_000
 HOLE, NONE = "\x7f", "\x00"
 FEW = 64
 _CHANGING = re.compile(r"(\d+(?:\.\d+)?)")
-_IDS = re.compile(r"([a-z])\d+(?:\n\1\d+)*", re.ASCII)  # of nodes, edges ...: their numbers need not be cut out
+_IDS = re.compile(
+    r"([a-z])\d+(?:\n\1\d+)*", re.ASCII
+)  # of nodes, edges ...: their numbers need not be cut out
 
 _VALUES = ("value", "grad", "grad_before", "total")
 _KEPT = {  # of a big trace; for the rest a script gets what a record has by default
@@ -45,7 +47,13 @@ def pack(trace: Trace, numbers: bool = True) -> dict[str, Any]:
     never = [_table({"of": list(p.never), "why": list(p.never.values())}) for p in trace.passes]
     passes = [p.to_json() | {"never": found} for p, found in zip(trace.passes, never, strict=True)]
     groups = [group.to_json() for group in trace.groups]
-    packed = {"meta": trace.meta, "groups": groups, "passes": passes, **parts, "values": values.table()}
+    packed = {
+        "meta": trace.meta,
+        "groups": groups,
+        "passes": passes,
+        **parts,
+        "values": values.table(),
+    }
     return packed if numbers else packed | {"light": True}
 
 
@@ -56,16 +64,22 @@ def _records(kind: type, records: Sequence[Any], values: _Values, numbers: bool)
     for field in fields(kind):
         name = field.name
         if not numbers and name not in _KEPT[kind]:
-            same[name] = _plain(field.default if field.default_factory is MISSING else field.default_factory())
+            same[name] = _plain(
+                field.default if field.default_factory is MISSING else field.default_factory()
+            )
         elif name in _VALUES:
             columns[name] = [values.place(getattr(record, name)) for record in records]
         elif name == "outputs":
-            columns[name] = [[values.output(output) for output in record.outputs] for record in records]
+            columns[name] = [
+                [values.output(output) for output in record.outputs] for record in records
+            ]
         else:
             columns[name] = list(map(operator.attrgetter(name), records))
     packed = _table(columns)
     alike = {name: {"all": default if records else None} for name, default in same.items()}
-    return packed | {"columns": {field.name: (packed["columns"] | alike)[field.name] for field in fields(kind)}}
+    return packed | {
+        "columns": {field.name: (packed["columns"] | alike)[field.name] for field in fields(kind)}
+    }
 
 
 def _written(item: Any) -> bytes | str:
@@ -90,7 +104,9 @@ class _Values:
     def __init__(self) -> None:
         self.found: list[dict[str, Any]] = []
         self._written: dict[bytes | str, int] = {}
-        self._by_object: dict[int, tuple[int, Value]] = {}  # the value is kept, so that no other gets its id
+        self._by_object: dict[
+            int, tuple[int, Value]
+        ] = {}  # the value is kept, so that no other gets its id
 
     def place(self, value: Value | None) -> int | None:
         if value is None:
@@ -105,7 +121,9 @@ class _Values:
         return known[0]
 
     def output(self, output: Output) -> dict[str, Any]:
-        return {f.name: _plain(getattr(output, f.name)) for f in fields(output)} | {"value": self.place(output.value)}
+        return {f.name: _plain(getattr(output, f.name)) for f in fields(output)} | {
+            "value": self.place(output.value)
+        }
 
     def table(self) -> dict[str, Any]:
         names = list(self.found[0]) if self.found else []
@@ -145,19 +163,25 @@ def _column(items: list[Any]) -> dict[str, Any]:
         return {"count": 0}
     if kinds == {str} and (items[0] or "").endswith("0") and len(items) > 1:  # ids, which count
         name = items[0][:-1]
-        if items[-1] == f"{name}{len(items) - 1}" and items == [f"{name}{i}" for i in range(len(items))]:
+        if items[-1] == f"{name}{len(items) - 1}" and items == [
+            f"{name}{i}" for i in range(len(items))
+        ]:
             return {"forms": [name + HOLE]}
     keys = items
     if kinds == {tuple}:
         kinds = set(map(type, chain.from_iterable(filter(None, items))))
-    if not (kinds <= {str} or kinds == {int} or kinds == {bool}):  # 1, 1.0 and True are equal, and are written differently
+    if not (
+        kinds <= {str} or kinds == {int} or kinds == {bool}
+    ):  # 1, 1.0 and True are equal, and are written differently
         items = list(map(_plain, items))
         keys = list(map(_written, items))
     first = dict(zip(reversed(keys), reversed(items), strict=True)) if keys is not items else None
     different = _numbered()
     at = list(map(different.__getitem__, keys))
     if len(different) <= 1:
-        return {"all": next((_plain(key if first is None else first[key]) for key in different), None)}
+        return {
+            "all": next((_plain(key if first is None else first[key]) for key in different), None)
+        }
     if len(different) * 2 <= len(items):
         each = list(different) if first is None else [first[key] for key in different]
         return {"table": _each(each, kinds), "at": at}
@@ -210,6 +234,9 @@ def details(
         edges += to
         saved += kept
     part = Trace(
-        tuple(trace.node(n) for n in sorted(nodes)), tuple(edges), tuple(saved), () if frame is None else (frame,)
+        tuple(trace.node(n) for n in sorted(nodes)),
+        tuple(edges),
+        tuple(saved),
+        () if frame is None else (frame,),
     )
     return pack(part) | {"formulas": formulas(part)}

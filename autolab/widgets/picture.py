@@ -25,10 +25,25 @@ from .cards import Card, Header, PartCard, gradients, result_words
 from .columns import BETWEEN, Halves, Updates, across
 from .geometry import geometry
 from .rows import Row, RowsCard, row_name
-from .svg import FONT, LINE, STRIPES, TEXT, bytes_each, device_look, element, fit, label, size_words, text_width
+from .svg import (
+    FONT,
+    LINE,
+    STRIPES,
+    TEXT,
+    bytes_each,
+    device_look,
+    element,
+    fit,
+    label,
+    size_words,
+    text_width,
+)
 
 PILL = (50, 20)
-SHAPE = (9, 3.4)  # where the words of a shape begin in the room for them, from its left end and its middle
+SHAPE = (
+    9,
+    3.4,
+)  # where the words of a shape begin in the room for them, from its left end and its middle
 HEADER = (6, 5)  # where a frame's header stands in it
 MAX_PILLS = 150
 
@@ -42,7 +57,9 @@ class Cards:
         self.rehearsed = trace.meta.get("backward") == "dry"
         nodes, edges, frames = rough(trace.nodes), rough(trace.edges), rough(trace.frames)
         self.grads, self.ends = gradients(trace), trace.states(len(trace.frames) - 1)
-        self.names = {f.receiver: f.name for f in frames if f.event == "return" and f.state == "returned"}
+        self.names = {
+            f.receiver: f.name for f in frames if f.event == "return" and f.state == "returned"
+        }
         self.saved: dict[str, list[Saved]] = {}
         for s in trace.saved:
             self.saved.setdefault(s.node, []).append(s)
@@ -66,7 +83,11 @@ class Cards:
     @functools.cached_property
     def sent(self) -> dict[str, Value]:
         """Edge -> the latest gradient that went along it."""
-        return {f.edge: f.value for f in rough(self.trace.frames) if f.edge is not None and f.value is not None}
+        return {
+            f.edge: f.value
+            for f in rough(self.trace.frames)
+            if f.edge is not None and f.value is not None
+        }
 
     def __call__(self, of: str) -> Card | PartCard | RowsCard:
         """The card of a node or closed part, by its id."""
@@ -76,11 +97,24 @@ class Cards:
 
     def _part(self, of: str) -> PartCard:
         part = self.folding.parts[of]
-        said = (["part would be in"] if self.rehearsed else ["in progress", "returned"]) if self.rows else None
-        return PartCard(part, device_look(self.trace.node(part.last), self.devices), self.wrong.get(of, ""), said)
+        said = (
+            (["part would be in"] if self.rehearsed else ["in progress", "returned"])
+            if self.rows
+            else None
+        )
+        return PartCard(
+            part,
+            device_look(self.trace.node(part.last), self.devices),
+            self.wrong.get(of, ""),
+            said,
+        )
 
     def _with_rows(self, node: Node) -> RowsCard:
-        parts = [self.folding.parts[part] for part in self.folding.opening(node.id) if part in self.folding.single]
+        parts = [
+            self.folding.parts[part]
+            for part in self.folding.opening(node.id)
+            if part in self.folding.single
+        ]
         title, kind = node.made or node.id, node.op
         if parts:
             kind = parts[-1].type if node.requires_grad else f"{parts[-1].type} · {title}"
@@ -89,15 +123,30 @@ class Cards:
         rows = [self._row(node, f"{node.made or node.id}.grad")] if node.requires_grad else []
         rows += [self._row(n, row_name(n)) for n in inside if n.requires_grad]
         others = dict.fromkeys(
-            n.name.removeprefix(f"{n.module}.") or n.label for n in inside if not n.requires_grad and n.kind == "data"
+            n.name.removeprefix(f"{n.module}.") or n.label
+            for n in inside
+            if not n.requires_grad and n.kind == "data"
         )
         look = device_look(node, self.devices)
-        wrong = [words for n in (node, *inside) for words in (n.error.partition(":")[0], n.mark) if words]
-        notes = [(words, True) for words in dict.fromkeys([*wrong, *([f"cut: {node.cut}"] if node.cut else [])])]
+        wrong = [
+            words for n in (node, *inside) for words in (n.error.partition(":")[0], n.mark) if words
+        ]
+        notes = [
+            (words, True)
+            for words in dict.fromkeys([*wrong, *([f"cut: {node.cut}"] if node.cut else [])])
+        ]
         calls = max((len(self.trace.sharers(n.id)) for n in inside), default=0)
         notes += [(f"parameters shared by {calls} calls", False)] if calls else []
-        notes += [] if look[0] is None else [(f"{node.device} simulated" if look[0] == "sim" else node.device, False)]
-        shown = node.shape is not None and not node.error and (node.shape == () or node.id not in self.used)
+        notes += (
+            []
+            if look[0] is None
+            else [(f"{node.device} simulated" if look[0] == "sim" else node.device, False)]
+        )
+        shown = (
+            node.shape is not None
+            and not node.error
+            and (node.shape == () or node.id not in self.used)
+        )
         value = result_words(node) if shown else ""
         saved = [s.id for n in (node, *inside) for s in self.saved.get(n.id, ())]
         closes = parts[0].id if parts and node.id in self.folding.rows else ""
@@ -118,11 +167,25 @@ class Cards:
         # In a frame the module need not be said again.
         said = node.kind == "op" and of not in self.folding.home
         kind = self.types.get(node.module, "")
-        module = (node.module if kind in ("", node.module) else f"{node.module} · {kind}") if said else ""
+        module = (
+            (node.module if kind in ("", node.module) else f"{node.module} · {kind}")
+            if said
+            else ""
+        )
         start = self.trace.copied(node)
-        size = size_words(math.prod(node.shape) * bytes_each(node.dtype)) if start and node.shape is not None else ""
+        size = (
+            size_words(math.prod(node.shape) * bytes_each(node.dtype))
+            if start and node.shape is not None
+            else ""
+        )
         sharers = len(self.trace.sharers(of))
-        note = f"{start} → {node.device}, {size}" if size else f"shared by {sharers} calls" if sharers else ""
+        note = (
+            f"{start} → {node.device}, {size}"
+            if size
+            else f"shared by {sharers} calls"
+            if sharers
+            else ""
+        )
         return Card(
             node,
             self.saved.get(of, []),
@@ -140,7 +203,9 @@ class Picture:
     """The explorer's picture of one trace with the parts `expanded` open (by default those of `Folding.first`);
     `dot(rankdir)` asks for a layout, `svg(geometry)` draws with it."""
 
-    def __init__(self, trace: Trace, expanded: Collection[str] | None = None, cards: Cards | None = None):
+    def __init__(
+        self, trace: Trace, expanded: Collection[str] | None = None, cards: Cards | None = None
+    ):
         self.trace = trace
         self.cards = cards or Cards(trace, Folding(trace))
         self.folding = self.cards.folding
@@ -155,21 +220,29 @@ class Picture:
             self.backbone, self.updates = self._backbone(), Updates(self.folding, self.folded)
             self.halves = Halves(self.folding, self.folded, self.updates, self.backbone, self.cards)
             quiet = set(self._beside(self.backbone)) if self.halves.link else quiet
-        beside = self.updates.lines if self.updates else {}  # for what runs there is no room to say a shape
+        beside = (
+            self.updates.lines if self.updates else {}
+        )  # for what runs there is no room to say a shape
         links = self.folded.links if self.folding.network else []
         said = [link for link in links if link.start not in quiet and link.id not in beside]
         shapes = {link.id: self._shape(link) for link in said}
         self.shapes = {link: words for link, words in shapes.items() if words}
-        again = {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
+        again = (
+            {link.id: self._again(link) for link in self.folded.links} if self.cards.rows else {}
+        )
         self.again = {link: calls for link, calls in again.items() if calls}
         self.columns = {part for calls in self.again.values() for part in calls}
         if not self.cards.rows and len(self.folded.links) <= MAX_PILLS:
-            self.pills = {link.id for link in self.folded.links if link.differentiable and _has_pill(link)}
+            self.pills = {
+                link.id for link in self.folded.links if link.differentiable and _has_pill(link)
+            }
 
     def ways(self, rankdir: str) -> list[str]:
         """The layouts that are made: what runs across also from top to bottom, two columns also as one ("column"), for
         where the page is narrow."""
-        return ["LR", "TB"] if rankdir == "LR" else ["TB", "column"] if self._halves("TB") else ["TB"]
+        return (
+            ["LR", "TB"] if rankdir == "LR" else ["TB", "column"] if self._halves("TB") else ["TB"]
+        )
 
     def _halves(self, way: str) -> Halves | None:
         return self.halves if self.halves and self.halves.link and way == "TB" else None
@@ -179,10 +252,14 @@ class Picture:
         boxes, halves = self.folded.boxes, self._halves(rankdir)
         inside: dict[str | None, list[str]] = {}
         straight = {key for pair in self.backbone for key in pair}
-        for key in sorted(boxes, key=lambda key: key not in straight):  # what stands beside the way comes at its right
+        for key in sorted(
+            boxes, key=lambda key: key not in straight
+        ):  # what stands beside the way comes at its right
             card = self.cards(boxes[key].of)
             inside.setdefault(boxes[key].frame, []).append(_box(key, card.width, card.height))
-        enter, leave = ("w", "e") if rankdir == "LR" else ("n", "s")  # a line goes straight through its pill
+        enter, leave = (
+            ("w", "e") if rankdir == "LR" else ("n", "s")
+        )  # a line goes straight through its pill
         for key, (before, frame) in self._beside(self.backbone).items() if self.cards.rows else ():
             inside[frame].append(f"{{rank=same; {before} -> {key} [style=invis];}}")
         lines: list[str] = []
@@ -203,13 +280,25 @@ class Picture:
                 lines.append(f'{start} -> {name}:{enter} [id="{name}a", weight={weight}];')
                 lines.append(f'{name}:{leave} -> {end} [id="{name}b", weight={weight}];')
             else:
-                lines.append(f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2{self._label(link)}];')
+                lines.append(
+                    f'{start} -> {end} [id="{name}a", weight={weight}, minlen=2{self._label(link)}];'
+                )
         if self.updates:
-            lines += [*self.updates.dot(inside), *self._columns(inside), *(halves.dot() if halves else ())]
+            lines += [
+                *self.updates.dot(inside),
+                *self._columns(inside),
+                *(halves.dot() if halves else ()),
+            ]
         else:
-            lines += [f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order]
+            lines += [
+                f"{start} -> {end} [style=invis, weight=0];" for start, end in self.folded.order
+            ]
         beside = BETWEEN / 72 if halves else 0.12
-        space = f"nodesep={beside:.2f}; ranksep=0.02" if self.cards.rows else "nodesep=0.24; ranksep=0.15"
+        space = (
+            f"nodesep={beside:.2f}; ranksep=0.02"
+            if self.cards.rows
+            else "nodesep=0.24; ranksep=0.15"
+        )
         head = f"digraph {{ rankdir={'LR' if rankdir == 'LR' else 'TB'}; {space}; edge [arrowhead=none];"
         frames = [
             line
@@ -218,16 +307,26 @@ class Picture:
             for line in self._cluster(part, inside)
         ]
         return "\n".join(
-            [head, 'node [shape=box, fixedsize=true, label=""];', *frames, *inside.get(None, []), *lines, "}"]
+            [
+                head,
+                'node [shape=box, fixedsize=true, label=""];',
+                *frames,
+                *inside.get(None, []),
+                *lines,
+                "}",
+            ]
         )
 
     def _backbone(self) -> set[tuple[str, str]]:
         """The longest way through the picture, box by box: it is drawn straight, and what skips a part of it beside
         it."""
         made = {
-            key: box.of in self.folding.parts or self.trace.node(box.of).ran for key, box in self.folded.boxes.items()
+            key: box.of in self.folding.parts or self.trace.node(box.of).ran
+            for key, box in self.folded.boxes.items()
         }
-        places = {key: i for i, key in enumerate(sorted(made, key=made.__getitem__))}  # what nothing made comes first
+        places = {
+            key: i for i, key in enumerate(sorted(made, key=made.__getitem__))
+        }  # what nothing made comes first
         into: dict[str, list[str]] = {}
         for link in self.folded.links:
             if places[link.start] < places[link.end] and not link.update:
@@ -271,7 +370,10 @@ class Picture:
         )
         for path, start in starts.items():
             end = self.folding.parts[ends.get(path, start)]
-            if _call(self.folding.parts[start])[1] < _call(end)[1] and self.folding.parts[start].parent == end.parent:
+            if (
+                _call(self.folding.parts[start])[1] < _call(end)[1]
+                and self.folding.parts[start].parent == end.parent
+            ):
                 return start, end.id
         return None
 
@@ -279,7 +381,9 @@ class Picture:
         """Puts calls into columns, the earlier at the left: what is not seen stands above each, in one row. A call of
         a second layer stands below that of the first."""
         below = {self._column(link.end) for link in self.folded.links if self._falls(link)}
-        follow = {start: end for start, end in sorted(self.again.values()) if not below & {start, end}}
+        follow = {
+            start: end for start, end in sorted(self.again.values()) if not below & {start, end}
+        }
         first: dict[str, str] = {}
         for key, box in self.folded.boxes.items():
             for part in self._in(box.of):
@@ -287,7 +391,9 @@ class Picture:
         parts = dict.fromkeys(part for pair in follow.items() for part in pair)
         for start, end in follow.items():
             around = self._visible(self.folding.parts[start].parent)
-            inside.setdefault(around, []).append(f"{{rank=same; above_{start} -> above_{end} [style=invis];}}")
+            inside.setdefault(around, []).append(
+                f"{{rank=same; above_{start} -> above_{end} [style=invis];}}"
+            )
         return [
             f"{first[p]} [group={p}]; above_{p} [style=invis, width=0, height=0, group={p}]; above_{p} -> {first[p]} [style=invis, weight=20];"
             for p in parts
@@ -295,12 +401,18 @@ class Picture:
 
     def _column(self, key: str) -> str:
         """The call whose column a box stands in, "" for none."""
-        return next((part for part in self._in(self.folded.boxes[key].of) if part in self.columns), "")
+        return next(
+            (part for part in self._in(self.folded.boxes[key].of) if part in self.columns), ""
+        )
 
     def _falls(self, link: Link) -> bool:
         """Whether a line leads from one layer's call to the next layer's at the same time."""
         parts = [self._column(link.start), self._column(link.end)]
-        return all(parts) and parts[0] != parts[1] and len({_call(self.folding.parts[part])[1] for part in parts}) == 1
+        return (
+            all(parts)
+            and parts[0] != parts[1]
+            and len({_call(self.folding.parts[part])[1] for part in parts}) == 1
+        )
 
     def _visible(self, part: str | None) -> str | None:
         """The innermost open part that has a frame, from this one outwards."""
@@ -312,7 +424,11 @@ class Picture:
         return [*self.folding.opening(of), of]
 
     def _straight(self, link: Link) -> str:
-        weight = 100 if (link.start, link.end) in self.backbone or self._falls(link) or link.update else 1
+        weight = (
+            100
+            if (link.start, link.end) in self.backbone or self._falls(link) or link.update
+            else 1
+        )
         return f'{link.start} -> {link.end} [id="{link.id}a", weight={weight}{self._label(link)}];'
 
     def _label(self, link: Link) -> str:
@@ -368,11 +484,17 @@ class Picture:
         found, halves = geometry(svg), self._halves(way)
         lines = {link.id: link for link in self.folded.links}
         for link, (_, call) in self.again.items():
-            (x, y), (end, down) = (found["nodes"][key] for key in (lines[link].start, lines[link].end))
+            (x, y), (end, down) = (
+                found["nodes"][key] for key in (lines[link].start, lines[link].end)
+            )
             x += self.cards(self.folded.boxes[lines[link].start].of).width / 2
             end -= self.cards(self.folded.boxes[lines[link].end].of).width / 2
             found["edges"][link] = across(
-                x, y, end, down, found["frames"][call][0] - 4 if call in found["frames"] else end - 14
+                x,
+                y,
+                end,
+                down,
+                found["frames"][call][0] - 4 if call in found["frames"] else end - 14,
             )
             found["heads"][link], found["labels"][link] = [end, down, 0.0], [x - 3, y - 9]
         if halves:
@@ -419,21 +541,36 @@ class Picture:
         x, y, angle = geometry["heads"][link.id]
         color = LEAF if link.update else FORWARD if link.differentiable else RULE
         place = f"translate({x:g} {y:g}) rotate({angle:g})"
-        width = 4.2 if link.update else 4 if any(edge in self.cards.copies for edge in link.edges) else 1.6
+        width = (
+            4.2
+            if link.update
+            else 4
+            if any(edge in self.cards.copies for edge in link.edges)
+            else 1.6
+        )
         stroke = {"fill": "none", "stroke": color, "stroke_width": width}
         path = element("path", class_="al-line", d=geometry["edges"][link.id], **stroke)
         if link.update:  # a double line
             path += element(
-                "path", class_="al-inline", d=geometry["edges"][link.id], fill="none", stroke=PAPER, stroke_width=1.4
+                "path",
+                class_="al-inline",
+                d=geometry["edges"][link.id],
+                fill="none",
+                stroke=PAPER,
+                stroke_width=1.4,
             )
-        head = element("path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place)
+        head = element(
+            "path", class_="al-head", d="M0 0L-10 -4.5L-10 4.5Z", fill=color, transform=place
+        )
         pill = self._pill(link, geometry["pills"][link.id]) if link.id in geometry["pills"] else ""
         if link.id in self.shapes and not pill:
             at, look = (
                 geometry["labels"][link.id],
                 {"fill": MUTED, "stroke": PAPER, "stroke_width": 3, "paint_order": "stroke"},
             )
-            pill = label("al-shape", at[0] + SHAPE[0], at[1] + SHAPE[1], self.shapes[link.id], **look)
+            pill = label(
+                "al-shape", at[0] + SHAPE[0], at[1] + SHAPE[1], self.shapes[link.id], **look
+            )
         return element("g", path, head, pill, class_="al-edge", data_id=link.id)
 
     def _pill(self, link: Link, center: list[float]) -> str:

@@ -45,12 +45,18 @@ class Prediction(Displayed):
     confidence = traitlets.Int(0, min=0, max=4).tag(sync=True)
     reason = traitlets.Unicode("").tag(sync=True)
     actual = traitlets.Unicode("").tag(sync=True)
-    live = traitlets.Bool(True).tag(sync=True)  # whether a kernel may be there; not on an exported page
-    verdicts = traitlets.Dict().tag(sync=True)  # for a page: answer -> what there is to say; "" -> to any other
+    live = traitlets.Bool(True).tag(
+        sync=True
+    )  # whether a kernel may be there; not on an exported page
+    verdicts = traitlets.Dict().tag(
+        sync=True
+    )  # for a page: answer -> what there is to say; "" -> to any other
 
     _outcome: Any = None  # what happened, as `reveal` was told; until then there is no verdict
     _verdict: Verdict | None = None
-    _kept: tuple[str, str | None]  # the answer that is kept, and what it was compared with; None: it is not known any more
+    _kept: tuple[
+        str, str | None
+    ]  # the answer that is kept, and what it was compared with; None: it is not known any more
 
     def __init__(
         self, question: str, choices: Any = (), kind: str = "", because: dict[str, str] | None = None,
@@ -67,7 +73,9 @@ class Prediction(Displayed):
     def _check_answer(self, proposal: Any) -> str:
         text = str(proposal["value"]).strip()
         if text and self.kind == "choice" and text not in self.choices:
-            raise traitlets.TraitError(f"{text!r} is not among the choices: {', '.join(self.choices)}")
+            raise traitlets.TraitError(
+                f"{text!r} is not among the choices: {', '.join(self.choices)}"
+            )
         if text and self.kind == "number" and numbers(text) is None:
             raise traitlets.TraitError(f"{text!r} is not a number")
         return text
@@ -90,7 +98,13 @@ class Prediction(Displayed):
         outcome: what happened: a tensor, a number, True or False, an exception, or text; with a `key`, what that is
         computed from.
         """
-        self._outcome = self._key(*outcome) if callable(self._key) else outcome[0] if self._key is None else self._key
+        self._outcome = (
+            self._key(*outcome)
+            if callable(self._key)
+            else outcome[0]
+            if self._key is None
+            else self._key
+        )
         self._verdict = self._verdict or Verdict(self)
         self._compare(asked=bool(self.actual))
         return self._verdict
@@ -124,7 +138,9 @@ class Prediction(Displayed):
         self.actual = self.outcome
         self._verdict.show(self.message(self.answer))
         kept, self._kept = self._kept, (self.answer, self.actual)
-        if self.made and self._id and kept not in (self._kept, (self.answer, None)):  # a cell may run again, another day too
+        if (
+            self.made and self._id and kept not in (self._kept, (self.answer, None))
+        ):  # a cell may run again, another day too
             progress.record(
                 "prediction", self._id, given=self.answer, right=self.came_true, belief=self._why(self.answer),
                 confidence=self.confidence or None, because=self.reason, choices=tuple(self.choices) or None,
@@ -154,23 +170,41 @@ class Prediction(Displayed):
     def export_state(self) -> dict[str, Any]:
         """The state that a page without kernel needs: unanswered, and what to say to each answer, where the outcome is
         known."""
-        state = self.get_state() | {"live": False, "answer": "", "actual": "", "confidence": 0, "reason": ""}
+        state = self.get_state() | {
+            "live": False,
+            "answer": "",
+            "actual": "",
+            "confidence": 0,
+            "reason": "",
+        }
         if self.kind == "words":
             return state | {"verdicts": {"": f"In our words: {self._key}"}}
         if self._verdict is None:
             return state
-        said = {answer: self.message(answer) for answer in (*self.choices, *self._because, self.outcome)}
-        texts = {
-            answer: " ".join([f"{m.head}.", f"It is: {self.outcome}.", *m.paragraphs]) for answer, m in said.items()
+        said = {
+            answer: self.message(answer) for answer in (*self.choices, *self._because, self.outcome)
         }
-        return state | {"verdicts": texts | {"": f"Your prediction did not come true. It is: {self.outcome}."}}
+        texts = {
+            answer: " ".join([f"{m.head}.", f"It is: {self.outcome}.", *m.paragraphs])
+            for answer, m in said.items()
+        }
+        return state | {
+            "verdicts": texts | {"": f"Your prediction did not come true. It is: {self.outcome}."}
+        }
 
     def __repr__(self) -> str:
-        lines = [f"{'In your own words' if self.kind == 'words' else 'Predict'}: {self.question}", *(f"  ( ) {c}" for c in self.choices)]
+        lines = [
+            f"{'In your own words' if self.kind == 'words' else 'Predict'}: {self.question}",
+            *(f"  ( ) {c}" for c in self.choices),
+        ]
         if self.kind != "choice":
-            lines.append(f"  your {'number' if self.kind == 'number' else 'answer'}: {self.answer or '____'}")
+            lines.append(
+                f"  your {'number' if self.kind == 'number' else 'answer'}: {self.answer or '____'}"
+            )
         elif self.answer:
-            lines = [line.replace("( )", "(x)") if line[6:] == self.answer else line for line in lines]
+            lines = [
+                line.replace("( )", "(x)") if line[6:] == self.answer else line for line in lines
+            ]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -181,8 +215,10 @@ class Prediction(Displayed):
         items = "".join(f"<li>{with_code(c)}</li>" for c in self.choices)
         body = f"<ul style='margin:4px 0 4px 1.5em'>{items}</ul>" if items else ""
         name = "In your own words" if self.kind == "words" else "Predict"
-        return (f"<div role='group' aria-label='{name}' style='{frame()}'><strong>{name}</strong> "
-                f"{with_code(self.question)}{body}<div><em>Run this cell to answer here.</em></div></div>")
+        return (
+            f"<div role='group' aria-label='{name}' style='{frame()}'><strong>{name}</strong> "
+            f"{with_code(self.question)}{body}<div><em>Run this cell to answer here.</em></div></div>"
+        )
 
 
 class Verdict(Displayed):
@@ -223,7 +259,9 @@ class Verdict(Displayed):
         return f"<details style='{frame()}'><summary>What it is (answer the question first)</summary>{said}</details>"
 
 
-WAITING = Message("Your prediction first", (), ("Answer the question above; then it is compared here.",))
+WAITING = Message(
+    "Your prediction first", (), ("Answer the question above; then it is compared here.",)
+)
 
 
 def _readable(bundle: Any, text: str, html: str) -> Any:
@@ -239,7 +277,11 @@ def agree(said: str, actual: Any) -> bool:
     Numbers and lists of numbers are compared as numbers, True is "yes", an exception is "an error" or its type's name.
     """
     if isinstance(actual, BaseException):
-        return said.split(":")[0].strip().lower() in ("an error", "error", type(actual).__name__.lower())
+        return said.split(":")[0].strip().lower() in (
+            "an error",
+            "error",
+            type(actual).__name__.lower(),
+        )
     if isinstance(actual, bool) and said.strip().lower() in ("yes", "no"):
         return (said.strip().lower() == "yes") is actual
     if said.strip() == _text(actual):
@@ -253,7 +295,11 @@ def agree(said: str, actual: Any) -> bool:
 def numbers(value: Any) -> np.ndarray | None:
     """A tensor, a number, a list or their text as a float array; None when it is none of these."""
     if isinstance(value, str):
-        text = re.sub(r"(?<=\d),(?=\d{3}(\D|$))", "", value.strip()) if value.strip()[:1] not in "[(" else value
+        text = (
+            re.sub(r"(?<=\d),(?=\d{3}(\D|$))", "", value.strip())
+            if value.strip()[:1] not in "[("
+            else value
+        )
         text = re.sub(r"^tensor\((.*)\)$", r"\1", text)
         try:
             value = ast.literal_eval(text.strip())

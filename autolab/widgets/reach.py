@@ -40,15 +40,21 @@ class Reach:
             return ["Backward visits nothing: no parameter needs a gradient."]
         said = [f"Backward ends at {names([self.layer])}, the last it reaches."]
         if self.unvisited:
-            said.append(f"It never visits {names(list(self.unvisited))}: no gradient is needed there or before.")
+            said.append(
+                f"It never visits {names(list(self.unvisited))}: no gradient is needed there or before."
+            )
         else:
             said.append("It visits every layer that has parameters.")
         if self.passed:
-            said.append(f"It passes through frozen layers ({names(list(self.passed))}), because layers before them are trained.")
+            said.append(
+                f"It passes through frozen layers ({names(list(self.passed))}), because layers before them are trained."
+            )
         if self.traced:
             said.append(f"{self.visited} of {self.operations} operations of the graph are visited.")
         else:
-            said.append("This is by the order in which the layers are registered; give loss= or forward= to see the graph.")
+            said.append(
+                "This is by the order in which the layers are registered; give loss= or forward= to see the graph."
+            )
         return said
 
 
@@ -77,7 +83,9 @@ def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
     ops = [node for node in seen.nodes if node.kind == "op"]
     end = next((n for n in ops if n.id in graph.visited and n.id in graph.from_data), None)
     end = end or next((n for n in ops if n.id in graph.visited), None)
-    met: dict[str, bool] = {}  # layer with parameters -> whether backward comes to an operation that uses them
+    met: dict[
+        str, bool
+    ] = {}  # layer with parameters -> whether backward comes to an operation that uses them
     for layer in layers:
         uses = [use for name, _ in layer.own for use in graph.uses(name)]
         if uses:
@@ -85,7 +93,10 @@ def in_trace(layers: list[Layer], seen: Trace) -> Reach | None:
     last = None if end is None else graph.layer_of(end, layers)
     # Targets and the like take part in what is visited: they stay as they are.
     beside = {
-        p for op in graph.visited for p, _ in graph.parents[op] if seen.node(p).kind == "data" and graph.is_data(p)
+        p
+        for op in graph.visited
+        for p, _ in graph.parents[op]
+        if seen.node(p).kind == "data" and graph.is_data(p)
     }
     return Reach(
         last,
@@ -104,8 +115,14 @@ def facts(layers: list[Layer], seen: Trace) -> dict[str, Any]:
     could want a gradient, whether it is a number, its module; of each edge its ends, and whether gradients go along
     it."""
     graph = _Graph(seen, dict(parameters(layers)))
-    nodes = [[n.kind, graph.named.get(n.id), n.requires_grad, n.shape == (), n.module] for n in seen.nodes]
-    return {"nodes": nodes, "edges": [[int(e.parent[1:]), int(e.child[1:]), e.differentiable] for e in seen.edges]}
+    nodes = [
+        [n.kind, graph.named.get(n.id), n.requires_grad, n.shape == (), n.module]
+        for n in seen.nodes
+    ]
+    return {
+        "nodes": nodes,
+        "edges": [[int(e.parent[1:]), int(e.child[1:]), e.differentiable] for e in seen.edges],
+    }
 
 
 class _Graph:
@@ -114,7 +131,9 @@ class _Graph:
 
     def __init__(self, seen: Trace, known: Mapping[str, Any]):
         self.known, self.nodes = known, {node.id: node for node in seen.nodes}
-        self.named = {node.id: name for node in seen.nodes if (name := self._parameter(node)) is not None}
+        self.named = {
+            node.id: name for node in seen.nodes if (name := self._parameter(node)) is not None
+        }
         self.wanting = {n.id for n in seen.nodes if n.kind != "op" and self._wants(n)}
         self.parents: dict[str, list[tuple[str, bool]]] = {}
         for edge in seen.edges:
@@ -133,7 +152,11 @@ class _Graph:
         if node.kind == "op":
             return None
         name = node.name or node.label
-        return name if name in self.known else next((n for n in self.known if name.endswith(f".{n}")), None)
+        return (
+            name
+            if name in self.known
+            else next((n for n in self.known if name.endswith(f".{n}")), None)
+        )
 
     def _wants(self, node: Node) -> bool:
         name = self.named.get(node.id)
@@ -142,18 +165,26 @@ class _Graph:
     def is_data(self, node_id: str) -> bool:
         """Whether it is data, or made of data; numbers such as 3 are not meant."""
         node = self.nodes[node_id]
-        return node_id in self.from_data if node.kind == "op" else node_id not in self.named and node.shape != ()
+        return (
+            node_id in self.from_data
+            if node.kind == "op"
+            else node_id not in self.named and node.shape != ()
+        )
 
     def complete(self) -> bool:
         """Whether every parameter that is trained now and used at all can be followed through this graph."""
         leaves = {name: self.nodes[node_id].requires_grad for node_id, name in self.named.items()}
-        return bool(leaves) and all(leaves.get(name, False) for name, p in self.known.items() if p.requires_grad)
+        return bool(leaves) and all(
+            leaves.get(name, False) for name, p in self.known.items() if p.requires_grad
+        )
 
     def uses(self, name: str) -> list[str]:
         """The operations in which a parameter meets the data: of a weight that is transposed first, the product."""
         uses, level = [], [node_id for node_id, known in self.named.items() if known == name]
         while level:
-            children = [c for c, before in self.parents.items() if any(p in level for p, _ in before)]
+            children = [
+                c for c, before in self.parents.items() if any(p in level for p, _ in before)
+            ]
             uses += [c for c in children if c in self.from_data]
             level = [c for c in children if c not in self.from_data]
         return uses
@@ -171,21 +202,33 @@ def as_trained(full: Trace, reach: Reach) -> Trace:
     """The graph that training makes with the parameters as they are now: `full` without gradients, saved tensors and
     backward steps where backward does not come."""
     hidden = set(reach.dimmed)
-    why = {n: passes.own_reason(_frozen_node(full.node(n)), (), full.node(n).kind == "leaf") for n in reach.dimmed}
-    frames = [f for f in full.frames if f.phase == "forward" or (f.receiver or f.node) not in hidden]
+    why = {
+        n: passes.own_reason(_frozen_node(full.node(n)), (), full.node(n).kind == "leaf")
+        for n in reach.dimmed
+    }
+    frames = [
+        f for f in full.frames if f.phase == "forward" or (f.receiver or f.node) not in hidden
+    ]
     saved = [s for s in full.saved if s.node not in hidden]
     return dataclasses.replace(
         full,
         nodes=tuple(_frozen_node(n) if n.id in hidden else n for n in full.nodes),
-        edges=tuple(dataclasses.replace(e, differentiable=False) if e.parent in hidden else e for e in full.edges),
-        saved=tuple(dataclasses.replace(s, id=f"s{i}") for i, s in enumerate(saved)),  # scripts find them by their place
+        edges=tuple(
+            dataclasses.replace(e, differentiable=False) if e.parent in hidden else e
+            for e in full.edges
+        ),
+        saved=tuple(
+            dataclasses.replace(s, id=f"s{i}") for i, s in enumerate(saved)
+        ),  # scripts find them by their place
         frames=tuple(dataclasses.replace(f, index=i) for i, f in enumerate(frames)),
         passes=tuple(dataclasses.replace(p, never=p.never | why) for p in full.passes),
     )
 
 
 def _frozen_node(node: Node) -> Node:
-    return dataclasses.replace(node, requires_grad=False, grad_fn="", kind="data" if node.kind == "leaf" else node.kind)
+    return dataclasses.replace(
+        node, requires_grad=False, grad_fn="", kind="data" if node.kind == "leaf" else node.kind
+    )
 
 
 def full_trace(model: Any, forward: Callable[[], Any]) -> Trace:
@@ -201,7 +244,9 @@ def full_trace(model: Any, forward: Callable[[], Any]) -> Trace:
                 parameter.requires_grad_(True)
         loss = forward()
         if not is_tensor(loss):
-            raise TypeError(f"forward() must return the loss, a tensor; it returned {type(loss).__name__}")
+            raise TypeError(
+                f"forward() must return the loss, a tensor; it returned {type(loss).__name__}"
+            )
         return trace(loss, params=named)
 
 
@@ -221,5 +266,7 @@ def _undisturbed(model: Any, named: dict[str, Any]) -> Iterator[Any]:
             parameter.requires_grad_(flag)
         with library.no_grad():
             for buffer, before in buffers:
-                if bool((buffer != before).any()):  # a copy counts as a change: only where there was one
+                if bool(
+                    (buffer != before).any()
+                ):  # a copy counts as a change: only where there was one
                     buffer.copy_(before)

@@ -31,7 +31,12 @@ class Row:
     @property
     def width(self) -> float:
         number = max((text_width(n, TEXT, True) + GAP for n in self.numbers), default=0)
-        return text_width(self.name, TEXT) + number + GAP + max(text_width(w, TEXT) for w in [*self.said, self.word])
+        return (
+            text_width(self.name, TEXT)
+            + number
+            + GAP
+            + max(text_width(w, TEXT) for w in [*self.said, self.word])
+        )
 
 
 class RowsCard:
@@ -62,11 +67,20 @@ class RowsCard:
         closes: str = "",
     ):
         self.closes = closes
-        self.node, self.rows, self.notes, self.value, self.saved, self.look = node, rows, notes, value, saved, look
+        self.node, self.rows, self.notes, self.value, self.saved, self.look = (
+            node,
+            rows,
+            notes,
+            value,
+            saved,
+            look,
+        )
         self.title, self.kind = fit(title, TITLE, 130, bold=True), fit(kind, TEXT, 130)
         all_of = ", ".join(others)
         self.others = (
-            all_of if text_width(all_of, TEXT) <= 190 else f"{fit(others[0], TEXT, 120)} and {len(others) - 1} more"
+            all_of
+            if text_width(all_of, TEXT) <= 190
+            else f"{fit(others[0], TEXT, 120)} and {len(others) - 1} more"
         )
         self.split = SIDE + round(text_width(self.title, TITLE, True)) + 6
         self.tab = round(text_width(saved_words(len(saved), "modified"), TEXT)) + 8 if saved else 0
@@ -87,13 +101,24 @@ class RowsCard:
         w, h, wrong = self.width, self.height, any(alarm for _, alarm in self.notes)
         stroke = {"stroke": palette.BAD if wrong else RULE, "stroke_width": 2.5 if wrong else 1.2}
         box = {"x": 0, "y": 0, "width": w, "height": h, "rx": 6}
-        parts = [element("rect", class_="al-card", data_device=self.look[0], **box, fill=self.look[1], **stroke)]
+        parts = [
+            element(
+                "rect",
+                class_="al-card",
+                data_device=self.look[0],
+                **box,
+                fill=self.look[1],
+                **stroke,
+            )
+        ]
         if wrong:
             parts.append(double(w, 0, h))
         parts.append(label("al-title", SIDE, 16.5, self.title, font_size=TITLE, font_weight="bold"))
         parts.append(label("al-kind", self.split, 16.5, self.kind, fill=palette.MUTED))
         if self.closes:
-            parts.append(element("g", sign(w - 20, 3, "M3 8H13"), class_="al-close", data_part=self.closes))
+            parts.append(
+                element("g", sign(w - 20, 3, "M3 8H13"), class_="al-close", data_part=self.closes)
+            )
         if self.saved:
             parts.append(self._tab())
         y = TOP
@@ -111,7 +136,13 @@ class RowsCard:
         for name, words in (("al-value", self.value), ("al-where", self.others)):
             if words:
                 parts.append(
-                    label(name, SIDE, y + 14, words, fill=palette.MUTED if name == "al-where" else palette.INK)
+                    label(
+                        name,
+                        SIDE,
+                        y + 14,
+                        words,
+                        fill=palette.MUTED if name == "al-where" else palette.INK,
+                    )
                 )
                 y += LINE
         for row in self.rows:
@@ -127,14 +158,25 @@ class RowsCard:
 
     def _row(self, row: Row, y: float) -> str:
         w, last = self.width, row is self.rows[-1]
-        outline = f"M1 {y:g}H{w - 1}V{y + LINE - 5:g}q0 6 -6 6H7q-6 0 -6 -6Z" if last else f"M1 {y:g}H{w - 1}v{LINE}H1Z"
+        outline = (
+            f"M1 {y:g}H{w - 1}V{y + LINE - 5:g}q0 6 -6 6H7q-6 0 -6 -6Z"
+            if last
+            else f"M1 {y:g}H{w - 1}v{LINE}H1Z"
+        )
         border, dashes = GRADIENT_BORDERS.get(row.state, (None, None))
         fill = GRADIENT_FILLS.get(row.state, PAPER)
         number = row.numbers[-1] if row.numbers else ""
         at = SIDE + round(text_width(row.name, TEXT)) + GAP
         return element(
             "g",
-            element("path", class_="al-strip", d=outline, fill=fill, stroke=border, stroke_dasharray=dashes),
+            element(
+                "path",
+                class_="al-strip",
+                d=outline,
+                fill=fill,
+                stroke=border,
+                stroke_dasharray=dashes,
+            ),
             element("path", class_="al-rule", d=f"M1 {y:g}H{w - 1}", stroke=RULE, fill="none"),
             ""
             if row.of == self.node.id
@@ -154,6 +196,10 @@ def saved_words(count: int, state: str = "saved") -> str:
 
 def row_name(node: Node) -> str:
     """What a parameter is called inside its module, or what an operation on it made; and its shape."""
-    name = node.name.removeprefix(f"{node.module}.") if node.kind != "op" else f"{node.made or node.id} · {node.op}"
+    name = (
+        node.name.removeprefix(f"{node.module}.")
+        if node.kind != "op"
+        else f"{node.made or node.id} · {node.op}"
+    )
     shape = "" if node.shape is None else shape_text(node.shape)
     return f"{fit(name or node.label, TEXT, 130)} {shape}"

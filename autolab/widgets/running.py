@@ -14,7 +14,11 @@ from typing import Any
 
 STATES = ("idle", "running", "paused", "finished", "stopped", "failed")
 OVER = ("finished", "stopped", "failed")
-SLICE, BREATH, NAP = 0.05, 0.002, 0.03  # seconds: of training at a time, then of others; between looks while paused
+SLICE, BREATH, NAP = (
+    0.05,
+    0.002,
+    0.03,
+)  # seconds: of training at a time, then of others; between looks while paused
 
 
 class Run:
@@ -29,11 +33,16 @@ class Run:
     for good: it pauses before the next one, and is then raised as KeyboardInterrupt. A second one strikes at once.
     """
 
-    def __init__(self, records: Iterable[Any], take: Callable[[Any], None], changed: Callable[[], None]):
+    def __init__(
+        self, records: Iterable[Any], take: Callable[[Any], None], changed: Callable[[], None]
+    ):
         self._source, self._records = records, None
         self._take, self._changed = take, changed
         self.state, self.error = "idle", None
-        self.pace, self._taken = 0.0, 0.0  # the most records a second on the event loop (0: no limit); when the last one came
+        self.pace, self._taken = (
+            0.0,
+            0.0,
+        )  # the most records a second on the event loop (0: no limit); when the last one came
         self._wanted, self._driving = "pause", False
         self._loop = _loop_here()
         self._task: asyncio.Task[None] | None = None
@@ -61,7 +70,9 @@ class Run:
 
     def _check(self) -> None:
         if self.state in OVER:
-            raise RuntimeError(f"this training is over ({self.state}): make a new one to train again") from self.error
+            raise RuntimeError(
+                f"this training is over ({self.state}): make a new one to train again"
+            ) from self.error
 
     def _begin(self) -> None:
         if not self._driving and self.state not in OVER:
@@ -88,7 +99,9 @@ class Run:
     def run_blocking(self) -> None:
         """Train to the end, or to the pause, in this thread. Raises what the training raised."""
         if self._driving:
-            raise RuntimeError("this training is running already, on the event loop: await run() waits for it")
+            raise RuntimeError(
+                "this training is running already, on the event loop: await run() waits for it"
+            )
         if self.state in OVER:
             if self.error is not None:
                 raise self.error

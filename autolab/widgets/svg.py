@@ -113,14 +113,19 @@ def sign(x: float, y: float, path: str) -> str:
     square = element("rect", class_="al-sign", width=16, height=16, rx=3, fill=PAPER, stroke=RULE)
     stroke = {"fill": "none", "stroke": INK, "stroke_width": 1.6}
     return element(
-        "g", square, element("path", class_="al-signline", d=path, **stroke), transform=f"translate({x} {y})"
+        "g",
+        square,
+        element("path", class_="al-signline", d=path, **stroke),
+        transform=f"translate({x} {y})",
     )
 
 
 def double(w: float, y: float, h: float) -> str:
     """The inner line of the double border of what is wrong."""
     place = {"x": 3, "y": y + 3, "width": w - 6, "height": h - 6, "rx": 5}
-    return element("rect", class_="al-wrongline", **place, fill="none", stroke=palette.BAD, stroke_width=1.2)
+    return element(
+        "rect", class_="al-wrongline", **place, fill="none", stroke=palette.BAD, stroke_width=1.2
+    )
 
 
 def rings(w: float, h: float) -> str:

@@ -15,7 +15,9 @@ from pathlib import Path
 import yaml
 
 HERE = Path(__file__).resolve().parent
-FOLDER = Path(os.environ.get("AUTOLAB_HUB", "autolab-hub")).resolve()  # the hub's database, and homes of learners
+FOLDER = Path(
+    os.environ.get("AUTOLAB_HUB", "autolab-hub")
+).resolve()  # the hub's database, and homes of learners
 NICE = 5  # the hub and its proxy are served before learners' programs
 
 values = yaml.safe_load((HERE / "values.yaml").read_text(encoding="utf-8"))
@@ -28,7 +30,9 @@ for name, options in values["hub"]["config"].items():
 password = os.environ.get("AUTOLAB_HUB_PASSWORD", "")
 if values["hub"]["config"]["JupyterHub"]["authenticator_class"] == "shared-password":
     if len(password) < 8:
-        raise SystemExit("AUTOLAB_HUB_PASSWORD should be the password of the class, of 8 characters or more")
+        raise SystemExit(
+            "AUTOLAB_HUB_PASSWORD should be the password of the class, of 8 characters or more"
+        )
     c.SharedPasswordAuthenticator.user_password = password
 
 # -- the hub -----------------------------------------------------------------------------------------------------------
@@ -44,7 +48,9 @@ c.JupyterHub.active_server_limit = values["hub"]["activeServerLimit"]
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = str(FOLDER / "{username}")
 c.Spawner.cmd = [str(HERE / "start.sh")]
-c.Spawner.args = ["--allow-root"] if os.geteuid() == 0 else []  # in a container there is often no other user
+c.Spawner.args = (
+    ["--allow-root"] if os.geteuid() == 0 else []
+)  # in a container there is often no other user
 c.Spawner.default_url = learner["defaultUrl"]
 c.Spawner.start_timeout = c.Spawner.http_timeout = learner["startTimeout"]
 c.Spawner.environment = {
@@ -82,7 +88,13 @@ c.Spawner.pre_spawn_hook = before
 # -- who is away -------------------------------------------------------------------------------------------------------
 if cull["enabled"]:
     scopes = ["list:users", "read:users:activity", "read:servers", "delete:servers"]
-    c.JupyterHub.load_roles = [{"name": "idle-culler", "scopes": scopes, "services": ["idle-culler"]}]
-    options = [f"--timeout={cull['timeout']}", f"--cull-every={cull['every']}", f"--concurrency={cull['concurrency']}"]
+    c.JupyterHub.load_roles = [
+        {"name": "idle-culler", "scopes": scopes, "services": ["idle-culler"]}
+    ]
+    options = [
+        f"--timeout={cull['timeout']}",
+        f"--cull-every={cull['every']}",
+        f"--concurrency={cull['concurrency']}",
+    ]
     command = [sys.executable, "-m", "jupyterhub_idle_culler", *options]
     c.JupyterHub.services = [{"name": "idle-culler", "command": command}]

@@ -80,9 +80,16 @@ class Learner:
         """The lesson, its kernel, and the line to it."""
         cells = self._api("GET", f"contents/{LESSON}").json()["content"]["cells"]
         self.cells = [cell for cell in cells if cell["cell_type"] == "code"]
-        said = {"path": LESSON, "name": "01_graphs.ipynb", "type": "notebook", "kernel": {"name": "python3"}}
+        said = {
+            "path": LESSON,
+            "name": "01_graphs.ipynb",
+            "type": "notebook",
+            "kernel": {"name": "python3"},
+        }
         kernel = self._api("POST", "sessions", json=said).json()["kernel"]["id"]
-        cookies = self.session.cookies.get_dict(path=f"/user/{self.name}/") | self.session.cookies.get_dict(path="/")
+        cookies = self.session.cookies.get_dict(
+            path=f"/user/{self.name}/"
+        ) | self.session.cookies.get_dict(path="/")
         self.id = uuid.uuid4().hex
         self.line = websocket.create_connection(
             f"{self.here.replace('http', 'ws', 1)}/api/kernels/{kernel}/channels?session_id={self.id}",
@@ -94,7 +101,9 @@ class Learner:
     def _api(self, method: str, path: str, **more: Any) -> requests.Response:
         cookies = self.session.cookies.get_dict(path=f"/user/{self.name}/")
         head = {"X-XSRFToken": cookies.get("_xsrf", ""), "Referer": f"{self.here}/lab"}
-        reply = self.session.request(method, f"{self.here}/api/{path}", headers=head, timeout=PATIENCE, **more)
+        reply = self.session.request(
+            method, f"{self.here}/api/{path}", headers=head, timeout=PATIENCE, **more
+        )
         reply.raise_for_status()
         return reply
 
@@ -122,7 +131,9 @@ class Learner:
         said = []
         while True:
             text = self.line.recv()
-            if isinstance(text, bytes):  # a message with buffers: numbers of widgets; where its JSON lies is said first
+            if isinstance(
+                text, bytes
+            ):  # a message with buffers: numbers of widgets; where its JSON lies is said first
                 ends = [int.from_bytes(text[4 * n : 4 * n + 4], "big") for n in range(1, 3)]
                 text = (
                     text[ends[0] : ends[1]].decode()
@@ -154,12 +165,19 @@ class Learner:
                 if message["msg_type"] == "comm_open":
                     state = content["data"].get("state", {})
                     kinds[content["comm_id"]] = state.get("_anywidget_id", "").rpartition(".")[2]
-                elif message["msg_type"] in ("display_data", "execute_result") and WIDGET in content["data"]:
+                elif (
+                    message["msg_type"] in ("display_data", "execute_result")
+                    and WIDGET in content["data"]
+                ):
                     self._at("first widget")
                     model = content["data"][WIDGET]["model_id"]
                     self.explorer = model if kinds.get(model) == EXPLORER else self.explorer
-                elif message["msg_type"] == "error" and "raises-exception" not in cell["metadata"].get("tags", ()):
-                    self.failed.append(f"cell {number}: {content['ename']}: {content['evalue'][:60]}")
+                elif message["msg_type"] == "error" and "raises-exception" not in cell[
+                    "metadata"
+                ].get("tags", ()):
+                    self.failed.append(
+                        f"cell {number}: {content['ename']}: {content['evalue'][:60]}"
+                    )
         self._at("lesson")
 
     def _step(self) -> None:
@@ -167,7 +185,9 @@ class Learner:
         for step in range(1, STEPS + 1):
             sent = time.monotonic()
             data = {"method": "update", "state": {"step": step}, "buffer_paths": []}
-            self._until_idle(self._send("shell", "comm_msg", {"comm_id": self.explorer, "data": data}))
+            self._until_idle(
+                self._send("shell", "comm_msg", {"comm_id": self.explorer, "data": data})
+            )
             self.trips.append(time.monotonic() - sent)
         self._at("stepped")
         self.line.close()
@@ -249,13 +269,21 @@ def stop(learner: Learner) -> None:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description="A class of learners on a JupyterHub, and what it takes.")
+    parser = argparse.ArgumentParser(
+        description="A class of learners on a JupyterHub, and what it takes."
+    )
     parser.add_argument("hub", help="its address, such as http://127.0.0.1:8000")
     parser.add_argument(
-        "--password", default=os.environ.get("AUTOLAB_HUB_PASSWORD", ""), help="of the class ($AUTOLAB_HUB_PASSWORD)"
+        "--password",
+        default=os.environ.get("AUTOLAB_HUB_PASSWORD", ""),
+        help="of the class ($AUTOLAB_HUB_PASSWORD)",
     )
     parser.add_argument(
-        "--learners", type=int, nargs="+", default=[1, 5, 20], help="how many at once, one class after the other"
+        "--learners",
+        type=int,
+        nargs="+",
+        default=[1, 5, 20],
+        help="how many at once, one class after the other",
     )
     chosen = parser.parse_args()
     for count in chosen.learners:

@@ -30,7 +30,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     named = os.environ.get("AUTOLAB_CHROMIUM")
-    found = named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    found = named or next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if found is None:
         pytest.fail(
             "the browser tests need Chromium and found none. Install it (Debian, Ubuntu: `sudo apt install chromium`), "
@@ -41,7 +43,9 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any], chromium: str) -> dict[str, Any]:
+def browser_type_launch_args(
+    browser_type_launch_args: dict[str, Any], chromium: str
+) -> dict[str, Any]:
     return {
         **browser_type_launch_args,
         "executable_path": chromium,
@@ -76,7 +80,9 @@ def open_notebook(server: Server, browser: Browser) -> Iterator[Callable[..., No
     contexts: list[BrowserContext] = []
 
     def opened(name: str, **options: Any) -> Notebook:
-        contexts.append(browser.new_context(**{"viewport": {"width": 1500, "height": 1000}} | options))
+        contexts.append(
+            browser.new_context(**{"viewport": {"width": 1500, "height": 1000}} | options)
+        )
         return Notebook(server, contexts[-1], name)
 
     yield opened

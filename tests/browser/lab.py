@@ -45,7 +45,9 @@ def learners_trace() -> Trace:
 def offline(browser: Browser, **options: Any) -> Iterator[Page]:
     """A page without network, which must not have complained of anything in the end. `options`: of the browser's
     context."""
-    context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, "reduced_motion": "reduce"} | options)
+    context = browser.new_context(
+        **{"viewport": {"width": 1300, "height": 900}, "reduced_motion": "reduce"} | options
+    )
     context.set_offline(True)
     page = context.new_page()
     complaints: list[str] = []
@@ -63,7 +65,11 @@ def script_says(page: Page, widget: str, names: str, function: str, *given: Any)
     page.goto("about:blank")
     modules, wanted = [], names.split(", ")
     for text in map(assets.module, widget.split()):
-        there = [name for name in wanted if re.search(rf"^(?:function|class|const) {name}\b", text, re.MULTILINE)]
+        there = [
+            name
+            for name in wanted
+            if re.search(rf"^(?:function|class|const) {name}\b", text, re.MULTILINE)
+        ]
         wanted = [name for name in wanted if name not in there]
         modules.append(f"{text}\nexport {{ {', '.join(there)} }};")
     return page.evaluate(
@@ -94,7 +100,13 @@ class Server:
             port = probe.getsockname()[1]
         home = {
             name: str(root / name.lower())
-            for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "JUPYTERLAB_WORKSPACES_DIR")
+            for name in (
+                "HOME",
+                "JUPYTER_CONFIG_DIR",
+                "JUPYTER_DATA_DIR",
+                "IPYTHONDIR",
+                "JUPYTERLAB_WORKSPACES_DIR",
+            )
         }
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         command = [
@@ -114,7 +126,9 @@ class Server:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 command,
-                env=os.environ | home | {"JUPYTERLAB_SETTINGS_DIR": str(settings), "PYTHONPATH": path},
+                env=os.environ
+                | home
+                | {"JUPYTERLAB_SETTINGS_DIR": str(settings), "PYTHONPATH": path},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -136,14 +150,22 @@ class Server:
         self.process.terminate()
         try:
             self.process.wait(20)
-        except subprocess.TimeoutExpired:  # it waits for its kernels, long where the machine has other work
+        except (
+            subprocess.TimeoutExpired
+        ):  # it waits for its kernels, long where the machine has other work
             self.process.kill()
             self.process.wait()
 
     def write(self, name: str, *cells: str) -> Path:
         """A notebook of code cells, not yet run."""
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-        notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells]
+        )
+        notebook.metadata.kernelspec = {
+            "name": "python3",
+            "display_name": "Python 3",
+            "language": "python",
+        }
         nbformat.write(notebook, self.folder / name)
         return self.folder / name
 
@@ -172,7 +194,9 @@ class Explorer(Shown):
     """An explorer on a page."""
 
     def __init__(self, page: Page, number: int = 0):
-        super().__init__(page, page.get_by_role("group", name=re.compile("^Autograd explorer")).nth(number))
+        super().__init__(
+            page, page.get_by_role("group", name=re.compile("^Autograd explorer")).nth(number)
+        )
         self.graph = self.root.get_by_role("group", name="Computation graph", exact=True)
 
     def node(self, name: str) -> Locator:
@@ -207,12 +231,15 @@ class Notebook(Explorer):
 
     def ready(self) -> None:
         """Wait until the notebook is open and its kernel there."""
-        self.page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.sessionContext", timeout=60_000)
+        self.page.wait_for_function(
+            "window.jupyterapp?.shell?.currentWidget?.context?.sessionContext", timeout=60_000
+        )
         self._panel("await panel.context.ready; await panel.sessionContext.ready;")
 
     def _panel(self, script: str, argument: Any = None) -> Any:
         return self.page.evaluate(
-            f"async (given) => {{ const panel = jupyterapp.shell.currentWidget; {script} }}", argument
+            f"async (given) => {{ const panel = jupyterapp.shell.currentWidget; {script} }}",
+            argument,
         )
 
     def run(self) -> Notebook:
@@ -301,7 +328,9 @@ class Notebook(Explorer):
         self.page.mouse.move(0, 0)
         self.execute("explorer.playing = False")
         expect(self.button("Play")).to_be_visible()
-        self.execute("None")  # steps that the browser still had to send have arrived before this answer
+        self.execute(
+            "None"
+        )  # steps that the browser still had to send have arrived before this answer
         self.execute("explorer.step = 0; explorer.selected = ''; explorer.interval = 1200")
         self.at(0)
         expect(self.button("Play")).to_be_visible()

@@ -13,7 +13,12 @@ from playwright.sync_api import Locator, expect
 from autolab.practice import Practice
 from autolab.practice.decision import alike
 
-ROWS = {"who": "which node", "what": "what is sent", "how": "how it arrives", "then": "what is left"}
+ROWS = {
+    "who": "which node",
+    "what": "what is sent",
+    "how": "how it arrives",
+    "then": "what is left",
+}
 Question = dict[str, Any]
 
 
@@ -81,7 +86,9 @@ class Learner:
             one = self.asked(place)
             for attempt in range(2):
                 given = self.chance(one, dice)
-                right = given == one["answer"] or (one["form"] == "number" and alike(given, one["answer"]))
+                right = given == one["answer"] or (
+                    one["form"] == "number" and alike(given, one["answer"])
+                )
                 self.give(one, given)
                 self.missed[one["decision"]] += not right and not attempt
                 if right:

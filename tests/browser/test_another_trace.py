@@ -60,8 +60,12 @@ def test_another_trace_may_arrive_in_any_order(page: Page, order: tuple[str, ...
     first, second = small(), large()
     second.step = 5
     for now, then in ((first, second), (second, first)):
-        shown = script_says(page, "explorer", "View", SHOW, [state_of(now), state_of(then)], order, False)
-        assert [label.partition(",")[0] for label in shown] == [node.label for node in then.trace.nodes]
+        shown = script_says(
+            page, "explorer", "View", SHOW, [state_of(now), state_of(then)], order, False
+        )
+        assert [label.partition(",")[0] for label in shown] == [
+            node.label for node in then.trace.nodes
+        ]
 
 
 def test_words_of_a_graph_that_is_not_on_display_do_no_harm(page: Page) -> None:

@@ -77,15 +77,27 @@ def in_files(shown: Explorer, folder: Path) -> list[str]:
         with shown.page.expect_download() as waited:
             shown.button(name).click()
         waited.value.save_as(folder / name)
-        parts = [part for part in ET.parse(folder / name).getroot().iter() if not part.tag.endswith("style")]
+        parts = [
+            part
+            for part in ET.parse(folder / name).getroot().iter()
+            if not part.tag.endswith("style")
+        ]
         texts += [text for part in parts for text in (part.text, part.tail) if text]
-    assert waited.value.suggested_filename == f"steps 1 to {int(shown.slider.input_value()) + 1}.svg", "not beyond the question"
+    assert (
+        waited.value.suggested_filename == f"steps 1 to {int(shown.slider.input_value()) + 1}.svg"
+    ), "not beyond the question"
     shown.page.keyboard.press("Escape")
     return texts
 
 
-@pytest.mark.parametrize(("program", "node", "kind", "step"), ASKED, ids=[f"{p.__name__}-{n}-{k}-{s}" for p, n, k, s in ASKED])
-def test_nothing_gives_an_answer_away(browser: Browser, tmp_path: Path, program: Any, node: str, kind: str, step: int) -> None:
+@pytest.mark.parametrize(
+    ("program", "node", "kind", "step"),
+    ASKED,
+    ids=[f"{p.__name__}-{n}-{k}-{s}" for p, n, k, s in ASKED],
+)
+def test_nothing_gives_an_answer_away(
+    browser: Browser, tmp_path: Path, program: Any, node: str, kind: str, step: int
+) -> None:
     explorer = torch.explore(program())
     explorer.ask(node, kind, step=step)
     explorer.expanded = [part.id for part in explorer._folding.parts.values()]
@@ -102,14 +114,26 @@ def test_nothing_gives_an_answer_away(browser: Browser, tmp_path: Path, program:
                 page.evaluate("(id) => Object.values(autolabModels)[0].set('selected', id)", chosen)
                 seen.append(shown.root.evaluate(READ))
         tree = session.send("Accessibility.getFullAXTree")["nodes"]
-        seen += [str(node[part].get("value")) for node in tree for part in ("name", "value", "description") if part in node]
+        seen += [
+            str(node[part].get("value"))
+            for node in tree
+            for part in ("name", "value", "description")
+            if part in node
+        ]
         shown.root.press("End")
         shown.at(asked["until"])
         seen += in_files(shown, tmp_path)
-        found = {form for form in forms(asked["answer"]) for text in seen if re.search(rf"(?<![\d.]){re.escape(form)}(?![\d.]\d*)", text)}
+        found = {
+            form
+            for form in forms(asked["answer"])
+            for text in seen
+            if re.search(rf"(?<![\d.]){re.escape(form)}(?![\d.]\d*)", text)
+        }
         assert found == set()
         shown.button("Show me").click()  # and afterwards it stands there
-        expect(shown.root.get_by_role("group", name="Question", exact=True)).to_contain_text("It is")
+        expect(shown.root.get_by_role("group", name="Question", exact=True)).to_contain_text(
+            "It is"
+        )
         everything = shown.root.evaluate(READ)
         assert any(form in everything for form in forms(asked["answer"]))
 
@@ -134,7 +158,9 @@ def quiz(browser: Browser, tmp_path: Path) -> Iterator[tuple[Explorer, Locator]]
         yield shown, shown.root.get_by_role("group", name="Question", exact=True)
 
 
-def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(quiz: tuple[Explorer, Locator]) -> None:
+def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(
+    quiz: tuple[Explorer, Locator],
+) -> None:
     shown, question = quiz
     page, said = shown.page, question.get_by_role("status")
     answers = lambda: page.evaluate("Object.values(autolabModels)[0].get('replies')")  # noqa: E731
@@ -143,23 +169,43 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(quiz: tup
     field = question.get_by_role("textbox", name="Your answer")
     field.press("ArrowRight")  # is no step
     shown.at(0)
-    wrong = {"": "Answer first.", "six": "That is no number", "(2, 3)": "One number is wanted.", "5": "Not 5. Look at the graph again."}
+    wrong = {
+        "": "Answer first.",
+        "six": "That is no number",
+        "(2, 3)": "One number is wanted.",
+        "5": "Not 5. Look at the graph again.",
+    }
     for text, words in wrong.items():
         field.fill(text)
         field.press("Enter")
         expect(said).to_contain_text(words)
     field.fill("2*3")
     field.press("Enter")
-    expect(question).to_contain_text("Question 2 of 4: What has become of the gradient of a after the backward pass?")
+    expect(question).to_contain_text(
+        "Question 2 of 4: What has become of the gradient of a after the backward pass?"
+    )
     expect(said).to_have_text("What is a = x * 2? Right: 6, at try 3.")
-    assert answers()["q4"] | {"given": 0} == {"answer": "2*3", "tries": 3, "right": True, "given": 0, "why": "", "shown": False, "over": True}
-    assert shown.root.evaluate("(root) => root.getRootNode().activeElement.getAttribute('aria-label')") == "Question"
+    assert answers()["q4"] | {"given": 0} == {
+        "answer": "2*3",
+        "tries": 3,
+        "right": True,
+        "given": 0,
+        "why": "",
+        "shown": False,
+        "over": True,
+    }
+    assert (
+        shown.root.evaluate("(root) => root.getRootNode().activeElement.getAttribute('aria-label')")
+        == "Question"
+    )
 
     page.keyboard.press("Tab")  # from the question to its field
     page.keyboard.type("acc")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(said).to_have_text("Not “accumulated”. a is a result: without retain_grad() its gradient is passed on and let go.")
+    expect(said).to_have_text(
+        "Not “accumulated”. a is a result: without retain_grad() its gradient is passed on and let go."
+    )
     question.get_by_role("combobox", name="Its gradient is").select_option("freed")
     question.get_by_role("button", name="Check").click()
 
@@ -167,7 +213,9 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(quiz: tup
     shown.node("a").click()  # the answer is a place
     expect(question.get_by_role("combobox", name="The node")).to_have_value(re.compile("n"))
     question.get_by_role("button", name="Check").click()
-    expect(said).to_have_text("Not a. a still waits for what v1 sends. Run now, it would hand on too little.")
+    expect(said).to_have_text(
+        "Not a. a still waits for what v1 sends. Run now, it would hand on too little."
+    )
     shown.node("v1").focus()
     question.get_by_role("button", name="Check").click()
 
@@ -182,22 +230,75 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(quiz: tup
     question.get_by_role("button", name="Show me").click()
     expect(said).to_have_text("It is 15.")
     expect(shown.said.first).to_contain_text("x.grad is now 15")
-    assert [answers()["q1"][name] for name in ("answer", "tries", "right", "shown", "over")] == ["7", 2, False, True, True]
+    assert [answers()["q1"][name] for name in ("answer", "tries", "right", "shown", "over")] == [
+        "7",
+        2,
+        False,
+        True,
+        True,
+    ]
     page.keyboard.press("End")
     expect(shown.root.get_by_text("not yet", exact=True)).to_have_count(1)  # in the legend alone
 
 
 def test_what_is_typed_is_understood(page: Page) -> None:
-    says = lambda name, function, given: script_says(page, "explorer", name, f"(m, given) => given.map({function})", given)  # noqa: E731
-    means: dict[str, Any] = {"2*3*4": 24, " -1/2 ": -0.5, "2**3": 8, "2^-1": 0.5, "1e-3": 0.001, "−4": -4, "2 × 3": 6, "(1 + 2) * 3": 9}
-    means |= {"[1, 2*3]": [1, 6], "[[1,2],[3,4]]": [[1, 2], [3, 4]], "(2, 3)": [2, 3], "2, 3": [2, 3], "(2,)": [2], "()": []}
-    means |= {"tensor([1., 2.])": [1, 2], "nan": "NaN", "2x": None, "1 2": None, "[1": None, "alert(1)": None, "": None, "[1] * 2": None}
+    says = lambda name, function, given: script_says(
+        page, "explorer", name, f"(m, given) => given.map({function})", given
+    )  # noqa: E731
+    means: dict[str, Any] = {
+        "2*3*4": 24,
+        " -1/2 ": -0.5,
+        "2**3": 8,
+        "2^-1": 0.5,
+        "1e-3": 0.001,
+        "−4": -4,
+        "2 × 3": 6,
+        "(1 + 2) * 3": 9,
+    }
+    means |= {
+        "[1, 2*3]": [1, 6],
+        "[[1,2],[3,4]]": [[1, 2], [3, 4]],
+        "(2, 3)": [2, 3],
+        "2, 3": [2, 3],
+        "(2,)": [2],
+        "()": [],
+    }
+    means |= {
+        "tensor([1., 2.])": [1, 2],
+        "nan": "NaN",
+        "2x": None,
+        "1 2": None,
+        "[1": None,
+        "alert(1)": None,
+        "": None,
+        "[1] * 2": None,
+    }
     number = "(text) => { const item = m.parse(text); return Number.isNaN(item) ? 'NaN' : item; }"
     assert dict(zip(means, says("parse", number, list(means)))) == means
-    sizes = {"(2, 3)": [2, 3], "2 x 3": [2, 3], "[2,3]": [2, 3], "2": [2], "()": [], "(2,)": [2], "2.5": None, "2 by 3": None}
+    sizes = {
+        "(2, 3)": [2, 3],
+        "2 x 3": [2, 3],
+        "[2,3]": [2, 3],
+        "2": [2],
+        "()": [],
+        "(2,)": [2],
+        "2.5": None,
+        "2 by 3": None,
+    }
     assert dict(zip(sizes, says("parseShape", "m.parseShape", list(sizes)))) == sizes
-    pairs = [[0.333, 1 / 3, 1], [0.33, 1 / 3, 0], [0, 0, 1], [1e-9, 0, 0], [[1, 0], [1, 0], 1], [[1, 0.01], [1, 0], 0], [[1], 1, 0], [None, "inf", 1]]
-    assert says("agree", "([a, b]) => Number(m.agree(a ?? Infinity, b, 0.005))", pairs) == [same for _, _, same in pairs]
+    pairs = [
+        [0.333, 1 / 3, 1],
+        [0.33, 1 / 3, 0],
+        [0, 0, 1],
+        [1e-9, 0, 0],
+        [[1, 0], [1, 0], 1],
+        [[1, 0.01], [1, 0], 0],
+        [[1], 1, 0],
+        [None, "inf", 1],
+    ]
+    assert says("agree", "([a, b]) => Number(m.agree(a ?? Infinity, b, 0.005))", pairs) == [
+        same for _, _, same in pairs
+    ]
 
 
 ASK = """import autolab as torch
@@ -208,7 +309,9 @@ reply = explorer.ask(x, "grad", id="99.1")
 explorer"""
 
 
-def test_the_kernel_hears_of_an_answer(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_the_kernel_hears_of_an_answer(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     server.write("ask.ipynb", ASK)
     notebook = open_notebook("ask.ipynb").run()
     question = notebook.root.get_by_role("group", name="Question", exact=True)
@@ -222,5 +325,8 @@ def test_the_kernel_hears_of_an_answer(server: Server, open_notebook: Callable[.
     question.get_by_role("textbox", name="Your answer").fill("6")
     field.press("Enter")
     notebook.in_kernel("reply.answer, reply.right, reply.tries", ("6", True, 2))
-    notebook.in_kernel("[(e.given, e.right, e.tries) for e in torch.progress.events('ask')]", [("3", False, 1), ("6", True, 2)])
+    notebook.in_kernel(
+        "[(e.given, e.right, e.tries) for e in torch.progress.events('ask')]",
+        [("3", False, 1), ("6", True, 2)],
+    )
     notebook.in_kernel("explorer.step == explorer.questions[0]['shows']", True)

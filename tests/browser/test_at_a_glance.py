@@ -52,7 +52,8 @@ def test_gradients_of_parameters_are_told_in_the_card(offline: Explorer) -> None
         list(pair) for pair in zip(names, ["freed", "accumulated", "freed", "accumulated"])
     ]
     card = offline.graph.get_by_role(
-        "button", name=re.compile("^2, Linear, v5, result of addmm, .*; 2.weight .*, gradient accumulated")
+        "button",
+        name=re.compile("^2, Linear, v5, result of addmm, .*; 2.weight .*, gradient accumulated"),
     )
     expect(card).to_have_attribute("aria-expanded", "true")
     expect(card.locator(".al-tabname")).to_have_text("2 freed")
@@ -69,7 +70,9 @@ def test_no_ring_covers_the_shape_on_a_line(offline: Explorer) -> None:
         covered = """svg => [...svg.querySelectorAll(".al-shape")].filter((text) =>
           [...svg.querySelectorAll(".al-node")].some((g) => text.compareDocumentPosition(g) & Node.DOCUMENT_POSITION_FOLLOWING)).length"""
         assert offline.graph.evaluate(covered) == 0
-        assert offline.graph.locator(".al-shape.al-now").count() > 0, "what flows now is seen on its line, too"
+        assert offline.graph.locator(".al-shape.al-now").count() > 0, (
+            "what flows now is seen on its line, too"
+        )
 
 
 def test_a_module_of_one_card_closes_and_opens(offline: Explorer) -> None:
@@ -89,7 +92,9 @@ def test_the_graph_turns_without_a_kernel(offline: Explorer) -> None:
     down = offline.graph.bounding_box()
     offline.button("Left to right").click()
     expect(offline.button("Top to bottom")).to_be_visible()
-    expect(offline.graph.locator('.al-node[data-id="n1"]')).to_be_visible(timeout=20_000)  # the weight has a box now
+    expect(offline.graph.locator('.al-node[data-id="n1"]')).to_be_visible(
+        timeout=20_000
+    )  # the weight has a box now
     across = offline.graph.bounding_box()
     assert down and across and down["height"] > down["width"] and across["width"] > across["height"]
     offline.button("Top to bottom").click()
@@ -103,7 +108,9 @@ def test_a_small_graph_its_sentence_and_its_formula_fit_a_notebook_on_a_small_sc
     x = torch.tensor(2.0, requires_grad=True)
     b = x * x
     fork = explore(3 * x * b + b).to_html(tmp_path / "fork.html")
-    page.set_viewport_size({"width": width, "height": 768 - 47})  # as much as JupyterLab's bars leave of 768: they are higher than a title
+    page.set_viewport_size(
+        {"width": width, "height": 768 - 47}
+    )  # as much as JupyterLab's bars leave of 768: they are higher than a title
     for path, step in ((fork, 6), (exported, 4)):  # a contribution; a value
         page.goto(path.as_uri())
         shown = Explorer(page)
@@ -111,37 +118,54 @@ def test_a_small_graph_its_sentence_and_its_formula_fit_a_notebook_on_a_small_sc
         shown.slider.fill(str(step))
         boxes = [
             box.bounding_box()
-            for box in (shown.root, shown.said, shown.graph, shown.details.locator(".al-step .al-formula").first)
+            for box in (
+                shown.root,
+                shown.said,
+                shown.graph,
+                shown.details.locator(".al-step .al-formula").first,
+            )
         ]
         whole, *seen = boxes
-        assert whole and whole["height"] <= 768 - 92 - 24, "JupyterLab's bars and what is above a cell's output"
+        assert whole and whole["height"] <= 768 - 92 - 24, (
+            "JupyterLab's bars and what is above a cell's output"
+        )
         pane = shown.graph.evaluate(
             "svg => { const box = svg.parentElement.getBoundingClientRect(); return [box.top, box.bottom]; }"
         )
         details = shown.details.bounding_box()
-        assert details and seen[2] and seen[2]["y"] + seen[2]["height"] <= details["y"] + details["height"], (
-            "the formula is seen"
-        )
-        assert seen[1] and pane[0] <= seen[1]["y"] and seen[1]["y"] + seen[1]["height"] <= pane[1] + 1, (
-            "the whole graph is seen"
-        )
+        assert (
+            details
+            and seen[2]
+            and seen[2]["y"] + seen[2]["height"] <= details["y"] + details["height"]
+        ), "the formula is seen"
+        assert (
+            seen[1] and pane[0] <= seen[1]["y"] and seen[1]["y"] + seen[1]["height"] <= pane[1] + 1
+        ), "the whole graph is seen"
 
 
 @pytest.fixture(scope="module", params=["backward", "stepped"])
-def resnet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def resnet(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
     torch.manual_seed(0)
     model = torch.vision.models.resnet18()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with torch.record() as recording:
-        nn.functional.cross_entropy(model(torch.randn(2, 3, 32, 32)), torch.tensor([1, 2])).backward()
+        nn.functional.cross_entropy(
+            model(torch.randn(2, 3, 32, 32)), torch.tensor([1, 2])
+        ).backward()
         if request.param == "stepped":
             optimizer.step()
-    return request.param, explore(recording, expanded=[]).to_html(tmp_path_factory.mktemp("resnet") / "resnet.html")
+    return request.param, explore(recording, expanded=[]).to_html(
+        tmp_path_factory.mktemp("resnet") / "resnet.html"
+    )
 
 
 # What JupyterLab's bars and side bar leave of 1280 x 720 and 1366 x 768; a page; a telephone, where one scrolls down.
 @pytest.mark.parametrize(("width", "height"), [(880, 680), (966, 721), (1280, 720), (400, 900)])
-def test_a_closed_resnet_is_seen_whole_on_a_small_screen(page: Page, resnet: tuple[str, Path], width: int, height: int) -> None:
+def test_a_closed_resnet_is_seen_whole_on_a_small_screen(
+    page: Page, resnet: tuple[str, Path], width: int, height: int
+) -> None:
     page.set_viewport_size({"width": width, "height": height})
     recorded, path = resnet
     page.goto(path.as_uri())
@@ -185,9 +209,13 @@ def test_a_step_by_its_number_its_speed_and_a_nodes_own_step(offline: Explorer) 
     offline.at(26)
     offline.graph.get_by_role("button", name=re.compile("^1, ReLU")).click()
     offline.details.get_by_role("button", name="Computed in step 3").press("Enter")
-    expect(offline.details).to_be_focused()  # the button is gone, the way of the Tab key goes on here
+    expect(
+        offline.details
+    ).to_be_focused()  # the button is gone, the way of the Tab key goes on here
     offline.at(2)
-    expect(offline.details.get_by_role("button", name=re.compile("Computed in step"))).to_have_count(0)
+    expect(
+        offline.details.get_by_role("button", name=re.compile("Computed in step"))
+    ).to_have_count(0)
 
 
 def test_whoever_goes_to_a_step_while_it_plays_stays_there(offline: Explorer) -> None:

@@ -49,16 +49,32 @@ WIDGETS = {
     "inventory": "torch.inventory('before')",
     "dashboard": "dashboard",
 }
-PANELS = ["asked", "along", "torch.explore(x * 3)", "torch.practice(level=12, seed=1)"]  # the third for "what if"
+PANELS = [
+    "asked",
+    "along",
+    "torch.explore(x * 3)",
+    "torch.practice(level=12, seed=1)",
+]  # the third for "what if"
 PANELS += ["LossLandscape(lambda: w * w + 10 * b * b, {'w': w, 'b': b}, lr=0.04, steps=5)"]
 
 
 def complaints(page: Page, inside: str | None = None) -> list[str]:
     """What axe-core finds, a line for each element. `inside`: a selector of what it looks at, without what it says of
     whole pages."""
-    rules = {"region": {"enabled": False}, "landmark-one-main": {"enabled": False}} if inside else {}
-    found = Axe().run(page, context=inside, options={"resultTypes": ["violations"], "rules": rules}).response["violations"]
-    return [f"{v['impact']} {v['id']}: {node['html'][:160]}" for v in found if v["impact"] != "minor" for node in v["nodes"]]
+    rules = (
+        {"region": {"enabled": False}, "landmark-one-main": {"enabled": False}} if inside else {}
+    )
+    found = (
+        Axe()
+        .run(page, context=inside, options={"resultTypes": ["violations"], "rules": rules})
+        .response["violations"]
+    )
+    return [
+        f"{v['impact']} {v['id']}: {node['html'][:160]}"
+        for v in found
+        if v["impact"] != "minor"
+        for node in v["nodes"]
+    ]
 
 
 def open_tools(page: Page) -> None:
@@ -76,7 +92,11 @@ def pages(folder: Path) -> dict[str, str]:
     exec(SETUP, names)  # noqa: S102 the same widgets as in the notebook
     widgets = {name: eval(made, names) for name, made in WIDGETS.items()}  # noqa: S307
     widgets |= {case.__name__: torch.explore(recorded(case), step=6) for case in CASES}
-    found = {name: w.to_html(folder / f"{name}.html").as_uri() for name, w in widgets.items() if hasattr(w, "to_html")}
+    found = {
+        name: w.to_html(folder / f"{name}.html").as_uri()
+        for name, w in widgets.items()
+        if hasattr(w, "to_html")
+    }
     newest = [*(eval(made, names) for made in PANELS), widgets["prediction"], widgets["revealed"]]  # noqa: S307
     return found | {"panels": html.write(folder / "panels.html", newest).as_uri()}
 
@@ -88,7 +108,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize("width", [1400, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_exported_pages(browser: Browser, exported: dict[str, str], scheme: Any, width: int) -> None:
+def test_exported_pages(
+    browser: Browser, exported: dict[str, str], scheme: Any, width: int
+) -> None:
     with offline(browser, color_scheme=scheme, viewport={"width": width, "height": 900}) as page:
         found = {}
         for name, address in exported.items():
@@ -103,8 +125,12 @@ def test_exported_pages(browser: Browser, exported: dict[str, str], scheme: Any,
 def opened(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
     server.write("axe.ipynb", SETUP, *WIDGETS.values(), *PANELS)
     notebook = open_notebook("axe.ipynb").run()
-    notebook.command("application:toggle-left-area")  # beside it there is no room on a page of 400 px
-    expect(notebook.page.locator(".al, .al-predict")).to_have_count(len(WIDGETS) + len(PANELS), timeout=30_000)
+    notebook.command(
+        "application:toggle-left-area"
+    )  # beside it there is no room on a page of 400 px
+    expect(notebook.page.locator(".al, .al-predict")).to_have_count(
+        len(WIDGETS) + len(PANELS), timeout=30_000
+    )
     return notebook
 
 

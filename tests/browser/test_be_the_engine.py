@@ -47,7 +47,9 @@ def play_right(shown: Explorer, game: Any, hidden: str) -> None:
         expect(said).to_contain_text(f"Right. {one['said']}")
 
 
-def test_a_graph_is_played_by_keyboard_on_a_page_without_a_kernel(browser: Browser, tmp_path: Path) -> None:
+def test_a_graph_is_played_by_keyboard_on_a_page_without_a_kernel(
+    browser: Browser, tmp_path: Path
+) -> None:
     game = torch.practice(level=5, seed=1, help="none")
     with offline(browser, viewport={"width": 400, "height": 800}, color_scheme="dark") as page:
         page.goto(game.to_html(tmp_path / "practice.html").as_uri())
@@ -56,7 +58,11 @@ def test_a_graph_is_played_by_keyboard_on_a_page_without_a_kernel(browser: Brows
         panel, said = parts(shown)
         play_right(shown, game, "-24")
         expect(panel).to_contain_text("On this page answers are not kept.")
-        for name, text in [("which node", "3 of 3"), ("what is sent", "4 of 4"), ("how it arrives", "4 of 4")]:
+        for name, text in [
+            ("which node", "3 of 3"),
+            ("what is sent", "4 of 4"),
+            ("how it arrives", "4 of 4"),
+        ]:
             expect(panel.get_by_role("row", name=name)).to_contain_text(text)
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
@@ -80,13 +86,19 @@ def test_a_graph_is_played_by_keyboard_on_a_page_without_a_kernel(browser: Brows
         expect(shown.root.locator(".al-yours")).to_have_count(0)
         panel.get_by_role("button", name="p", exact=True).click()
         field = panel.get_by_role("textbox", name=re.compile("What does it send to"))
-        for text, words in [("", "Answer first."), ("six", "That is no number."), ("[1, 2]", "One number is wanted.")]:
+        for text, words in [
+            ("", "Answer first."),
+            ("six", "That is no number."),
+            ("[1, 2]", "One number is wanted."),
+        ]:
             field.fill(text)
             field.press("Enter")
             expect(said).to_have_text(words)
         field.fill("7")
         field.press("Enter")
-        expect(panel.get_by_role("row", name="x.grad")).to_have_text("x.grad13-39")  # 13 too much, four times
+        expect(panel.get_by_role("row", name="x.grad")).to_have_text(
+            "x.grad13-39"
+        )  # 13 too much, four times
         panel.get_by_role("button", name="Back").click()
         for answer in ("-6", "-16"):
             field.fill(answer)
@@ -118,7 +130,9 @@ def test_numbers_are_near_where_python_says_so(page: Page) -> None:
         [0.3333, 1 / 3],
         [0.5, 0.5051],
     ]
-    found = script_says(page, "practice", "near", "(m, given) => given.map(([a, b]) => m.near(a, b, 0.01))", pairs)
+    found = script_says(
+        page, "practice", "near", "(m, given) => given.map(([a, b]) => m.near(a, b, 0.01))", pairs
+    )
     assert found == [alike(a, b) for a, b in pairs] and len(set(found)) == 2
 
 
@@ -127,7 +141,9 @@ game = torch.practice(level=3, seed=1, help="hints")
 game"""
 
 
-def test_the_kernel_keeps_what_was_played(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_the_kernel_keeps_what_was_played(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     server.write("practice.ipynb", PRACTICE)
     notebook = open_notebook("practice.ipynb").run()
     panel = notebook.root.get_by_role("group", name="Practice", exact=True)
@@ -135,7 +151,9 @@ def test_the_kernel_keeps_what_was_played(server: Server, open_notebook: Callabl
     expect(panel.get_by_role("status")).to_contain_text("Hint: y depends on x along 2 edges.")
     panel.get_by_role("button", name="add: to what is there").click()  # to nothing: the same as set
     panel.get_by_role("button", name="average").click()
-    expect(panel.get_by_role("group", name="Your run")).to_contain_text("a gradient is the mean over paths")
+    expect(panel.get_by_role("group", name="Your run")).to_contain_text(
+        "a gradient is the mean over paths"
+    )
     panel.get_by_role("button", name="Back").click()
     panel.get_by_role("button", name="add: to what is there").click()
     expect(panel).to_contain_text("0 of 3 graphs in a row were right at the first try.")
@@ -153,9 +171,15 @@ def test_the_kernel_keeps_what_was_played(server: Server, open_notebook: Callabl
     expect(panel).to_contain_text("question 1 of 2 · help: full")
     notebook.in_kernel("game.seed != 1 and not game.replies", True)
 
-    notebook.execute("for _ in '12': torch.progress.record('practice', '3', right=True)\ngame.another(seed=1)")
+    notebook.execute(
+        "for _ in '12': torch.progress.record('practice', '3', right=True)\ngame.another(seed=1)"
+    )
     Learner(notebook.root, torch.practice(level=3, seed=1)).play(lambda one: [])
-    expect(panel).to_contain_text("Three in a row were right at the first try: this level is yours.")
+    expect(panel).to_contain_text(
+        "Three in a row were right at the first try: this level is yours."
+    )
     panel.get_by_role("button", name="Level 1").press("Enter")
     expect(panel).to_contain_text("Level 1: a chain")
-    notebook.in_kernel("repr(game)", "Practice(level 1, a chain: what: 0 of 3 right at the first try, 3 open)")
+    notebook.in_kernel(
+        "repr(game)", "Practice(level 1, a chain: what: 0 of 3 right at the first try, 3 open)"
+    )

@@ -31,7 +31,9 @@ def lenet() -> Trace:
     nn = torch.nn
     features = nn.Sequential(nn.Conv2d(1, 6, 5), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2))
     model = nn.Sequential(features, nn.Flatten(), nn.Linear(864, 10))
-    return trace(nn.functional.cross_entropy(model(torch.randn(2, 1, 28, 28)), torch.tensor([0, 1])))
+    return trace(
+        nn.functional.cross_entropy(model(torch.randn(2, 1, 28, 28)), torch.tensor([0, 1]))
+    )
 
 
 def chain() -> Trace:
@@ -43,18 +45,26 @@ def chain() -> Trace:
 
 def hostile() -> Trace:
     """Names of every kind of letter, several saved tensors, a shared layer, a copy to another device."""
-    names = {"a<b>&\"'": torch.ones(3, requires_grad=True), "gewicht_für_ÄÖÜ_🌲_und_sehr_lang": torch.tensor(-1e-30, requires_grad=True)}
+    names = {
+        "a<b>&\"'": torch.ones(3, requires_grad=True),
+        "gewicht_für_ÄÖÜ_🌲_und_sehr_lang": torch.tensor(-1e-30, requires_grad=True),
+    }
     one, other = names.values()
     layer = torch.nn.Linear(3, 3)
     with torch.record() as recording:
         far = layer(layer(one * other)).to("sim").cpu()
         scaled = torch.nn.functional.layer_norm(far, (3,), layer.weight[0], layer.bias)
-        (torch.where(scaled > 0, scaled, one).cumprod(0).sum() * torch.tensor([[float("nan")] * 8] * 8)).sum().backward()
+        (
+            torch.where(scaled > 0, scaled, one).cumprod(0).sum()
+            * torch.tensor([[float("nan")] * 8] * 8)
+        ).sum().backward()
     return recording.trace()
 
 
 @pytest.mark.parametrize("rankdir", ["LR", "TB"])
-@pytest.mark.parametrize("make", [learners_trace, lenet, chain, hostile, *CASES], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [learners_trace, lenet, chain, hostile, *CASES], ids=lambda make: make.__name__
+)
 def test_script_and_kernel_draw_the_same_cards(page: Page, make: Any, rankdir: str) -> None:
     seen = recorded(make).trace() if make in CASES else make()
     folding = Folding(seen)
@@ -63,7 +73,9 @@ def test_script_and_kernel_draw_the_same_cards(page: Page, make: Any, rankdir: s
     ours = [{of: [c.width, c.height, c.draw()] for of, c in drawn.items()}
             for drawn in ({of: cards(of) for of in ids}, {of: Header(part) for of, part in folding.parts.items()})]  # fmt: skip
     data, packed = json.loads(json.dumps([pack(seen), folding.to_json()]))
-    theirs = script_says(page, "explorer drawing", "unpack, Folding, Cards", DRAW, data, packed, rankdir)
+    theirs = script_says(
+        page, "explorer drawing", "unpack, Folding, Cards", DRAW, data, packed, rankdir
+    )
     assert theirs == ours
 
 
@@ -78,4 +90,7 @@ def test_a_letter_is_as_wide_in_both(page: Page) -> None:
         "(m, texts) => texts.map((t) => [m.widthOf(t, 13), m.widthOf(t, 15, true), m.cut(t, 13, 120), m.cut(t, 15, 120, true)])",
         texts,
     )
-    assert said == [[text_width(t, 13), text_width(t, 15, True), fit(t, 13, 120), fit(t, 15, 120, True)] for t in texts]
+    assert said == [
+        [text_width(t, 13), text_width(t, 15, True), fit(t, 13, 120), fit(t, 15, 120, True)]
+        for t in texts
+    ]

@@ -30,7 +30,9 @@ LOOKS = [
 ]
 
 
-@pytest.mark.parametrize("page_options", LOOKS, indirect=True, ids=["light", "dark and narrow", "forced"])
+@pytest.mark.parametrize(
+    "page_options", LOOKS, indirect=True, ids=["light", "dark and narrow", "forced"]
+)
 def test_what_differs_is_lit_and_one_takes_the_other_along(page: Page, tmp_path: Path) -> None:
     wrong = torch.specimens["set instead of add"].run(diamond)
     found = torch.compare(wrong, diamond(), names=("wrong", "right"))
@@ -42,12 +44,16 @@ def test_what_differs_is_lit_and_one_takes_the_other_along(page: Page, tmp_path:
     right.at(9)
     expect(panels[0]).to_contain_text("wrong compared with right: 6 differences")
     for panel in panels:
-        expect(panel.get_by_role("status")).to_contain_text("The first difference: only in wrong: a rule in the place of the engine's")
+        expect(panel.get_by_role("status")).to_contain_text(
+            "The first difference: only in wrong: a rule in the place of the engine's"
+        )
     expect(left.node("b")).to_have_attribute("aria-description", "not in right")
     panels[0].get_by_role("button", name="Next").press("Enter")
     left.at(11)
     right.at(10)
-    expect(panels[0].get_by_role("status")).to_have_text("b sends 12 to x (contribution 1 of 3, so far 12); 12 in wrong, 15 in right.")
+    expect(panels[0].get_by_role("status")).to_have_text(
+        "b sends 12 to x (contribution 1 of 3, so far 12); 12 in wrong, 15 in right."
+    )
     expect(left.node("x")).to_have_attribute("aria-description", "differs: 15 in right")
     expect(left.node("x").locator(".al-otherwise")).to_have_text("≠ 15")
     expect(right.node("x").locator(".al-otherwise")).to_have_text("≠ 12")
@@ -56,7 +62,9 @@ def test_what_differs_is_lit_and_one_takes_the_other_along(page: Page, tmp_path:
     left.at(17)
     page.keyboard.press("Home")
     left.at(0)
-    expect(panels[0].get_by_role("status")).to_have_text("The same so far; the first difference is at step 11.")
+    expect(panels[0].get_by_role("status")).to_have_text(
+        "The same so far; the first difference is at step 11."
+    )
     expect(left.root.locator(".al-otherwise")).to_have_count(0)
     panels[0].get_by_role("button", name="First difference").click()
     left.at(10)

@@ -49,7 +49,9 @@ def test_forward_steps_by_button_key_and_slider(shown: Exported) -> None:
     shown.open(ConvExplorer(IMAGE, [[1.0, -1.0]], [0.5], gradient=GRADIENT))
     assert shown.table("output[0]") == [".5", *[""] * 8]
     shown.button("Next step").click()
-    expect(shown.said).to_contain_text("2 products add up to -1; with the bias 0.5, output[0, 0, 1] is -0.5.")
+    expect(shown.said).to_contain_text(
+        "2 products add up to -1; with the bias 0.5, output[0, 0, 1] is -0.5."
+    )
     assert shown.table("products: window, channel 0") == ["0", "1"]
     assert shown.table("products: = products, channel 0") == ["0", "-1"]
     expect(shown.details).to_contain_text("0 − 1 + 0.5 (bias) = -0.5")
@@ -68,7 +70,9 @@ def test_cells_have_lines_of_whole_pixels(shown: Exported) -> None:
     for table in ("output[0]", "image[0]"):
         grid = shown.root.locator(f'table[aria-label="{table}"]')
         assert grid.evaluate(line) == ["1px 1px 0px 0px"], "right of and below the last cells"
-        assert grid.locator("td").last.evaluate(line) == ["1px 1px 0px 0px inset"], "left of and above each cell"
+        assert grid.locator("td").last.evaluate(line) == ["1px 1px 0px 0px inset"], (
+            "left of and above each cell"
+        )
 
 
 def test_gradients_accumulate_backward(shown: Exported) -> None:
@@ -94,7 +98,9 @@ def test_a_chosen_output_shows_its_receptive_field(shown: Exported) -> None:
     shown.page.keyboard.press("ArrowRight")
     shown.page.keyboard.press("Enter")
     expect(shown.details).to_contain_text("output[0, 1, 1] = 0")
-    expect(shown.details).to_contain_text("Receptive field: rows 0 to 1, columns 0 to 1 of the image.")
+    expect(shown.details).to_contain_text(
+        "Receptive field: rows 0 to 1, columns 0 to 1 of the image."
+    )
     field = shown.root.locator(".al-frame-field").first.bounding_box()
     image = shown.root.locator('table[aria-label="image[0]"]').bounding_box()
     assert field and image and (field["x"] - image["x"], field["width"]) == (44, 88)
@@ -116,7 +122,11 @@ def test_can_be_read_and_reached(shown: Exported, scheme: str) -> None:
     torch.manual_seed(0)
     layer = torch.nn.Conv2d(2, 2, 3, padding=1, dilation=2)
     for direction in ("forward", "backward"):
-        shown.open(ConvExplorer(torch.randn(2, 6, 6), layer, step=5, direction=direction, selected=[0, 1, 1]))
+        shown.open(
+            ConvExplorer(
+                torch.randn(2, 6, 6), layer, step=5, direction=direction, selected=[0, 1, 1]
+            )
+        )
         expect(shown.root).to_have_attribute("data-theme", scheme)
         for check in ("faint", "small", "unnamed", "unreachable"):
             assert shown.check(check) == [], f"{direction}: {check}"
@@ -132,7 +142,23 @@ def test_fits_a_phone(shown: Exported) -> None:
 
 
 def test_script_and_kernel_write_numbers_into_cells_alike(page: Page) -> None:
-    numbers = [0.0, 0.125, -0.5, 12.34, 0.005, -2e-17, 250_123.0, 100.25, 10.0, 3e12, "nan", -20.0, -0.0123, 0.01, 99_999.0]
+    numbers = [
+        0.0,
+        0.125,
+        -0.5,
+        12.34,
+        0.005,
+        -2e-17,
+        250_123.0,
+        100.25,
+        10.0,
+        3e12,
+        "nan",
+        -20.0,
+        -0.0123,
+        0.01,
+        99_999.0,
+    ]
     said = script_says(page, "conv", "cellText", "(m, numbers) => numbers.map(m.cellText)", numbers)
     assert said == [brief(n) for n in numbers]
 
@@ -168,7 +194,9 @@ def lab(server: Server, open_notebook: Callable[..., Notebook]) -> InLab:
 def conv(lab: InLab) -> InLab:
     lab.notebook.execute("conv.playing = False")
     expect(lab.button("Play")).to_be_visible()
-    lab.notebook.execute("conv.step = 0; conv.direction = 'forward'; conv.selected = []; conv.interval = 50")
+    lab.notebook.execute(
+        "conv.step = 0; conv.direction = 'forward'; conv.selected = []; conv.interval = 50"
+    )
     expect(lab.slider).to_have_value("0")
     expect(lab.button("Forward")).to_have_attribute("aria-pressed", "true")
     return lab
@@ -201,10 +229,16 @@ def test_lab_the_selected_output_goes_both_ways(conv: InLab) -> None:
     output = conv.root.get_by_role("grid", name="output[0]")
     output.get_by_role("gridcell").nth(5).click()
     conv.notebook.in_kernel("conv.selected", [0, 1, 1])
-    expect(conv.details).to_contain_text("Receptive field: rows 1 to 3, columns 1 to 3 of the image.")
+    expect(conv.details).to_contain_text(
+        "Receptive field: rows 1 to 3, columns 1 to 3 of the image."
+    )
     conv.notebook.execute("conv.selected = [0, 3, 0]")
     expect(conv.details).to_contain_text(re.compile(r"output\[0, 3, 0\] [=≈]"))
-    assert output.get_by_role("gridcell", selected=True).get_attribute("title").startswith("output[0, 3, 0]")  # type: ignore[union-attr]
+    assert (
+        output.get_by_role("gridcell", selected=True)
+        .get_attribute("title")
+        .startswith("output[0, 3, 0]")
+    )  # type: ignore[union-attr]
     conv.page.keyboard.press("Escape")
     conv.notebook.in_kernel("conv.selected", [])
 
@@ -227,7 +261,10 @@ def test_lab_a_filter_of_a_group_looks_at_its_channels_only(conv: InLab) -> None
     conv.notebook.in_kernel("conv.step", 32)
     frames = conv.root.locator(".al-frame-now")
     expect(frames.nth(1)).to_be_visible()
-    first, second = conv.root.locator('table[aria-label="image[0]"]'), conv.root.locator('table[aria-label="image[1]"]')
+    first, second = (
+        conv.root.locator('table[aria-label="image[0]"]'),
+        conv.root.locator('table[aria-label="image[1]"]'),
+    )
     expect(first.locator("xpath=..").locator(".al-frame-now")).to_be_hidden()
     expect(second.locator("xpath=..").locator(".al-frame-now")).to_be_visible()
     # What the page shows is what the kernel has: value by value, in both directions.
@@ -238,7 +275,9 @@ def test_lab_a_filter_of_a_group_looks_at_its_channels_only(conv: InLab) -> None
     conv.notebook.execute("conv.direction = 'backward'")
     expect(conv.said).to_contain_text("Gradient 1 arrives at output[3, 3, 3]")
     wanted = eval(conv.notebook.kernel("conv.data['frames'][63]['kernel_total']"))
-    assert [float(t) for t in conv.table("weight.grad[3, 0] so far")] == pytest.approx(wanted, rel=0.06, abs=0.006)
+    assert [float(t) for t in conv.table("weight.grad[3, 0] so far")] == pytest.approx(
+        wanted, rel=0.06, abs=0.006
+    )
 
 
 def test_lab_keys_do_not_reach_the_notebook(conv: InLab) -> None:
@@ -257,4 +296,6 @@ def test_details_stand_beside_the_grids_only_where_all_of_them_are_seen(shown: E
     for way in ("Backward", "Forward"):
         shown.button(way).click()
         expect(shown.button(way)).to_have_attribute("aria-pressed", "true")
-        assert shown.root.locator(".al-stage").evaluate("stage => stage.scrollWidth <= stage.clientWidth")
+        assert shown.root.locator(".al-stage").evaluate(
+            "stage => stage.scrollWidth <= stage.clientWidth"
+        )

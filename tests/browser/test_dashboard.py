@@ -48,7 +48,9 @@ class Dashboard(Shown):
     """The last dashboard of a page."""
 
     def __init__(self, page: Page):
-        super().__init__(page, page.get_by_role("group", name="Training dashboard", exact=True).last)
+        super().__init__(
+            page, page.get_by_role("group", name="Training dashboard", exact=True).last
+        )
         self.rate = self.root.get_by_role("textbox", name="Learning rate", exact=True)
         self.alert = self.root.get_by_role("alert")
         self.badge = self.root.locator(".al-badge")
@@ -80,7 +82,9 @@ def cell(lab: Notebook, code: str, *, wait: bool = True) -> None:
 
 
 def errors_of_last_cell(lab: Notebook) -> list[str]:
-    return lab._panel("return panel.content.widgets.at(-1).model.toJSON().outputs.map((o) => o.ename);")
+    return lab._panel(
+        "return panel.content.widgets.at(-1).model.toJSON().outputs.map((o) => o.ename);"
+    )
 
 
 @pytest.fixture
@@ -101,7 +105,9 @@ def test_started_paused_stepped_resumed_and_stopped(lab: Notebook, dashboard: Da
     dashboard.button("Start").click()
     expect(dashboard.button("Pause")).to_be_visible()
     expect(dashboard.badge).to_have_text("running")
-    expect(dashboard.chart("Loss")).to_have_attribute("aria-label", re.compile(r"^Loss: train [\d.]+, validation [\d.]+$"))
+    expect(dashboard.chart("Loss")).to_have_attribute(
+        "aria-label", re.compile(r"^Loss: train [\d.]+, validation [\d.]+$")
+    )
     dashboard.button("Pause").click()
     expect(dashboard.button("Resume")).to_be_visible()
     lab.in_kernel("dashboard.state", "paused")
@@ -138,7 +144,9 @@ def test_the_rate_is_changed_in_mid_run(lab: Notebook, dashboard: Dashboard) -> 
     dashboard.rate.fill("0.002")
     dashboard.rate.press("Enter")
     lab.in_kernel("optimizer.param_groups[0]['lr']", 0.002)
-    expect(dashboard.chart("Learning rate")).to_have_attribute("aria-label", "Learning rate: learning rate 0.002")
+    expect(dashboard.chart("Learning rate")).to_have_attribute(
+        "aria-label", "Learning rate: learning rate 0.002"
+    )
     dashboard.button("Learning rate times ten").click()
     lab.in_kernel("optimizer.param_groups[0]['lr']", 0.02)
     expect(dashboard.rate).to_have_value("0.02")
@@ -179,11 +187,17 @@ def test_a_rate_that_no_kernel_takes_is_told(lab: Notebook, dashboard: Dashboard
 def test_a_rate_with_many_digits_is_not_cut(lab: Notebook, dashboard: Dashboard) -> None:
     lab.execute("dashboard.learning_rates = [0.0103054]")
     expect(dashboard.rate).to_have_value("0.0103054")
-    assert dashboard.rate.evaluate("field => field.scrollWidth <= field.clientWidth"), "all of it can be read"
+    assert dashboard.rate.evaluate("field => field.scrollWidth <= field.clientWidth"), (
+        "all of it can be read"
+    )
 
 
-def test_a_group_that_joins_the_optimizer_gets_a_control(lab: Notebook, dashboard: Dashboard) -> None:
-    lab.execute("optimizer.add_param_group({'params': [torch.zeros(2, requires_grad=True)], 'lr': 0.3})")
+def test_a_group_that_joins_the_optimizer_gets_a_control(
+    lab: Notebook, dashboard: Dashboard
+) -> None:
+    lab.execute(
+        "optimizer.add_param_group({'params': [torch.zeros(2, requires_grad=True)], 'lr': 0.3})"
+    )
     dashboard.button("Step").click()
     second = dashboard.root.get_by_role("textbox", name="Learning rate of group 1")
     expect(second).to_have_value("0.3")
@@ -192,7 +206,9 @@ def test_a_group_that_joins_the_optimizer_gets_a_control(lab: Notebook, dashboar
     lab.in_kernel("[g['lr'] for g in optimizer.param_groups]", [0.05, 0.03])
 
 
-def test_buttons_answer_while_a_cell_awaits_the_training(lab: Notebook, dashboard: Dashboard) -> None:
+def test_buttons_answer_while_a_cell_awaits_the_training(
+    lab: Notebook, dashboard: Dashboard
+) -> None:
     cell(lab, "await dashboard.run()", wait=False)
     expect(dashboard.badge).to_have_text("running", timeout=LATE)
     dashboard.button("Pause").click()
@@ -208,7 +224,9 @@ def test_buttons_answer_while_a_cell_awaits_the_training(lab: Notebook, dashboar
 
 
 def test_a_kernel_that_hears_no_button_says_so(lab: Notebook, dashboard: Dashboard) -> None:
-    lab.execute("from autolab.widgets import dashboard as module; heard = module.hears_while_busy; module.hears_while_busy = lambda: False")
+    lab.execute(
+        "from autolab.widgets import dashboard as module; heard = module.hears_while_busy; module.hears_while_busy = lambda: False"
+    )
     cell(lab, "await dashboard.run()", wait=False)
     note = dashboard.root.get_by_role("note")
     expect(note).to_contain_text("this kernel hears no button", timeout=LATE)
@@ -226,20 +244,29 @@ def test_a_kernel_that_hears_no_button_says_so(lab: Notebook, dashboard: Dashboa
     lab.execute("module.hears_while_busy = heard")
 
 
-def test_the_kernels_interrupt_pauses_and_the_button_resumes(lab: Notebook, dashboard: Dashboard) -> None:
+def test_the_kernels_interrupt_pauses_and_the_button_resumes(
+    lab: Notebook, dashboard: Dashboard
+) -> None:
     cell(lab, "await dashboard.run()", wait=False)
     expect(dashboard.badge).to_have_text("running", timeout=LATE)
     lab._panel("await panel.sessionContext.session.kernel.interrupt();")
     expect(dashboard.badge).to_have_text("paused", timeout=LATE)
-    lab.page.wait_for_function("jupyterapp.shell.currentWidget.content.widgets.at(-1).model.toJSON().outputs.length > 0")
+    lab.page.wait_for_function(
+        "jupyterapp.shell.currentWidget.content.widgets.at(-1).model.toJSON().outputs.length > 0"
+    )
     outputs = errors_of_last_cell(lab)
     assert outputs[0] in ("KeyboardInterrupt", "CancelledError"), "the cell has ended"
-    lab.page.wait_for_timeout(500)  # what was asked for in the meantime is dropped by the kernel, as after any error
+    lab.page.wait_for_timeout(
+        500
+    )  # what was asked for in the meantime is dropped by the kernel, as after any error
     lab.in_kernel("dashboard.state", "paused")
     at = count(lab)
     dashboard.button("Resume").click()
     lab.in_kernel(f"len(dashboard.history.records) > {at + 5}", True)
-    lab.in_kernel("[r['step'] for r in dashboard.history.records] == list(range(1, 1 + len(dashboard.history.records)))", True)
+    lab.in_kernel(
+        "[r['step'] for r in dashboard.history.records] == list(range(1, 1 + len(dashboard.history.records)))",
+        True,
+    )
 
 
 @pytest.mark.parametrize("dashboard", ["make(1000, fail=40)"], indirect=True)
@@ -303,8 +330,12 @@ def test_can_be_read_in_both_themes(lab: Notebook, dashboard: Dashboard, theme: 
             assert dashboard.check(check) == [], check
 
 
-def test_a_saved_notebook_shows_the_run_again(server: Server, open_notebook: Callable[..., Notebook]) -> None:
-    path = server.write("run.ipynb", MAKE, "make(30)\ndashboard", "await dashboard.run()", "dashboard")
+def test_a_saved_notebook_shows_the_run_again(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
+    path = server.write(
+        "run.ipynb", MAKE, "make(30)\ndashboard", "await dashboard.run()", "dashboard"
+    )
     first = open_notebook("run.ipynb")
     first.run_cells()
     expect(Dashboard(first.page).badge).to_have_text("finished", timeout=30_000)
@@ -312,7 +343,10 @@ def test_a_saved_notebook_shows_the_run_again(server: Server, open_notebook: Cal
     first.save()
     first.shut_down()
     output = nbformat.read(path, as_version=4).cells[3].outputs[0].data
-    assert re.fullmatch(r"TrainingDashboard\(finished: 30 records, 2 epochs, validation loss \d\.\d+\) is a training .*", output["text/plain"])
+    assert re.fullmatch(
+        r"TrainingDashboard\(finished: 30 records, 2 epochs, validation loss \d\.\d+\) is a training .*",
+        output["text/plain"],
+    )
     assert "validation" in output["image/svg+xml"], "what is shown where there are no widgets"
 
     again = Dashboard(open_notebook("run.ipynb").page)
@@ -320,7 +354,9 @@ def test_a_saved_notebook_shows_the_run_again(server: Server, open_notebook: Cal
     over = again.button("Finished")
     expect(over).to_have_attribute("aria-disabled", "true")
     expect(again.button("Start")).to_have_count(0)
-    expect(again.chart("Loss")).to_have_attribute("aria-label", re.compile(r"^Loss: train [\d.]+, validation [\d.]+$"))
+    expect(again.chart("Loss")).to_have_attribute(
+        "aria-label", re.compile(r"^Loss: train [\d.]+, validation [\d.]+$")
+    )
 
 
 # -- without a kernel --------------------------------------------------------------------------------------------------
@@ -348,7 +384,9 @@ def test_an_exported_page_shows_the_finished_run(page: Page, tmp_path: Path) -> 
     expect(rows.nth(4).get_by_role("cell")).to_have_text(["3", "15", "0.5", "0.938", "0.1"])
     shown.root.get_by_role("checkbox", name="Logarithmic loss").check()
     expect(shown.chart("Loss")).to_have_attribute("aria-label", "Loss, logarithmic: train 0.5")
-    assert shown.root.locator(".al-badmark").first.get_attribute("d") != "", "NaN is marked by a cross"
+    assert shown.root.locator(".al-badmark").first.get_attribute("d") != "", (
+        "NaN is marked by a cross"
+    )
     for check in ("faint", "small", "unnamed", "unreachable"):
         assert shown.check(check) == [], check
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -356,14 +394,22 @@ def test_an_exported_page_shows_the_finished_run(page: Page, tmp_path: Path) -> 
 
 def test_script_and_kernel_agree_on_ticks(page: Page) -> None:
     spans = [[0, 1], [0, 2.5], [-0.3, 0.3], [3, 3], [0, 1000], [1e-5, 3e-5], [17, 4711]]
-    said = script_says(page, "dashboard", "ticks", "(m, spans) => spans.map(([low, high]) => m.ticks(low, high))", spans)
+    said = script_says(
+        page,
+        "dashboard",
+        "ticks",
+        "(m, spans) => spans.map(([low, high]) => m.ticks(low, high))",
+        spans,
+    )
     assert said == [charts.ticks(*span) for span in spans]
 
 
 @pytest.mark.timed
 def test_a_long_run_is_drawn_quickly(page: Page, tmp_path: Path) -> None:
     layers = {f"layer{i}": 1.0 for i in range(24)}
-    widget = TrainingDashboard({"step": i, "train_loss": 1 / i, "gradient_norms": layers} for i in range(1, 20_001))
+    widget = TrainingDashboard(
+        {"step": i, "train_loss": 1 / i, "gradient_norms": layers} for i in range(1, 20_001)
+    )
     start = time.monotonic()
     widget.run_blocking()
     assert time.monotonic() - start < 30

@@ -59,7 +59,9 @@ class View(Shown):
         return self.root.get_by_role("group", name=re.compile(f"^{name}[,:]"))
 
     def box(self, device: str, name: str) -> Locator:
-        return self.device(device).get_by_role("button", name=re.compile(rf"^{re.escape(name)}, tensor of"))
+        return self.device(device).get_by_role(
+            "button", name=re.compile(rf"^{re.escape(name)}, tensor of")
+        )
 
     def item(self, name: str) -> Locator:
         return self.time.get_by_role("option", name=re.compile(f"^{name}"))
@@ -76,30 +78,48 @@ def step_of(widget: DeviceExplorer, phase: str, nth: int = 0) -> int:
     return [s.index for s in widget.trace.steps if s.phase == phase][nth]
 
 
-def test_every_step_is_said_and_its_memory_shown(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
+def test_every_step_is_said_and_its_memory_shown(
+    page: Page, made: DeviceExplorer, tmp_path: Path
+) -> None:
     view = opened(page, made, tmp_path)
     view.root.focus()
     trace = made.trace
     for step in trace.steps:
         view.at(step.index)
-        expect(view.said).to_have_text(f"Step {step.index + 1} of {len(trace.steps)}, {step.phase} {step.text}")
+        expect(view.said).to_have_text(
+            f"Step {step.index + 1} of {len(trace.steps)}, {step.phase} {step.text}"
+        )
         for device in ("cuda:0", "cuda:1"):
             used = device_text.size(trace.in_use(step.index, device))
-            expect(view.device(device)).to_have_accessible_name(f"{device}, Simulated T4: {used} of 4 MiB in use")
-            shown = view.device(device).get_by_role("button").evaluate_all("boxes => boxes.map(b => b.dataset.id)")
+            expect(view.device(device)).to_have_accessible_name(
+                f"{device}, Simulated T4: {used} of 4 MiB in use"
+            )
+            shown = (
+                view.device(device)
+                .get_by_role("button")
+                .evaluate_all("boxes => boxes.map(b => b.dataset.id)")
+            )
             assert shown == [t.id for t in trace.alive(step.index) if t.device == device]
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Home")
     view.at(0)
 
 
-def test_boxes_are_as_long_as_their_memory(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
+def test_boxes_are_as_long_as_their_memory(
+    page: Page, made: DeviceExplorer, tmp_path: Path
+) -> None:
     view = opened(page, made, tmp_path, step=len(made.trace.steps) - 1)
-    width = lambda device, name: view.box(device, name).evaluate("b => b.getBoundingClientRect().width") + 3  # the gap
+    width = lambda device, name: (
+        view.box(device, name).evaluate("b => b.getBoundingClientRect().width") + 3
+    )  # the gap
     x, w, a = width("cuda:0", "x"), width("cuda:0", "w"), width("cuda:1", "a")
-    taken = {t.name: t.taken for t in made.trace.alive(len(made.trace.steps) - 1) if t.device != "cpu"}
+    taken = {
+        t.name: t.taken for t in made.trace.alive(len(made.trace.steps) - 1) if t.device != "cpu"
+    }
     assert x / taken["x"] == pytest.approx(a / taken["a"], rel=0.02), "one scale for all devices"
-    assert view.box("cuda:0", "y").evaluate("b => getComputedStyle(b).borderTopStyle") == "dashed", "too small to be drawn true"
+    assert (
+        view.box("cuda:0", "y").evaluate("b => getComputedStyle(b).borderTopStyle") == "dashed"
+    ), "too small to be drawn true"
     assert w / taken["w"] >= x / taken["x"]
     scale = view.root.locator(".al-scalebar").evaluate("b => b.getBoundingClientRect().width")
     words = view.root.locator(".al-bytescale").inner_text()
@@ -123,24 +143,46 @@ def test_the_queue_and_the_wait(page: Page, made: DeviceExplorer, tmp_path: Path
     # The wait ends where the queue does: its right edge is that of the last kernel.
     right = lambda locator: locator.evaluate("r => r.getBoundingClientRect().right")
     last = view.time.locator(f'[data-id="{left[-1]}"] .al-barshape')
-    assert right(view.item("wait for cuda:1").locator(".al-hostwait")) == pytest.approx(right(last), abs=2)
+    assert right(view.item("wait for cuda:1").locator(".al-hostwait")) == pytest.approx(
+        right(last), abs=2
+    )
 
 
-def test_kernels_are_queued_at_work_and_done(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
-    launches = [s for s in made.trace.steps if s.phase == "launch" and made.trace.item(s.items[0]).ahead]
+def test_kernels_are_queued_at_work_and_done(
+    page: Page, made: DeviceExplorer, tmp_path: Path
+) -> None:
+    launches = [
+        s for s in made.trace.steps if s.phase == "launch" and made.trace.item(s.items[0]).ahead
+    ]
     assert launches, "the queue of the second device grows"
     step = launches[-1].index
     view = opened(page, made, tmp_path, step=step)
     for kernel in made.trace.kernels:
         now = made.trace.steps[step].time
-        queued = made.data["frames"][step]["index"] >= next(s.index for s in made.trace.steps if s.items[0] == kernel.id)
-        state = "later" if not queued else "done" if kernel.end <= now else "running" if kernel.start <= now else "queued"
-        assert view.time.locator(f'[data-id="{kernel.id}"]').evaluate(f"g => g.classList.contains('al-{state}')"), kernel.id
-    dashes = lambda name: view.time.locator(f".al-{name} .al-barshape").first.evaluate("r => getComputedStyle(r).strokeDasharray")
+        queued = made.data["frames"][step]["index"] >= next(
+            s.index for s in made.trace.steps if s.items[0] == kernel.id
+        )
+        state = (
+            "later"
+            if not queued
+            else "done"
+            if kernel.end <= now
+            else "running"
+            if kernel.start <= now
+            else "queued"
+        )
+        assert view.time.locator(f'[data-id="{kernel.id}"]').evaluate(
+            f"g => g.classList.contains('al-{state}')"
+        ), kernel.id
+    dashes = lambda name: view.time.locator(f".al-{name} .al-barshape").first.evaluate(
+        "r => getComputedStyle(r).strokeDasharray"
+    )
     assert dashes("done") == "none" and dashes("queued") != "none", "not by colour alone"
 
 
-def test_a_copy_is_an_arrow_with_bytes_and_time(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
+def test_a_copy_is_an_arrow_with_bytes_and_time(
+    page: Page, made: DeviceExplorer, tmp_path: Path
+) -> None:
     at = step_of(made, "copy")
     view = opened(page, made, tmp_path, step=at)
     copy = made.trace.copies[0]
@@ -148,11 +190,17 @@ def test_a_copy_is_an_arrow_with_bytes_and_time(page: Page, made: DeviceExplorer
     took = device_text.duration(copy.end - copy.start)
     expect(arrow.locator(".al-copyword")).to_have_text(f"195 KiB in {took}")
     expect(arrow.locator(".al-copyword")).to_be_visible()
-    x0, y0, x1, y1 = (float(n) for n in re.findall(r"[\d.]+", arrow.locator(".al-copyline").get_attribute("d") or ""))
+    x0, y0, x1, y1 = (
+        float(n)
+        for n in re.findall(r"[\d.]+", arrow.locator(".al-copyline").get_attribute("d") or "")
+    )
     assert x0 < x1 and y0 < y1, "from the host's side down to the device"
     view.slider.fill(str(step_of(made, "copy", -1)))
     back = view.item("copy of y cuda:0 → cpu|copy cuda:0 → cpu")
-    x0, y0, x1, y1 = (float(n) for n in re.findall(r"[\d.]+", back.locator(".al-copyline").get_attribute("d") or ""))
+    x0, y0, x1, y1 = (
+        float(n)
+        for n in re.findall(r"[\d.]+", back.locator(".al-copyline").get_attribute("d") or "")
+    )
     assert x0 < x1 and y0 > y1, "and back up"
     for word in ("bytes", "starts", "takes", "waits"):
         expect(view.details).to_contain_text(word)
@@ -186,14 +234,30 @@ def test_details_by_click_focus_and_keys(page: Page, made: DeviceExplorer, tmp_p
     expect(view.details.get_by_role("heading")).to_have_text("Kernel matmul")
 
 
-def test_memory_has_its_peak_and_what_was_refused(page: Page, made: DeviceExplorer, tmp_path: Path) -> None:
+def test_memory_has_its_peak_and_what_was_refused(
+    page: Page, made: DeviceExplorer, tmp_path: Path
+) -> None:
     view = opened(page, made, tmp_path, step=len(made.trace.steps) - 1)
     for device in made.trace.devices[1:]:
-        expect(view.time.locator(".al-peakword", has_text=f"peak {device_text.size(device.peak)}, by the host's clock").first).to_be_visible()
-        kernel = min((k for k in made.trace.kernels if k.device == device.name and k.queued > device.peak_at), key=lambda k: k.queued)
+        expect(
+            view.time.locator(
+                ".al-peakword",
+                has_text=f"peak {device_text.size(device.peak)}, by the host's clock",
+            ).first
+        ).to_be_visible()
+        kernel = min(
+            (
+                k
+                for k in made.trace.kernels
+                if k.device == device.name and k.queued > device.peak_at
+            ),
+            key=lambda k: k.queued,
+        )
         booked, begins = map(device_text.duration, (device.peak_at, kernel.start))
         said = f"booked by the host at {booked}, for the kernel {kernel.name}, which the GPU begins at {begins}"
-        expect(view.time).to_have_accessible_description(re.compile(f"peak {device_text.size(device.peak)}, {said}"))
+        expect(view.time).to_have_accessible_description(
+            re.compile(f"peak {device_text.size(device.peak)}, {said}")
+        )
     expect(view.item("out of memory").locator("text")).to_have_text("11.4 MiB refused")
 
 
@@ -226,7 +290,9 @@ TEXTS = """(svg) => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [480, 1300])
-def test_can_be_read(page: Page, made: DeviceExplorer, tmp_path: Path, scheme: str, width: int) -> None:
+def test_can_be_read(
+    page: Page, made: DeviceExplorer, tmp_path: Path, scheme: str, width: int
+) -> None:
     page.set_viewport_size({"width": width, "height": 1000})
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     view = opened(page, made, tmp_path)
@@ -263,7 +329,9 @@ def test_simulated_is_said_and_striped(page: Page, made: DeviceExplorer, tmp_pat
     view = opened(page, made, tmp_path)
     for name in ("cuda:0", "cuda:1"):
         expect(view.device(name)).to_contain_text("Simulated T4")
-        assert "repeating-linear-gradient" in view.device(name).evaluate("d => getComputedStyle(d).backgroundImage")
+        assert "repeating-linear-gradient" in view.device(name).evaluate(
+            "d => getComputedStyle(d).backgroundImage"
+        )
     assert view.device("CPU").evaluate("d => getComputedStyle(d).backgroundImage") == "none"
     expect(view.root.get_by_role("list", name="Legend")).to_contain_text("simulated GPU")
 
@@ -312,7 +380,21 @@ def test_two_thousand_events(page: Page, tmp_path: Path) -> None:
 
 def test_script_and_kernel_agree_on_words_and_states(page: Page, made: DeviceExplorer) -> None:
     seconds = [0, 1e-10, 12e-9, 2.5e-6, 999.4e-6, 0.9996e-3, 1.2345e-3, 0.0999, 4, 61.234, 1234.5]
-    counts = [0, 1, 512, 2176, 2200, 1023, 1024, 20_000, 2**20 - 1, 2**20, 2**30, 1000 * 1024, 123_456_789]
+    counts = [
+        0,
+        1,
+        512,
+        2176,
+        2200,
+        1023,
+        1024,
+        20_000,
+        2**20 - 1,
+        2**20,
+        2**30,
+        1000 * 1024,
+        123_456_789,
+    ]
     said = script_says(
         page,
         "devices",
@@ -346,8 +428,12 @@ def test_the_graph_explorer_colours_by_device(page: Page, tmp_path: Path, scheme
     page.goto(torch.explore(recording, step=3).to_html(tmp_path / "graph.html").as_uri())
     shown = Explorer(page)
     expect(shown.node("moved")).to_have_accessible_name(re.compile("on cuda:0$"))
-    fill = lambda name: shown.node(name).locator(".al-card").evaluate("c => getComputedStyle(c).fill")
-    assert "al-simulated" in fill("moved") and fill("w") == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(38, 40, 43)")
+    fill = lambda name: (
+        shown.node(name).locator(".al-card").evaluate("c => getComputedStyle(c).fill")
+    )
+    assert "al-simulated" in fill("moved") and fill("w") == (
+        "rgb(255, 255, 255)" if scheme == "light" else "rgb(38, 40, 43)"
+    )
     legend = shown.root.get_by_role("group", name="Devices", exact=True)
     expect(legend).to_have_text("CPUcuda:0Simulated T4copied to another device")
     expect(shown.graph.locator(".al-edge.al-copy")).to_have_count(2)
@@ -357,7 +443,9 @@ def test_the_graph_explorer_colours_by_device(page: Page, tmp_path: Path, scheme
         assert shown.check(check) == [], check
 
 
-def test_in_jupyterlab_from_either_side(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_in_jupyterlab_from_either_side(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     server.write("devices.ipynb", CELL)
     notebook = open_notebook("devices.ipynb")
     notebook.run_cells()
@@ -370,7 +458,9 @@ def test_in_jupyterlab_from_either_side(server: Server, open_notebook: Callable[
     notebook.in_kernel("explorer.step == len(recording.trace().steps) - 1", True)
     view.box("cuda:0", "w").click()
     notebook.in_kernel("explorer.trace.item(explorer.selected).name", "w")
-    expect(view.details).to_contain_text("w = torch.full((50, 200), 0.5, device=\"cuda\", requires_grad=True)")
+    expect(view.details).to_contain_text(
+        'w = torch.full((50, 200), 0.5, device="cuda", requires_grad=True)'
+    )
     notebook.execute("explorer.selected = 'x'; explorer.step = 2")
     view.at(2)
     expect(view.details.get_by_role("heading")).to_have_text("Tensor x")

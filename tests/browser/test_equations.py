@@ -40,19 +40,29 @@ def page_options() -> dict[str, Any]:
 
 def regression() -> None:
     X, y = torch.tensor([[1.0, 2.0], [3.0, -1.0], [0.5, 0.25]]), torch.tensor([[1.0], [0.0], [2.0]])
-    w, b = torch.tensor([[0.3], [-0.2]], requires_grad=True), torch.tensor([0.1], requires_grad=True)
+    w, b = (
+        torch.tensor([[0.3], [-0.2]], requires_grad=True),
+        torch.tensor([0.1], requires_grad=True),
+    )
     for _ in range(2):
         (((X @ w + b - y) ** 2).mean() + w.abs().sum()).backward()
 
 
 def losses() -> None:
     q, target = torch.tensor([0.3, 0.6], requires_grad=True), torch.tensor([0.0, 1.0])
-    loss = F.binary_cross_entropy(q, target) + F.mse_loss(q, target) + torch.softmax(q, 0).max() + F.huber_loss(q, target, delta=0.5)
+    loss = (
+        F.binary_cross_entropy(q, target)
+        + F.mse_loss(q, target)
+        + torch.softmax(q, 0).max()
+        + F.huber_loss(q, target, delta=0.5)
+    )
     loss.backward()
 
 
 @pytest.mark.parametrize("program", [regression, losses])
-def test_no_formula_is_cut_and_no_piece_lies_on_another(page: Page, tmp_path: Path, program: Any) -> None:
+def test_no_formula_is_cut_and_no_piece_lies_on_another(
+    page: Page, tmp_path: Path, program: Any
+) -> None:
     with torch.record() as recording:
         program()
     widget = explore(recording)
@@ -79,7 +89,9 @@ def test_each_pass_shows_its_own_gradients(page: Page, tmp_path: Path) -> None:
     page.goto(widget.to_html(tmp_path / "passes.html").as_uri())
     shown = Explorer(page)
     trace = widget.trace
-    sends = [f for f in trace.frames if f.event == "contribution" and trace.node(f.node).label == "h"]
+    sends = [
+        f for f in trace.frames if f.event == "contribution" and trace.node(f.node).label == "h"
+    ]
     shown.root.focus()
     for frame, arrived, sent in zip(sends, (2, 11), (10, 55), strict=True):
         while f"Step {frame.index + 1} of" not in (shown.said.text_content() or ""):
@@ -94,19 +106,45 @@ def test_each_pass_shows_its_own_gradients(page: Page, tmp_path: Path) -> None:
         if "y = mean" in (shown.said.text_content() or ""):  # forward: no gradient is known yet
             rule = shown.details.locator(".al-row", has_text="gradient rule for h")
             expect(rule.locator("math").first).to_be_visible()
-            assert "33" not in (rule.text_content() or "") and "6" not in (rule.text_content() or "")
+            assert "33" not in (rule.text_content() or "") and "6" not in (
+                rule.text_content() or ""
+            )
         page.keyboard.press("ArrowRight")
 
 
 def test_a_page_fills_numbers_and_names_into_the_forms_of_formulas(page: Page) -> None:
     name = "<b>'[%]_#{"
-    hostile = explore((torch.tensor(-1.5e-7, requires_grad=True) * 3) ** 2, {name: torch.tensor(1.0)}).trace
-    odd = [rf"x^2 + {symbol(name)}_{{12}}^{{10}} \cdot 10^{{-7}}", r"v_{1} \overset{\mathrm{float32}}{=} \mathbf{1}_{2 \times 3}"]
+    hostile = explore(
+        (torch.tensor(-1.5e-7, requires_grad=True) * 3) ** 2, {name: torch.tensor(1.0)}
+    ).trace
+    odd = [
+        rf"x^2 + {symbol(name)}_{{12}}^{{10}} \cdot 10^{{-7}}",
+        r"v_{1} \overset{\mathrm{float32}}{=} \mathbf{1}_{2 \times 3}",
+    ]
     seen = [hostile, *map(trace_stories.recorded, range(20))]
-    written = {tex for t in seen for part in (t.nodes, t.edges) for r in part for tex in (r.tex, r.tex_numbers)}
+    written = {
+        tex
+        for t in seen
+        for part in (t.nodes, t.edges)
+        for r in part
+        for tex in (r.tex, r.tex_numbers)
+    }
     written |= {frame.tex for t in seen for frame in t.frames} | set(odd)
     texts = sorted(written - {""})
     forms = formulas(Trace(tuple(Node(f"n{i}", "op", tex=tex) for i, tex in enumerate(texts))))
-    said = script_says(page, "explorer", "mathmlOf", "(m, forms, texts) => texts.map((tex) => m.mathmlOf(forms, tex))", forms, texts)
+    said = script_says(
+        page,
+        "explorer",
+        "mathmlOf",
+        "(m, forms, texts) => texts.map((tex) => m.mathmlOf(forms, tex))",
+        forms,
+        texts,
+    )
     for tex, mathml in zip(texts, said, strict=True):
-        assert re.sub("&#(60|62|38);", lambda m: {"60": "&lt;", "62": "&gt;", "38": "&amp;"}[m[1]], mathml) == mathml_of(tex) != "", tex
+        assert (
+            re.sub(
+                "&#(60|62|38);", lambda m: {"60": "&lt;", "62": "&gt;", "38": "&amp;"}[m[1]], mathml
+            )
+            == mathml_of(tex)
+            != ""
+        ), tex

@@ -9,7 +9,9 @@ from playwright.sync_api import expect
 
 TRACE = learners_trace()
 LAST = len(TRACE.frames) - 1
-ARRIVALS = [f.index for f in TRACE.frames if f.event == "contribution" and f.receiver == "n0"]  # x gets three
+ARRIVALS = [
+    f.index for f in TRACE.frames if f.event == "contribution" and f.receiver == "n0"
+]  # x gets three
 
 
 def test_buttons_and_slider_step(notebook: Notebook) -> None:
@@ -111,7 +113,9 @@ def test_click_and_focus_select_a_node(notebook: Notebook) -> None:
     notebook.in_kernel("explorer.selected", "n4")
     notebook.page.keyboard.press("ArrowUp")
     notebook.in_kernel("explorer.selected", "n1")
-    notebook.page.keyboard.press("ArrowRight")  # steps also with the focus on a node; what was selected stays
+    notebook.page.keyboard.press(
+        "ArrowRight"
+    )  # steps also with the focus on a node; what was selected stays
     notebook.in_kernel("(explorer.step, explorer.selected)", (1, "n1"))
     notebook.page.keyboard.press("Escape")
     notebook.in_kernel("explorer.selected", "")
@@ -132,12 +136,23 @@ def test_tab_reaches_everything(notebook: Notebook) -> None:
                            return e ? e.getAttribute('aria-label') || e.textContent : ''; }"""
             )
         )
-    names = ["First step", "Previous step", "Play", "Next step", "Last step", "Step", "Step number", "Speed"]
+    names = [
+        "First step",
+        "Previous step",
+        "Play",
+        "Next step",
+        "Last step",
+        "Step",
+        "Step number",
+        "Speed",
+    ]
     names += ["Zoom out", "Zoom in", "Fit", "Top to bottom", "Paths", "Tools"]
     assert reached[: len(names)] == names
     box, *after = reached[len(names) :]
     assert box.partition(",")[0] in [node.label for node in TRACE.nodes]
-    assert [name for name in after if name != "Map"][0] == "Details", "the graph is one stop, its map another"
+    assert [name for name in after if name != "Map"][0] == "Details", (
+        "the graph is one stop, its map another"
+    )
 
 
 def test_details_of_a_node(notebook: Notebook) -> None:
@@ -153,13 +168,19 @@ def test_details_of_a_node(notebook: Notebook) -> None:
     ):
         expect(details.get_by_role("term").filter(has_text=re.compile(f"^{name}$"))).to_be_visible()
         expect(
-            details.locator("dt", has_text=re.compile(f"^{name}$")).locator("xpath=following-sibling::dd[1]")
+            details.locator("dt", has_text=re.compile(f"^{name}$")).locator(
+                "xpath=following-sibling::dd[1]"
+            )
         ).to_have_text(value)
     expect(details).to_contain_text("s = x * x + 3 * x")
     expect(details).to_contain_text("line 7")
     rows = details.get_by_role("table", name="Saved by v1").get_by_role("row")
-    expect(rows.nth(1).get_by_role("cell")).to_have_text(["self: x", "2", "[]", "4 B", "0", "alive"])
-    expect(rows.nth(2).get_by_role("cell")).to_have_text(["other: x", "2", "[]", "4 B", "0", "alive"])
+    expect(rows.nth(1).get_by_role("cell")).to_have_text(
+        ["self: x", "2", "[]", "4 B", "0", "alive"]
+    )
+    expect(rows.nth(2).get_by_role("cell")).to_have_text(
+        ["other: x", "2", "[]", "4 B", "0", "alive"]
+    )
     notebook.button("Last step").click()
     expect(rows.nth(1).get_by_role("cell").last).to_have_text("freed")
     notebook.node("x").click()
@@ -175,7 +196,9 @@ def test_a_forward_step_shows_formula_numbers_and_value(notebook: Notebook) -> N
     expect(formulas.nth(0)).to_have_text(re.compile(r"t=tanhv3"))
     expect(formulas.nth(1)).to_have_text(re.compile(r"0.762≈tanh1"))
     expect(formulas.nth(2)).to_contain_text("∂")
-    assert formulas.nth(0).evaluate("m => m.getBoundingClientRect().height") > 10, "MathML is laid out"
+    assert formulas.nth(0).evaluate("m => m.getBoundingClientRect().height") > 10, (
+        "MathML is laid out"
+    )
 
 
 def test_contributions_arrive_one_by_one(notebook: Notebook) -> None:
@@ -183,28 +206,47 @@ def test_contributions_arrive_one_by_one(notebook: Notebook) -> None:
     seen = []
     for index in ARRIVALS:
         notebook.slider.fill(str(index))
-        expect(notebook.details.get_by_role("heading", name="A contribution arrives")).to_be_visible()
+        expect(
+            notebook.details.get_by_role("heading", name="A contribution arrives")
+        ).to_be_visible()
         seen.append([t.split("\n")[-1] for t in terms.all_inner_texts()])
         state = TRACE.states(index)["n0"]
         expect(notebook.node("x")).to_have_attribute("aria-label", re.compile(f"gradient {state}"))
-    assert seen == [["nothing", "0.441", "0.441"], ["0.441", "0.294", "0.735"], ["0.735", "0.294", "1.03"]]
+    assert seen == [
+        ["nothing", "0.441", "0.441"],
+        ["0.441", "0.294", "0.735"],
+        ["0.735", "0.294", "1.03"],
+    ]
     for line in ("≈0.147·2", "≈0.294"):  # the chain is broken at its signs of equality
         expect(notebook.details.locator("math", has_text=line).first).to_be_visible()
     notebook.slider.fill("23")
-    expect(notebook.details.get_by_role("heading", name="The gradient is accumulated")).to_be_visible()
+    expect(
+        notebook.details.get_by_role("heading", name="The gradient is accumulated")
+    ).to_be_visible()
     assert [t.split("\n")[-1] for t in terms.all_inner_texts()] == ["nothing", "1.03", "1.03"]
     notebook.button("Last step").click()
-    expect(notebook.details).to_contain_text("Freed: self, other, 8 B. A second backward through v1 would need them.")
+    expect(notebook.details).to_contain_text(
+        "Freed: self, other, 8 B. A second backward through v1 would need them."
+    )
 
 
 def test_matrices_are_coloured_tables_with_a_scale(notebook: Notebook) -> None:
     notebook.node("w").click()
     table = notebook.details.get_by_role("table", name="value of w")
     expect(table.get_by_role("cell")).to_have_text(["1", "-2", "0.5", "4"])
-    colours = table.get_by_role("cell").evaluate_all("cells => cells.map((c) => getComputedStyle(c).backgroundColor)")
-    assert colours == ["rgb(245, 215, 191)", "rgb(128, 185, 217)", "rgb(250, 235, 223)", "rgb(213, 94, 0)"]
+    colours = table.get_by_role("cell").evaluate_all(
+        "cells => cells.map((c) => getComputedStyle(c).backgroundColor)"
+    )
+    assert colours == [
+        "rgb(245, 215, 191)",
+        "rgb(128, 185, 217)",
+        "rgb(250, 235, 223)",
+        "rgb(213, 94, 0)",
+    ]
     expect(
-        notebook.details.get_by_role("img", name="Colour scale from -4 (blue) through 0 (white) to 4 (vermillion)")
+        notebook.details.get_by_role(
+            "img", name="Colour scale from -4 (blue) through 0 (white) to 4 (vermillion)"
+        )
     ).to_be_visible()
 
 
@@ -220,9 +262,9 @@ def test_gradient_states_are_the_kernels_at_every_step(notebook: Notebook) -> No
     notebook.root.focus()
     for index in range(LAST + 1):
         notebook.at(index)
-        assert notebook.check("gradientWords") == {node: words[TRACE.states(index)[node]] for node in wants}, (
-            f"step {index}"
-        )
+        assert notebook.check("gradientWords") == {
+            node: words[TRACE.states(index)[node]] for node in wants
+        }, f"step {index}"
         notebook.page.keyboard.press("ArrowRight")
 
 

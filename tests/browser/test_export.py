@@ -41,7 +41,10 @@ class Offline:
 @pytest.fixture
 def page_options(request: pytest.FixtureRequest) -> dict[str, Any]:
     """These pages move: playing is tested here, and colours that fade."""
-    return {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "no-preference"} | getattr(request, "param", {})
+    return {
+        "viewport": {"width": 1400, "height": 900},
+        "reduced_motion": "no-preference",
+    } | getattr(request, "param", {})
 
 
 @pytest.fixture
@@ -59,7 +62,9 @@ def test_steps_without_kernel_and_network(offline: Offline, tmp_path: Path) -> N
     offline.page.keyboard.press("End")
     expect(shown.said).to_contain_text("v1 is done")
     shown.node("w").click()
-    expect(shown.details.get_by_role("table", name="gradient of w").get_by_role("cell")).to_have_text(["0.762"] * 4)
+    expect(
+        shown.details.get_by_role("table", name="gradient of w").get_by_role("cell")
+    ).to_have_text(["0.762"] * 4)
     offline.page.keyboard.press("Home")
     shown.button("Play").click()
     expect(shown.button("Pause")).to_be_visible()
@@ -69,7 +74,9 @@ def test_steps_without_kernel_and_network(offline: Offline, tmp_path: Path) -> N
     assert offline.requests == [path.as_uri()]
 
 
-def test_while_it_plays_nothing_is_read_out_and_where_it_stops_is(offline: Offline, tmp_path: Path) -> None:
+def test_while_it_plays_nothing_is_read_out_and_where_it_stops_is(
+    offline: Offline, tmp_path: Path
+) -> None:
     shown = offline.open(Widget(TRACE).to_html(tmp_path / "explorer.html"))
     expect(shown.said).to_have_attribute("aria-live", "polite")
     shown.button("Play").click()
@@ -83,11 +90,18 @@ def test_while_it_plays_nothing_is_read_out_and_where_it_stops_is(offline: Offli
     assert shown.said.evaluate("said => said.anew") == "polite"
 
 
-def test_a_recording_of_nothing_says_so_and_shows_no_dead_controls(offline: Offline, tmp_path: Path) -> None:
+def test_a_recording_of_nothing_says_so_and_shows_no_dead_controls(
+    offline: Offline, tmp_path: Path
+) -> None:
     offline.page.goto(explore(recorded(lambda: None)).to_html(tmp_path / "empty.html").as_uri())
     shown = Explorer(offline.page)
-    expect(shown.root).to_contain_text("Nothing was recorded: no operation on a tensor ran in the block.")
-    assert shown.root.get_by_role("button").count() == 0 and shown.root.get_by_role("list").count() == 0
+    expect(shown.root).to_contain_text(
+        "Nothing was recorded: no operation on a tensor ran in the block."
+    )
+    assert (
+        shown.root.get_by_role("button").count() == 0
+        and shown.root.get_by_role("list").count() == 0
+    )
 
 
 def test_several_explorers_on_one_page_step_apart(offline: Offline, tmp_path: Path) -> None:
@@ -106,13 +120,20 @@ def test_several_explorers_on_one_page_step_apart(offline: Offline, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "page_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"]
+    "page_options",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}],
+    indirect=True,
+    ids=["light", "dark"],
 )
-def test_follows_the_readers_colour_scheme(offline: Offline, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_follows_the_readers_colour_scheme(
+    offline: Offline, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     shown = offline.open(Widget(TRACE, step=10).to_html(tmp_path / "explorer.html"))
     dark = "dark" in request.node.name
     expect(shown.root).to_have_attribute("data-theme", "dark" if dark else "light")
-    assert shown.root.evaluate("e => getComputedStyle(e).colorScheme") == ("dark" if dark else "light"), "scroll bars, too"
+    assert shown.root.evaluate("e => getComputedStyle(e).colorScheme") == (
+        "dark" if dark else "light"
+    ), "scroll bars, too"
     offline.page.wait_for_timeout(350)
     assert shown.check("faint") == []
     assert shown.check("small") == []
@@ -121,7 +142,9 @@ def test_follows_the_readers_colour_scheme(offline: Offline, tmp_path: Path, req
     expect(shown.root).to_have_attribute("data-theme", "light" if dark else "dark")
 
 
-@pytest.mark.parametrize("page_options", [{"viewport": {"width": 390, "height": 800}}], indirect=True, ids=["phone"])
+@pytest.mark.parametrize(
+    "page_options", [{"viewport": {"width": 390, "height": 800}}], indirect=True, ids=["phone"]
+)
 def test_fits_a_phone(offline: Offline, tmp_path: Path) -> None:
     shown = offline.open(Widget(TRACE, step=22).to_html(tmp_path / "explorer.html"))
     assert offline.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -131,7 +154,9 @@ def test_fits_a_phone(offline: Offline, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_whatever_happens_to_a_graph_can_be_read(offline: Offline, tmp_path: Path, scheme: str) -> None:
+def test_whatever_happens_to_a_graph_can_be_read(
+    offline: Offline, tmp_path: Path, scheme: str
+) -> None:
     offline.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     widgets = [explore(recorded(case)) for case in CASES]
     (tmp_path / "zoo.html").write_text(html.page(widgets))
@@ -157,7 +182,9 @@ def test_an_error_is_shown_where_it_happened(offline: Offline, tmp_path: Path) -
     box = shown.details.get_by_role("note")
     expect(box).to_contain_text("modified by an inplace operation")
     ring = shown.node("y").locator(".al-ring")
-    assert ring.evaluate("r => getComputedStyle(r).stroke") == "rgb(204, 121, 167)", "an error is not a gradient"
+    assert ring.evaluate("r => getComputedStyle(r).stroke") == "rgb(204, 121, 167)", (
+        "an error is not a gradient"
+    )
     saved = shown.details.get_by_role("table", name=re.compile("^Saved by"))
     expect(saved.get_by_role("cell").last).to_have_text("modified")
 
@@ -165,9 +192,13 @@ def test_an_error_is_shown_where_it_happened(offline: Offline, tmp_path: Path) -
 def test_nan_is_marked_by_more_than_colour(offline: Offline, tmp_path: Path) -> None:
     shown = offline.open(explore(recorded(not_a_number)).to_html(tmp_path / "nan.html"))
     bad = shown.graph.get_by_role("button", name=re.compile("sqrt"))
-    drawn = lambda node: node.locator(".al-inner").evaluate("r => getComputedStyle(r).stroke !== 'none'")
+    drawn = lambda node: node.locator(".al-inner").evaluate(
+        "r => getComputedStyle(r).stroke !== 'none'"
+    )
     expect(shown.root.get_by_role("list", name="Legend")).to_contain_text("NaN, inf or an error")
-    assert drawn(bad) and bad.locator(".al-grad ~ .al-inner").count() == 1, "the strip does not cover it"
+    assert drawn(bad) and bad.locator(".al-grad ~ .al-inner").count() == 1, (
+        "the strip does not cover it"
+    )
     expect(bad).to_have_attribute("aria-label", re.compile("holds NaN or inf"))
     x = shown.node("x")
     assert not drawn(x)
@@ -236,7 +267,14 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> No
         1.005,
         0.9996,
     ]
-    spreads = [[-0.031, 0.02], [1, 1], [-0.0, 0.0], [0.5, float("nan")], [float("inf")] * 3, [float("nan"), float("-inf")]]
+    spreads = [
+        [-0.031, 0.02],
+        [1, 1],
+        [-0.0, 0.0],
+        [0.5, float("nan")],
+        [float("inf")] * 3,
+        [float("nan"), float("-inf")],
+    ]
     stats = [Value.of(np.array(numbers)).stats for numbers in spreads]
     others = [json.loads(json.dumps(recorded(case).trace().to_json())) for case in CASES]
     for data in (json.loads(json.dumps(first)), second, *others):
@@ -259,9 +297,17 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> No
         del read["trace"]["values"]
         assert read["trace"] == data, "what was packed is unpacked"
         assert read["states"] == [trace.states(i) for i in range(-1, len(trace.frames))]
-        if data["frames"] and data["frames"][-1]["phase"] == "backward":  # afterwards code may have changed `.grad`
-            kept = {node["id"]: node["grad"] for node in data["nodes"] if node["grad"] and data is not second}
-            assert {key: read["gradients"][key] for key in kept} == kept, "what is left in the end is .grad"
+        if (
+            data["frames"] and data["frames"][-1]["phase"] == "backward"
+        ):  # afterwards code may have changed `.grad`
+            kept = {
+                node["id"]: node["grad"]
+                for node in data["nodes"]
+                if node["grad"] and data is not second
+            }
+            assert {key: read["gradients"][key] for key in kept} == kept, (
+                "what is left in the end is .grad"
+            )
     assert read["extents"] == [extent(s) for s in stats]
     assert read["words"] == [short(number(n)) if not isinstance(n, str) else n for n in numbers]
     assert read["colours"] == [heat.color(v, 4) for v in (-4, -3, -0.01, 0, 1, 2.2, 4, 9, "nan")]
@@ -304,5 +350,7 @@ def test_formulas_that_fit_are_no_stops_for_the_tab_key(offline: Offline, tmp_pa
     for step in range(int(shown.slider.get_attribute("max") or 0) + 1):
         shown.slider.fill(str(step))
         shown.at(step)
-        scrolled = "all => all.filter((e) => e.scrollHeight > e.clientHeight).map((e) => e.textContent)"
+        scrolled = (
+            "all => all.filter((e) => e.scrollHeight > e.clientHeight).map((e) => e.textContent)"
+        )
         assert shown.details.locator(".al-formula").evaluate_all(scrolled) == [], f"step {step}"

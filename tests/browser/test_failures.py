@@ -37,7 +37,9 @@ def table(shown: Explorer, name: str) -> list[list[str]]:
     return [row.get_by_role("cell").all_inner_texts() for row in rows[1:]]
 
 
-@pytest.mark.parametrize("page_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
+@pytest.mark.parametrize(
+    "page_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True
+)
 def test_a_failed_product_is_drawn_with_both_operands(page: Page, tmp_path: Path) -> None:
     def code():
         prices, count = torch.ones(3, 2, requires_grad=True), torch.ones(4, 3)
@@ -49,7 +51,9 @@ def test_a_failed_product_is_drawn_with_both_operands(page: Page, tmp_path: Path
     expect(failed).to_have_accessible_name("no result, result of mm, not computed yet")
     shown.root.focus()
     page.keyboard.press("End")
-    expect(shown.said).to_contain_text("v1 @ doubled failed: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x2)")
+    expect(shown.said).to_contain_text(
+        "v1 @ doubled failed: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x2)"
+    )
     expect(failed).to_have_accessible_name(
         "no result, result of mm, failed: RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 3x2)"
     )
@@ -60,7 +64,9 @@ def test_a_failed_product_is_drawn_with_both_operands(page: Page, tmp_path: Path
         ["mat2", "doubled", "[3, 2]", "float32", "cpu"],
     ]
     expect(shown.details).to_contain_text("torch.mm(count.t(), doubled)")
-    expect(shown.details).to_contain_text("The columns of the first (4) must be as many as the rows of the second (3)")
+    expect(shown.details).to_contain_text(
+        "The columns of the first (4) must be as many as the rows of the second (3)"
+    )
     assert shown.check("crowded") == []
 
 
@@ -76,16 +82,22 @@ def test_the_module_is_marked_open_and_closed(page: Page, tmp_path: Path) -> Non
     reader = Reader()
     shown = opened(page, recorded(lambda: reader(torch.ones(2, 3))), tmp_path)
     shown.button("Expand all").click()
-    assert "freed" not in shown.graph.aria_snapshot(), "nothing was yet: the graph went when its forward had failed"
+    assert "freed" not in shown.graph.aria_snapshot(), (
+        "nothing was yet: the graph went when its forward had failed"
+    )
     page.keyboard.press("End")
     shown.button("Collapse all").click()
     closed = shown.graph.get_by_role("button", name="an operation failed")
     expect(closed.first).to_be_visible()
     expect(closed.first.locator(".al-card").first).to_have_css("stroke", PURPLE)
     shown.button("Expand all").click()
-    expect(shown.graph.get_by_role("button", name="narrow, Linear, an operation failed")).to_be_visible()
+    expect(
+        shown.graph.get_by_role("button", name="narrow, Linear, an operation failed")
+    ).to_be_visible()
     expect(shown.node("no result")).to_be_visible()
-    expect(shown.graph.get_by_role("button", name="wide, Linear, v2, result of addmm")).to_be_visible()
+    expect(
+        shown.graph.get_by_role("button", name="wide, Linear, v2, result of addmm")
+    ).to_be_visible()
 
 
 def test_the_learners_own_error_blames_no_operation(page: Page, tmp_path: Path) -> None:
@@ -120,13 +132,21 @@ def test_explain_in_the_next_cell(server: Server, open_notebook: Callable[..., N
     expect(shown.page.get_by_text("torch.explain() shows where.")).to_be_visible()
     expect(shown.node("no result")).to_be_visible()
     explanation = shown.root.get_by_role("note", name="Explanation", exact=True)
-    expect(explanation).to_contain_text("It was given sums: float32 [4, 6] on cpu; row: float32 [5] on cpu.")
+    expect(explanation).to_contain_text(
+        "It was given sums: float32 [4, 6] on cpu; row: float32 [5] on cpu."
+    )
     expect(explanation).to_contain_text("sums / row failed (cell 3, line 1: sums / row).")
-    expect(shown.said).to_contain_text("sums / row failed: RuntimeError: The size of tensor a (6) must match the size of tensor b (5)")
+    expect(shown.said).to_contain_text(
+        "sums / row failed: RuntimeError: The size of tensor a (6) must match the size of tensor b (5)"
+    )
     assert table(shown, "What it was given")[1] == ["other", "row", "[5]", "float32", "cpu"]
 
 
-@pytest.mark.parametrize("page_options", [{"color_scheme": "dark", "viewport": {"width": 1366, "height": 768}}], indirect=True)
+@pytest.mark.parametrize(
+    "page_options",
+    [{"color_scheme": "dark", "viewport": {"width": 1366, "height": 768}}],
+    indirect=True,
+)
 def test_who_saved_and_who_changed(page: Page, tmp_path: Path) -> None:
     def code():
         with torch.record():
@@ -146,7 +166,9 @@ def test_who_saved_and_who_changed(page: Page, tmp_path: Path) -> None:
         expect(node.locator(".al-card")).to_have_css("stroke", PURPLE)
     explanation = shown.root.get_by_role("note", name="Explanation", exact=True)
     expect(explanation).to_contain_text("slope.clamp_(0, 1)")
-    places = shown.details.get_by_role("list", name="What has to do with it").get_by_role("listitem")
+    places = shown.details.get_by_role("list", name="What has to do with it").get_by_role(
+        "listitem"
+    )
     expect(places).to_have_count(2)
     places.nth(1).get_by_role("button", name="slope(2)", exact=True).press("Enter")
     expect(changed).to_have_attribute("aria-pressed", "true")

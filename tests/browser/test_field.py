@@ -92,7 +92,9 @@ def test_every_map_has_its_scale(page: Page, tmp_path: Path) -> None:
     scales = view.root.locator(".al-stage .al-map").evaluate_all(
         "maps => maps.map(m => m.querySelector('.al-ends span:last-child').textContent)"
     )
-    assert [float(s) for s in scales] == pytest.approx([m["scale"] for m in widget.data["maps"]], rel=0.01)
+    assert [float(s) for s in scales] == pytest.approx(
+        [m["scale"] for m in widget.data["maps"]], rel=0.01
+    )
 
 
 def test_the_gradient_has_its_colours(page: Page, tmp_path: Path) -> None:
@@ -106,7 +108,9 @@ def test_the_gradient_has_its_colours(page: Page, tmp_path: Path) -> None:
                     "#" + [...d.slice(4 * i, 4 * i + 3)].map(v => v.toString(16).padStart(2, "0")).join("")); }"""
     )
     assert colours == [heat.color(v, kept["scale"]) for row in kept["numbers"] for v in row]
-    expect(view.root.get_by_role("paragraph").filter(has_text=f"{kept['count']} pixels have one")).to_have_count(1)
+    expect(
+        view.root.get_by_role("paragraph").filter(has_text=f"{kept['count']} pixels have one")
+    ).to_have_count(1)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -120,7 +124,9 @@ def test_can_be_read_on_a_narrow_page(page: Page, tmp_path: Path, scheme: str) -
         assert view.check(check) == [], check
 
 
-def test_in_jupyterlab_from_either_side(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_in_jupyterlab_from_either_side(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     server.write("field.ipynb", CELL)
     notebook = open_notebook("field.ipynb")
     notebook.run_cells()
@@ -130,5 +136,7 @@ def test_in_jupyterlab_from_either_side(server: Server, open_notebook: Callable[
     notebook.page.keyboard.press("ArrowDown")
     notebook.in_kernel("field.selected", [4, 1, 0])
     notebook.execute("field.selected = [1, 7, 7]")
-    expect(view.said).to_have_text("[7, 7] of 0: Conv2d sees rows 7 to 9 and columns 7 to 9 of the image: 9 of 100 pixels.")
+    expect(view.said).to_have_text(
+        "[7, 7] of 0: Conv2d sees rows 7 to 9 and columns 7 to 9 of the image: 9 of 100 pixels."
+    )
     assert notebook.kernel("field.field()") == "[(7, 9, 7, 9), (7, 7, 7, 7)]"

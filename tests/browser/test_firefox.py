@@ -37,9 +37,7 @@ FIELD = """
   const all = (root) => [...root.querySelectorAll("*")].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
   all(document.querySelector("section.present")).find((e) => e.matches("[aria-label=Question] input")).focus();
 """
-ASKED_FOR = (
-    "return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => name.startsWith('http'))"
-)
+ASKED_FOR = "return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => name.startsWith('http'))"
 STEP = r"Step (\d+) of \d+, "
 
 
@@ -106,7 +104,9 @@ def test_a_deck_is_stepped_by_keys(firefox: Any, deck: Path) -> None:  # noqa: F
     stage = Stage(firefox, deck.as_uri() + "#/quiz")
     stage.until(SLIDE, lambda slide: slide == "quiz")
     stage.driver.execute_script(FIELD)
-    stage.press(*"2*3", Keys.ARROW_LEFT, Keys.ARROW_RIGHT, Keys.ENTER)  # keys of deck and explorer, in a field
+    stage.press(
+        *"2*3", Keys.ARROW_LEFT, Keys.ARROW_RIGHT, Keys.ENTER
+    )  # keys of deck and explorer, in a field
     said = stage.until(SEEN, lambda said: "Not 2*3." in said)
     assert "Step 1 of" in said
     stage.press(Keys.ESCAPE)

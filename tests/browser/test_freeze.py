@@ -35,8 +35,12 @@ def opened(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
 
 @pytest.fixture
 def notebook(opened: Notebook) -> Iterator[Notebook]:
-    opened.execute("panel.preset('All'); panel.modes = {'': 'train'}; optimizer.zero_grad(); panel.run_forward()")
-    expect(Panel(opened.page).switch("network: trainable")).to_have_attribute("aria-checked", "true")
+    opened.execute(
+        "panel.preset('All'); panel.modes = {'': 'train'}; optimizer.zero_grad(); panel.run_forward()"
+    )
+    expect(Panel(opened.page).switch("network: trainable")).to_have_attribute(
+        "aria-checked", "true"
+    )
     yield opened
 
 
@@ -84,7 +88,10 @@ def test_presets_and_where_backward_ends(notebook: Notebook) -> None:
     notebook.in_kernel("panel.trainable", {"0.0": False, "0.2": True, "0.3": True, "2": True})
     expect(panel.reach).to_contain_text("Backward ends at layer 0.2, the last it reaches.")
     expect(panel.row("2 Linear backward ends here")).to_be_visible()
-    for said in (r"0\.0\.weight \[[\d, ]+\], gradient never: it is frozen now", r"0\.2\.weight \[[\d, ]+\], gradient (?!never)"):
+    for said in (
+        r"0\.0\.weight \[[\d, ]+\], gradient never: it is frozen now",
+        r"0\.2\.weight \[[\d, ]+\], gradient (?!never)",
+    ):
         expect(explorer.graph.get_by_role("button", name=re.compile(said))).to_be_attached()
     notebook.in_kernel("panel.explorer.trace.node(panel.explorer.selected).op", "addmm")
     # The graph is older than the switches, until it is made again.
@@ -96,7 +103,9 @@ def test_presets_and_where_backward_ends(notebook: Notebook) -> None:
     expect(explorer.slider).to_have_attribute("max", str(fewer - 1))
     panel.button("None").click()
     expect(panel.reach).to_contain_text("Backward visits nothing")
-    expect(panel.warnings).to_contain_text("element 0 of tensors does not require grad and does not have a grad_fn")
+    expect(panel.warnings).to_contain_text(
+        "element 0 of tensors does not require grad and does not have a grad_fn"
+    )
     panel.button("All").click()
     notebook.in_kernel("panel.explorer.dimmed", [])
 
@@ -137,7 +146,9 @@ def test_traps_are_told_and_changes_announced(notebook: Notebook) -> None:
     panel = Panel(notebook.page)
     notebook.execute("nn.functional.cross_entropy(model(x), y).backward()")
     panel.switch("0.0: trainable").click()
-    expect(panel.warnings).to_contain_text("Layer 0.0: frozen, but the next optimizer.step() moves the weights all the same")
+    expect(panel.warnings).to_contain_text(
+        "Layer 0.0: frozen, but the next optimizer.step() moves the weights all the same"
+    )
     expect(panel.warnings.get_by_role("listitem")).to_have_count(1)
     expect(panel.root.get_by_role("status")).to_contain_text("Backward ends at layer 0.2")
     notebook.execute("optimizer.zero_grad(); panel.refresh()")
@@ -147,7 +158,9 @@ def test_traps_are_told_and_changes_announced(notebook: Notebook) -> None:
 def test_a_layer_that_is_gone_is_an_alert(notebook: Notebook) -> None:
     panel = Panel(notebook.page)
     expect(panel.root.get_by_role("alert")).to_be_hidden()
-    notebook.execute("panel._on_message(panel, {'kind': 'trainable', 'path': 'gone', 'value': True}, [])")
+    notebook.execute(
+        "panel._on_message(panel, {'kind': 'trainable', 'path': 'gone', 'value': True}, [])"
+    )
     expect(panel.root.get_by_role("alert")).to_contain_text("there is no layer 'gone'")
     panel.button("Head only").click()
     expect(panel.root.get_by_role("alert")).to_be_hidden()
@@ -168,7 +181,9 @@ def test_a_kernel_that_does_not_answer_is_told(notebook: Notebook) -> None:
     panel = Panel(notebook.page)
     notebook.execute("panel.on_msg(panel._on_message, remove=True)")
     panel.button("Head only").click()
-    expect(panel.root.get_by_role("alert")).to_have_text(re.compile("^The kernel has not answered"), timeout=6000)
+    expect(panel.root.get_by_role("alert")).to_have_text(
+        re.compile("^The kernel has not answered"), timeout=6000
+    )
     notebook.execute("panel.on_msg(panel._on_message); panel.refresh()")
 
 
@@ -184,7 +199,9 @@ def test_an_exported_page_shows_and_explains(page: Page, tmp_path: Path) -> None
     widget.from_layer("layer4.1")
     page.goto(widget.to_html(tmp_path / "freeze.html").as_uri())
     panel = Panel(page)
-    expect(panel.root).to_contain_text("There is no network behind this page: the switches show what freezing would do.")
+    expect(panel.root).to_contain_text(
+        "There is no network behind this page: the switches show what freezing would do."
+    )
     expect(panel.switch("layer4: trainable, partly")).to_be_enabled()
     expect(panel.switch("fc: trainable")).to_have_attribute("aria-checked", "true")
     expect(panel.row("1 BasicBlock backward ends in it")).to_be_visible()
@@ -196,7 +213,9 @@ def test_an_exported_page_shows_and_explains(page: Page, tmp_path: Path) -> None
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_all_columns_are_seen_where_the_panel_is_narrow_and_the_page_is_not(page: Page, tmp_path: Path) -> None:
+def test_all_columns_are_seen_where_the_panel_is_narrow_and_the_page_is_not(
+    page: Page, tmp_path: Path
+) -> None:
     """As in JupyterLab with its file browser open: less than half of the page is the panel's."""
     page.set_viewport_size({"width": 1000, "height": 900})
     widget = FreezePanel(torch.vision.models.resnet_digits(weights=None))
@@ -214,7 +233,15 @@ def test_all_columns_are_seen_where_the_panel_is_narrow_and_the_page_is_not(page
 def test_script_and_kernel_agree_on_states(page: Page) -> None:
     from autolab.widgets.freeze import subtree
 
-    trainable = {"": True, "a": True, "a.b": False, "ab": False, "c.d": "mixed", "e.f": False, "e.g": False}
+    trainable = {
+        "": True,
+        "a": True,
+        "a.b": False,
+        "ab": False,
+        "c.d": "mixed",
+        "e.f": False,
+        "e.g": False,
+    }
     paths = ["", "a", "a.b", "ab", "c", "c.d", "e", "x"]
     states = "(m, trainable, paths) => paths.map((path) => m.stateOf(trainable, path))"
     said = script_says(page, "freeze", "stateOf", states, trainable, paths)
@@ -227,4 +254,6 @@ def test_the_graph_beside_a_frozen_first_layer_is_drawn(browser: Browser, tmp_pa
     variables["body"].requires_grad_(False)
     with offline(browser) as page:
         page.goto(variables["panel"].explorer.to_html(tmp_path / "frozen.html").as_uri())
-        expect(Explorer(page).graph.locator(".al-tab title").first).to_have_text(re.compile("for its backward"))
+        expect(Explorer(page).graph.locator(".al-tab title").first).to_have_text(
+            re.compile("for its backward")
+        )

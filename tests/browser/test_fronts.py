@@ -40,7 +40,16 @@ def serving(folder: Path, *command: str, port: str = "--port={}") -> Iterator[st
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number = free.getsockname()[1]
-    home = {name: str(folder / name.lower()) for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "XDG_CONFIG_HOME")}
+    home = {
+        name: str(folder / name.lower())
+        for name in (
+            "HOME",
+            "JUPYTER_CONFIG_DIR",
+            "JUPYTER_DATA_DIR",
+            "IPYTHONDIR",
+            "XDG_CONFIG_HOME",
+        )
+    }
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     address = f"http://127.0.0.1:{number}"
     with open(folder / "log", "wb") as log:
@@ -72,7 +81,10 @@ def here(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
     page, complaints = context.new_page(), []
     context.route(re.compile(r"^https?://(?!127\.0\.0\.1[:/])"), lambda route: route.abort())
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: complaints.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     context.close()
@@ -108,7 +120,14 @@ ROOT_MAY = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else
 def test_notebook_7(here: Page, tmp_path: Path) -> None:
     pytest.importorskip("notebook")
     notebook(tmp_path)
-    with serving(tmp_path, "notebook", "--no-browser", "--ip=127.0.0.1", "--IdentityProvider.token=", *ROOT_MAY) as address:
+    with serving(
+        tmp_path,
+        "notebook",
+        "--no-browser",
+        "--ip=127.0.0.1",
+        "--IdentityProvider.token=",
+        *ROOT_MAY,
+    ) as address:
         here.goto(f"{address}/notebooks/learner.ipynb")
         here.locator(".jp-CodeCell .cm-content").click(timeout=LATE)
         here.keyboard.press("Control+Enter")
@@ -125,7 +144,9 @@ def test_voila(here: Page, tmp_path: Path) -> None:
 
 def test_marimo(here: Page, tmp_path: Path) -> None:
     pytest.importorskip("marimo")
-    (tmp_path / "app.py").write_text(MARIMO.format("\n".join(f"    {line}" for line in LEARNER.splitlines())))
+    (tmp_path / "app.py").write_text(
+        MARIMO.format("\n".join(f"    {line}" for line in LEARNER.splitlines()))
+    )
     with serving(tmp_path, "marimo", "run", "app.py", "--headless", "--no-token") as address:
         here.goto(address)
         steps_by_keyboard(here)
@@ -141,7 +162,9 @@ FRAME = """<!doctype html><html lang="en"><script>{require}</script>
 NPM = ROOT / "build" / "fronts"
 
 
-@pytest.mark.skipif(not NPM.is_dir(), reason="build/fronts has not got ipywidgets 7's manager from npm")
+@pytest.mark.skipif(
+    not NPM.is_dir(), reason="build/fronts has not got ipywidgets 7's manager from npm"
+)
 def test_in_a_frame_with_the_manager_of_ipywidgets_7(here: Page, tmp_path: Path) -> None:
     widget = Widget(learners_trace())
     given = embed_data(views=[widget], drop_defaults=False)
@@ -149,16 +172,22 @@ def test_in_a_frame_with_the_manager_of_ipywidgets_7(here: Page, tmp_path: Path)
     for model in given["manager_state"]["state"].values():
         if model["model_module"] == "@jupyter-widgets/base":
             model["model_module_version"] = "1.2.0"
-    module = Path(sys.prefix, "share", "jupyter", "nbextensions", "anywidget", "index.js").read_bytes()
+    module = Path(
+        sys.prefix, "share", "jupyter", "nbextensions", "anywidget", "index.js"
+    ).read_bytes()
     inside = FRAME.format(
         require=(NPM / "requirejs" / "require.js").read_text(encoding="utf-8"),
-        manager=(NPM / "html-manager" / "dist" / "embed-amd.js").read_text(encoding="utf-8").replace("</script", r"<\/script"),
+        manager=(NPM / "html-manager" / "dist" / "embed-amd.js")
+        .read_text(encoding="utf-8")
+        .replace("</script", r"<\/script"),
         anywidget=base64.b64encode(module).decode(),
         viz=packed(),
         state=json.dumps(given["manager_state"]).replace("</", r"<\/"),
         view=json.dumps(given["view_specs"][0]),
     )
     frame = f'<iframe sandbox="allow-scripts" title="Output" style="width: 100%; height: 800px" srcdoc="{html.escape(inside)}"></iframe>'
-    (tmp_path / "colab.html").write_text(f'<!doctype html><html lang="en"><title>Colab</title>{frame}</html>', encoding="utf-8")
+    (tmp_path / "colab.html").write_text(
+        f'<!doctype html><html lang="en"><title>Colab</title>{frame}</html>', encoding="utf-8"
+    )
     here.goto((tmp_path / "colab.html").as_uri())
     steps_by_keyboard(here, here.frame_locator("iframe"))

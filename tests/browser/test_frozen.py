@@ -34,7 +34,11 @@ def of_a_loss(frozen: str = "") -> FreezePanel:
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
     if frozen:
         model.get_submodule(frozen).requires_grad_(False)
-    return FreezePanel(model, torch.optim.Adam(model[2].parameters(), amsgrad=True), loss=model(torch.ones(2, 3)).sum())
+    return FreezePanel(
+        model,
+        torch.optim.Adam(model[2].parameters(), amsgrad=True),
+        loss=model(torch.ones(2, 3)).sum(),
+    )
 
 
 def half_frozen() -> FreezePanel:
@@ -61,54 +65,96 @@ def shared_weights() -> FreezePanel:
     class Net(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.layer1, self.free, self.out = nn.Linear(3, 3), nn.Parameter(torch.eye(3)), nn.Linear(3, 1)
+            self.layer1, self.free, self.out = (
+                nn.Linear(3, 3),
+                nn.Parameter(torch.eye(3)),
+                nn.Linear(3, 1),
+            )
 
         def forward(self, x: Any) -> Any:
             return self.out(self.layer1(self.layer1(x)) @ self.free.T)
 
     model = Net()
     run = lambda: model(torch.ones(2, 3)).sum()
-    return FreezePanel(model, explorer=autolab.explore(run(), params=dict(model.named_parameters())), forward=run)
+    return FreezePanel(
+        model, explorer=autolab.explore(run(), params=dict(model.named_parameters())), forward=run
+    )
 
 
 def of_pytorch() -> FreezePanel:
     torch = pytest.importorskip("torch")
-    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
-    return FreezePanel(model, torch.optim.AdamW(model.parameters()), loss=model(torch.ones(2, 3)).sum())
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1)
+    )
+    return FreezePanel(
+        model, torch.optim.AdamW(model.parameters()), loss=model(torch.ones(2, 3)).sum()
+    )
 
 
-MAKERS = [convolutions, of_a_loss, half_frozen, by_order_alone, unknown_optimizer, shared_weights, of_pytorch]
+MAKERS = [
+    convolutions,
+    of_a_loss,
+    half_frozen,
+    by_order_alone,
+    unknown_optimizer,
+    shared_weights,
+    of_pytorch,
+]
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_page_and_kernel_answer_alike(page: Page, make: Callable[[], FreezePanel]) -> None:
     panel, chance = make(), random.Random(1)
     paths = [row["path"] for row in panel.data["rows"]]
-    state = json.loads(json.dumps({k: v for k, v in panel.export_state().items() if k in ("trainable", "modes", "data", "facts")}))
-    messages: list[dict[str, Any]] = [{"kind": "preset", "name": name} for name in ("None", "Head only", "All")]
+    state = json.loads(
+        json.dumps(
+            {
+                k: v
+                for k, v in panel.export_state().items()
+                if k in ("trainable", "modes", "data", "facts")
+            }
+        )
+    )
+    messages: list[dict[str, Any]] = [
+        {"kind": "preset", "name": name} for name in ("None", "Head only", "All")
+    ]
     for _ in range(40):
         kind = chance.choice(["trainable", "trainable", "mode", "from", "preset"])
         values = {"trainable": [True, False], "mode": ["train", "eval"]}.get(kind, [None])
         name = chance.choice(["Head only", "All", "None"])
-        messages.append({"kind": kind, "path": chance.choice(paths), "value": chance.choice(values), "name": name})
+        messages.append(
+            {
+                "kind": kind,
+                "path": chance.choice(paths),
+                "value": chance.choice(values),
+                "name": name,
+            }
+        )
     theirs = script_says(page, "freeze", "Rehearsal", REHEARSE, state, messages)
     seen = set()
     for message, said in zip(messages, theirs, strict=True):
         panel._answer(message)
         ours = json.loads(json.dumps([panel.trainable, panel.modes, panel.data]))
         assert said == ours, message
-        seen |= {w["kind"] for w in panel.data["warnings"]} | {panel.data["end"], panel.data["stale"]}
+        seen |= {w["kind"] for w in panel.data["warnings"]} | {
+            panel.data["end"],
+            panel.data["stale"],
+        }
     assert len(seen) > 4, "the switches said different things"
 
 
-@pytest.mark.parametrize("page_options", [{"viewport": {"width": 1366, "height": 768}}], indirect=True)
+@pytest.mark.parametrize(
+    "page_options", [{"viewport": {"width": 1366, "height": 768}}], indirect=True
+)
 def test_the_graph_on_the_same_page_is_marked(page: Page, tmp_path: Path) -> None:
     panel = convolutions()
     explorer = panel.explorer
     (tmp_path / "both.html").write_text(html.page([panel, explorer]), encoding="utf-8")
     page.goto((tmp_path / "both.html").as_uri())
     shown, graph = Panel(page), Explorer(page)
-    expect(shown.root).to_contain_text("There is no network behind this page: the switches show what freezing would do.")
+    expect(shown.root).to_contain_text(
+        "There is no network behind this page: the switches show what freezing would do."
+    )
     expect(graph.graph).to_be_visible()
     graph.button("Expand all").click()
     card = graph.graph.get_by_role("button", name=re.compile(r"^0\.0, Conv2d, "))

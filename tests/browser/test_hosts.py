@@ -34,11 +34,17 @@ class InANotebook(Widget):
 
 @pytest.mark.timed
 @pytest.mark.parametrize("engine", [True, False], ids=["engine", "no-engine"])
-def test_a_part_opens_by_itself_where_no_kernel_answers(page: Page, tmp_path: Path, engine: bool) -> None:
+def test_a_part_opens_by_itself_where_no_kernel_answers(
+    page: Page, tmp_path: Path, engine: bool
+) -> None:
     shown_widgets = [LayoutEngine(source=packed())] * engine + [InANotebook(network().trace)]
     path = tmp_path / "host.html"
     text = html.page(shown_widgets)
-    path.write_text(re.sub(r'<script type="text/plain" id="autolab-viz">.*?</script>', "", text, flags=re.DOTALL))
+    path.write_text(
+        re.sub(
+            r'<script type="text/plain" id="autolab-viz">.*?</script>', "", text, flags=re.DOTALL
+        )
+    )
     page.goto(path.as_uri())
     shown = Explorer(page)
     part = shown.graph.get_by_role("button", name=re.compile("^4, Sequential"))
@@ -54,7 +60,9 @@ def test_a_part_opens_by_itself_where_no_kernel_answers(page: Page, tmp_path: Pa
         expect(part).to_have_attribute("aria-expanded", "false")
         assert time.monotonic() - start < 1, "a kernel that did not answer is not waited for again"
     else:
-        expect(shown.root).to_contain_text("the kernel does not answer; run the cell again", timeout=20_000)
+        expect(shown.root).to_contain_text(
+            "the kernel does not answer; run the cell again", timeout=20_000
+        )
         expect(part).to_have_attribute("aria-expanded", "false")
 
 
@@ -75,7 +83,11 @@ def bare(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: s
     asked = 'message.kind === "need-viz" && viz'
     assert asked in text
     path = tmp_path / "bare.html"
-    path.write_text(text.replace(asked, f"{asked} && ((count) => {answers})(window.asked = (window.asked ?? 0) + 1)"))
+    path.write_text(
+        text.replace(
+            asked, f"{asked} && ((count) => {answers})(window.asked = (window.asked ?? 0) + 1)"
+        )
+    )
     page.goto(path.as_uri())
     return Explorer(page)
 
@@ -90,7 +102,9 @@ def test_a_layout_that_is_lost_on_the_way_is_drawn_in_the_browser(
     shown.at(1)
 
 
-def test_a_kernel_that_was_busy_is_asked_again(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_was_busy_is_asked_again(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page.clock.install()
     shown = bare(page, tmp_path, monkeypatch, "count > 2")
     for count in (1, 2):

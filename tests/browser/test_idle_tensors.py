@@ -27,7 +27,9 @@ def test_earlier_tensors_are_one_box_until_asked_for(page: Page, tmp_path: Path)
     expect(lump).to_contain_text("2 not used here")
     expect(lump).to_contain_text("391 KiB")
     before = box("x").bounding_box()["width"]  # type: ignore[index]
-    page.get_by_role("checkbox", name="Show each of the 2 tensors from before that nothing here uses").check()
+    page.get_by_role(
+        "checkbox", name="Show each of the 2 tensors from before that nothing here uses"
+    ).check()
     expect(box("big")).to_be_visible()
     expect(box("other")).to_be_visible()
     expect(lump).to_have_count(0)

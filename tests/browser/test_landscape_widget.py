@@ -32,7 +32,9 @@ LOOKS = [
 ]
 
 
-@pytest.mark.parametrize("page_options", LOOKS, indirect=True, ids=["beside a side bar", "dark and narrow"])
+@pytest.mark.parametrize(
+    "page_options", LOOKS, indirect=True, ids=["beside a side bar", "dark and narrow"]
+)
 def test_a_page_steps_and_the_explorer_goes_along(page: Page, tmp_path: Path) -> None:
     w, b = (torch.tensor(v, requires_grad=True) for v in (2.0, -1.0))
     race = LossLandscape(lambda: w * w + 10 * b * b, {"w": w, "b": b}, lr=0.04, steps=5)
@@ -49,7 +51,9 @@ def test_a_page_steps_and_the_explorer_goes_along(page: Page, tmp_path: Path) ->
     page.keyboard.press("Tab")
     land.root.get_by_role("radio", name="Arrows of momentum").check()
     expect(land.said).to_contain_text("momentum at the start")
-    expect(land.root.get_by_role("table").get_by_role("row", name=re.compile("LBFGS"))).to_contain_text("14")
+    expect(
+        land.root.get_by_role("table").get_by_role("row", name=re.compile("LBFGS"))
+    ).to_contain_text("14")
     expect(land.root.get_by_role("spinbutton", name="rate")).to_be_disabled()
     within = "table => table.getBoundingClientRect().right <= table.closest('.al-land').getBoundingClientRect().right"
     assert land.root.get_by_role("table").evaluate(within)
@@ -58,13 +62,17 @@ def test_a_page_steps_and_the_explorer_goes_along(page: Page, tmp_path: Path) ->
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     legend = land.root.get_by_role("list", name="Legend").get_by_role("listitem")
     expect(legend).to_have_text(["downhill: against the gradient", "where momentum carries"])
-    alone = LossLandscape(lambda: w * w + b * b, {"w": w, "b": b}, optimizers=["SGD"], lr=0.04, steps=1)
+    alone = LossLandscape(
+        lambda: w * w + b * b, {"w": w, "b": b}, optimizers=["SGD"], lr=0.04, steps=1
+    )
     (tmp_path / "alone.html").write_text(html.page([alone]))
     page.goto((tmp_path / "alone.html").as_uri())
     expect(legend).to_have_text(["downhill: against the gradient"])
 
 
-def test_the_kernel_computes_another_start_and_rate(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_the_kernel_computes_another_start_and_rate(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     server.write("race.ipynb", CELL)
     notebook = open_notebook("race.ipynb")
     notebook.run_cells()
@@ -106,7 +114,9 @@ race._computed = computed""")
     assert notebook.kernel("w.item()") == "2.0"
 
 
-def test_a_kernel_that_does_not_answer_is_not_waited_for(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_a_kernel_that_does_not_answer_is_not_waited_for(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     server.write("silent.ipynb", CELL)
     notebook = open_notebook("silent.ipynb")
     notebook.run_cells()
@@ -126,7 +136,9 @@ def test_a_kernel_that_does_not_answer_is_not_waited_for(server: Server, open_no
     expect(land.said).to_contain_text("after step 1")  # what was computed goes on
 
 
-def test_an_explorer_of_what_would_be_trained_names_what_is_kept(page: Page, tmp_path: Path) -> None:
+def test_an_explorer_of_what_would_be_trained_names_what_is_kept(
+    page: Page, tmp_path: Path
+) -> None:
     """Its trace has not all that was saved: the page draws what is left, and complains of nothing."""
     model = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
     model[0].requires_grad_(False)

@@ -77,24 +77,34 @@ def panel(kind: str, what: str, run: int = 0) -> dict[str, Any]:
 
 def pixels(image: Locator, number: int) -> list[str]:
     """The colours of one heat map, row by row."""
-    return image.locator("canvas").nth(number).evaluate(
-        """canvas => {
+    return (
+        image.locator("canvas")
+        .nth(number)
+        .evaluate(
+            """canvas => {
              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
              const hex = (i) => "#" + [...data.slice(4 * i, 4 * i + 3)].map(v => v.toString(16).padStart(2, "0")).join("");
              return Array.from({ length: data.length / 4 }, (_, i) => hex(i));
            }"""
+        )
     )
 
 
 def test_kernels_and_feature_maps_have_the_colours_of_their_numbers(shown: Exported) -> None:
     section = shown.open("convolution", step_of("convolution", "compute"))
-    for what, title in (("w", "w, kernels"), ("x", "x, feature maps in"), ("y", "y, feature maps out")):
+    for what, title in (
+        ("w", "w, kernels"),
+        ("x", "x, feature maps in"),
+        ("y", "y, feature maps out"),
+    ):
         drawn = panel("convolution", what)
         image = picture(section, title)
         expect(image).to_be_visible()
         assert image.get_attribute("aria-label") == drawn["label"]
         for number, plane in enumerate(drawn["numbers"]):
-            assert pixels(image, number) == [heat.color(v, drawn["scale"]) for row in plane for v in row]
+            assert pixels(image, number) == [
+                heat.color(v, drawn["scale"]) for row in plane for v in row
+            ]
     expect(section).to_contain_text("Image 0 of 2; all 3 channels.")
     expect(section).to_contain_text("w is 0.weight, b is 0.bias, y is v1.")
 
@@ -111,7 +121,9 @@ def test_gradients_appear_when_their_step_has_come(shown: Exported) -> None:
     assert wanted.data is not None
     for number in range(3):
         assert sent["numbers"][number][0] == pytest.approx(wanted.data[number][0][0], rel=1e-3)
-        assert pixels(image, number) == [heat.color(v, sent["scale"]) for row in sent["numbers"][number] for v in row]
+        assert pixels(image, number) == [
+            heat.color(v, sent["scale"]) for row in sent["numbers"][number] for v in row
+        ]
     shown.slider.fill("0")
     expect(image).to_have_count(0)
 
@@ -128,7 +140,9 @@ def test_the_card_is_filled_in_and_folds_away(shown: Exported) -> None:
     expect(card).to_contain_text("the sum of 1 × 3 × 3 = 9 products")
     expect(card).to_contain_text("2 × 3 × 8 × 8 × 1 × 3 × 3 = 3,456 forward")
     expect(card).to_contain_text("3 × 1 × 3 × 3 = 27 weights and 3 biases: 30.")
-    assert card.locator(".al-formula:has(math)").count() == 5, "forward, size, gradients of x, w, b; no TeX is left over"
+    assert card.locator(".al-formula:has(math)").count() == 5, (
+        "forward, size, gradients of x, w, b; no TeX is left over"
+    )
     assert card.locator("code").count() == 0
     button = section.get_by_role("button", name="Formula card")
     expect(button).to_have_attribute("aria-expanded", "true")
@@ -144,12 +158,18 @@ def test_the_card_is_filled_in_and_folds_away(shown: Exported) -> None:
 
 def test_max_pooling_marks_the_winners_and_where_the_gradient_went(shown: Exported) -> None:
     section = shown.open("max pooling", step_of("max pooling", "contribution"))
-    there, back = picture(section, "x, feature maps in"), picture(section, "gradient of x, sent back")
+    there, back = (
+        picture(section, "x, feature maps in"),
+        picture(section, "gradient of x, sent back"),
+    )
     marks = panel("max pooling", "x")["marks"]
     for image in (there, back):
         expect(image.locator("canvas")).to_have_count(3)
         places = [
-            image.locator("svg").nth(i).locator("circle").evaluate_all("all => all.map(c => [c.cy.baseVal.value, c.cx.baseVal.value])")
+            image.locator("svg")
+            .nth(i)
+            .locator("circle")
+            .evaluate_all("all => all.map(c => [c.cy.baseVal.value, c.cx.baseVal.value])")
             for i in range(3)
         ]
         assert places == [[[r + 0.5, c + 0.5] for r, c, _ in channel] for channel in marks]
@@ -158,10 +178,17 @@ def test_max_pooling_marks_the_winners_and_where_the_gradient_went(shown: Export
     for number, (plane, channel) in enumerate(zip(gradient["numbers"], marks)):
         coloured = {i for i, v in enumerate(pixels(back, number)) if v != "#ffffff"}
         assert coloured <= {8 * r + c for r, c, _ in channel}
-        assert len(coloured) == sum(1 for row in plane for v in row if heat.color(v, gradient["scale"]) != "#ffffff")
+        assert len(coloured) == sum(
+            1 for row in plane for v in row if heat.color(v, gradient["scale"]) != "#ffffff"
+        )
     first = there.locator("canvas").first.bounding_box()
     laid = there.locator("svg").first.bounding_box()
-    assert first and laid and abs(first["width"] - laid["width"]) < 0.6 and abs(first["x"] - laid["x"]) < 0.6
+    assert (
+        first
+        and laid
+        and abs(first["width"] - laid["width"]) < 0.6
+        and abs(first["x"] - laid["x"]) < 0.6
+    )
 
 
 def test_average_pooling_shares_out_evenly(shown: Exported) -> None:
@@ -184,8 +211,12 @@ def test_batch_norm_compares_its_statistics(shown: Exported) -> None:
     layer = NODES["batch norm"].layer
     assert layer is not None
     mean = layer["panels"][0]["columns"][0]["values"]
-    assert [float(c) for c in table.locator("tbody tr td:nth-child(2)").all_inner_texts()] == pytest.approx(mean, rel=6e-3)
-    expect(section.get_by_role("img", name=re.compile("^mean and variance, 3 channels; training"))).to_be_visible()
+    assert [
+        float(c) for c in table.locator("tbody tr td:nth-child(2)").all_inner_texts()
+    ] == pytest.approx(mean, rel=6e-3)
+    expect(
+        section.get_by_role("img", name=re.compile("^mean and variance, 3 channels; training"))
+    ).to_be_visible()
     expect(section).to_contain_text("the batch's own mean and variance were used")
     shown.slider.fill(str(len(TRACE.frames) - 1))
     expect(table.get_by_role("columnheader", name="gradient of γ")).to_be_visible()
@@ -199,7 +230,9 @@ def test_numbers_on_demand(shown: Exported) -> None:
     figure.get_by_role("button", name="Show numbers").click()
     expect(table).to_be_visible()
     weight = VARIABLES["model"][0].weight.detach().numpy()[1, 0]
-    assert [float(v) for v in table.get_by_role("cell").all_inner_texts()] == pytest.approx(weight.ravel().tolist(), rel=6e-3)
+    assert [float(v) for v in table.get_by_role("cell").all_inner_texts()] == pytest.approx(
+        weight.ravel().tolist(), rel=6e-3
+    )
     shown.button("Next step").click()
     expect(table).to_be_visible()
     figure.get_by_role("button", name="Hide numbers").click()
@@ -241,7 +274,9 @@ def test_in_jupyterlab(server: Server, open_notebook: Callable[..., Notebook]) -
     image = picture(section, "gradient of x, sent back")
     expect(image).to_be_visible()
     drawn = panel("max pooling", "x", 1)
-    assert pixels(image, 0) == [heat.color(v, drawn["scale"]) for row in drawn["numbers"][0] for v in row]
+    assert pixels(image, 0) == [
+        heat.color(v, drawn["scale"]) for row in drawn["numbers"][0] for v in row
+    ]
     section.get_by_role("button", name="Formula card").click()
     expect(section.get_by_role("group", name="Formula card")).to_be_hidden()
     notebook.in_kernel("explorer.step", step)
@@ -252,11 +287,15 @@ def test_a_closed_module_offers_the_pictures_in_it(page: Page, tmp_path: Path) -
     torch.manual_seed(0)
     body = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2))
     model = nn.Sequential(body, nn.Flatten(), nn.Linear(8, 2))
-    explorer = torch.explore(model(torch.randn(2, 1, 6, 6)).sum(), step=2)  # ReLU: no picture of its own
+    explorer = torch.explore(
+        model(torch.randn(2, 1, 6, 6)).sum(), step=2
+    )  # ReLU: no picture of its own
     explorer.expanded = []
     page.goto(explorer.to_html(tmp_path / "closed.html").as_uri())
     offer = page.get_by_role("group", name="Pictures of the layers in 0", exact=True)
-    expect(offer.get_by_role("button")).to_have_text(["0.0, convolution", "0.1, batch norm", "0.3, max pooling"])
+    expect(offer.get_by_role("button")).to_have_text(
+        ["0.0, convolution", "0.1, batch norm", "0.3, max pooling"]
+    )
     layer = page.get_by_role("group", name=re.compile("card and pictures"))
     expect(layer).to_have_count(0)
     first = offer.get_by_role("button", name="0.0, convolution")
@@ -266,7 +305,9 @@ def test_a_closed_module_offers_the_pictures_in_it(page: Page, tmp_path: Path) -
     expect(first).to_have_attribute("aria-pressed", "true")
     expect(first).to_be_focused()
     graph = page.get_by_role("group", name="Computation graph", exact=True)
-    expect(graph.get_by_role("button", name=re.compile("^0, Sequential"))).to_be_visible()  # still closed
+    expect(
+        graph.get_by_role("button", name=re.compile("^0, Sequential"))
+    ).to_be_visible()  # still closed
     for _ in range(5):
         page.get_by_role("button", name="Next step", exact=True).click()
     page.get_by_role("button", name="Follow the steps").click()

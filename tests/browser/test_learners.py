@@ -16,6 +16,7 @@ import autolab as torch
 from autolab.practice import Practice
 from autolab.practice.levels import LEVELS
 
+
 def mistakes(game: Practice) -> Callable[[Question], list[dict[str, Any]]]:
     """Each belief that a learner may have about the graph, where it is met first."""
     first: dict[str, Question] = {}

@@ -24,10 +24,15 @@ NOTEBOOK = [
         id="ask",
         metadata={"tags": ["predict"]},
     ),
-    new_code_cell("x = torch.tensor(3., requires_grad=True)\nz = x * x\nz.backward()\nprint(x.grad)", id="code"),
+    new_code_cell(
+        "x = torch.tensor(3., requires_grad=True)\nz = x * x\nz.backward()\nprint(x.grad)",
+        id="code",
+    ),
     new_code_cell("guess.reveal(x.grad)", id="told", metadata={"tags": ["reveal"]}),
     new_code_cell("torch.explore(x * x)", id="steps"),
-    new_code_cell("shown = torch.explore(x * x + x)\nreply = shown.ask('x', 'grad')\nshown", id="quiz"),
+    new_code_cell(
+        "shown = torch.explore(x * x + x)\nreply = shown.ask('x', 'grad')\nshown", id="quiz"
+    ),
     new_code_cell("torch.practice(level=3, seed=1, help='hints')", id="game"),
     new_markdown_cell("## 2. The end\n\nThanks.", id="end"),
 ]
@@ -44,7 +49,9 @@ def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["light", "dark"])
 def page(browser: Browser, deck: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
-    with offline(browser, viewport={"width": 1366, "height": 768}, color_scheme=request.param) as page:
+    with offline(
+        browser, viewport={"width": 1366, "height": 768}, color_scheme=request.param
+    ) as page:
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
         opened(page, deck)
@@ -69,7 +76,9 @@ def test_the_clicker_walks_through_text_question_answer_and_every_step(page: Pag
     here(page, "graph")
     question = page.get_by_role("group", name=re.compile("^Predict What is x.grad"))
     question.first.get_by_role("radio", name="9").check()
-    question.first.get_by_role("radio", name="9").press("ArrowUp")  # it is the question's key, not the deck's
+    question.first.get_by_role("radio", name="9").press(
+        "ArrowUp"
+    )  # it is the question's key, not the deck's
     here(page, "graph")
     question.first.get_by_role("radio", name="9").check()
     question.first.get_by_role("radio", name="9").press("PageDown")  # wherever the focus is
@@ -81,7 +90,9 @@ def test_the_clicker_walks_through_text_question_answer_and_every_step(page: Pag
     expect(printed).to_have_text("tensor(6.)")
     assert page.locator("section.present .because").count() == 0
     press("PageDown")
-    expect(page.locator("section.present").get_by_role("status")).to_have_text("You predicted: 9 — it is: 6")
+    expect(page.locator("section.present").get_by_role("status")).to_have_text(
+        "You predicted: 9 — it is: 6"
+    )
     expect(page.get_by_text("That is the value.")).to_be_visible()
 
     press("ArrowRight")
@@ -115,7 +126,9 @@ def test_the_explorers_own_controls_and_the_clicker_agree(page: Page, deck: Path
     shown.at(0)
     page.keyboard.press("ArrowRight")
     shown.at(1)
-    page.wait_for_timeout(400)  # on a page of its own the explorer writes its state into the address by then
+    page.wait_for_timeout(
+        400
+    )  # on a page of its own the explorer writes its state into the address by then
     assert re.search(r"#/steps(/\d+)?$", page.url), "the address is that of the slides"
     page.keyboard.press("End")
     page.keyboard.press("ArrowRight")  # the explorer is at its end
@@ -181,17 +194,25 @@ def test_notes_are_in_a_second_window_and_not_on_the_slides(page: Page, deck: Pa
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
 
 
-def test_every_slide_fits_can_be_read_and_is_named(page: Page, deck: Path, browser: Browser) -> None:
+def test_every_slide_fits_can_be_read_and_is_named(
+    page: Page, deck: Path, browser: Browser
+) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     for id in ("title", "graph", "code", "steps", "quiz", "game", "end"):
         opened(page, deck, f"#/{id}")
         over = "s => [s.scrollWidth > s.clientWidth + 1, s.scrollHeight > s.clientHeight + 1]"
-        assert page.locator("section.present section.present, section.present:not(.stack)").first.evaluate(over) == [
+        assert page.locator(
+            "section.present section.present, section.present:not(.stack)"
+        ).first.evaluate(over) == [
             False,
             False,
         ], id
-        found = [v for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
+        found = [
+            v
+            for v in Axe().run(page).response["violations"]
+            if v["impact"] in ("serious", "critical")
+        ]
         assert found == [], id
     with offline(browser, viewport={"width": 400, "height": 800}) as phone:
         opened(phone, deck, "#/steps")
@@ -204,6 +225,8 @@ def test_on_paper_every_slide_is_a_page_with_all_there_is_to_see(page: Page, dec
     page.emulate_media(media="print")
     expect(page.locator(".pdf-page")).to_have_count(7)
     expect(page.get_by_text("tensor(6.)")).to_be_visible()
-    assert page.evaluate("Object.values(autolabModels).map((m) => m.get('step')).filter((s) => s !== undefined)")[:2] == [5, 8]
+    assert page.evaluate(
+        "Object.values(autolabModels).map((m) => m.get('step')).filter((s) => s !== undefined)"
+    )[:2] == [5, 8]
     pdf = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type /Page\b", pdf)) == 7

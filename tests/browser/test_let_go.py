@@ -43,14 +43,19 @@ def opened(server: Server, open_notebook: Callable[..., Notebook]) -> Notebook:
 
 def run_again(notebook: Notebook, cell: int, times: int = 1) -> None:
     for _ in range(times):
-        notebook._panel("panel.content.activeCellIndex = given; await jupyterapp.commands.execute('notebook:run-cell');", cell)
+        notebook._panel(
+            "panel.content.activeCellIndex = given; await jupyterapp.commands.execute('notebook:run-cell');",
+            cell,
+        )
 
 
 def views(notebook: Notebook) -> int:
     """How many views the browser has in memory."""
     session = notebook.page.context.new_cdp_session(notebook.page)
     session.send("HeapProfiler.collectGarbage")
-    return notebook.page.evaluate("window.hosts.filter((host) => host.deref()?.shadowRoot.querySelector('.al')).length")
+    return notebook.page.evaluate(
+        "window.hosts.filter((host) => host.deref()?.shadowRoot.querySelector('.al')).length"
+    )
 
 
 def scripts(notebook: Notebook) -> int:
@@ -60,7 +65,9 @@ def scripts(notebook: Notebook) -> int:
     session.send("HeapProfiler.takeHeapSnapshot", {"reportProgress": False})
     heap = json.loads("".join(chunks))
     fields = heap["snapshot"]["meta"]["node_fields"]
-    names, sizes = (heap["nodes"][fields.index(field) :: len(fields)] for field in ("name", "self_size"))
+    names, sizes = (
+        heap["nodes"][fields.index(field) :: len(fields)] for field in ("name", "self_size")
+    )
     found = {i for i, text in enumerate(heap["strings"]) if text.startswith("const STYLE = ")}
     return sum(name in found and size > 100_000 for name, size in zip(names, sizes, strict=True))
 

@@ -36,7 +36,9 @@ def test_all_text_can_be_read_in_both_themes(themed: Notebook) -> None:
         assert themed.check("crowded") == [], f"step {step}"
     background = themed.root.evaluate("root => getComputedStyle(root).backgroundColor")
     assert background == (
-        "rgb(255, 255, 255)" if themed.root.get_attribute("data-theme") == "light" else "rgb(33, 33, 33)"
+        "rgb(255, 255, 255)"
+        if themed.root.get_attribute("data-theme") == "light"
+        else "rgb(33, 33, 33)"
     ), "JupyterLab's own"
 
 
@@ -69,9 +71,9 @@ def test_every_control_has_a_name_and_can_be_reached(notebook: Notebook) -> None
         assert notebook.check("unnamed") == []
         assert notebook.check("unreachable") == []
     tree = notebook.root.aria_snapshot()
-    assert not re.search(r"- (button|slider|textbox|region|table|img|group)\s*(\[.*\])?:?$", tree, re.MULTILINE), (
-        "a role without a name"
-    )
+    assert not re.search(
+        r"- (button|slider|textbox|region|table|img|group)\s*(\[.*\])?:?$", tree, re.MULTILINE
+    ), "a role without a name"
     for name in ("First step", "Previous step", "Play", "Next step", "Last step"):
         assert f'- button "{name}"' in tree
     assert '- slider "Step"' in tree and '- group "Details"' in tree
@@ -81,7 +83,9 @@ def test_every_control_has_a_name_and_can_be_reached(notebook: Notebook) -> None
 def test_focus_is_visible(notebook: Notebook) -> None:
     notebook.root.focus()
     notebook.page.keyboard.press("Tab")
-    assert notebook.button("First step").evaluate("b => getComputedStyle(b).outlineStyle") == "solid"
+    assert (
+        notebook.button("First step").evaluate("b => getComputedStyle(b).outlineStyle") == "solid"
+    )
     notebook.node("x").focus()
     ring = notebook.node("x").locator(".al-ring")
     notebook.page.keyboard.press("ArrowDown")
@@ -94,7 +98,9 @@ def test_focus_is_visible(notebook: Notebook) -> None:
 
 def test_states_differ_by_more_than_colour(notebook: Notebook) -> None:
     notebook.slider.fill("19")
-    look = lambda name, part, what: notebook.node(name).locator(part).first.evaluate(f"e => getComputedStyle(e).{what}")
+    look = lambda name, part, what: (
+        notebook.node(name).locator(part).first.evaluate(f"e => getComputedStyle(e).{what}")
+    )
     assert look("v2", ".al-tab rect", "strokeDasharray") == "none"
     assert look("t", ".al-tab rect", "strokeDasharray") != "none", "a freed tab has another border"
     assert "al-hatch" in notebook.node("t").locator(".al-tab rect").first.get_attribute("fill")
@@ -103,15 +109,24 @@ def test_states_differ_by_more_than_colour(notebook: Notebook) -> None:
     assert current.locator(".al-line").evaluate(
         "e => [getComputedStyle(e).stroke, getComputedStyle(e).strokeDasharray]"
     ) == ["rgb(213, 94, 0)", "6px, 4px"]
-    forward = notebook.graph.locator('[data-id="e3"]')  # the constant 3 gets no gradient: its line stays as it was
+    forward = notebook.graph.locator(
+        '[data-id="e3"]'
+    )  # the constant 3 gets no gradient: its line stays as it was
     assert forward.locator(".al-line").evaluate(
         "e => [getComputedStyle(e).stroke, getComputedStyle(e).strokeDasharray]"
     ) == ["rgb(0, 114, 178)", "none"]
-    head, card = current.locator(".al-head").bounding_box(), notebook.node("x").locator(".al-card").bounding_box()
-    assert head and card and head["x"] < card["x"] + card["width"] + 12, "the arrow head is at the parent"
+    head, card = (
+        current.locator(".al-head").bounding_box(),
+        notebook.node("x").locator(".al-card").bounding_box(),
+    )
+    assert head and card and head["x"] < card["x"] + card["width"] + 12, (
+        "the arrow head is at the parent"
+    )
 
 
-def test_a_contribution_travels_along_its_edge_unless_less_motion_is_asked_for(notebook: Notebook) -> None:
+def test_a_contribution_travels_along_its_edge_unless_less_motion_is_asked_for(
+    notebook: Notebook,
+) -> None:
     notebook.slider.fill("18")
     notebook.page.wait_for_timeout(900)
     notebook.root.evaluate(  # every frame of it: a loaded machine has few, and asks for them late
@@ -130,7 +145,9 @@ def test_a_contribution_travels_along_its_edge_unless_less_motion_is_asked_for(n
     assert notebook.check("moving") > 0
     notebook.page.wait_for_timeout(1500)
     places = notebook.root.evaluate("root => root.places")
-    assert len(set(places)) > 2 and places == sorted(places, reverse=True), "from the child back to the parent"
+    assert len(set(places)) > 2 and places == sorted(places, reverse=True), (
+        "from the child back to the parent"
+    )
     notebook.page.emulate_media(reduced_motion="reduce")
     try:
         notebook.button("Previous step").click()
@@ -146,14 +163,18 @@ def test_a_narrow_page_goes_from_top_to_bottom(notebook: Notebook) -> None:
     notebook.page.set_viewport_size({"width": 640, "height": 1000})
     notebook.command("application:toggle-left-area")
     try:
-        notebook.page.wait_for_function("() => jupyterapp.shell.currentWidget.node.offsetWidth < 640")
+        notebook.page.wait_for_function(
+            "() => jupyterapp.shell.currentWidget.node.offsetWidth < 640"
+        )
         expect(notebook.node("z")).to_be_attached()
         notebook.page.wait_for_timeout(400)
         narrow, details = notebook.graph.bounding_box(), notebook.details.bounding_box()
         assert wide and narrow and details
         assert wide["width"] > wide["height"] and narrow["height"] > narrow["width"]
         assert details["y"] > narrow["y"]
-        assert notebook.root.evaluate("root => root.scrollWidth <= root.clientWidth"), "nothing sticks out"
+        assert notebook.root.evaluate("root => root.scrollWidth <= root.clientWidth"), (
+            "nothing sticks out"
+        )
         assert notebook.check("small") == [] and notebook.check("crowded") == []
     finally:
         notebook.command("application:toggle-left-area")
@@ -169,7 +190,9 @@ def test_zoom(notebook: Notebook) -> None:
     assert width() == pytest.approx(before, rel=0.01)
     notebook.button("Zoom in").click()
     notebook.button("Fit").click()
-    assert notebook.graph.evaluate("svg => svg.getBoundingClientRect().width <= svg.parentElement.clientWidth")
+    assert notebook.graph.evaluate(
+        "svg => svg.getBoundingClientRect().width <= svg.parentElement.clientWidth"
+    )
 
 
 def test_print_leaves_the_controls_out(notebook: Notebook) -> None:
@@ -182,7 +205,9 @@ def test_print_leaves_the_controls_out(notebook: Notebook) -> None:
         notebook.page.emulate_media(media="screen")
 
 
-def test_widgets_that_appear_in_a_dark_notebook_are_dark(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_widgets_that_appear_in_a_dark_notebook_are_dark(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     """A widget is drawn before it is on the page, where nothing has a style yet."""
     shown = (
         "torch.explore(x * x)",
@@ -191,10 +216,14 @@ def test_widgets_that_appear_in_a_dark_notebook_are_dark(server: Server, open_no
         "torch.widgets.ConvExplorer(torch.ones(3, 3), torch.ones(2, 2))",
         "torch.widgets.TrainingDashboard([])",
     )
-    server.write("dark.ipynb", "import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)", *shown)
+    server.write(
+        "dark.ipynb", "import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)", *shown
+    )
     notebook = open_notebook("dark.ipynb")
     with notebook.theme("dark"):
         notebook.run_cells()
         roots = notebook.page.locator("[data-theme]")
         expect(roots).to_have_count(len(shown), timeout=30_000)
-        assert roots.evaluate_all("roots => roots.map((root) => root.dataset.theme)") == ["dark"] * len(shown)
+        assert roots.evaluate_all("roots => roots.map((root) => root.dataset.theme)") == [
+            "dark"
+        ] * len(shown)

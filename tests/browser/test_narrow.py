@@ -42,10 +42,17 @@ def test_the_arithmetic_of_a_step_breaks_before_its_result(page: Page, tmp_path:
     shown = opened(page, recording, tmp_path, len(recording.trace().frames) - 1)
     expect(shown.said).to_contain_text("b = momentum * b + bias.grad ≈ 0.9 * (-8.61234)")
     for math in shown.details.locator("math").all():
-        assert math.evaluate("m => m.getBoundingClientRect().right - m.closest('.al-formula').getBoundingClientRect().right") < 1
+        assert (
+            math.evaluate(
+                "m => m.getBoundingClientRect().right - m.closest('.al-formula').getBoundingClientRect().right"
+            )
+            < 1
+        )
 
 
-def test_names_of_facts_are_whole_and_the_state_of_what_was_saved_is_seen(page: Page, tmp_path: Path) -> None:
+def test_names_of_facts_are_whole_and_the_state_of_what_was_saved_is_seen(
+    page: Page, tmp_path: Path
+) -> None:
     x = torch.tensor([-0.25, 3.0e-6], requires_grad=True)
     with torch.record() as recording:
         (x.sigmoid() * x).sum().backward()
@@ -55,34 +62,52 @@ def test_names_of_facts_are_whole_and_the_state_of_what_was_saved_is_seen(page: 
     for number in shown.details.get_by_role("table", name="value of v2").get_by_role("cell").all():
         assert number.evaluate(LINES) == 1
     kept = shown.details.get_by_role("table", name="Saved by v2")
-    for state in (kept.get_by_role("columnheader", name="state"), kept.get_by_role("cell", name="alive").first):
+    for state in (
+        kept.get_by_role("columnheader", name="state"),
+        kept.get_by_role("cell", name="alive").first,
+    ):
         cell, details = state.bounding_box(), shown.details.bounding_box()
         assert cell and details and cell["x"] + cell["width"] <= details["x"] + details["width"]
 
 
 def test_switches_of_the_freeze_panel_are_in_sight(page: Page, tmp_path: Path) -> None:
-    network = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4)), torch.nn.Dropout(0.3))
+    network = torch.nn.Sequential(
+        torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4)),
+        torch.nn.Dropout(0.3),
+    )
     widget = FreezePanel(network, forward=lambda: network(torch.ones(2, 1, 8, 8)).sum())
     page.goto(widget.to_html(tmp_path / "freeze.html").as_uri())
     shown = Panel(page)
     expect(shown.tree).to_be_visible()
     room = shown.root.bounding_box()
-    for button in [*shown.tree.get_by_role("switch").all(), *shown.tree.get_by_role("button").all()]:
+    for button in [
+        *shown.tree.get_by_role("switch").all(),
+        *shown.tree.get_by_role("button").all(),
+    ]:
         place = button.bounding_box()
-        assert room and place and place["x"] + place["width"] <= room["x"] + room["width"], button.inner_text()
+        assert room and place and place["x"] + place["width"] <= room["x"] + room["width"], (
+            button.inner_text()
+        )
 
 
-@pytest.mark.parametrize("page_options", [{"viewport": {"width": 1236, "height": 768}}], indirect=True)
+@pytest.mark.parametrize(
+    "page_options", [{"viewport": {"width": 1236, "height": 768}}], indirect=True
+)
 def test_what_would_be_freed_is_said_whole_beside_the_graph(page: Page, tmp_path: Path) -> None:
     x = torch.tensor(-0.000123456, requires_grad=True)
     page.goto(explore(x * x, step=5).to_html(tmp_path / "beside.html").as_uri())
     shown = Explorer(page)
     expect(shown.graph).to_be_visible()
-    cell, details = shown.details.get_by_role("cell", name="would be freed").first.bounding_box(), shown.details.bounding_box()
+    cell, details = (
+        shown.details.get_by_role("cell", name="would be freed").first.bounding_box(),
+        shown.details.bounding_box(),
+    )
     assert cell and details and cell["x"] + cell["width"] <= details["x"] + details["width"] - 14
 
 
-@pytest.mark.parametrize("page_options", [{"viewport": {"width": 316, "height": 900}}], indirect=True, ids=["284 px"])
+@pytest.mark.parametrize(
+    "page_options", [{"viewport": {"width": 316, "height": 900}}], indirect=True, ids=["284 px"]
+)
 def test_nothing_sticks_out_of_a_place_of_284_px(page: Page, tmp_path: Path) -> None:
     model = torch.vision.models.resnet18(num_classes=5)
     panel = FreezePanel(model, torch.optim.Adam(model.parameters()))
@@ -124,9 +149,16 @@ def searched() -> Any:
     return explore(model(torch.randn(4, 3)).pow(2).mean(), step=9)
 
 
-@pytest.mark.parametrize("page_options", [{"viewport": {"width": 683, "height": 384}, "device_scale_factor": 2}], indirect=True, ids=["200 %"])
+@pytest.mark.parametrize(
+    "page_options",
+    [{"viewport": {"width": 683, "height": 384}, "device_scale_factor": 2}],
+    indirect=True,
+    ids=["200 %"],
+)
 @pytest.mark.parametrize("made", [asked, explained, searched])
-def test_at_200_percent_controls_and_graph_are_on_the_first_screen(page: Page, tmp_path: Path, made: Callable[[], Any]) -> None:
+def test_at_200_percent_controls_and_graph_are_on_the_first_screen(
+    page: Page, tmp_path: Path, made: Callable[[], Any]
+) -> None:
     """Of 1366 x 768, 200 % leaves 683 x 384."""
     page.goto(made().to_html(tmp_path / "zoomed.html").as_uri())
     shown = Explorer(page)
@@ -152,11 +184,15 @@ def test_at_200_percent_they_are_so_in_jupyterlab_beside_its_side_bar(
     """Of 683 x 384, JupyterLab's bars leave 353 x 263 to the notebook. A network has a field for searching, too, and
     what is said of it is long."""
     server.write("zoomed.ipynb", f"import autolab as torch\n{code}")
-    shown = open_notebook("zoomed.ipynb", viewport={"width": 683, "height": 384}, device_scale_factor=2).run()
+    shown = open_notebook(
+        "zoomed.ipynb", viewport={"width": 683, "height": 384}, device_scale_factor=2
+    ).run()
     shown.root.evaluate("root => root.scrollIntoView({ block: 'start' })")
     pane = shown.graph.locator("..")
     box = pane.bounding_box()
-    assert box and box["height"] >= 100 and shown.root.bounding_box()["width"] < 340, "the side bar is open"
+    assert box and box["height"] >= 100 and shown.root.bounding_box()["width"] < 340, (
+        "the side bar is open"
+    )
     for seen in (shown.button("Play"), shown.slider, shown.button("Fit"), shown.said.first, pane):
         expect(seen).to_be_in_viewport(ratio=0.99)
     for check in ("unreachable", "unnamed"):
@@ -164,7 +200,9 @@ def test_at_200_percent_they_are_so_in_jupyterlab_beside_its_side_bar(
     shown.shut_down()
 
 
-@pytest.mark.parametrize("page_options", [{"viewport": {"width": 400, "height": 700}}], indirect=True, ids=["400 px"])
+@pytest.mark.parametrize(
+    "page_options", [{"viewport": {"width": 400, "height": 700}}], indirect=True, ids=["400 px"]
+)
 def test_controls_stay_in_view_while_details_are_read(page: Page, tmp_path: Path) -> None:
     page.goto(searched().to_html(tmp_path / "tall.html").as_uri())
     shown = Explorer(page)
@@ -173,9 +211,16 @@ def test_controls_stay_in_view_while_details_are_read(page: Page, tmp_path: Path
     last.evaluate("e => e.scrollIntoView({ block: 'start' })")
     assert page.evaluate("scrollY") > 300
     expect(shown.button("Play")).to_be_in_viewport(ratio=1)
-    step, controls = int(shown.slider.input_value()), shown.root.get_by_role("toolbar", name="Steps").bounding_box()
+    step, controls = (
+        int(shown.slider.input_value()),
+        shown.root.get_by_role("toolbar", name="Steps").bounding_box(),
+    )
     shown.button("Next step").click()
     shown.at(step + 1)
-    last.evaluate("e => { scrollTo(0, document.body.scrollHeight); e.scrollIntoView({ block: 'start' }); }")
+    last.evaluate(
+        "e => { scrollTo(0, document.body.scrollHeight); e.scrollIntoView({ block: 'start' }); }"
+    )
     box = last.bounding_box()
-    assert box and controls and controls["y"] == 0 and box["y"] >= controls["height"], "what has the focus is not behind them"
+    assert box and controls and controls["y"] == 0 and box["y"] >= controls["height"], (
+        "what has the focus is not behind them"
+    )

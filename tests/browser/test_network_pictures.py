@@ -67,7 +67,9 @@ class Network(Explorer):
 
     def focused(self) -> str:
         """The name of what has the focus."""
-        return self.root.evaluate("root => root.getRootNode().activeElement?.getAttribute('aria-label') ?? ''")
+        return self.root.evaluate(
+            "root => root.getRootNode().activeElement?.getAttribute('aria-label') ?? ''"
+        )
 
     def pane(self, what: str) -> Any:
         return self.graph.evaluate(f"svg => svg.parentElement.{what}")
@@ -119,13 +121,21 @@ def test_a_part_opens_and_closes_in_place_without_a_kernel(offline: Network) -> 
     offline.page.keyboard.press("Enter")
     offline.is_open("layer2.0")
     expect(offline.part("layer2.0.relu (call 2)")).to_be_attached()
-    expect(offline.graph.get_by_role("button", name=re.compile("result of add"))).to_be_attached()  # the shortcut
+    expect(
+        offline.graph.get_by_role("button", name=re.compile("result of add"))
+    ).to_be_attached()  # the shortcut
     for check in ("unnamed", "unreachable", "crowded", "small", "faint"):
         assert offline.check(check) == [], check
     frame, box = (
-        offline.graph.locator(s).bounding_box() for s in ('.al-frame[data-id="g20"]', '[data-id="g21"].al-header')
+        offline.graph.locator(s).bounding_box()
+        for s in ('.al-frame[data-id="g20"]', '[data-id="g21"].al-header')
     )
-    assert frame and box and frame["x"] < box["x"] and box["x"] + box["width"] < frame["x"] + frame["width"]
+    assert (
+        frame
+        and box
+        and frame["x"] < box["x"]
+        and box["x"] + box["width"] < frame["x"] + frame["width"]
+    )
     offline.part("layer2.0").focus()
     offline.page.keyboard.press("Space")
     offline.is_closed("layer2.0")
@@ -154,11 +164,30 @@ def test_the_step_stays_in_sight_when_all_is_opened_and_closed(page: Page, tmp_p
     empty."""
     torch.manual_seed(0)
     nn = torch.nn
-    features = nn.Sequential(nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.BatchNorm2d(16), nn.ReLU(), nn.AvgPool2d(2))
-    head = nn.Sequential(nn.Flatten(), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
-    loss = nn.functional.cross_entropy(head(features(torch.randn(4, 1, 28, 28))), torch.tensor([0, 1, 2, 3]))
+    features = nn.Sequential(
+        nn.Conv2d(1, 6, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.AvgPool2d(2),
+    )
+    head = nn.Sequential(
+        nn.Flatten(),
+        nn.Linear(256, 120),
+        nn.ReLU(),
+        nn.Linear(120, 84),
+        nn.ReLU(),
+        nn.Linear(84, 10),
+    )
+    loss = nn.functional.cross_entropy(
+        head(features(torch.randn(4, 1, 28, 28))), torch.tensor([0, 1, 2, 3])
+    )
     for step in (0, 40):
-        page.goto(torch.explore(loss, step=step, rankdir="LR").to_html(tmp_path / "lenet.html").as_uri())
+        page.goto(
+            torch.explore(loss, step=step, rankdir="LR").to_html(tmp_path / "lenet.html").as_uri()
+        )
         shown = Network(page)
         expect(shown.graph).to_be_visible()
         for button, count in (("Expand all", 20), ("Collapse all", 0)):
@@ -205,9 +234,16 @@ def test_search_finds_opens_and_focuses(offline: Network) -> None:
     assert re.match(r"(v\d+, result of convolution|layer3.0.conv1.weight, leaf)", offline.focused())
     offline.button("Previous match").click()
     assert offline.focused() == "layer3.0.conv1, Conv2d"
-    for words, count in (("ConvolutionBackward0", 20), ("64x3x7x7", 1), ("max_pool2d", 1), ("nativebatchnorm layer4.1", 2)):
+    for words, count in (
+        ("ConvolutionBackward0", 20),
+        ("64x3x7x7", 1),
+        ("max_pool2d", 1),
+        ("nativebatchnorm layer4.1", 2),
+    ):
         offline.search.fill(words)
-        expect(offline.root.get_by_text(f"{count} match{'' if count == 1 else 'es'}", exact=True)).to_be_visible()
+        expect(
+            offline.root.get_by_text(f"{count} match{'' if count == 1 else 'es'}", exact=True)
+        ).to_be_visible()
     offline.search.press("Escape")
     expect(offline.search).to_have_value("")
     expect(offline.slider).to_have_value("0")  # typing stepped nowhere
@@ -243,7 +279,9 @@ def test_keys_and_wheel_zoom_and_drag_pans(offline: Network) -> None:
     offline.page.mouse.move(x - 100, y, steps=4)
     offline.page.mouse.up()
     assert offline.pane("scrollLeft") == pytest.approx(here + 100, abs=2)
-    expect(offline.graph.locator('[aria-expanded="true"]')).to_have_count(0)  # the drag's end is no click
+    expect(offline.graph.locator('[aria-expanded="true"]')).to_have_count(
+        0
+    )  # the drag's end is no click
 
     at = "(x => svg => { const b = svg.getBoundingClientRect(); return (x - b.left) / b.width; })"
     place = lambda: offline.graph.evaluate(f"{at}({x})")
@@ -278,7 +316,9 @@ def test_nothing_is_cut_off_or_hard_to_read(offline: Network) -> None:
     assert offline.root.evaluate("root => root.scrollWidth <= root.clientWidth")
     for button in ("Expand all", "Collapse all", "Next match", "Zoom in", "Fit"):
         box = offline.button(button).bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= offline.page.viewport_size["width"]  # type: ignore[index]
+        assert (
+            box and box["x"] >= 0 and box["x"] + box["width"] <= offline.page.viewport_size["width"]
+        )  # type: ignore[index]
     offline.button("Fit").click()
     assert offline.pane("scrollWidth") <= offline.pane("clientWidth") + 1
 
@@ -293,7 +333,9 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
     """`folding.js`, `draw.js` and `states.js` against folding.py, picture.py and geometry.py."""
     torch.manual_seed(0)
     layer = nn.Linear(3, 3)
-    shared = nn.Sequential(layer, nn.Tanh(), layer, nn.Sequential(nn.Linear(3, 3), nn.Tanh()), nn.Linear(3, 1))
+    shared = nn.Sequential(
+        layer, nn.Tanh(), layer, nn.Sequential(nn.Linear(3, 3), nn.Tanh()), nn.Linear(3, 1)
+    )
     w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0, requires_grad=True)
     for i in range(150):
         h = (h * w).tanh() if i % 3 else h + w
@@ -309,12 +351,22 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
     normed = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.ReLU())
     with torch.record() as training:
         normed(torch.ones(4, 3)).sum().backward()
-    tall = nn.Sequential(*(nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(11)))  # in two columns
+    tall = nn.Sequential(
+        *(nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(11))
+    )  # in two columns
     x, changing = torch.ones(2, 3), torch.optim.SGD(tall.parameters(), lr=0.1)
     with torch.record() as stepped:
         tall(x).sum().backward()
         changing.step()
-    traces = [trace(shared(x).sum()), trace(h), loop.trace(), trace(hidden[0].sum()), training.trace(), trace(tall(x).sum()), stepped.trace()]
+    traces = [
+        trace(shared(x).sum()),
+        trace(h),
+        loop.trace(),
+        trace(hidden[0].sum()),
+        training.trace(),
+        trace(tall(x).sum()),
+        stepped.trace(),
+    ]
     for seen, rankdir in product(traces, ("LR", "TB")):
         widget = explore(seen, rankdir=rankdir)
         folding = Folding(widget.trace)
@@ -350,15 +402,26 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
             assert [way for way, _ in found["dots"]] == list(widget.layouts)
             for way, dot in found["dots"]:
                 assert sorted(dot.splitlines()) == sorted(widget._picture.dot(way).splitlines())
-            for way, ours in widget.layouts.items() if rankdir == "TB" else [(rankdir, widget.layouts[rankdir])]:
+            for way, ours in (
+                widget.layouts.items() if rankdir == "TB" else [(rankdir, widget.layouts[rankdir])]
+            ):
                 given = state, expanded, rankdir, _graphviz(widget, way), way
-                places = script_says(page, "explorer drawing", "unpack, Folding, Drawing, Cards", PLACES, *given)
-                assert {k: places[k] for k in ("width", "height")} == {k: ours[k] for k in ("width", "height")}
+                places = script_says(
+                    page, "explorer drawing", "unpack, Folding, Drawing, Cards", PLACES, *given
+                )
+                assert {k: places[k] for k in ("width", "height")} == {
+                    k: ours[k] for k in ("width", "height")
+                }
                 for kind in ("nodes", "pills", "heads", "frames", "edges", "labels"):
                     assert set(places[kind]) == set(ours[kind])
                     for name in ours[kind]:
-                        numbers = [_numbers(found[kind][name])[: 2 if kind == "heads" else None] for found in (places, ours)]
-                        assert numbers[0] == pytest.approx(numbers[1], abs=0.11), "directions may differ: points are rounded"
+                        numbers = [
+                            _numbers(found[kind][name])[: 2 if kind == "heads" else None]
+                            for found in (places, ours)
+                        ]
+                        assert numbers[0] == pytest.approx(numbers[1], abs=0.11), (
+                            "directions may differ: points are rounded"
+                        )
 
 
 def _numbers(place: Any) -> list[float]:
@@ -407,7 +470,9 @@ def test_a_long_graph_is_in_runs_and_steps_quickly(page: Page, tmp_path: Path) -
     expect(shown.graph.get_by_role("button", name=re.compile("^v501, result of"))).to_be_attached()
     shown.search.fill("v777")
     shown.search.press("Enter")
-    expect(shown.graph.get_by_role("button", name=re.compile("^v777, result of"))).to_be_focused(timeout=20_000)
+    expect(shown.graph.get_by_role("button", name=re.compile("^v777, result of"))).to_be_focused(
+        timeout=20_000
+    )
     for check in ("unnamed", "unreachable", "crowded", "small", "faint"):
         assert shown.check(check) == [], check
 
@@ -433,8 +498,12 @@ def test_the_kernel_draws_what_is_opened(lab: Notebook) -> None:
     shown.search.fill("layer4.1.bn2 weight")
     shown.search.press("Enter")
     shown.is_open("layer4.1.bn2")
-    expect(shown.graph.get_by_role("button", name=re.compile("^layer4.1.bn2.weight, leaf"))).to_be_focused(timeout=20_000)
-    assert lab.page.locator(".jp-Notebook .jp-CodeCell").count() == 2, "no key was a shortcut of JupyterLab"
+    expect(
+        shown.graph.get_by_role("button", name=re.compile("^layer4.1.bn2.weight, leaf"))
+    ).to_be_focused(timeout=20_000)
+    assert lab.page.locator(".jp-Notebook .jp-CodeCell").count() == 2, (
+        "no key was a shortcut of JupyterLab"
+    )
     shown.button("Collapse all").click()
     shown.is_closed("layer4")
     lab.in_kernel("explorer.expanded", [])
@@ -457,7 +526,9 @@ def test_a_picture_asked_for_earlier_does_not_take_the_focus_of_the_next(lab: No
             search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
         }"""
     )
-    expect(shown.graph.get_by_role("button", name=re.compile("^layer4.1.bn2.weight, leaf"))).to_be_focused(timeout=20_000)
+    expect(
+        shown.graph.get_by_role("button", name=re.compile("^layer4.1.bn2.weight, leaf"))
+    ).to_be_focused(timeout=20_000)
     shown.is_open("layer2")
     shown.button("Collapse all").click()
     shown.is_closed("layer4")
@@ -471,4 +542,6 @@ def test_the_kernel_sends_the_numbers_of_the_step_shown(lab: Notebook) -> None:
     expect(shown.said).to_contain_text(expected)
     shown.slider.fill("1")
     expect(shown.said).to_contain_text(lab.kernel("chain.trace.frames[1].text")[1:-1])
-    expect(shown.details.locator(".al-scalar").first).to_have_text(lab.kernel("chain.trace.frames[1].value.text")[1:-1])
+    expect(shown.details.locator(".al-scalar").first).to_have_text(
+        lab.kernel("chain.trace.frames[1].value.text")[1:-1]
+    )

@@ -56,7 +56,16 @@ def big() -> Any:
 
 
 def dashboard() -> Any:
-    records = [{"epoch": i // 4, "step": i, "train_loss": 8 / (i + 1), "learning_rate": 0.1, "val_accuracy": i / 16} for i in range(16)]
+    records = [
+        {
+            "epoch": i // 4,
+            "step": i,
+            "train_loss": 8 / (i + 1),
+            "learning_rate": 0.1,
+            "val_accuracy": i / 16,
+        }
+        for i in range(16)
+    ]
     model = torch.nn.Linear(2, 1)
     widget = widgets.TrainingDashboard(records, torch.optim.SGD(model.parameters(), lr=0.1))
     widget.run_blocking()
@@ -64,7 +73,10 @@ def dashboard() -> Any:
 
 
 def paused() -> Any:
-    widget = widgets.TrainingDashboard([{"step": 1, "train_loss": 2.0}, {"step": 2, "train_loss": 1.0}], torch.optim.SGD([torch.ones(1)], lr=0.1))
+    widget = widgets.TrainingDashboard(
+        [{"step": 1, "train_loss": 2.0}, {"step": 2, "train_loss": 1.0}],
+        torch.optim.SGD([torch.ones(1)], lr=0.1),
+    )
     widget.history.add({"step": 1, "train_loss": 2.0}, [0.1])
     return widget
 
@@ -82,10 +94,23 @@ def convolution() -> Any:
 
 def field() -> Any:
     nn = torch.nn
-    return widgets.ReceptiveField(np.arange(144.0).reshape(12, 12), nn.Sequential(nn.Conv2d(1, 1, 3), nn.MaxPool2d(2), nn.Conv2d(1, 1, 3)))
+    return widgets.ReceptiveField(
+        np.arange(144.0).reshape(12, 12),
+        nn.Sequential(nn.Conv2d(1, 1, 3), nn.MaxPool2d(2), nn.Conv2d(1, 1, 3)),
+    )
 
 
-MAKERS: list[Callable[[], Any]] = [network, layers, big, convolutions, dashboard, paused, devices, convolution, field]
+MAKERS: list[Callable[[], Any]] = [
+    network,
+    layers,
+    big,
+    convolutions,
+    dashboard,
+    paused,
+    devices,
+    convolution,
+    field,
+]
 
 
 def operate(control: Locator) -> None:
@@ -106,11 +131,15 @@ def operate(control: Locator) -> None:
     elif kind == "TR":
         control.press("ArrowDown")
     else:
-        control.evaluate("e => e.dispatchEvent(new MouseEvent('click', { bubbles: true, composed: true }))")
+        control.evaluate(
+            "e => e.dispatchEvent(new MouseEvent('click', { bubbles: true, composed: true }))"
+        )
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
-def test_every_control_of_a_page_does_something(page: Page, tmp_path: Path, make: Callable[[], Any]) -> None:
+def test_every_control_of_a_page_does_something(
+    page: Page, tmp_path: Path, make: Callable[[], Any]
+) -> None:
     path = tmp_path / "page.html"
     path.write_text(html.page([make()]), encoding="utf-8")
     page.goto(path.as_uri())
@@ -130,13 +159,20 @@ def test_every_control_of_a_page_does_something(page: Page, tmp_path: Path, make
             touched = True
             operate(controls.nth(names.index(FIRST[name])))
             page.wait_for_timeout(1200)
-        if control.evaluate("e => e.disabled || e.closest('[hidden]') !== null || e.ariaDisabled === 'true' || !e.getClientRects().length"):
+        if control.evaluate(
+            "e => e.disabled || e.closest('[hidden]') !== null || e.ariaDisabled === 'true' || !e.getClientRects().length"
+        ):
             continue
         before = control.evaluate(SEEN)
         tried, touched = tried + 1, True
         operate(control)
         for _ in range(60):
-            if not page.evaluate("() => true") or controls.nth(i).count() == 0 or not control.is_visible() or control.evaluate(SEEN) != before:
+            if (
+                not page.evaluate("() => true")
+                or controls.nth(i).count() == 0
+                or not control.is_visible()
+                or control.evaluate(SEEN) != before
+            ):
                 break
             page.wait_for_timeout(50)
         else:
@@ -145,13 +181,20 @@ def test_every_control_of_a_page_does_something(page: Page, tmp_path: Path, make
     assert not dead, f"{len(dead)} of {tried} controls change nothing: {dead}"
 
 
-def test_a_question_on_a_page_is_kept_and_says_where_it_is_compared(page: Page, tmp_path: Path) -> None:
-    questions = [widgets.Prediction("What is 2 * 3?", kind="number"), widgets.Prediction("Which?", choices=["one", "two"])]
+def test_a_question_on_a_page_is_kept_and_says_where_it_is_compared(
+    page: Page, tmp_path: Path
+) -> None:
+    questions = [
+        widgets.Prediction("What is 2 * 3?", kind="number"),
+        widgets.Prediction("Which?", choices=["one", "two"]),
+    ]
     (tmp_path / "ask.html").write_text(html.page(questions), encoding="utf-8")
     page.goto((tmp_path / "ask.html").as_uri())
     page.get_by_role("textbox", name="Your number").fill("6")
     page.get_by_role("textbox", name="Your number").press("Enter")
-    said = re.compile("You predicted: 6. This page cannot run the program: compare in the notebook.")
+    said = re.compile(
+        "You predicted: 6. This page cannot run the program: compare in the notebook."
+    )
     expect(page.get_by_role("status").first).to_have_text(said)
     page.get_by_role("radio", name="two").check()
     expect(page.get_by_role("status").nth(1)).to_contain_text("You predicted: two")
@@ -164,9 +207,13 @@ def test_a_question_that_was_compared_can_be_answered_on_a_page(page: Page, tmp_
     (tmp_path / "ask.html").write_text(html.page([choice, number, *verdicts]), encoding="utf-8")
     page.goto((tmp_path / "ask.html").as_uri())
     page.get_by_role("radio", name="one").click()
-    expect(page.get_by_role("status").first).to_have_text("Your prediction did not come true. It is: two. There are two.")
+    expect(page.get_by_role("status").first).to_have_text(
+        "Your prediction did not come true. It is: two. There are two."
+    )
     expect(page.get_by_role("radio", name="two")).to_be_disabled()
     page.get_by_role("textbox", name="Your number").fill("1,048,576")
     page.get_by_role("textbox", name="Your number").press("Enter")
-    expect(page.get_by_role("status").nth(1)).to_have_text("Your prediction came true. It is: 1048576.")
+    expect(page.get_by_role("status").nth(1)).to_have_text(
+        "Your prediction came true. It is: 1048576."
+    )
     expect(page.get_by_role("button", name="Show me")).to_have_count(0)

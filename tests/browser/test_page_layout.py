@@ -11,7 +11,9 @@ from playwright.sync_api import Page, expect
 from autolab.widgets import Explorer as Widget
 
 
-def test_a_page_lays_out_what_nothing_has_laid_out(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_lays_out_what_nothing_has_laid_out(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn = Widget(learners_trace()).svg
     monkeypatch.setenv("AUTOLAB_LAYOUT", "browser")
     widget = Widget(learners_trace(), step=3)
@@ -35,7 +37,11 @@ def test_a_step_lays_the_page_out_once_or_twice(page: Page, tmp_path: Path) -> N
     session.send("Performance.enable")
 
     def layouts() -> float:
-        return next(m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "LayoutCount")
+        return next(
+            m["value"]
+            for m in session.send("Performance.getMetrics")["metrics"]
+            if m["name"] == "LayoutCount"
+        )
 
     there_and_back = """async (slider) => {
         const steps = Array.from({ length: 2 * slider.max }, (_, i) => Math.min(i, 2 * slider.max - i));
@@ -62,5 +68,7 @@ def test_another_size_leaves_what_is_said_of_the_step(page: Page, tmp_path: Path
     expect(shown.node("x")).to_be_visible()
     said = shown.root.locator(".al-details > *").first.element_handle()
     page.set_viewport_size({"width": 1000, "height": 700})
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
     assert said.evaluate("element => element.isConnected")

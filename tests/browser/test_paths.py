@@ -21,7 +21,16 @@ def drawn(seed: int) -> torch.trace.Trace:
     known = [x, x * 2]
     for _ in range(3 + seed):
         a, b = chance.choice(known), chance.choice(known)
-        known.append(chance.choice([lambda a, b: a * b, lambda a, b: a + b, lambda a, b: (a - b * 2).tanh(), lambda a, b: a.sin() * b])(a, b))
+        known.append(
+            chance.choice(
+                [
+                    lambda a, b: a * b,
+                    lambda a, b: a + b,
+                    lambda a, b: (a - b * 2).tanh(),
+                    lambda a, b: a.sin() * b,
+                ]
+            )(a, b)
+        )
     return torch.trace.trace(sum(known).sum())
 
 
@@ -49,7 +58,9 @@ def test_a_page_multiplies_as_python_does(page: Page) -> None:
         assert abs(torch.tensor(gradient, dtype=torch.float64) - torch.tensor(known)).max() < 1e-9
 
 
-def test_paths_of_a_big_tensor_are_counted_and_nothing_of_its_size_squared_is_made(page: Page, tmp_path: Path) -> None:
+def test_paths_of_a_big_tensor_are_counted_and_nothing_of_its_size_squared_is_made(
+    page: Page, tmp_path: Path
+) -> None:
     x = torch.ones(100_000, requires_grad=True)
     trace = torch.trace.trace((x.sin() * x).sum())
     known = paths(trace, "n0", trace.meta["roots"][0], local_derivatives(trace))
@@ -77,10 +88,18 @@ def test_paths_are_lit_one_by_one_by_keyboard(browser: Browser, tmp_path: Path) 
         shown.button("Paths").press("Enter")
         panel = shown.root.get_by_role("group", name="Paths", exact=True)
         expect(panel.get_by_role("status")).to_have_text("3 paths from x to y")
-        listed = ["x → a → v1 → y: 2 · 4 · 1 = 8", "x → b → v1 → y: 1 · 6 · 1 = 6", "x → b → y: 1 · 1 = 1"]
+        listed = [
+            "x → a → v1 → y: 2 · 4 · 1 = 8",
+            "x → b → v1 → y: 1 · 6 · 1 = 6",
+            "x → b → y: 1 · 1 = 1",
+        ]
         expect(panel.get_by_role("list", name="Paths").get_by_role("button")).to_have_text(listed)
-        expect(panel).to_contain_text("Their sum is the gradient of y with respect to x: 8 + 6 + 1 = 15.")
-        expect(panel).to_contain_text("Multiplications: 5 along each path by itself; 4 in reverse mode")
+        expect(panel).to_contain_text(
+            "Their sum is the gradient of y with respect to x: 8 + 6 + 1 = 15."
+        )
+        expect(panel).to_contain_text(
+            "Multiplications: 5 along each path by itself; 4 in reverse mode"
+        )
         lit = shown.graph.locator(".al-lit")
         expect(lit).to_have_count(3)
         expect(lit.locator(".al-pilltext")).to_have_text(["× 2", "× 4", "× 1"])  # whatever the step
@@ -104,6 +123,8 @@ def test_paths_are_lit_one_by_one_by_keyboard(browser: Browser, tmp_path: Path) 
     with offline(browser) as page:
         page.goto(explorer.to_html(tmp_path / "boxes.html").as_uri())
         panel = Explorer(page).root.get_by_role("group", name="Paths", exact=True)
-        expect(panel.get_by_role("list", name="Paths").get_by_role("button")).to_have_text(re.compile(r": 1×4 · 4×12 · 12×12 · 12×3$"))
+        expect(panel.get_by_role("list", name="Paths").get_by_role("button")).to_have_text(
+            re.compile(r": 1×4 · 4×12 · 12×12 · 12×3$")
+        )
         panel.get_by_text("The numbers of the sum, [1, 3]").click()
         expect(panel.get_by_role("table")).to_be_visible()

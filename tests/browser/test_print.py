@@ -16,7 +16,10 @@ from autolab.widgets import explore
 
 def drawn(pdf: bytes) -> list[tuple[int, set[str]]]:
     """(letters shown, colours filled with) of each page of Chromium's PDF, in its order."""
-    objects = {int(number): body for number, body in re.findall(rb"(\d+) 0 obj\b(.*?)endobj", pdf, re.DOTALL)}
+    objects = {
+        int(number): body
+        for number, body in re.findall(rb"(\d+) 0 obj\b(.*?)endobj", pdf, re.DOTALL)
+    }
     order = re.search(rb"/Type /Pages.*?/Kids \[([^\]]*)\]", pdf, re.DOTALL)
     assert order
     found = []
@@ -24,18 +27,41 @@ def drawn(pdf: bytes) -> list[tuple[int, set[str]]]:
         contents = re.search(rb"/Contents (\d+) 0 R", objects[int(number)])
         assert contents
         body = objects[int(contents[1])]
-        text = zlib.decompress(body[body.index(b"stream") + 6 : body.rindex(b"endstream")].strip(b"\r\n")).decode("latin-1")
-        found.append((len(re.findall(r"\bTj\b|\bTJ\b", text)), set(re.findall(r"([\d.]+ [\d.]+ [\d.]+) rg\b", text))))
+        text = zlib.decompress(
+            body[body.index(b"stream") + 6 : body.rindex(b"endstream")].strip(b"\r\n")
+        ).decode("latin-1")
+        found.append(
+            (
+                len(re.findall(r"\bTj\b|\bTJ\b", text)),
+                set(re.findall(r"([\d.]+ [\d.]+ [\d.]+) rg\b", text)),
+            )
+        )
     return found
 
 
-@pytest.mark.parametrize("page_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "page_options",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}],
+    indirect=True,
+    ids=["light", "dark"],
+)
 def test_the_first_page_is_full_and_colours_stay(page: Page, tmp_path: Path) -> None:
     torch.manual_seed(0)
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(108, 4))
+    model = nn.Sequential(
+        nn.Conv2d(1, 3, 3),
+        nn.BatchNorm2d(3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(108, 4),
+    )
     loss = nn.functional.cross_entropy(model(torch.randn(2, 1, 14, 14)), torch.tensor([1, 2]))
-    page.goto(explore(loss, params={"w": model[5].weight}, selected="w", step=16).to_html(tmp_path / "paper.html").as_uri())
+    page.goto(
+        explore(loss, params={"w": model[5].weight}, selected="w", step=16)
+        .to_html(tmp_path / "paper.html")
+        .as_uri()
+    )
     shown = Explorer(page)
     expect(shown.graph).to_be_visible()
     cells = shown.details.get_by_role("table", name="value of w: sample").get_by_role("cell")
@@ -46,7 +72,9 @@ def test_the_first_page_is_full_and_colours_stay(page: Page, tmp_path: Path) -> 
     painted = [[float(n) for n in words.split()] for _, fills in pages for words in fills]
     for colour in colours:
         parts = [int(part) / 255 for part in re.findall(r"\d+", colour)]
-        assert any(all(abs(a - b) < 0.003 for a, b in zip(parts, fill, strict=True)) for fill in painted), colour
+        assert any(
+            all(abs(a - b) < 0.003 for a, b in zip(parts, fill, strict=True)) for fill in painted
+        ), colour
 
 
 @pytest.mark.parametrize("page_options", [{"color_scheme": "dark"}], indirect=True, ids=["dark"])

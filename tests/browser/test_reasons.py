@@ -23,7 +23,10 @@ def test_a_value_that_is_not_known_says_why(page: Page, tmp_path: Path) -> None:
     shown.slider.fill("4")
     expect(shown.details).to_contain_text("it is not computed again: its argument nan was not kept")
     shown.graph.get_by_role("button", name=re.compile("^w, data|^c1, data")).click()
-    assert not re.search(r"not kept(?!:)", shown.details.inner_text()) or "not kept:" in shown.details.inner_text()
+    assert (
+        not re.search(r"not kept(?!:)", shown.details.inner_text())
+        or "not kept:" in shown.details.inner_text()
+    )
 
 
 def test_a_value_that_was_computed_again_says_so(page: Page, tmp_path: Path) -> None:
@@ -32,7 +35,9 @@ def test_a_value_that_was_computed_again_says_so(page: Page, tmp_path: Path) -> 
     page.goto(explore((x + 1).sum(), step=3).to_html(tmp_path / "again.html").as_uri())
     shown = Explorer(page)
     shown.graph.get_by_role("button", name=re.compile("result of add")).click()
-    expect(shown.details).to_contain_text("computed again from its operands: the graph did not keep it")
+    expect(shown.details).to_contain_text(
+        "computed again from its operands: the graph did not keep it"
+    )
     shown.node("x").click()
     expect(shown.details).not_to_contain_text("computed again")
 
@@ -45,14 +50,21 @@ def test_a_value_that_was_changed_since_is_that_of_then(page: Page, tmp_path: Pa
     page.goto(explore(y, step=0).to_html(tmp_path / "since.html").as_uri())
     shown = Explorer(page)
     shown.node("y").click()
-    expect(shown.details).to_contain_text("computed again from its operands: it was changed in place since, and is [7] now")
-    assert "[6]" in shown.details.inner_text().replace("\n", "") or "6" in shown.details.locator("table").first.inner_text()
+    expect(shown.details).to_contain_text(
+        "computed again from its operands: it was changed in place since, and is [7] now"
+    )
+    assert (
+        "[6]" in shown.details.inner_text().replace("\n", "")
+        or "6" in shown.details.locator("table").first.inner_text()
+    )
     w = torch.tensor([0.5], requires_grad=True)
     z = w * 3
     w.data.add_(1)
     page.goto(explore(z, step=0).to_html(tmp_path / "unseen.html").as_uri())
     shown.node("w").click()
-    expect(shown.details).to_contain_text("it, or what mul made of it, was changed since, in a way that autograd does not see")
+    expect(shown.details).to_contain_text(
+        "it, or what mul made of it, was changed since, in a way that autograd does not see"
+    )
     expect(shown.details).to_contain_text("it is [1.5] now")
 
 
@@ -62,7 +74,9 @@ def test_a_big_page_says_where_its_numbers_are(page: Page, tmp_path: Path) -> No
         y = y * 1.5 if i % 2 else y - 0.5
     page.goto(explore(y, step=40).to_html(tmp_path / "big.html").as_uri())
     shown = Explorer(page)
-    expect(shown.details).to_contain_text(re.compile(r"this graph has [\d,]+ nodes: its numbers stay in the notebook's kernel"))
+    expect(shown.details).to_contain_text(
+        re.compile(r"this graph has [\d,]+ nodes: its numbers stay in the notebook's kernel")
+    )
     last = int(shown.slider.get_attribute("max") or 0)
     for step in (0, last // 2 + 5, last - 3, last):
         shown.slider.fill(str(step))
@@ -71,7 +85,9 @@ def test_a_big_page_says_where_its_numbers_are(page: Page, tmp_path: Path) -> No
         assert not re.search(r"\?|\bunknown\b|\bnot kept\b", words), (step, words)
 
 
-def test_what_saved_names_mean_opens_and_closes_although_details_are_written_anew(page: Page, tmp_path: Path) -> None:
+def test_what_saved_names_mean_opens_and_closes_although_details_are_written_anew(
+    page: Page, tmp_path: Path
+) -> None:
     x = torch.randn(3, requires_grad=True)
     page.goto(explore((x * x.exp()).sum()).to_html(tmp_path / "kept.html").as_uri())
     shown = Explorer(page)

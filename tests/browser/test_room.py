@@ -99,7 +99,9 @@ def test_a_phone_answers_and_votes_again(room, page, phone_page):
     expect(larger).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Vote again on my.1").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("1 answer in the first vote, 0 answers in the second vote, hidden")).to_be_visible()
+    expect(
+        page.get_by_text("1 answer in the first vote, 0 answers in the second vote, hidden")
+    ).to_be_visible()
     expect(page.get_by_role("button", name="Show answers to my.1")).to_be_focused()
     expect(own.get_by_role("status")).to_contain_text("Vote again")
     own.get_by_role("radio", name="6").check()
@@ -107,7 +109,10 @@ def test_a_phone_answers_and_votes_again(room, page, phone_page):
     expect(own.get_by_role("status")).to_contain_text("Sent: `6`.")
     page.get_by_role("button", name="Show answers to my.1").click()
     expect(page.get_by_role("row", name="<b>12</b> 1 1 0 0")).to_be_visible()
-    assert [list(given.values()) for given in room.tally.questions["my.1"].rounds] == [["<b>12</b>"], ["`6`"]]
+    assert [list(given.values()) for given in room.tally.questions["my.1"].rounds] == [
+        ["<b>12</b>"],
+        ["`6`"],
+    ]
     own.goto(f"{room.address}/phone#4KD2")
     expect(own.get_by_role("status")).to_contain_text("No question is open")
     room.says("answer", **answer("my.2"))

@@ -39,7 +39,9 @@ def test_a_saved_notebook_shows_the_explorer_without_running(
     # GitHub and nbconvert know no widgets: they show the picture.
     notebook = nbformat.read(path, as_version=4)
     output = notebook.cells[0].outputs[0].data
-    assert output["text/plain"].startswith("Explorer(z: 11 nodes, 25 steps) is a graph to step through")
+    assert output["text/plain"].startswith(
+        "Explorer(z: 11 nodes, 25 steps) is a graph to step through"
+    )
     notebook.metadata.pop("widgets")
     page, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
     assert "data:image/svg+xml" in page and "widget-view" not in page
@@ -64,16 +66,26 @@ def test_an_untrusted_notebook_says_what_was_there_and_to_run_the_cell(
     path = server.write(f"foreign-{kind}.ipynb", LEARNER)
     notebook = json.loads(path.read_text())
     trace = learners_trace()
-    bundle = widgets.Explorer(trace)._repr_mimebundle_()[0] if kind == "widget" else to_dot(trace)._repr_mimebundle_()
+    bundle = (
+        widgets.Explorer(trace)._repr_mimebundle_()[0]
+        if kind == "widget"
+        else to_dot(trace)._repr_mimebundle_()
+    )
     assert "image/svg+xml" in bundle, "what JupyterLab shows only of notebooks that it trusts"
     notebook["cells"][0] |= {
         "execution_count": 1,
-        "outputs": [{"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": bundle}],
+        "outputs": [
+            {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": bundle}
+        ],
     }
     path.write_text(json.dumps(notebook))
     opened = open_notebook(path.name)
     expect(opened.page.get_by_text(bundle["text/plain"])).to_be_visible(timeout=LATE)
-    said = "is a graph to step through, forward and backward" if kind == "widget" else "<Picture: graph of z"
+    said = (
+        "is a graph to step through, forward and backward"
+        if kind == "widget"
+        else "<Picture: graph of z"
+    )
     assert said in bundle["text/plain"] and "run this cell" in bundle["text/plain"]
     opened.shut_down()
 
@@ -89,19 +101,29 @@ explorer
 
 
 @pytest.mark.timed
-def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(server: Server, open_notebook: Callable[..., Notebook]) -> None:
-    path = server.write("parts.ipynb", NETWORK, "torch.explore(explorer.trace, expanded=[])", "model_count = 2")
+def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
+    path = server.write(
+        "parts.ipynb", NETWORK, "torch.explore(explorer.trace, expanded=[])", "model_count = 2"
+    )
     first = open_notebook("parts.ipynb").run()
     expect(Explorer(first.page, 1).graph).to_be_visible()
     first.save()
     first.shut_down()
-    saved = json.loads(path.read_text())["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    saved = json.loads(path.read_text())["metadata"]["widgets"][
+        "application/vnd.jupyter.widget-state+json"
+    ]["state"]
     engines = [model for model in saved.values() if "source" in model["state"]]
-    assert len(engines) == 1 and len(json.dumps(engines)) < 660_000, "viz.js is there once, compressed, with what draws"
+    assert len(engines) == 1 and len(json.dumps(engines)) < 660_000, (
+        "viz.js is there once, compressed, with what draws"
+    )
 
     again = open_notebook("parts.ipynb").restored()
     complaints: list[str] = []
-    again.page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
+    again.page.on(
+        "console", lambda message: message.type == "error" and complaints.append(message.text)
+    )
     again.page.on("pageerror", lambda error: complaints.append(str(error)))
     found = 'Boolean(globalThis[Symbol.for("autolab.engine")])'
     again.page.wait_for_function(found)  # a front end makes the models that are not shown, too
@@ -126,7 +148,9 @@ def test_without_its_kernel_a_saved_notebook_opens_and_closes_parts(server: Serv
     assert complaints == []
 
 
-def test_while_the_kernel_is_busy_the_browser_opens_parts(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_while_the_kernel_is_busy_the_browser_opens_parts(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     server.write("busy.ipynb", NETWORK)
     notebook = open_notebook("busy.ipynb").run()
     notebook._panel(
@@ -136,12 +160,18 @@ def test_while_the_kernel_is_busy_the_browser_opens_parts(server: Server, open_n
     part = notebook.graph.get_by_role("button", name=re.compile("^4, Sequential"))
     part.click()
     expect(part).to_have_attribute("aria-expanded", "true", timeout=9000)
-    notebook.in_kernel("[explorer._cards.folding.parts[p].label for p in explorer.expanded]", ["4"], seconds=30)
+    notebook.in_kernel(
+        "[explorer._cards.folding.parts[p].label for p in explorer.expanded]", ["4"], seconds=30
+    )
     expect(part).to_have_attribute("aria-expanded", "true")
 
 
-def test_the_browser_lays_out_what_the_kernel_cannot(server: Server, open_notebook: Callable[..., Notebook]) -> None:
-    path = server.write("browser.ipynb", "import os\nos.environ['AUTOLAB_LAYOUT'] = 'browser'", LEARNER)
+def test_the_browser_lays_out_what_the_kernel_cannot(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
+    path = server.write(
+        "browser.ipynb", "import os\nos.environ['AUTOLAB_LAYOUT'] = 'browser'", LEARNER
+    )
     notebook = open_notebook("browser.ipynb").run()
     assert notebook.check("crowded") == []
     notebook.node("w").click()

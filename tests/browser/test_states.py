@@ -41,27 +41,56 @@ def gradients(trace: Trace) -> list[dict[str, object]]:
         if frame.run > run:
             run = frame.run
             for node in passes[run].fresh if run in passes else ():
-                grads[node] = held[node] if trace.node(node).kind != "op" or trace.node(node).grad is None else grads[node]
+                grads[node] = (
+                    held[node]
+                    if trace.node(node).kind != "op" or trace.node(node).grad is None
+                    else grads[node]
+                )
         grads |= dict.fromkeys(frame.dropped)
         if frame.receiver is not None and not (frame.event == "free" and frame.state != "freed"):
-            grads[frame.receiver] = None if frame.state in ("none", "never", "freed") else frame.total
+            grads[frame.receiver] = (
+                None if frame.state in ("none", "never", "freed") else frame.total
+            )
             if frame.event in ("accumulate", "clear"):
                 held[frame.receiver] = grads[frame.receiver]
-        found.append({n: None if g is None else json.loads(json.dumps(g.to_json())) for n, g in grads.items()})
+        found.append(
+            {
+                n: None if g is None else json.loads(json.dumps(g.to_json()))
+                for n, g in grads.items()
+            }
+        )
     return found
 
 
 def test_the_script_says_what_python_says(page: Page) -> None:
-    traces = [learners_trace(), *(recorded(case).trace() for case in CASES), *map(trace_stories.recorded, range(40))]
-    assert {f.state for t in traces for f in t.frames} >= {"zero", "never", "contribution", "accumulated", "returned", "freed"}
+    traces = [
+        learners_trace(),
+        *(recorded(case).trace() for case in CASES),
+        *map(trace_stories.recorded, range(40)),
+    ]
+    assert {f.state for t in traces for f in t.frames} >= {
+        "zero",
+        "never",
+        "contribution",
+        "accumulated",
+        "returned",
+        "freed",
+    }
     given = [json.loads(json.dumps(pack(t))) for t in traces]
     big = [json.loads(json.dumps(pack(t, numbers=False))) for t in traces]
     names = "statesAt, timelineOf, unpack"
     for numbers, stories in ((True, given), (False, big)):
-        for trace, said in zip(traces, script_says(page, "explorer", names, EVERYTHING, stories), strict=True):
-            if numbers or not any(n.grad_before or (n.kind == "op" and n.grad) for n in trace.nodes):
+        for trace, said in zip(
+            traces, script_says(page, "explorer", names, EVERYTHING, stories), strict=True
+        ):
+            if numbers or not any(
+                n.grad_before or (n.kind == "op" and n.grad) for n in trace.nodes
+            ):
                 assert said["states"] == [trace.states(i) for i in range(-1, len(trace.frames))]
-                assert said["whys"] == [{n.id: trace.why_never(n.id, f.index) for n in trace.nodes} for f in trace.frames]
+                assert said["whys"] == [
+                    {n.id: trace.why_never(n.id, f.index) for n in trace.nodes}
+                    for f in trace.frames
+                ]
             if numbers:
                 assert said["gradients"] == gradients(trace)
             for frame in trace.frames:
@@ -90,15 +119,23 @@ def test_a_gradient_that_grad_hands_back(page: Page, tmp_path: Path) -> None:
         energy = speed**2 * 0.5
         (momentum,) = autolab.autograd.grad(energy, speed)
     shown = opened(page, recording, tmp_path, step=10_000)
-    expect(shown.said).to_contain_text("grad() returns 4 as momentum: the gradient of energy with respect to speed; speed.grad stays None")
+    expect(shown.said).to_contain_text(
+        "grad() returns 4 as momentum: the gradient of energy with respect to speed; speed.grad stays None"
+    )
     assert word_on(shown, "speed") == "returned as momentum"
     assert name_of(shown, "speed").endswith("gradient returned as momentum 4")
     expect(shown.details.get_by_role("heading", name="The gradient is handed back")).to_be_visible()
     expect(shown.details).to_contain_text("speed.grad stays as it was")
-    expect(shown.details.locator(".al-state[data-state=returned]")).to_have_text("returned as momentum")
+    expect(shown.details.locator(".al-state[data-state=returned]")).to_have_text(
+        "returned as momentum"
+    )
     expect(shown.root.get_by_role("list", name="Legend")).to_contain_text("returned")
-    strip, word = (shown.node("speed").locator(part).bounding_box() for part in (".al-strip", ".al-word"))
-    assert strip and word and word["x"] + word["width"] <= strip["x"] + strip["width"], "the name has room"
+    strip, word = (
+        shown.node("speed").locator(part).bounding_box() for part in (".al-strip", ".al-word")
+    )
+    assert strip and word and word["x"] + word["width"] <= strip["x"] + strip["width"], (
+        "the name has room"
+    )
     assert shown.check("faint") == [] and shown.check("crowded") == []
 
 
@@ -117,7 +154,10 @@ def test_where_no_gradient_ever_comes(page: Page, tmp_path: Path) -> None:
     assert "never" not in name_of(shown, "inner") and "never" not in name_of(shown, "fixed")
     shown.button("Next step").click()
     shown.at(seed)
-    said = {node: name_of(shown, node).partition("gradient never: ")[2] for node in ("inner", "fixed", "place", "spare")}
+    said = {
+        node: name_of(shown, node).partition("gradient never: ")[2]
+        for node in ("inner", "fixed", "place", "spare")
+    }
     assert said == {
         "inner": "its way to total is cut at fixed by detach()",
         "fixed": "detach() cuts here",
@@ -126,9 +166,13 @@ def test_where_no_gradient_ever_comes(page: Page, tmp_path: Path) -> None:
     }
     assert word_on(shown, "inner") == word_on(shown, "spare") == "never"
     shown.node("inner").click()
-    expect(shown.details.locator(".al-gradcell")).to_have_text("neverits way to total is cut at fixed by detach()")
+    expect(shown.details.locator(".al-gradcell")).to_have_text(
+        "neverits way to total is cut at fixed by detach()"
+    )
     shown.node("place").click()
-    expect(shown.details.locator(".al-gradcell")).to_have_text("neverwhole numbers have no gradient")
+    expect(shown.details.locator(".al-gradcell")).to_have_text(
+        "neverwhole numbers have no gradient"
+    )
     shown.root.focus()
     page.keyboard.press("End")
     assert word_on(shown, "inner") == "never" and "accumulated" in name_of(shown, "a")
@@ -147,10 +191,14 @@ def test_a_second_pass_leaves_the_first_and_goes_back_to_it(page: Page, tmp_path
     first, second = ops[:3], ops[3:]
     end = max(f.index for f in trace.frames if f.run == 1)
     shown = opened(page, recording, tmp_path, step=10_000)
-    assert {word_on(shown, label) for label in ops} == {"freed"}, "no neighbour falls back to not yet"
+    assert {word_on(shown, label) for label in ops} == {"freed"}, (
+        "no neighbour falls back to not yet"
+    )
     shown.slider.fill(str(end))
     shown.at(end)
-    assert {word_on(shown, label) for label in first} == {"freed"} and {word_on(shown, label) for label in second} == {"not yet"}
+    assert {word_on(shown, label) for label in first} == {"freed"} and {
+        word_on(shown, label) for label in second
+    } == {"not yet"}
 
 
 def test_a_rehearsal_says_what_would_be(page: Page, tmp_path: Path) -> None:
@@ -159,11 +207,17 @@ def test_a_rehearsal_says_what_would_be(page: Page, tmp_path: Path) -> None:
     trace = autolab.trace.trace(n, {"m": m, "n": n})
     shown = opened(page, trace, tmp_path, step=len(trace.frames) - 1)
     expect(shown.said).to_contain_text("backward, rehearsed")
-    expect(shown.said).to_contain_text("would be done: what it saved (self, other) would be freed, and with it its gradient")
-    expect(shown.root.get_by_text("Rehearsed: this is what backward() would do now")).to_be_visible()
+    expect(shown.said).to_contain_text(
+        "would be done: what it saved (self, other) would be freed, and with it its gradient"
+    )
+    expect(
+        shown.root.get_by_text("Rehearsed: this is what backward() would do now")
+    ).to_be_visible()
     assert word_on(shown, "m") == "all would be in" and word_on(shown, "n") == "would be freed"
     expect(shown.details.get_by_role("heading", name="The buffer would be freed")).to_be_visible()
-    expect(shown.details.get_by_role("table").get_by_role("row").last).to_contain_text("would be freed")
+    expect(shown.details.get_by_role("table").get_by_role("row").last).to_contain_text(
+        "would be freed"
+    )
     back = [f.index for f in trace.frames if f.phase == "backward"]
     for index in back:
         shown.slider.fill(str(index))
@@ -183,14 +237,18 @@ def test_a_rehearsal_tells_the_grad_of_an_earlier_pass_as_it_is(page: Page, tmp_
     expect(shown.details.locator(".al-gradcell .al-state")).to_have_text("accumulated")
     shown.root.focus()
     page.keyboard.press("End")
-    assert word_on(shown, "m") == "all would be in" and name_of(shown, "m").endswith("gradient all would be in 6")
+    assert word_on(shown, "m") == "all would be in" and name_of(shown, "m").endswith(
+        "gradient all would be in 6"
+    )
 
 
 def test_closed_parts_say_never_done_and_not_yet(page: Page, tmp_path: Path) -> None:
     class Pair(autolab.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.used, self.cut = (autolab.nn.Sequential(autolab.nn.Linear(2, 2), autolab.nn.Tanh()) for _ in "12")
+            self.used, self.cut = (
+                autolab.nn.Sequential(autolab.nn.Linear(2, 2), autolab.nn.Tanh()) for _ in "12"
+            )
 
         def forward(self, x: Any) -> Any:
             return self.used(x) * self.cut(x).detach()
@@ -209,7 +267,9 @@ def test_closed_parts_say_never_done_and_not_yet(page: Page, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("colours", ["light", "dark", "forced", "print"])
-def test_every_state_has_its_own_word_and_look_in_the_legend(page: Page, tmp_path: Path, colours: str) -> None:
+def test_every_state_has_its_own_word_and_look_in_the_legend(
+    page: Page, tmp_path: Path, colours: str
+) -> None:
     page.emulate_media(
         media="print" if colours == "print" else "screen",
         color_scheme="dark" if colours == "dark" else "light",
@@ -220,7 +280,15 @@ def test_every_state_has_its_own_word_and_look_in_the_legend(page: Page, tmp_pat
         (slope,) = autolab.autograd.grad(a.cos(), a)
     shown = opened(page, recording, tmp_path)
     badges = shown.root.locator(".al-legend .al-state")
-    assert badges.all_inner_texts() == ["not yet", "never", "zero", "contribution", "accumulated", "returned", "freed"]
+    assert badges.all_inner_texts() == [
+        "not yet",
+        "never",
+        "zero",
+        "contribution",
+        "accumulated",
+        "returned",
+        "freed",
+    ]
     look = "all => all.map((e) => { const s = getComputedStyle(e); return [s.backgroundColor, s.backgroundImage, s.borderTopStyle].join(); })"
     looks = badges.evaluate_all(look)
     assert len(set(looks)) == 7, "no two look alike"
@@ -228,7 +296,12 @@ def test_every_state_has_its_own_word_and_look_in_the_legend(page: Page, tmp_pat
     assert shown.check("faint") == []
 
 
-@pytest.mark.parametrize("page_options", [{"forced_colors": "active", "color_scheme": "dark"}], indirect=True, ids=["forced"])
+@pytest.mark.parametrize(
+    "page_options",
+    [{"forced_colors": "active", "color_scheme": "dark"}],
+    indirect=True,
+    ids=["forced"],
+)
 def test_in_forced_colours_all_can_be_told_apart(page: Page, tmp_path: Path) -> None:
     autolab.manual_seed(0)
     x, w, b = (autolab.tensor(value, requires_grad=True) for value in ([[2.0, -1.0]], 2.0, -1.0))
@@ -237,16 +310,26 @@ def test_in_forced_colours_all_can_be_told_apart(page: Page, tmp_path: Path) -> 
     asked = [autolab.practice(level=12, seed=1), autolab.inventory("before")]
     landscape = LossLandscape(lambda: w * w + 10 * b * b, {"w": w, "b": b}, lr=0.04, steps=3)
     plain = [landscape, ConvExplorer(autolab.rand(1, 4, 4), autolab.nn.Conv2d(1, 1, 3))]
-    page.goto(html.write(tmp_path / "forced.html", [explore((x * 2).sum()), along, *asked, *plain]).as_uri())
+    page.goto(
+        html.write(
+            tmp_path / "forced.html", [explore((x * 2).sum()), along, *asked, *plain]
+        ).as_uri()
+    )
     roots = page.locator(".al, .al-predict")
     expect(roots).to_have_count(6)
     for root in roots.all():
         assert Shown(page, root).check("faint") == []
     different = "cells => new Set(cells.map((cell) => getComputedStyle(cell).backgroundColor)).size"
-    for cells in (roots.nth(0).get_by_role("table", name="value of v1").get_by_role("cell"), roots.nth(5).get_by_role("gridcell")):
+    for cells in (
+        roots.nth(0).get_by_role("table", name="value of v1").get_by_role("cell"),
+        roots.nth(5).get_by_role("gridcell"),
+    ):
         assert cells.evaluate_all(different) > 1, "numbers have their colours"
     outline = "button => getComputedStyle(button).outlineStyle"
-    for pressed in (roots.nth(1).locator(".al-path[aria-pressed=true]"), roots.nth(5).get_by_role("button", name="Forward")):
+    for pressed in (
+        roots.nth(1).locator(".al-path[aria-pressed=true]"),
+        roots.nth(5).get_by_role("button", name="Forward"),
+    ):
         assert pressed.evaluate(outline) == "solid"
     node = roots.nth(0).get_by_role("button", name=re.compile("^v1,"))
     ring = "node => getComputedStyle(node.querySelector('.al-ring')).stroke"
@@ -256,7 +339,9 @@ def test_in_forced_colours_all_can_be_told_apart(page: Page, tmp_path: Path) -> 
     assert node.evaluate(ring) not in (before, "none")
 
 
-def test_numbers_of_a_big_trace_keep_their_states(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_of_a_big_trace_keep_their_states(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("autolab.widgets.explorer.BIG", 1000)
     x = autolab.tensor(1.0, requires_grad=True)
     with autolab.record() as recording:

@@ -20,7 +20,10 @@ from autolab.widgets import explore
 
 def network() -> Any:
     torch.manual_seed(0)
-    model, x = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)), torch.randn(3, 4)
+    model, x = (
+        nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)),
+        torch.randn(3, 4),
+    )
     with torch.record() as recording:
         nn.functional.cross_entropy(model(x), torch.tensor([0, 1, 1])).backward()
     return recording
@@ -40,7 +43,10 @@ def fork() -> Any:
 def mixed() -> Any:
     """Frozen, never, train and eval, NaN, profiled."""
     torch.manual_seed(0)
-    model, x = nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.5), nn.Linear(3, 1)), torch.tensor([[4.0, 1.0]])
+    model, x = (
+        nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.5), nn.Linear(3, 1)),
+        torch.tensor([[4.0, 1.0]]),
+    )
     model[0].requires_grad_(False)
     model[1].eval()
     with profile(), torch.record() as recording:
@@ -52,7 +58,10 @@ def mixed() -> Any:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("tools")
-    made: dict[str, Path] = {kind.__name__: explore(kind()).to_html(folder / f"{kind.__name__}.html") for kind in (network, fork, mixed)}
+    made: dict[str, Path] = {
+        kind.__name__: explore(kind()).to_html(folder / f"{kind.__name__}.html")
+        for kind in (network, fork, mixed)
+    }
     return {name: path.as_uri() for name, path in made.items()}
 
 
@@ -65,7 +74,9 @@ def opened(page: Page, address: str) -> Explorer:
 
 def active(shown: Explorer) -> str:
     """The name of the box that has the focus."""
-    return shown.root.evaluate("root => root.getRootNode().activeElement?.querySelector('.al-title')?.textContent ?? ''")
+    return shown.root.evaluate(
+        "root => root.getRootNode().activeElement?.querySelector('.al-title')?.textContent ?? ''"
+    )
 
 
 def seen(shown: Explorer) -> list[str]:
@@ -77,7 +88,9 @@ def bar(shown: Explorer) -> Locator:
     return shown.root.locator(".al-focusbar > span")
 
 
-def test_the_arrows_follow_the_lines_and_the_graph_is_one_stop(page: Page, pages: dict[str, str]) -> None:
+def test_the_arrows_follow_the_lines_and_the_graph_is_one_stop(
+    page: Page, pages: dict[str, str]
+) -> None:
     shown = opened(page, pages["fork"])
     assert shown.graph.locator('[tabindex="0"]').count() == 1
     shown.node("x").focus()
@@ -87,7 +100,9 @@ def test_the_arrows_follow_the_lines_and_the_graph_is_one_stop(page: Page, pages
     for key in ("ArrowDown", "ArrowDown", "o", "o", "ArrowDown", "ArrowUp", "ArrowUp"):
         press(key)
         walked.append(active(shown))
-    assert walked == ["b", "t", "c", "t", "v2", "t", "v1"], "a fork goes to the first; o to the next; up goes on where one came from"
+    assert walked == ["b", "t", "c", "t", "v2", "t", "v1"], (
+        "a fork goes to the first; o to the next; up goes on where one came from"
+    )
     for key, name in (("PageDown", "t"), ("PageUp", "v1")):
         press(key)
         assert active(shown) == name, "in forward order"
@@ -98,7 +113,9 @@ def test_the_arrows_follow_the_lines_and_the_graph_is_one_stop(page: Page, pages
     assert shown.graph.locator('[tabindex="0"]').count() == 1
 
 
-def test_what_a_node_depends_on_what_depends_on_it_and_paths(page: Page, pages: dict[str, str]) -> None:
+def test_what_a_node_depends_on_what_depends_on_it_and_paths(
+    page: Page, pages: dict[str, str]
+) -> None:
     shown = opened(page, pages["fork"])
     everything = seen(shown)
     shown.node("b").click()
@@ -135,10 +152,16 @@ def test_what_a_node_depends_on_what_depends_on_it_and_paths(page: Page, pages: 
     shown.at(3)
 
 
-def test_the_dialog_is_left_by_escape_by_tab_and_by_a_press_elsewhere(page: Page, pages: dict[str, str]) -> None:
+def test_the_dialog_is_left_by_escape_by_tab_and_by_a_press_elsewhere(
+    page: Page, pages: dict[str, str]
+) -> None:
     shown = opened(page, pages["network"])
     dialog, button = shown.root.get_by_role("dialog", name="Tools"), shown.button("Tools")
-    for leave in (lambda: page.keyboard.press("Escape"), lambda: shown.said.click(), lambda: page.keyboard.press("Shift+Tab")):
+    for leave in (
+        lambda: page.keyboard.press("Escape"),
+        lambda: shown.said.click(),
+        lambda: page.keyboard.press("Shift+Tab"),
+    ):
         button.click()
         expect(dialog).to_be_visible()
         expect(button).to_have_attribute("aria-expanded", "true")
@@ -154,7 +177,9 @@ def test_the_dialog_is_left_by_escape_by_tab_and_by_a_press_elsewhere(page: Page
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= 400
 
 
-def test_the_map_is_there_where_the_graph_is_larger_than_its_place(page: Page, pages: dict[str, str]) -> None:
+def test_the_map_is_there_where_the_graph_is_larger_than_its_place(
+    page: Page, pages: dict[str, str]
+) -> None:
     page.set_viewport_size({"width": 1366, "height": 640})
     shown = opened(page, pages["network"])
     place, pane = shown.root.get_by_role("slider", name="Map"), shown.root.locator(".al-pane")
@@ -167,7 +192,9 @@ def test_the_map_is_there_where_the_graph_is_larger_than_its_place(page: Page, p
     assert low > 20
     page.keyboard.press("ArrowUp")
     shown.at(0)
-    page.wait_for_function("([pane, low]) => pane.scrollTop < low", arg=[pane.element_handle(), low])
+    page.wait_for_function(
+        "([pane, low]) => pane.scrollTop < low", arg=[pane.element_handle(), low]
+    )
     box = place.bounding_box()
     assert box
     page.mouse.move(box["x"] + 9, box["y"] + 3)
@@ -180,7 +207,9 @@ def test_the_map_is_there_where_the_graph_is_larger_than_its_place(page: Page, p
     expect(place).to_be_hidden()
 
 
-def test_the_rest_of_the_graph_steps_back_inside_closed_parts_too(page: Page, pages: dict[str, str]) -> None:
+def test_the_rest_of_the_graph_steps_back_inside_closed_parts_too(
+    page: Page, pages: dict[str, str]
+) -> None:
     shown = opened(page, pages["network"])
     shown.node("v8").focus()
     page.keyboard.press("b")
@@ -196,7 +225,11 @@ def test_the_rest_of_the_graph_steps_back_inside_closed_parts_too(page: Page, pa
 def flags(shown: Explorer) -> dict[str, str]:
     """What stands on each box, by its title."""
     marked = shown.graph.locator(".al-node:has(.al-flag)")
-    return dict(marked.evaluate_all("all => all.map((g) => ['.al-title', '.al-flag text'].map((s) => g.querySelector(s).textContent))"))
+    return dict(
+        marked.evaluate_all(
+            "all => all.map((g) => ['.al-title', '.al-flag text'].map((s) => g.querySelector(s).textContent))"
+        )
+    )
 
 
 def test_boxes_are_coloured_and_say_by_what(page: Page, pages: dict[str, str]) -> None:
@@ -204,9 +237,20 @@ def test_boxes_are_coloured_and_say_by_what(page: Page, pages: dict[str, str]) -
     shown.root.focus()
     page.keyboard.press("End")
     shown.button("Tools").click()
-    by, legend = shown.root.get_by_role("combobox", name="Colour by"), shown.root.get_by_role("list", name="Colours")
+    by, legend = (
+        shown.root.get_by_role("combobox", name="Colour by"),
+        shown.root.get_by_role("list", name="Colours"),
+    )
     offered = by.get_by_role("option").all_text_contents()
-    assert offered == ["none", "Gradient norm", "Frozen and never", "Train or eval", "First NaN", "Bytes", "Time"]
+    assert offered == [
+        "none",
+        "Gradient norm",
+        "Frozen and never",
+        "Train or eval",
+        "First NaN",
+        "Bytes",
+        "Time",
+    ]
     shown.root.get_by_text("1 without data").click()
     expect(shown.root.get_by_text("Device: everything is on cpu")).to_be_visible()
     for name, wanted, said in (
@@ -233,9 +277,15 @@ def test_boxes_are_coloured_and_say_by_what(page: Page, pages: dict[str, str]) -
 
 def test_a_gradients_norm_is_that_of_parameters_together(page: Page, pages: dict[str, str]) -> None:
     torch.manual_seed(0)
-    model, x = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)), torch.randn(3, 4)
+    model, x = (
+        nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)),
+        torch.randn(3, 4),
+    )
     nn.functional.cross_entropy(model(x), torch.tensor([0, 1, 1])).backward()
-    norms = {str(i): float(sum((p.grad**2).sum() for p in model[i].parameters()) ** 0.5) for i in (0, 1, 3)}
+    norms = {
+        str(i): float(sum((p.grad**2).sum() for p in model[i].parameters()) ** 0.5)
+        for i in (0, 1, 3)
+    }
     shown = opened(page, pages["network"])
     shown.button("Tools").click()
     shown.root.get_by_role("combobox", name="Colour by").select_option("Gradient norm")
@@ -248,7 +298,9 @@ def test_a_gradients_norm_is_that_of_parameters_together(page: Page, pages: dict
     assert found["v8"] == "1"
     shown.button("Left to right").click()  # the weights have boxes of their own
     expect(shown.graph.get_by_text("0.weight")).to_be_visible(timeout=20_000)
-    assert float(flags(shown)["0.weight"]) == pytest.approx(float((model[0].weight.grad**2).sum() ** 0.5), rel=5e-3)
+    assert float(flags(shown)["0.weight"]) == pytest.approx(
+        float((model[0].weight.grad ** 2).sum() ** 0.5), rel=5e-3
+    )
 
 
 def saved(shown: Explorer, name: str, folder: Path) -> Path:
@@ -260,7 +312,9 @@ def saved(shown: Explorer, name: str, folder: Path) -> Path:
     return path
 
 
-def test_a_step_is_saved_as_a_picture_and_steps_as_a_film(page: Page, pages: dict[str, str], tmp_path: Path) -> None:
+def test_a_step_is_saved_as_a_picture_and_steps_as_a_film(
+    page: Page, pages: dict[str, str], tmp_path: Path
+) -> None:
     shown = opened(page, pages["fork"])
     shown.slider.fill("5")
     shown.button("Tools").click()
@@ -271,17 +325,23 @@ def test_a_step_is_saved_as_a_picture_and_steps_as_a_film(page: Page, pages: dic
     sentence = shown.said.locator(".al-phase").text_content()
     assert words[0].startswith(f"Step 6 of 20, {sentence}: ") and "x" in words
     plain = still.read_text()
-    assert not re.search(r"var\(|color-mix|color\(|class=|aria-|https?://(?!www.w3.org)", plain), "it stands alone"
+    assert not re.search(r"var\(|color-mix|color\(|class=|aria-|https?://(?!www.w3.org)", plain), (
+        "it stands alone"
+    )
     assert saved(shown, "PNG", tmp_path).read_bytes()[:4] == b"\x89PNG"
     paper = saved(shown, "PDF", tmp_path).read_bytes()
     assert paper.count(b"/Type /Page ") == 1 and paper.startswith(b"%PDF-1.4")
-    width, height = (int(re.search(rb"/%s (\d+)" % side, paper)[1]) for side in (b"Width", b"Height"))
+    width, height = (
+        int(re.search(rb"/%s (\d+)" % side, paper)[1]) for side in (b"Width", b"Height")
+    )
     start = paper.index(b"stream\n", paper.index(b"/FlateDecode")) + 7
     pixels = zlib.decompress(paper[start:])
     assert len(pixels) == width * height * 3 and len(set(pixels[::997])) > 20, "in colour"
     table = int(re.search(rb"startxref\n(\d+)", paper)[1])
     offsets = [int(at) for at in re.findall(rb"(\d{10}) 00000 n", paper[table:])]
-    assert [paper[at : at + 7] for at in offsets] == [b"%d 0 obj" % number for number in range(1, 6)]
+    assert [paper[at : at + 7] for at in offsets] == [
+        b"%d 0 obj" % number for number in range(1, 6)
+    ]
     for field, value in (("First step of the film", "2"), ("Last step of the film", "4")):
         shown.root.get_by_role("spinbutton", name=field).fill(value)
     film = saved(shown, "Film", tmp_path)
@@ -292,7 +352,11 @@ def test_a_step_is_saved_as_a_picture_and_steps_as_a_film(page: Page, pages: dic
     seen = """time => { for (const a of document.getAnimations()) { a.pause(); a.currentTime = time; }
         const shown = (e) => !e || (getComputedStyle(e).opacity !== "0" && shown(e.parentElement));
         return [...document.querySelectorAll("text")].filter(shown).map((e) => e.textContent)[0].slice(0, 12); }"""
-    assert [page.evaluate(seen, time) for time in (100, 1300, 2500)] == ["Step 2 of 20", "Step 3 of 20", "Step 4 of 20"]
+    assert [page.evaluate(seen, time) for time in (100, 1300, 2500)] == [
+        "Step 2 of 20",
+        "Step 3 of 20",
+        "Step 4 of 20",
+    ]
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate("document.getAnimations().length") == 0
 
@@ -343,7 +407,9 @@ def test_histograms_and_the_strip_of_what_is_kept(page: Page, tmp_path: Path) ->
     h = next(node for node in trace.nodes if node.label == "h")
     assert h.value and h.value.counts and sum(h.value.counts) == 120
     most = max(h.value.counts)
-    expect(shown.details.locator(".al-histogram").first).to_contain_text(re.compile(f"^value the fullest of 16 bins has {most} of 120, from 0 to "))
+    expect(shown.details.locator(".al-histogram").first).to_contain_text(
+        re.compile(f"^value the fullest of 16 bins has {most} of 120, from 0 to ")
+    )
     bars = shown.details.locator(".al-histogram").first.locator("rect")
     heights = bars.evaluate_all("all => all.map((e) => Number(e.getAttribute('height')))")
     assert heights == pytest.approx([44 * count / most for count in h.value.counts])
@@ -352,7 +418,9 @@ def test_histograms_and_the_strip_of_what_is_kept(page: Page, tmp_path: Path) ->
     expect(captions).to_have_text(["before the step", "after the step", "gradient"])
     ends = shown.details.locator(".al-histogram .al-ends")
     assert ends.nth(0).inner_text() == ends.nth(1).inner_text(), "one axis"
-    since = shown.details.get_by_text("This was before it was changed in place: w(2) is the same tensor.")
+    since = shown.details.get_by_text(
+        "This was before it was changed in place: w(2) is the same tensor."
+    )
     expect(since).to_be_visible()
     page.keyboard.press("Home")
     expect(captions).to_have_text(["value"])
@@ -367,22 +435,31 @@ def test_histograms_and_the_strip_of_what_is_kept(page: Page, tmp_path: Path) ->
             source = trace.node(saved.source_node) if saved.source_node else None
             if saved.node == frame.node and source is not None and source.kind == "op":
                 if frame.event == "compute":
-                    alive[saved.source_node, saved.source_nr] = alive.get((saved.source_node, saved.source_nr), []) + [saved]
+                    alive[saved.source_node, saved.source_nr] = alive.get(
+                        (saved.source_node, saved.source_nr), []
+                    ) + [saved]
                 elif frame.event == "free":
                     alive[saved.source_node, saved.source_nr].remove(saved)
         now = sum(max(s.bytes for s in holders) for holders in alive.values() if holders)
         if now > peak:
             peak, at = now, frame.index
     strip = shown.root.get_by_role("img", name=re.compile("^Kept for backward: 0 B now; at most"))
-    expect(strip).to_have_attribute("aria-label", re.compile(rf"at most {peak} B, at step {at + 1}, when \S+ = \w+ was computed"))
+    expect(strip).to_have_attribute(
+        "aria-label",
+        re.compile(rf"at most {peak} B, at step {at + 1}, when \S+ = \w+ was computed"),
+    )
     shown.button("Tools").click()
     shown.button("Go to the peak").click()
     shown.at(at)
-    expect(shown.root.get_by_role("group", name="Kept for backward")).to_contain_text(f"{peak} B now; at most {peak} B")
+    expect(shown.root.get_by_role("group", name="Kept for backward")).to_contain_text(
+        f"{peak} B now; at most {peak} B"
+    )
 
 
 @pytest.mark.parametrize("page_options", [{"color_scheme": "dark"}], indirect=True, ids=["dark"])
-def test_closed_modules_can_be_read_in_the_dark_with_and_without_colours(page: Page, pages: dict[str, str]) -> None:
+def test_closed_modules_can_be_read_in_the_dark_with_and_without_colours(
+    page: Page, pages: dict[str, str]
+) -> None:
     shown = opened(page, pages["network"])
     shown.button("Collapse all").click()
     layer = shown.graph.get_by_role("button", name=re.compile("^0, Linear"))

@@ -63,13 +63,16 @@ class Loop(Explorer):
 
     def goto(self, step: int) -> None:
         self.root.get_by_role("slider").first.evaluate(
-            "(e, v) => { e.value = v; for (const n of ['input', 'change']) e.dispatchEvent(new Event(n, { bubbles: true })); }", step
+            "(e, v) => { e.value = v; for (const n of ['input', 'change']) e.dispatchEvent(new Event(n, { bubbles: true })); }",
+            step,
         )
         self.at(step)
 
     def line(self, trace: Trace, parent: str, child: str) -> Locator:
         nodes = {n.label: n.id for n in trace.nodes}
-        edge = next(e.id for e in trace.edges if (e.parent, e.child) == (nodes[parent], nodes[child]))
+        edge = next(
+            e.id for e in trace.edges if (e.parent, e.child) == (nodes[parent], nodes[child])
+        )
         return self.graph.locator(f'.al-edge[data-id="{edge}"]')
 
 
@@ -88,16 +91,26 @@ def opened(page: Page, path: Path) -> Loop:
 def test_a_small_loop_is_stepped_through(page: Page, tmp_path: Path) -> None:
     trace = slope()
     shown = opened(page, explore(trace).to_html(tmp_path / "slope.html"))
-    expect(shown.root.get_by_role("group", name="What if", exact=True)).to_be_hidden()  # nobody has asked
+    expect(
+        shown.root.get_by_role("group", name="What if", exact=True)
+    ).to_be_hidden()  # nobody has asked
     step = next(f.index for f in trace.frames if f.event == "update")
     shown.goto(step - 1)
-    expect(shown.node("a(2)")).to_have_attribute("aria-label", re.compile("not computed yet, gradient not yet"))
+    expect(shown.node("a(2)")).to_have_attribute(
+        "aria-label", re.compile("not computed yet, gradient not yet")
+    )
     shown.goto(step)
-    expect(shown.said).to_contain_text("update descent.step(): a = a - lr * a.grad = 4 - 0.25 * 8 = 2")
-    expect(shown.node("a(2)")).to_have_attribute("aria-label", re.compile("value 2.*gradient accumulated 8"))
+    expect(shown.said).to_contain_text(
+        "update descent.step(): a = a - lr * a.grad = 4 - 0.25 * 8 = 2"
+    )
+    expect(shown.node("a(2)")).to_have_attribute(
+        "aria-label", re.compile("value 2.*gradient accumulated 8")
+    )
     expect(shown.details.get_by_role("heading", name="A leaf is changed")).to_be_visible()
     expect(shown.details).to_contain_text("descent.step(): SGD, lr = 0.25")
-    expect(shown.details).to_contain_text("the same tensor, changed in place: no gradient flows through an update")
+    expect(shown.details).to_contain_text(
+        "the same tensor, changed in place: no gradient flows through an update"
+    )
     line = shown.line(trace, "a", "step of a")
     expect(line).to_have_class(re.compile(r"\bal-update\b"))
     shown.root.focus()
@@ -108,7 +121,9 @@ def test_a_small_loop_is_stepped_through(page: Page, tmp_path: Path) -> None:
     for frame in trace.frames[step:]:
         shown.goto(frame.index)
         assert shown.graph.locator('.al-edge.al-update[data-state="backward"]').count() == 0
-    expect(shown.root.get_by_role("list", name="Legend")).to_contain_text("update: the same tensor, changed")
+    expect(shown.root.get_by_role("list", name="Legend")).to_contain_text(
+        "update: the same tensor, changed"
+    )
 
 
 def test_a_graph_without_updates_has_no_such_line_in_its_legend(page: Page, tmp_path: Path) -> None:
@@ -127,15 +142,21 @@ def exported(trained: Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return explore(trained).to_html(tmp_path_factory.mktemp("loop") / "lenet.html")
 
 
-def test_a_loop_of_lenet_opens_folded_and_each_iteration_opens(page: Page, trained: Trace, exported: Path) -> None:
+def test_a_loop_of_lenet_opens_folded_and_each_iteration_opens(
+    page: Page, trained: Trace, exported: Path
+) -> None:
     shown = opened(page, exported)
     expect(shown.part("iteration 1")).to_have_attribute("aria-expanded", "true")
     for number in (2, 3):
         expect(shown.part(f"iteration {number}")).to_have_attribute("aria-expanded", "false")
-    expect(shown.part("iteration 2")).to_have_attribute("aria-label", re.compile(r"loss [=≈] [\d.]+, \d+ operations, 10 updates, 61,706 parameters"))
+    expect(shown.part("iteration 2")).to_have_attribute(
+        "aria-label", re.compile(r"loss [=≈] [\d.]+, \d+ operations, 10 updates, 61,706 parameters")
+    )
     shown.goto(next(f.index for f in trained.frames if f.event == "update"))
     expect(shown.said).to_contain_text("(in iteration 1: optimizer.step())")
-    expect(shown.part("iteration 1: optimizer.step()")).to_have_attribute("aria-label", re.compile("10 updates, 1 computed"))
+    expect(shown.part("iteration 1: optimizer.step()")).to_have_attribute(
+        "aria-label", re.compile("10 updates, 1 computed")
+    )
     shown.part("iteration 1: optimizer.step()").press("Enter")
     expect(shown.node("step of conv1.weight")).to_be_visible(timeout=20_000)
     shown.part("iteration 1").press("Enter")
@@ -148,7 +169,9 @@ def test_a_loop_of_lenet_opens_folded_and_each_iteration_opens(page: Page, train
     expect(shown.part("iteration 1")).to_have_attribute("aria-label", re.compile("gradients done"))
     assert "al-now-backward" not in (shown.part("iteration 1").get_attribute("class") or "")
     expect(shown.node("loss(2)")).to_have_attribute("aria-label", re.compile("gradient freed"))
-    expect(shown.part("iteration 3")).to_have_attribute("aria-label", re.compile("not computed yet"))
+    expect(shown.part("iteration 3")).to_have_attribute(
+        "aria-label", re.compile("not computed yet")
+    )
 
 
 @pytest.mark.timed
@@ -173,14 +196,20 @@ def test_stepping_through_a_loop_is_quick(page: Page, trained: Trace, exported: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_updated_can_be_told_without_colour(page: Page, tmp_path: Path, scheme: str) -> None:
+def test_what_is_updated_can_be_told_without_colour(
+    page: Page, tmp_path: Path, scheme: str
+) -> None:
     trace = slope()
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     shown = opened(page, explore(trace).to_html(tmp_path / "slope.html"))
     shown.goto(next(f.index for f in trace.frames if f.event == "update"))
     line = shown.line(trace, "a", "step of a")
-    widths = line.evaluate("g => ['.al-line', '.al-inline'].map((s) => parseFloat(getComputedStyle(g.querySelector(s)).strokeWidth))")
+    widths = line.evaluate(
+        "g => ['.al-line', '.al-inline'].map((s) => parseFloat(getComputedStyle(g.querySelector(s)).strokeWidth))"
+    )
     assert widths[0] > widths[1] > 0, "a double line"
-    strokes = line.evaluate("g => ['.al-line', '.al-inline'].map((s) => getComputedStyle(g.querySelector(s)).stroke)")
+    strokes = line.evaluate(
+        "g => ['.al-line', '.al-inline'].map((s) => getComputedStyle(g.querySelector(s)).stroke)"
+    )
     assert strokes[0] != strokes[1]
     expect(shown.root.locator(".al-phase")).to_have_text("update")

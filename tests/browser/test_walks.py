@@ -16,9 +16,16 @@ from walker import MENDED, NOTHING, RIGHT, SOON, WRONG, Key, Walk, flat
 from autolab import progress
 from autolab.lessons import folder
 
-LEARNERS = {"right": (RIGHT,), "wrong first": (MENDED,), "by turns": (RIGHT, WRONG, NOTHING), "not at all": (NOTHING,)}
+LEARNERS = {
+    "right": (RIGHT,),
+    "wrong first": (MENDED,),
+    "by turns": (RIGHT, WRONG, NOTHING),
+    "not at all": (NOTHING,),
+}
 WALKS = [
-    pytest.param(number, learner, marks=() if (number, learner) == ("04", "by turns") else pytest.mark.walks)
+    pytest.param(
+        number, learner, marks=() if (number, learner) == ("04", "by turns") else pytest.mark.walks
+    )
     for number, learner in itertools.product(["01", "02", "03", "04"], LEARNERS)
 ]
 # Trainings as short as in a browser, and answers kept in a file; wrong answers are those of the lessons' tests.
@@ -44,7 +51,9 @@ def opened(server: Server, browser: Browser) -> Iterator[Callable[[str, str], Wa
         mine = server.folder / f"{learner} {number}"
         list(folder.copy_course(folder.course_source(), mine))
         notebooks.append(notebook := Notebook(server, context, f"{mine.name}/{Key(number).name}"))
-        notebook.execute(BEFORE.format(tests=str(ROOT / "tests"), kept=str(mine / "progress.jsonl")))
+        notebook.execute(
+            BEFORE.format(tests=str(ROOT / "tests"), kept=str(mine / "progress.jsonl"))
+        )
         turns = itertools.cycle(LEARNERS[learner])
         return Walk(notebook, number, lambda: next(turns))
 
@@ -57,13 +66,22 @@ def opened(server: Server, browser: Browser) -> Iterator[Callable[[str, str], Wa
 
 @pytest.mark.parametrize(("number", "learner"), WALKS)
 def test_a_lesson_is_walked(
-    opened: Callable[[str, str], Walk], server: Server, monkeypatch: pytest.MonkeyPatch, number: str, learner: str
+    opened: Callable[[str, str], Walk],
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    number: str,
+    learner: str,
 ) -> None:
     walk = opened(number, learner)
     model = walk.notebook._panel("return panel.content.model.toJSON();")
-    assert not any(cell.get("outputs") for cell in model["cells"]) and "widgets" not in model["metadata"]
+    assert (
+        not any(cell.get("outputs") for cell in model["cells"])
+        and "widgets" not in model["metadata"]
+    )
     sources = ["".join(cell["source"]) for cell in model["cells"]]
-    everything = flat(" ".join([walk.notebook.page.evaluate(TEXT), *sources, json.dumps(model["metadata"])]))
+    everything = flat(
+        " ".join([walk.notebook.page.evaluate(TEXT), *sources, json.dumps(model["metadata"])])
+    )
     assert not [secret for secret in walk.key.secrets() if secret in everything]
     if learner == "not at all":
         walk.all_at_once()
@@ -71,6 +89,10 @@ def test_a_lesson_is_walked(
         walk.through()
     walk.left_open()
     walk.counted()
-    monkeypatch.setenv("AUTOLAB_PROGRESS", str(server.folder / f"{learner} {number}" / "progress.jsonl"))
-    answered = {id for id, manner in walk.did.items() if manner != NOTHING and not id.startswith("catch")}
+    monkeypatch.setenv(
+        "AUTOLAB_PROGRESS", str(server.folder / f"{learner} {number}" / "progress.jsonl")
+    )
+    answered = {
+        id for id, manner in walk.did.items() if manner != NOTHING and not id.startswith("catch")
+    }
     assert {event.id for event in progress.events() if event.kind != "practice"} == answered

@@ -18,7 +18,9 @@ from what_if_programs import PROGRAMS, recorded, values  # noqa: E402
 
 def test_a_page_runs_programs_again_as_the_engine_does(page: Page) -> None:
     drawn = [recorded(seed) for seed in range(PROGRAMS)]
-    flat = lambda v: v if isinstance(v, dict) else {"shape": list(v.shape), "data": v.ravel().tolist()}  # noqa: E731
+    flat = lambda v: (
+        v if isinstance(v, dict) else {"shape": list(v.shape), "data": v.ravel().tolist()}
+    )  # noqa: E731
     plain = [{node: flat(edit) for node, edit in edits.items()} for _, edits, _ in drawn]
     said = script_says(
         page,
@@ -28,11 +30,16 @@ def test_a_page_runs_programs_again_as_the_engine_does(page: Page) -> None:
         [[trace.to_json(), edits] for (trace, _, _), edits in zip(drawn, plain)],
     )
     for seed, (found, (trace, _, expected)) in enumerate(zip(said, drawn)):
-        changed, before = {node: np.reshape(now["data"], now["shape"]) for node, now in found}, values(trace)
+        changed, before = (
+            {node: np.reshape(now["data"], now["shape"]) for node, now in found},
+            values(trace),
+        )
         assert len(changed) > 1
         for node, value in expected.items():
             now = changed.get(node, before[node])
-            np.testing.assert_allclose(now, value, rtol=1e-4, atol=1e-6, err_msg=f"program {seed}, {trace.node(node).call}")
+            np.testing.assert_allclose(
+                now, value, rtol=1e-4, atol=1e-6, err_msg=f"program {seed}, {trace.node(node).call}"
+            )
 
 
 def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Path) -> None:
@@ -54,9 +61,13 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
         expect(field).to_have_value("3")
         field.fill("3.01")
         expect(said).to_contain_text("y: 28 → 28.2; a: 6 → 6.02; b: 4 → 4.01; v1: 24 → 24.1.")
-        expect(said).to_contain_text("Moved by 0.01: predicted 0.15 (gradient 15 times 0.01), happened 0.150; the rest, 0.0002")
+        expect(said).to_contain_text(
+            "Moved by 0.01: predicted 0.15 (gradient 15 times 0.01), happened 0.150; the rest, 0.0002"
+        )
         expect(said).to_contain_text("is curvature")
-        card = shown.graph.get_by_role("button", name="y, what if: changed from 28 to 28.2", exact=True)
+        card = shown.graph.get_by_role(
+            "button", name="y, what if: changed from 28 to 28.2", exact=True
+        )
         expect(card).to_be_visible()
         assert shown.check("faint") == [] and shown.check("unnamed") == []
         panel.get_by_role("slider", name="Its value, by slider").press("Home")
@@ -64,18 +75,24 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
         expect(said).to_contain_text("Moved by -6")
         panel.get_by_role("combobox", name="Change").select_option(label="the number 2, in a")
         field.fill("5")
-        expect(said).to_contain_text("Moved by 3: y changes by 36. 2 has no gradient that could have predicted it.")
+        expect(said).to_contain_text(
+            "Moved by 3: y changes by 36. 2 has no gradient that could have predicted it."
+        )
         shown.at(0)  # keys that are typed are no steps
         panel.get_by_role("button", name="As recorded").click()
         expect(said).to_have_text("Change the number: the graph runs again.")
         panel.get_by_role("button", name="Close").click()
         expect(shown.graph.locator(".al-changed")).to_have_count(0)
-        expect(shown.graph.get_by_role("button", name="x, leaf, value 3", exact=False)).to_be_visible()
+        expect(
+            shown.graph.get_by_role("button", name="x, leaf, value 3", exact=False)
+        ).to_be_visible()
         explorer.what_if("2", 5)  # from Python: it is open from the start
         page.goto(explorer.to_html(tmp_path / "tried.html").as_uri())
         expect(said).to_contain_text("Moved by 3: y changes by 36.")
         expect(field).to_have_value("5")
-        expect(shown.graph.get_by_role("button", name="y, what if: changed from 28 to 64")).to_be_visible()
+        expect(
+            shown.graph.get_by_role("button", name="y, what if: changed from 28 to 64")
+        ).to_be_visible()
         field.press("Escape")
         expect(panel).to_be_hidden()
         expect(shown.button("Tools")).to_be_focused()
@@ -94,7 +111,9 @@ explorer = torch.explore(recording)
 explorer"""
 
 
-def test_the_kernel_runs_what_a_page_cannot(server: Server, open_notebook: Callable[..., Notebook]) -> None:
+def test_the_kernel_runs_what_a_page_cannot(
+    server: Server, open_notebook: Callable[..., Notebook]
+) -> None:
     server.write("what_if.ipynb", LOOP)
     notebook = open_notebook("what_if.ipynb").run()
     notebook.button("Tools").click()
@@ -104,6 +123,8 @@ def test_the_kernel_runs_what_a_page_cannot(server: Server, open_notebook: Calla
     panel.get_by_role("spinbutton", name="Its value").fill("1.5")
     expect(panel.get_by_role("status")).to_contain_text("loss(2): ")
     expect(panel.get_by_role("status")).to_contain_text("a step of an optimizer lies between")
-    panel.get_by_role("combobox", name="Change").select_option(label="learning rate of optimizer.step()")
+    panel.get_by_role("combobox", name="Change").select_option(
+        label="learning rate of optimizer.step()"
+    )
     panel.get_by_role("spinbutton", name="Its value").fill("0")
     expect(panel.get_by_role("status")).to_contain_text("loss(2): 1.65 → 1.73")

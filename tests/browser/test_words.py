@@ -40,13 +40,17 @@ def test_numbers_stand_as_written_and_rounding_is_said(page: Page, tmp_path: Pat
     expect(view.graph).to_contain_text("× 1.0003")
     factors = view.graph.locator(".al-pilltext").all_text_contents()
     assert all(len(words) <= 9 for words in factors), "longer ones cannot be read"
-    expect(view.node("1.0003")).to_have_attribute("aria-label", re.compile("1.0003, data, value 1.0003"))
+    expect(view.node("1.0003")).to_have_attribute(
+        "aria-label", re.compile("1.0003, data, value 1.0003")
+    )
     view.button("Next step").click()
     expect(view.said).to_contain_text("v1 = y - 2e-1 ≈ 0.133")
     page.screenshot(path=str(tmp_path / "numbers.png"))
 
 
-def test_every_result_has_its_name_and_names_come_out_in_formulas(page: Page, tmp_path: Path) -> None:
+def test_every_result_has_its_name_and_names_come_out_in_formulas(
+    page: Page, tmp_path: Path
+) -> None:
     view = shown(page, tmp_path, small())
     expect(view.node("top, where")).to_be_visible()
     for _ in range(3):
@@ -70,12 +74,18 @@ def test_each_of_several_results_has_its_own_gradient(page: Page, tmp_path: Path
     slider.fill(str(step))
     expect(view.said).to_contain_text("v1 sends 2 to b")
     expect(view.details).to_contain_text(re.compile("gradient at b.*before.*nothing.*arrives.*2"))
-    assert view.node("a, b").locator(".al-number").first.text_content() == "", "it would be the gradient of one of them"
+    assert view.node("a, b").locator(".al-number").first.text_content() == "", (
+        "it would be the gradient of one of them"
+    )
     slider.fill(str(next(f.index for f in frames if f.event == "hook")))
-    expect(view.details).to_contain_text(re.compile("gradient at a.*has arrived.*3|has arrived.*3.*the hook gives.*30"))
+    expect(view.details).to_contain_text(
+        re.compile("gradient at a.*has arrived.*3|has arrived.*3.*the hook gives.*30")
+    )
     slider.fill(str(next(f.index for f in frames if f.text.startswith("unbind(x, dim=0) sends"))))
     for label, grad in (("a", "30"), ("b", "2")):
-        expect(view.details.get_by_text(f"gradient at {label}", exact=True).first.locator("..")).to_contain_text(grad)
+        expect(
+            view.details.get_by_text(f"gradient at {label}", exact=True).first.locator("..")
+        ).to_contain_text(grad)
     slider.fill(str(next(f.index for f in frames if "split" in f.text and f.event == "compute")))
     expect(view.said).to_contain_text("v2 = split(x, dim=0, split_size=1) = ([2], [3])")
     expect(view.details).to_contain_text("output 1: v2[1]")
@@ -85,7 +95,10 @@ def test_what_was_saved_is_said_in_the_learners_names(page: Page, tmp_path: Path
     view = shown(page, tmp_path, small())
     view.node("v1").click()
     tab = view.node("y").locator(".al-tab").first
-    assert tab.locator("title").text_content() == "other: what mul keeps of its second operand, 1.0003, for its backward (version 0 of it)"
+    assert (
+        tab.locator("title").text_content()
+        == "other: what mul keeps of its second operand, 1.0003, for its backward (version 0 of it)"
+    )
     view.node("y").click()
     table = view.details.get_by_role("table", name="Saved by y")
     expect(table.get_by_role("row").nth(1)).to_contain_text("other: 1.0003")
@@ -110,8 +123,12 @@ def test_no_tab_runs_over(page: Page, tmp_path: Path) -> None:
     page.screenshot(path=str(tmp_path / "tabs.png"))
 
 
-@pytest.mark.parametrize("asked", ["int64", "(5, 2, 3)", "[5, 2, 3]", "5x2x3", "5, 2, 3", "body.1.bias"])
-def test_searching_finds_dtypes_shapes_and_parameters(page: Page, tmp_path: Path, asked: str) -> None:
+@pytest.mark.parametrize(
+    "asked", ["int64", "(5, 2, 3)", "[5, 2, 3]", "5x2x3", "5, 2, 3", "body.1.bias"]
+)
+def test_searching_finds_dtypes_shapes_and_parameters(
+    page: Page, tmp_path: Path, asked: str
+) -> None:
     class Net(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -133,7 +150,9 @@ def test_searching_finds_dtypes_shapes_and_parameters(page: Page, tmp_path: Path
     expect(view.root.locator(".al-matches")).to_have_text(re.compile(r"^1 of [1-9]"))
     expected = {"int64": "picked", "body.1.bias": "body.1.bias"}.get(asked, "5, 2, 3")
     focused = "[...document.querySelectorAll('*')].map((e) => e.shadowRoot?.activeElement?.getAttribute('aria-label'))"
-    page.wait_for_function(f"(words) => {focused}.some((label) => label?.includes(words))", arg=expected)
+    page.wait_for_function(
+        f"(words) => {focused}.some((label) => label?.includes(words))", arg=expected
+    )
 
 
 def test_what_is_not_finite_is_not_called_zero(page: Page, tmp_path: Path) -> None:
@@ -151,10 +170,14 @@ def test_thousands_have_separators(page: Page, tmp_path: Path) -> None:
         y = y * 1.0
     view = shown(page, tmp_path, explore(y, step=1100))
     expect(view.root.get_by_text(re.compile(r"^Step 1,101 of 2,1\d\d$")).first).to_be_visible()
-    assert "of 2," in (view.root.get_by_role("slider", name="Step").get_attribute("aria-valuetext") or "")
+    assert "of 2," in (
+        view.root.get_by_role("slider", name="Step").get_attribute("aria-valuetext") or ""
+    )
 
 
-@pytest.mark.parametrize("page_options", [{"viewport": {"width": 400, "height": 800}}], indirect=True)
+@pytest.mark.parametrize(
+    "page_options", [{"viewport": {"width": 400, "height": 800}}], indirect=True
+)
 def test_a_wide_table_is_not_cut_off(page: Page, tmp_path: Path) -> None:
     torch.manual_seed(3)
     h, w = torch.randn(2, 8, requires_grad=True), torch.randn(8, 8, requires_grad=True)
@@ -166,15 +189,35 @@ def test_a_wide_table_is_not_cut_off(page: Page, tmp_path: Path) -> None:
         overrun = view.details.evaluate("d => d.scrollWidth - d.clientWidth")
         assert overrun <= 1, name
         box = view.details.get_by_role("group", name=f"value of {name}: scrolls")
-        assert "scrolls" in box.locator("caption").evaluate("c => getComputedStyle(c, '::after').content"), "and says so"
+        assert "scrolls" in box.locator("caption").evaluate(
+            "c => getComputedStyle(c, '::after').content"
+        ), "and says so"
     page.screenshot(path=str(tmp_path / "narrow.png"), full_page=True)
 
 
 def test_short_and_its_mirror_agree(page: Page) -> None:
-    numbers = [0.5, 0.50005, 1.0004, -0.4996, 2048.5, 2048.0, 99999.5, 99999.0, 123456.0, 4e8, 1e-5, 1.2345e-5]
+    numbers = [
+        0.5,
+        0.50005,
+        1.0004,
+        -0.4996,
+        2048.5,
+        2048.0,
+        99999.5,
+        99999.0,
+        123456.0,
+        4e8,
+        1e-5,
+        1.2345e-5,
+    ]
     numbers += [0.00012345, 999.6, 0.1 + 0.2, -0.0, 1e21, 7e-310]
-    source = assets.module("explorer").replace("export default", "globalThis.it =") + "\nglobalThis.short = short;"
+    source = (
+        assets.module("explorer").replace("export default", "globalThis.it =")
+        + "\nglobalThis.short = short;"
+    )
     page.goto("about:blank")
     page.add_script_tag(content=source, type="module")
     page.wait_for_function("globalThis.short")
-    assert page.evaluate("list => list.map(short)", numbers) == [short(number) for number in numbers]
+    assert page.evaluate("list => list.map(short)", numbers) == [
+        short(number) for number in numbers
+    ]

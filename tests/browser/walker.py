@@ -57,15 +57,23 @@ class Key:
 
     def __init__(self, number: str):
         module = lesson(number)
-        self.questions, self.exercises, self.words = module.QUESTIONS, module.EXERCISES, getattr(module, "WORDS", {})
+        self.questions, self.exercises, self.words = (
+            module.QUESTIONS,
+            module.EXERCISES,
+            getattr(module, "WORDS", {}),
+        )
         (path,) = (ROOT / "course").glob(f"{number}_*.ipynb")
         cells = nbformat.read(path, as_version=4).cells
         self.name = path.name
         self.outcomes = {}  # what the stored notebook came to
         for cell in cells:
             if found := re.match(r"(q\d+)\.reveal\(", cell.source):
-                said = re.search(r"<strong>It is: (.*?)</strong>", cell.outputs[0].data["text/html"])
-                self.outcomes[f"{number}.{found[1]}"] = html.unescape(re.sub("</?code>", "`", said[1]))  # type: ignore[index]
+                said = re.search(
+                    r"<strong>It is: (.*?)</strong>", cell.outputs[0].data["text/html"]
+                )
+                self.outcomes[f"{number}.{found[1]}"] = html.unescape(
+                    re.sub("</?code>", "`", said[1])
+                )  # type: ignore[index]
         self.mistakes = importlib.import_module(f"lessons.answers{number}").WRONG
 
     def right(self, id: str) -> str:
@@ -80,7 +88,10 @@ class Key:
         found = {self.right(id) for id in self.questions} | {*self.outcomes.values()}
         found |= {words.ours for words in self.words.values()}
         for id, exercise in self.exercises.items():
-            found |= {*exercise.hints, *(m.why for m in exercise.mistakes if isinstance(m.why, str))}
+            found |= {
+                *exercise.hints,
+                *(m.why for m in exercise.mistakes if isinstance(m.why, str)),
+            }
             found |= {one.source for one in solutions(id)}
         return {flat(text) for text in found if len(text.split()) >= 4}
 
@@ -100,7 +111,9 @@ class Walk:
         self.asked: dict[str, int] = {}  # a prediction, an explanation: its cell
         self.revealed: dict[str, int] = {}
         self.tried: set[str] = set()  # kinds of widgets, and tools of the explorer
-        self.kept_back: dict[int, int] = {}  # cell of an explorer with an open question -> the step that it may show
+        self.kept_back: dict[
+            int, int
+        ] = {}  # cell of an explorer with an open question -> the step that it may show
         self.at_once = False  # the kernel has run all cells: its names are those of the last
 
     def cell(self, index: int) -> Locator:
@@ -127,7 +140,10 @@ class Walk:
         editor.click()
         self.notebook.page.keyboard.press("ControlOrMeta+a")
         self.notebook.page.keyboard.insert_text(source)
-        assert self.notebook._panel("return panel.content.activeCell.model.sharedModel.getSource();") == source
+        assert (
+            self.notebook._panel("return panel.content.activeCell.model.sharedModel.getSource();")
+            == source
+        )
 
     def through(self) -> Walk:
         """Every cell, from the first to the last."""
@@ -173,7 +189,9 @@ class Walk:
                 self.is_open(id)
                 expect(self.out(self.revealed[id]).get_by_role("status")).to_have_text(WAITS)
             elif self.did[id] == NOTHING:
-                expect(self.out(index).get_by_role("textbox", name="Your explanation")).to_have_value("")
+                expect(
+                    self.out(index).get_by_role("textbox", name="Your explanation")
+                ).to_have_value("")
                 expect(self.out(index).get_by_role("status")).to_have_text("")
         for index in self.kept_back:
             self.held(index)
@@ -183,11 +201,19 @@ class Walk:
         (index,) = (i for i, cell in enumerate(self.cells) if "progress" in cell["tags"])
         self.run(index)
         of = lambda ids, *manners: sum(self.did[id] in manners for id in ids)  # noqa: E731
-        exercises, questions, said = self.key.exercises, self.key.questions, self.out(index).get_by_role("note")
+        exercises, questions, said = (
+            self.key.exercises,
+            self.key.questions,
+            self.out(index).get_by_role("note"),
+        )
         solved = of(exercises, RIGHT, MENDED)
-        expect(said).to_contain_text(f"Lesson {self.number}: {solved} of {len(exercises)} exercises solved")
+        expect(said).to_contain_text(
+            f"Lesson {self.number}: {solved} of {len(exercises)} exercises solved"
+        )
         made, right = of(questions, RIGHT, WRONG, MENDED), of(questions, RIGHT, MENDED)
-        expect(said).to_contain_text(f"Predictions: {made} of {len(questions)} made, {right} of them came true.")
+        expect(said).to_contain_text(
+            f"Predictions: {made} of {len(questions)} made, {right} of them came true."
+        )
 
     # -- predictions ---------------------------------------------------------------------------------------------------
     def predict(self, id: str, index: int, again: bool = False) -> None:
@@ -195,7 +221,9 @@ class Walk:
         manner = RIGHT if again else self.manner()
         self.did[id], self.asked[id] = manner, index
         form = self.out(index)
-        group = form.get_by_role("group", name=f"Predict {plain(self.key.questions[id].ask)}", exact=True)
+        group = form.get_by_role(
+            "group", name=f"Predict {plain(self.key.questions[id].ask)}", exact=True
+        )
         expect(group).to_be_visible()
         question = self.key.questions[id]
         wrong = next(iter(question.because))
@@ -219,7 +247,11 @@ class Walk:
     def is_open(self, id: str) -> None:
         """A question waits: enabled, nothing chosen, nothing said."""
         form, choices = self.out(self.asked[id]), self.key.questions[id].choices
-        field = form.get_by_role("radio") if choices else form.get_by_role("textbox", name="Your number")
+        field = (
+            form.get_by_role("radio")
+            if choices
+            else form.get_by_role("textbox", name="Your number")
+        )
         expect(field.first).to_be_enabled()
         expect(form.get_by_role("radio", checked=True)).to_have_count(0)
         expect(form.get_by_role("status")).to_have_text("")
@@ -228,7 +260,11 @@ class Walk:
 
     def compare(self, id: str, index: int) -> None:
         self.revealed[id] = index
-        said, question, manner = self.out(index).get_by_role("status"), self.key.questions[id], self.did[id]
+        said, question, manner = (
+            self.out(index).get_by_role("status"),
+            self.key.questions[id],
+            self.did[id],
+        )
         if manner == NOTHING:
             expect(said).to_have_text(WAITS)
             return self.is_open(id)
@@ -241,7 +277,9 @@ class Walk:
         form = self.out(self.asked[id])
         expect(form.get_by_role("status")).to_contain_text(" — it is: ")
         if question.choices:
-            expect(form.get_by_role("radio", name=plain(self.key.right(id)), exact=True)).to_be_disabled()
+            expect(
+                form.get_by_role("radio", name=plain(self.key.right(id)), exact=True)
+            ).to_be_disabled()
         if manner == MENDED:
             self.run(self.asked[id])
             self.predict(id, self.asked[id], again=True)
@@ -285,7 +323,9 @@ class Walk:
     # -- in the graph --------------------------------------------------------------------------------------------------
     def json(self, expression: str) -> Any:
         """What the kernel has, as data."""
-        return json.loads(ast.literal_eval(self.notebook.kernel(f"__import__('json').dumps({expression})")))
+        return json.loads(
+            ast.literal_eval(self.notebook.kernel(f"__import__('json').dumps({expression})"))
+        )
 
     def reply(self, index: int, name: str, ids: list[str]) -> None:
         """The questions of an explorer, in the order in which it puts them; one that is left alone keeps the rest."""
@@ -326,7 +366,9 @@ class Walk:
         """An open question holds back what comes after it, and may be answered."""
         root = self.out(index).get_by_role("group", name=re.compile("^Autograd explorer"))
         root.get_by_role("button", name="Last step", exact=True).click()
-        expect(root.get_by_role("slider", name="Step", exact=True)).to_have_value(str(self.kept_back[index]))
+        expect(root.get_by_role("slider", name="Step", exact=True)).to_have_value(
+            str(self.kept_back[index])
+        )
         panel = root.get_by_role("group", name="Question", exact=True)
         expect(panel.get_by_role("button", name="Check")).to_be_enabled()
 
@@ -335,8 +377,10 @@ class Walk:
         if self.at_once:
             return
         manner = self.did[f"catch {index}"] = self.manner()
-        name, line, other = self.json("(game._given.name, (*getattr(game._given, 'lines', ()), None)[0], "
-                                      "next(n for n in game.candidates if n != game._given.name))")
+        name, line, other = self.json(
+            "(game._given.name, (*getattr(game._given, 'lines', ()), None)[0], "
+            "next(n for n in game.candidates if n != game._given.name))"
+        )
         said = self.out(index)
         expect(said).to_contain_text(re.compile("Try 1[:.]"))
         guesses = {RIGHT: [name], WRONG: [other], MENDED: [other, name], NOTHING: []}[manner]
@@ -382,7 +426,9 @@ def step(root: Locator) -> None:
 
 def explore(walk: Walk, root: Locator) -> None:
     """Steps; and once in a lesson, at the first graph that offers them, paths and another number."""
-    expect(root.get_by_role("group", name="Computation graph", exact=True)).to_be_visible(timeout=LATE)
+    expect(root.get_by_role("group", name="Computation graph", exact=True)).to_be_visible(
+        timeout=LATE
+    )
     step(root)
     button = root.get_by_role("button", name="Paths", exact=True)
     if "paths" not in walk.tried and button.is_visible():
@@ -399,7 +445,9 @@ def explore(walk: Walk, root: Locator) -> None:
         button.click()
         panel = root.get_by_role("group", name="What if", exact=True)
         panel.get_by_role("spinbutton", name="Its value").fill("0.375")
-        said = re.compile("→|cannot be run again")  # what a learner's own engine computes is not known
+        said = re.compile(
+            "→|cannot be run again"
+        )  # what a learner's own engine computes is not known
         expect(panel.get_by_role("status")).to_contain_text(said)
         if "→" in panel.get_by_role("status").inner_text():
             walk.tried.add("what if")
@@ -435,7 +483,10 @@ def freeze(walk: Walk, root: Locator) -> None:
     """A layer is frozen, or thawed, and put back."""
     switch = root.get_by_role("switch", name=re.compile("^network: trainable")).first
     before = switch.get_attribute("aria-checked") or ""
-    for checked in ("false" if before == "true" else "true", before if before != "mixed" else "false"):
+    for checked in (
+        "false" if before == "true" else "true",
+        before if before != "mixed" else "false",
+    ):
         switch.click()
         expect(switch).to_have_attribute("aria-checked", checked)
 

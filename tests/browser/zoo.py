@@ -53,7 +53,10 @@ def cut() -> None:
 
 def failed_in_a_layer() -> None:
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()), torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    model = torch.nn.Sequential(
+        torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()),
+        torch.nn.Sequential(torch.nn.Linear(2, 2)),
+    )
     model(torch.ones(1, 2))
 
 
@@ -130,7 +133,12 @@ def convolutions() -> FreezePanel:
     layer = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.3), nn.Conv2d(4, 4, 3, bias=False),
                           nn.BatchNorm2d(4, affine=False))  # fmt: skip
     model = nn.Sequential(layer, nn.Flatten(), nn.Linear(64, 3))
-    optimizer = torch.optim.SGD([*model.parameters(), torch.zeros(2, requires_grad=True)], lr=0.1, momentum=0.9, weight_decay=0.1)
+    optimizer = torch.optim.SGD(
+        [*model.parameters(), torch.zeros(2, requires_grad=True)],
+        lr=0.1,
+        momentum=0.9,
+        weight_decay=0.1,
+    )
     forward = lambda: model(torch.randn(2, 1, 8, 8)).sum()
     forward().backward()
     optimizer.step()

@@ -11,7 +11,14 @@ def notebook(path, *cells):
     """Of (source, text that is stored as printed, or None)."""
     made = []
     for number, (source, printed) in enumerate(cells, 1):
-        ran = {} if printed is None else {"outputs": [new_output("stream", name="stdout", text=printed)], "execution_count": number}
+        ran = (
+            {}
+            if printed is None
+            else {
+                "outputs": [new_output("stream", name="stdout", text=printed)],
+                "execution_count": number,
+            }
+        )
         made.append(new_code_cell(source, **ran))
     path.parent.mkdir(exist_ok=True)
     nbformat.write(new_notebook(cells=made), path)
@@ -19,14 +26,23 @@ def notebook(path, *cells):
 
 def test_what_differs_is_told_by_notebook_and_the_status_says_so(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("AUTOLAB_LAYOUT", "browser")
-    notebook(tmp_path / "01.ipynb", ("print('took 3 ms')", "took 5 ms\n"), ("open('my_notes.txt', 'w').write('x'); print(2)", "3\n"))
+    notebook(
+        tmp_path / "01.ipynb",
+        ("print('took 3 ms')", "took 5 ms\n"),
+        ("open('my_notes.txt', 'w').write('x'); print(2)", "3\n"),
+    )
     (tmp_path / "broken.ipynb").write_text("{")
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "02.ipynb").write_text("{")
     assert cli.main(["check-course", str(tmp_path)]) == 1
     said = capsys.readouterr().out
-    assert said.startswith("There is no Graphviz here") and 'pip install "autolab-kit[graphviz]"' in said
-    assert "01.ipynb: 2 cells, 1 differ: 1 (counted from 0, code only)" in said, "times are left out, numbers are not"
+    assert (
+        said.startswith("There is no Graphviz here")
+        and 'pip install "autolab-kit[graphviz]"' in said
+    )
+    assert "01.ipynb: 2 cells, 1 differ: 1 (counted from 0, code only)" in said, (
+        "times are left out, numbers are not"
+    )
     assert "broken.ipynb: cannot be read as a notebook" in said and "02.ipynb" not in said
     assert "mismatch 'stdout'" in said, "what differs is shown"
     assert not list(tmp_path.rglob("my_*")) and not list(tmp_path.rglob("*.xml")), "a copy is run"
@@ -44,8 +60,13 @@ def test_as_stored_is_status_0(tmp_path, capsys, monkeypatch):
 
 def test_without_notebooks_or_nbval_a_sentence_says_what_to_do(tmp_path, capsys, monkeypatch):
     assert cli.main(["check-course", str(tmp_path)]) == 1
-    assert f"there is no notebook (.ipynb) in {tmp_path}\nName the folder" in capsys.readouterr().err
+    assert (
+        f"there is no notebook (.ipynb) in {tmp_path}\nName the folder" in capsys.readouterr().err
+    )
     monkeypatch.setattr(course_check.importlib.util, "find_spec", lambda name: None)
     assert cli.main(["check-course"]) == 1
     assert 'pip install "autolab-kit[teach]"' in capsys.readouterr().err
-    assert cli.main(["check-course", "--jobs", "0"]) == 1 and "jobs should be at least 1" in capsys.readouterr().err
+    assert (
+        cli.main(["check-course", "--jobs", "0"]) == 1
+        and "jobs should be at least 1" in capsys.readouterr().err
+    )

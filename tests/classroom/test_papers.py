@@ -18,12 +18,20 @@ def test_plans(tmp_path, capsys):
     assert all("minutes" in line and "|" not in line and ".." not in line for line in out)
     assert cli.main(["plans", "01"]) == 0 and capsys.readouterr().out.startswith("# Lesson 1")
     assert cli.main(["plans", "-o", str(tmp_path / "p")]) == 0
-    assert sorted(p.name for p in (tmp_path / "p").iterdir()) == sorted(p.name for p in papers.plans().values())
-    assert cli.main(["plans", "99"]) == 1 and "there is no plan '99'; there are 01" in capsys.readouterr().err
+    assert sorted(p.name for p in (tmp_path / "p").iterdir()) == sorted(
+        p.name for p in papers.plans().values()
+    )
+    assert (
+        cli.main(["plans", "99"]) == 1
+        and "there is no plan '99'; there are 01" in capsys.readouterr().err
+    )
 
 
 def test_solutions(tmp_path, capsys):
-    assert cli.main(["solutions"]) == 0 and "Solutions of the lessons 01, 02, 03" in capsys.readouterr().out
+    assert (
+        cli.main(["solutions"]) == 0
+        and "Solutions of the lessons 01, 02, 03" in capsys.readouterr().out
+    )
     id, (first, *_) = next(iter(of_lesson("01").items()))
     assert cli.main(["solutions", id]) == 0
     assert capsys.readouterr().out.startswith(f"# %% {id}\n{first.source}")
@@ -34,9 +42,13 @@ def test_solutions(tmp_path, capsys):
     assert cli.main(["solutions", "-o", str(tmp_path / "s")]) == 0
     for number in papers.known():
         (solved,) = (tmp_path / "s").glob(f"{number}_*.ipynb")
-        cells = ["".join(c["source"]) for c in json.loads(solved.read_text(encoding="utf-8"))["cells"]]
+        cells = [
+            "".join(c["source"]) for c in json.loads(solved.read_text(encoding="utf-8"))["cells"]
+        ]
         for id, (one, *_) in of_lesson(number).items():
-            assert sum(cell.startswith(one.source) and f'check("{id}"' in cell for cell in cells) == 1, id
+            assert (
+                sum(cell.startswith(one.source) and f'check("{id}"' in cell for cell in cells) == 1
+            ), id
         assert set(of_lesson(number)) == set(book.lesson(number).EXERCISES)
 
 
@@ -60,16 +72,30 @@ def test_the_cheat_sheet_is_printed_from_the_course(tmp_path):
     text = (tmp_path / "sheet.html").read_text(encoding="utf-8")
     lines = [line for several in cheatsheet.takeaways().values() for line in several]
     assert len(cheatsheet.takeaways()) == len(papers.plans()) and len(lines) > 30
-    assert all(cheatsheet.inline(line) in text for line in lines) and text.count("<dt>") >= 12 and "<dt>term</dt>" not in text
-    assert not any("](" in line or "http" in line for line in lines) and "http" not in text.replace("http://www.w3.org", "")
-    assert cheatsheet._without_links("first this. PyTorch says [it](there). `then` that.") == "First this. `then` that."
+    assert (
+        all(cheatsheet.inline(line) in text for line in lines)
+        and text.count("<dt>") >= 12
+        and "<dt>term</dt>" not in text
+    )
+    assert not any("](" in line or "http" in line for line in lines) and "http" not in text.replace(
+        "http://www.w3.org", ""
+    )
+    assert (
+        cheatsheet._without_links("first this. PyTorch says [it](there). `then` that.")
+        == "First this. `then` that."
+    )
 
 
 def test_the_step_of_training_on_the_sheet_runs():
     import autolab as torch
 
     model = torch.nn.Linear(2, 1)
-    names = {"model": model, "device": "cpu", "loss_of": torch.nn.functional.mse_loss, "loader": [(torch.ones(3, 2), torch.ones(3, 1))] * 9}
+    names = {
+        "model": model,
+        "device": "cpu",
+        "loss_of": torch.nn.functional.mse_loss,
+        "loader": [(torch.ones(3, 2), torch.ones(3, 1))] * 9,
+    }
     names["optimizer"] = torch.optim.SGD(model.parameters(), lr=0.1)
     before = torch.nn.functional.mse_loss(model(torch.ones(3, 2)), torch.ones(3, 1)).item()
     exec(cheatsheet.LOOP, names)

@@ -43,13 +43,22 @@ def test_it_collects_and_says_how_to_use_it(pip, tmp_path, capsys):
         and "--only-binary=:all:" in options
         and options[-1].endswith(".whl[lab,graphviz]")
     )
-    assert "has 2 packages" in (said := capsys.readouterr().out) and ": 4 MB (the largest: numpy 3, tornado 1)" in said
+    assert (
+        "has 2 packages" in (said := capsys.readouterr().out)
+        and ": 4 MB (the largest: numpy 3, tornado 1)" in said
+    )
     readme = folder / "README.txt"
-    readme.write_text(readme.read_text().replace("made on: ", "made on: a Mac, Python 9\nmade on: "))
+    readme.write_text(
+        readme.read_text().replace("made on: ", "made on: a Mac, Python 9\nmade on: ")
+    )
     assert cli.main(["wheelhouse", str(folder)]) == cli.main(["wheelhouse", str(folder)]) == 0
     text = readme.read_text()
     assert text.count("made on: ") == 2 and "made on: a Mac" in text
-    assert "--no-index --find-links ." in text and "python -m http.server 8000" in text and "--trusted-host" in text
+    assert (
+        "--no-index --find-links ." in text
+        and "python -m http.server 8000" in text
+        and "--trusted-host" in text
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,14 +93,28 @@ def test_an_installed_wheel_is_packed_again(tmp_path):
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
         record = packed.read(f"{name}-{version}.dist-info/RECORD").decode().splitlines()
-        assert packed.testzip() is None and sorted(line.split(",")[0] for line in record) == sorted(names)
+        assert packed.testzip() is None and sorted(line.split(",")[0] for line in record) == sorted(
+            names
+        )
         assert not [
-            n for n in names if n.startswith("..") or "__pycache__" in n or n.endswith("INSTALLER") or "bin/" in n
+            n
+            for n in names
+            if n.startswith("..") or "__pycache__" in n or n.endswith("INSTALLER") or "bin/" in n
         ]
         installed = {str(f): f.hash.value for f in metadata.files(name) if f.hash}
         ours = {n: digest for n, _, digest in (line.partition(",sha256=") for line in record)}
-        assert all(ours[n].startswith(f"{installed[n]},") for n in names if n in installed) and len(installed) > 5
-    options = ["--no-index", "--no-deps", "--quiet", "--target", str(tmp_path / "there"), str(wheel)]
+        assert (
+            all(ours[n].startswith(f"{installed[n]},") for n in names if n in installed)
+            and len(installed) > 5
+        )
+    options = [
+        "--no-index",
+        "--no-deps",
+        "--quiet",
+        "--target",
+        str(tmp_path / "there"),
+        str(wheel),
+    ]
     subprocess.run([sys.executable, "-m", "pip", "install", *options], check=True)
     assert (tmp_path / "there" / name / "__init__.py").exists()
 

@@ -29,7 +29,14 @@ class _Redirect(ast.NodeTransformer):
             target = self._target(alias.name)
             if alias.asname or "." not in alias.name:
                 statements.append(
-                    ast.Import([ast.alias(target, alias.asname or (alias.name if target != alias.name else None))])
+                    ast.Import(
+                        [
+                            ast.alias(
+                                target,
+                                alias.asname or (alias.name if target != alias.name else None),
+                            )
+                        ]
+                    )
                 )
             else:  # `import torch.cuda` loads the submodule and binds `torch`
                 package = alias.name.partition(".")[0]
@@ -54,7 +61,11 @@ def run_cell(code: str, namespace: dict, modules: dict | None = None) -> tuple[s
         warnings.simplefilter("always")
         try:
             tree = _Redirect(modules or {}).visit(ast.parse(code))
-            last = ast.Expression(tree.body.pop().value) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+            last = (
+                ast.Expression(tree.body.pop().value)
+                if tree.body and isinstance(tree.body[-1], ast.Expr)
+                else None
+            )
             exec(compile(tree, "<s>", "exec"), namespace)
             value = eval(compile(last, "<s>", "eval"), namespace) if last is not None else None
             if value is not None:

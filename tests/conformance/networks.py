@@ -21,7 +21,10 @@ import numpy as np
 
 from . import clock
 
-IMAGES = {"FashionMNIST": 1280, "CIFAR10": 64}  # of 60,000 in the file; of 10,000 in each of the five batches
+IMAGES = {
+    "FashionMNIST": 1280,
+    "CIFAR10": 64,
+}  # of 60,000 in the file; of 10,000 in each of the five batches
 
 
 def _pictures(count, channels, size, seed):
@@ -37,7 +40,10 @@ def _write_fashion_mnist(folder):
     folder.mkdir(parents=True)
     for seed, (name, count) in enumerate({"train": IMAGES["FashionMNIST"], "t10k": 10}.items()):
         images, labels = _pictures(count, 1, 28, seed)
-        for kind, array in (("images-idx3", images[:, 0]), ("labels-idx1", labels.astype(np.uint8))):
+        for kind, array in (
+            ("images-idx3", images[:, 0]),
+            ("labels-idx1", labels.astype(np.uint8)),
+        ):
             head = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
             (folder / f"{name}-{kind}-ubyte").write_bytes(head + array.tobytes())
 
@@ -49,13 +55,17 @@ def _write_cifar10(folder, dataset):
     for seed, (name, _) in enumerate([*dataset.train_list, *dataset.test_list]):
         images, labels = _pictures(IMAGES["CIFAR10"], 3, 32, seed)
         content = pickle.dumps(
-            {"batch_label": name, "labels": labels.tolist(), "data": images.reshape(-1, 3072)}, protocol=2
+            {"batch_label": name, "labels": labels.tolist(), "data": images.reshape(-1, 3072)},
+            protocol=2,
         )
         (folder / name).write_bytes(content)
         sums[name] = md5(content).hexdigest()
     content = pickle.dumps({"label_names": [f"class {i}" for i in range(10)]}, protocol=2)
     (folder / dataset.meta["filename"]).write_bytes(content)
-    listed = {kind: [[name, sums[name]] for name, _ in getattr(dataset, kind)] for kind in ("train_list", "test_list")}
+    listed = {
+        kind: [[name, sums[name]] for name, _ in getattr(dataset, kind)]
+        for kind in ("train_list", "test_list")
+    }
     return {**listed, "meta": {**dataset.meta, "md5": md5(content).hexdigest()}}
 
 
@@ -63,7 +73,9 @@ def _resnet18_shapes():
     """(name, shape) of ResNet-18's state, in its order."""
 
     def norm(name, n):
-        yield from ((f"{name}.{part}", (n,)) for part in ("weight", "bias", "running_mean", "running_var"))
+        yield from (
+            (f"{name}.{part}", (n,)) for part in ("weight", "bias", "running_mean", "running_var")
+        )
         yield f"{name}.num_batches_tracked", ()
 
     yield "conv1.weight", (64, 3, 7, 7)
@@ -111,9 +123,13 @@ def prepared(module):
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         _write_fashion_mnist(Path(folder) / "data" / "FashionMNIST" / "raw")
         dataset = vision.datasets.CIFAR10
-        for name, value in _write_cifar10(Path(folder) / "data" / dataset.base_folder, dataset).items():
+        for name, value in _write_cifar10(
+            Path(folder) / "data" / dataset.base_folder, dataset
+        ).items():
             stack.enter_context(mock.patch.object(dataset, name, value))
-        drawn = mock.patch.object(weights, "get_state_dict", lambda self, *args, **options: drawn_weights(torch))
+        drawn = mock.patch.object(
+            weights, "get_state_dict", lambda self, *args, **options: drawn_weights(torch)
+        )
         stack.enter_context(drawn)
         clock.now = 0.0
         os.chdir(folder)

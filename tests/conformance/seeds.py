@@ -30,7 +30,9 @@ def cells(name: str) -> list[SimpleNamespace]:
         words, _, why = head.strip().partition(": ")
         close = re.search(r"close (\S+)$", words)
         mark, tolerance = ("close", float(close[1])) if close else (words, 0.0)
-        found.append(SimpleNamespace(code=code.rstrip("\n"), mark=mark, tolerance=tolerance, why=why))
+        found.append(
+            SimpleNamespace(code=code.rstrip("\n"), mark=mark, tolerance=tolerance, why=why)
+        )
     return found
 
 
@@ -53,7 +55,10 @@ def run(name: str, module: str) -> list[dict]:
         for numbers, other in re.findall(r"^# needs cells ([\d ]+) of (\w+)$", _text(name), re.M):
             for number in numbers.split():
                 run_cell(cells(other)[int(number)].code, namespace, modules)
-        return [dict(zip(("out", "warnings"), run_cell(cell.code, namespace, modules))) for cell in cells(name)]
+        return [
+            dict(zip(("out", "warnings"), run_cell(cell.code, namespace, modules)))
+            for cell in cells(name)
+        ]
 
 
 def expected(name: str) -> list[dict]:
@@ -74,7 +79,10 @@ def differing_numbers(found: str, expected: str, tolerance: float) -> list[str]:
         f"{f}, PyTorch prints {e}"
         for f, e in pairs
         if not math.isclose(
-            float(f), float(e), rel_tol=tolerance, abs_tol=1.01 * _last_digit(e) + tolerance * 1e-3 * largest
+            float(f),
+            float(e),
+            rel_tol=tolerance,
+            abs_tol=1.01 * _last_digit(e) + tolerance * 1e-3 * largest,
         )
     ]
 

@@ -21,13 +21,17 @@ def numbers(once):
     before = getattr(once, "before", None)
     results = once(*(() if before is None else (before(),)))
     return [
-        np.asarray(r.detach().numpy() if hasattr(r, "detach") else getattr(r, "data", r), dtype=np.float64).ravel()
+        np.asarray(
+            r.detach().numpy() if hasattr(r, "detach") else getattr(r, "data", r), dtype=np.float64
+        ).ravel()
         for r in results
     ]
 
 
 @pytest.mark.parametrize(
-    "backend, work", [(b, w) for w in ALIKE for b in WORKS[w].backends if b not in ("autolab", "tinygrad")], ids=str
+    "backend, work",
+    [(b, w) for w in ALIKE for b in WORKS[w].backends if b not in ("autolab", "tinygrad")],
+    ids=str,
 )
 def test_every_backend_computes_the_same_numbers(backend, work):
     pytest.importorskip(backend)
@@ -66,27 +70,72 @@ def test_tinygrad_computes_the_same_numbers(work):
 
 
 def test_a_short_run_gives_ratios_and_files(tmp_path):
-    versions, results = interleave.run(2, 0.01, ("linear_regression", "lenet_32"), ("autolab", "autograd"), threads=(1,))
+    versions, results = interleave.run(
+        2, 0.01, ("linear_regression", "lenet_32"), ("autolab", "autograd"), threads=(1,)
+    )
     regression, lenet = results
-    assert regression["backends"]["autolab"]["blocks"] == 2 and regression["backends"]["autolab"]["cpu"] > 0
+    assert (
+        regression["backends"]["autolab"]["blocks"] == 2
+        and regression["backends"]["autolab"]["cpu"] > 0
+    )
     assert lenet["backends"]["autograd"] == {"cannot": WORKS["lenet_32"].cannot["autograd"]}
     assert lenet["backends"]["autolab"]["memory"] > 10
-    imported = {"numpy_ms": 1.0, "autolab_ms": 2.0, "over_numpy_ms": 1.0, "target_ms": 150, "met": True, "heavy_modules_loaded": []}
-    record = {"date": "2000-01-01", "machine": report.machine(), "versions": versions, "results": results, "imports": imported}
+    imported = {
+        "numpy_ms": 1.0,
+        "autolab_ms": 2.0,
+        "over_numpy_ms": 1.0,
+        "target_ms": 150,
+        "met": True,
+        "heavy_modules_loaded": [],
+    }
+    record = {
+        "date": "2000-01-01",
+        "machine": report.machine(),
+        "versions": versions,
+        "results": results,
+        "imports": imported,
+    }
     path = report.write(record, tmp_path)
     assert json.loads(path.read_text())["results"] == results
     text = path.with_suffix(".md").read_text()
-    assert "| one epoch of linear regression" in text and "| LeNet training step, 32 images 28 x 28 | 1 | autolab |" in text
+    assert (
+        "| one epoch of linear regression" in text
+        and "| LeNet training step, 32 images 28 x 28 | 1 | autolab |" in text
+    )
     assert "cannot: has no convolution" in text
 
 
 def test_tables_of_growth_and_of_nodes_and_verdicts():
     def result(work, cpu, threads=1):
-        mine = {"cpu": cpu, "wall": cpu, "memory": 50, "cpu_ratio": 0.5, "wall_ratio": 0.5, "memory_ratio": 0.7}
-        torch = {"cpu": 2 * cpu, "wall": 2 * cpu, "memory": 100, "cpu_ratio": 1.0, "wall_ratio": 1.0, "memory_ratio": 1.0}
-        return {"work": work, "threads": threads, "load": 0.1, "backends": {"torch": torch, "autolab": mine}}
+        mine = {
+            "cpu": cpu,
+            "wall": cpu,
+            "memory": 50,
+            "cpu_ratio": 0.5,
+            "wall_ratio": 0.5,
+            "memory_ratio": 0.7,
+        }
+        torch = {
+            "cpu": 2 * cpu,
+            "wall": 2 * cpu,
+            "memory": 100,
+            "cpu_ratio": 1.0,
+            "wall_ratio": 1.0,
+            "memory_ratio": 1.0,
+        }
+        return {
+            "work": work,
+            "threads": threads,
+            "load": 0.1,
+            "backends": {"torch": torch, "autolab": mine},
+        }
 
-    results = [result("growth_16_4", 100.0), result("nodes_10000", 9000.0), result("scalar_chain", 2000.0), result("lenet_32", 900.0, 2)]
+    results = [
+        result("growth_16_4", 100.0),
+        result("nodes_10000", 9000.0),
+        result("scalar_chain", 2000.0),
+        result("lenet_32", 900.0, 2),
+    ]
     record = {"date": "2000-01-01", "machine": {}, "versions": {}, "results": results}
     text = report.table(record)
     assert "| 4 | – | 100.0 µs (0.50) | – |" in text
@@ -99,9 +148,13 @@ def test_tables_of_growth_and_of_nodes_and_verdicts():
 
 
 def test_a_missing_backend_is_reported(monkeypatch):
-    monkeypatch.setitem(works.WORKS, "linear_regression", works.Work("regression", "", ("nonesuch",)))
+    monkeypatch.setitem(
+        works.WORKS, "linear_regression", works.Work("regression", "", ("nonesuch",))
+    )
     versions, results = interleave.run(1, 0.01, ("linear_regression",), ("autolab", "nonesuch"))
-    assert versions["nonesuch"].startswith("missing") and list(results[0]["backends"]) == ["autolab"]
+    assert versions["nonesuch"].startswith("missing") and list(results[0]["backends"]) == [
+        "autolab"
+    ]
 
 
 def test_libraries_choose_their_kernels_by_themselves(monkeypatch):

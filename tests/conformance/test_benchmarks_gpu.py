@@ -7,7 +7,12 @@ from benchmarks import gpu
 
 import autolab as torch
 
-SIZES = {gpu.matmul: (16, 256), gpu.chain: (100, 10**6), gpu.lenet: (1, 2), gpu.optimizer: ("SGD", "Adam")}
+SIZES = {
+    gpu.matmul: (16, 256),
+    gpu.chain: (100, 10**6),
+    gpu.lenet: (1, 2),
+    gpu.optimizer: ("SGD", "Adam"),
+}
 
 
 def record():
@@ -22,36 +27,66 @@ def measured():
 
 def test_every_work_runs_on_both_sides(measured):
     found = {(r["work"], r["size"], r["place"]) for r in measured["results"]}
-    both = {(w.__name__, s, p) for w, sizes in SIZES.items() for s in sizes for p in ("autolab cpu", "autolab gpu")}
+    both = {
+        (w.__name__, s, p)
+        for w, sizes in SIZES.items()
+        for s in sizes
+        for p in ("autolab cpu", "autolab gpu")
+    }
     assert found == both - {("optimizer", kind, "autolab cpu") for kind in ("SGD", "Adam")}
     assert all(r["seconds"] > 0 for r in measured["results"])
-    peaks = [r["peak"] for r in measured["results"] if r["work"] == "lenet" and r["place"] == "autolab gpu"]
+    peaks = [
+        r["peak"]
+        for r in measured["results"]
+        if r["work"] == "lenet" and r["place"] == "autolab gpu"
+    ]
     assert 0 < peaks[0] < peaks[1], "a bigger batch takes more memory"
 
 
 def test_simulated_times_are_the_same_on_every_run(measured):
-    assert [r["seconds"] for r in record()["results"]] == pytest.approx([r["seconds"] for r in measured["results"]], rel=1e-6)
+    assert [r["seconds"] for r in record()["results"]] == pytest.approx(
+        [r["seconds"] for r in measured["results"]], rel=1e-6
+    )
 
 
 def test_the_gpu_wins_from_some_size_on(measured):
-    assert (gpu.crossover(measured["results"], "matmul"), gpu.crossover(measured["results"], "chain")) == (256, 10**6)
-    slow = [{"work": "matmul", "size": n, "place": f"autolab {p}", "seconds": s} for n in (1, 2) for p, s in (("cpu", 1), ("gpu", 2))]
+    assert (
+        gpu.crossover(measured["results"], "matmul"),
+        gpu.crossover(measured["results"], "chain"),
+    ) == (256, 10**6)
+    slow = [
+        {"work": "matmul", "size": n, "place": f"autolab {p}", "seconds": s}
+        for n in (1, 2)
+        for p, s in (("cpu", 1), ("gpu", 2))
+    ]
     assert gpu.crossover(slow, "matmul") is None
 
 
 def test_simulated_times_are_called_so_and_not_saved(measured, tmp_path):
-    assert gpu.text(measured).startswith("# SIMULATED: computed from the data sheet of a T4, not measured\n")
+    assert gpu.text(measured).startswith(
+        "# SIMULATED: computed from the data sheet of a T4, not measured\n"
+    )
     with pytest.raises(ValueError, match="are not saved"):
         gpu.write(measured, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_real_record_is_written_with_its_device(measured, tmp_path):
-    real = measured | {"date": "2026-01-02", "device": {"name": "NVIDIA T4", "memory": 1, "simulated": False}}
+    real = measured | {
+        "date": "2026-01-02",
+        "device": {"name": "NVIDIA T4", "memory": 1, "simulated": False},
+    }
     path = gpu.write(real, tmp_path)
-    assert (path.name, json.loads(path.with_suffix(".json").read_text())) == ("2026-01-02-nvidia-t4.md", json.loads(json.dumps(real)))
+    assert (path.name, json.loads(path.with_suffix(".json").read_text())) == (
+        "2026-01-02-nvidia-t4.md",
+        json.loads(json.dumps(real)),
+    )
     page = path.read_text()
-    assert page.startswith("# NVIDIA T4\n") and "The GPU is faster from size 256 on." in page and "autolab gpu, peak MiB" in page
+    assert (
+        page.startswith("# NVIDIA T4\n")
+        and "The GPU is faster from size 256 on." in page
+        and "autolab gpu, peak MiB" in page
+    )
     assert f"- cpu: {real['machine']['cpu']}" in page
 
 

@@ -29,9 +29,13 @@ def test_cell(number):
     if number in LISTED:
         kind, what = LISTED[number]
         if kind == "memory":
-            assert not found[0].startswith(("AttributeError", "NotImplementedError", "ModuleNotFoundError")), found[0]
+            assert not found[0].startswith(
+                ("AttributeError", "NotImplementedError", "ModuleNotFoundError")
+            ), found[0]
             return
-        assert found != expected, f"cell {number} is equal now: take it off differing.toml ({kind}: {what})"
+        assert found != expected, (
+            f"cell {number} is equal now: take it off differing.toml ({kind}: {what})"
+        )
     else:
         assert comparable(found) == comparable(expected), f"cell {number}:\n{cell['code']}"
 

@@ -1,4 +1,5 @@
 """Every expression of the table has PyTorch's grad_fn, edges and saved attributes."""
+
 import pytest
 from conformance.grad_fn_table import description, stored
 

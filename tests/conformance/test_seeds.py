@@ -22,7 +22,11 @@ def transcript(name, module):
 
 @pytest.mark.parametrize("name, number", CASES)
 def test_cell(name, number):
-    if oracle.ENGINE == "torch" and seeds.needs_torchvision(name) and vision_oracle.torchvision() is None:
+    if (
+        oracle.ENGINE == "torch"
+        and seeds.needs_torchvision(name)
+        and vision_oracle.torchvision() is None
+    ):
         pytest.skip("torchvision is not installed")
     cell = seeds.cells(name)[number]
     found, expected = transcript(name, oracle.ENGINE)[number], seeds.expected(name)[number]
@@ -37,12 +41,16 @@ def test_cell(name, number):
         assert found == expected, cell.code
 
 
-@pytest.mark.skipif(not oracle.LIVE, reason="PyTorch 2.13 is not installed: the stored output is taken as it is")
+@pytest.mark.skipif(
+    not oracle.LIVE, reason="PyTorch 2.13 is not installed: the stored output is taken as it is"
+)
 @pytest.mark.parametrize("name", seeds.NAMES)
 def test_the_stored_output_is_what_pytorch_prints(name):
     if seeds.needs_torchvision(name) and vision_oracle.torchvision() is None:
         pytest.skip("torchvision is not installed: the stored output is taken as it is")
-    for cell, now, stored in zip(seeds.cells(name), transcript(name, "torch"), seeds.expected(name), strict=True):
+    for cell, now, stored in zip(
+        seeds.cells(name), transcript(name, "torch"), seeds.expected(name), strict=True
+    ):
         if cell.mark == "close":  # PyTorch's own sums depend on the processor
             assert not seeds.differing_numbers(now["out"], stored["out"], cell.tolerance)
         elif cell.mark != "memory":

@@ -13,18 +13,55 @@ FOUND = {
     "argmax": lambda: [X.argmax(), X.argmax(1), X.argmax(0, keepdim=True), X.argmax(keepdim=True)],
     "argmin": lambda: [X.argmin(), X.argmin(1)],
     "max, min": lambda: [X.max(1).indices, X.min(0, keepdim=True).indices],
-    "argsort, sort, topk": lambda: [X.argsort(), X.argsort(0, True), X.sort(1)[1], X.sort(1, True)[1], X.topk(2)[1], X.topk(1, largest=False)[1]],
-    "median, kthvalue, mode": lambda: [X.median(1)[1], X.nanmedian(1)[1], X.kthvalue(2)[1], X.mode(1)[1]],
-    "nonzero": lambda: [X.nonzero(), *X.nonzero(as_tuple=True), torch.argwhere(X), torch.tensor(1.0).nonzero(), *torch.where(X > 2)],
-    "unique": lambda: [*torch.unique(N, return_inverse=True, return_counts=True)[1:],
-                       *torch.unique(X, return_inverse=True, return_counts=True, dim=0)[1:],
-                       *torch.unique_consecutive(N, return_inverse=True, return_counts=True)[1:]],
+    "argsort, sort, topk": lambda: [
+        X.argsort(),
+        X.argsort(0, True),
+        X.sort(1)[1],
+        X.sort(1, True)[1],
+        X.topk(2)[1],
+        X.topk(1, largest=False)[1],
+    ],
+    "median, kthvalue, mode": lambda: [
+        X.median(1)[1],
+        X.nanmedian(1)[1],
+        X.kthvalue(2)[1],
+        X.mode(1)[1],
+    ],
+    "nonzero": lambda: [
+        X.nonzero(),
+        *X.nonzero(as_tuple=True),
+        torch.argwhere(X),
+        torch.tensor(1.0).nonzero(),
+        *torch.where(X > 2),
+    ],
+    "unique": lambda: [
+        *torch.unique(N, return_inverse=True, return_counts=True)[1:],
+        *torch.unique(X, return_inverse=True, return_counts=True, dim=0)[1:],
+        *torch.unique_consecutive(N, return_inverse=True, return_counts=True)[1:],
+    ],
     "bincount": lambda: [N.bincount(), N.bincount(minlength=9)],
-    "searchsorted": lambda: [torch.searchsorted(X[0].sort()[0], X), torch.bucketize(X, X[0].sort()[0])],
+    "searchsorted": lambda: [
+        torch.searchsorted(X[0].sort()[0], X),
+        torch.bucketize(X, X[0].sort()[0]),
+    ],
     "multinomial": lambda: [torch.multinomial(X, 2), torch.multinomial(X[0], 5, replacement=True)],
-    "whole numbers": lambda: [torch.tensor([1, 2]), torch.tensor(7), torch.arange(3), torch.tensor([True]).sum(), N.cumsum(0), N.sum(), N.prod(),
-                              torch.randint(9, (3,)), torch.randperm(4), torch.count_nonzero(X), torch.full((2,), 1), torch.tril_indices(3, 3)],
-    "max_pool2d": lambda: [torch.nn.functional.max_pool2d(X.reshape(1, 1, 2, 3), 2, return_indices=True)[1]],
+    "whole numbers": lambda: [
+        torch.tensor([1, 2]),
+        torch.tensor(7),
+        torch.arange(3),
+        torch.tensor([True]).sum(),
+        N.cumsum(0),
+        N.sum(),
+        N.prod(),
+        torch.randint(9, (3,)),
+        torch.randperm(4),
+        torch.count_nonzero(X),
+        torch.full((2,), 1),
+        torch.tril_indices(3, 3),
+    ],
+    "max_pool2d": lambda: [
+        torch.nn.functional.max_pool2d(X.reshape(1, 1, 2, 3), 2, return_indices=True)[1]
+    ],
 }
 
 
@@ -46,7 +83,18 @@ def in_32_bits(function):
 @pytest.fixture
 def numpy_of_32_bits(monkeypatch):
     """NumPy's functions that find or count answer in int32."""
-    for name in ("argmax", "argmin", "argsort", "nonzero", "flatnonzero", "unique", "bincount", "searchsorted", "cumsum", "count_nonzero"):
+    for name in (
+        "argmax",
+        "argmin",
+        "argsort",
+        "nonzero",
+        "flatnonzero",
+        "unique",
+        "bincount",
+        "searchsorted",
+        "cumsum",
+        "count_nonzero",
+    ):
         monkeypatch.setattr(np, name, in_32_bits(getattr(np, name)))
 
 

@@ -69,7 +69,11 @@ def test_saved_values_are_readable_until_freed(torch):
     z = x.exp()
     before = y.grad_fn._saved_self, y.grad_fn._saved_other, z.grad_fn._saved_result
     (y + z).sum().backward()
-    return before, error_of(lambda: y.grad_fn._saved_other), error_of(lambda: z.grad_fn._saved_result)
+    return (
+        before,
+        error_of(lambda: y.grad_fn._saved_other),
+        error_of(lambda: z.grad_fn._saved_result),
+    )
 
 
 @same_as_torch
@@ -100,7 +104,9 @@ def test_grad_of_several_outputs_and_inputs(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0], requires_grad=True)
     a, b = x * w, x + w
-    g = torch.autograd.grad([a, b], [x, w], [torch.tensor([1.0, 10.0]), torch.tensor([100.0, 1000.0])])
+    g = torch.autograd.grad(
+        [a, b], [x, w], [torch.tensor([1.0, 10.0]), torch.tensor([100.0, 1000.0])]
+    )
     return g, x.grad, w.grad
 
 
@@ -112,7 +118,11 @@ def test_grad_of_something_in_the_middle(torch):
     g = torch.autograd.grad(y, [h, x], retain_graph=True)
     return (
         g,
-        error_of(lambda: torch.autograd.grad(y, [h, torch.ones(1, requires_grad=True)], retain_graph=True)),
+        error_of(
+            lambda: torch.autograd.grad(
+                y, [h, torch.ones(1, requires_grad=True)], retain_graph=True
+            )
+        ),
         torch.autograd.grad(y, h),
     )
 
@@ -168,7 +178,9 @@ def test_unused_inputs(torch):
         torch.autograd.grad(y, [x, w], allow_unused=True, retain_graph=True),
         torch.autograd.grad(y, [x, w], materialize_grads=True, retain_graph=True),
         error_of(lambda: torch.autograd.grad(y, [x, w], retain_graph=True)),
-        error_of(lambda: torch.autograd.grad(y, [x, w], allow_unused=False, materialize_grads=True)),
+        error_of(
+            lambda: torch.autograd.grad(y, [x, w], allow_unused=False, materialize_grads=True)
+        ),
     )
 
 
@@ -219,7 +231,12 @@ def test_what_a_node_tells_after_its_saved_tensors_were_freed(torch):
         told(x * 2, "_saved_self", "_saved_other"),
         told(data / x, "_saved_self", "_saved_other"),
         told(x * x, "_saved_self", "_saved_other"),
-        told(torch.nn.functional.batch_norm(x, None, None, training=True), "_saved_input", "_saved_weight", "_saved_eps"),
+        told(
+            torch.nn.functional.batch_norm(x, None, None, training=True),
+            "_saved_input",
+            "_saved_weight",
+            "_saved_eps",
+        ),
     ]
 
 
@@ -252,7 +269,13 @@ def test_what_saved_no_tensor_can_run_twice(torch):
     """PyTorch saves the number of `x * 2` as a tensor, but not those of `1 - x`, `x[0]` or `addcmul`."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     twice = []
-    for y in (1 - x, x[0], torch.addcmul(x, torch.ones(2), torch.ones(2)), x * 2, x.lerp(x * 1, 0.3)):
+    for y in (
+        1 - x,
+        x[0],
+        torch.addcmul(x, torch.ones(2), torch.ones(2)),
+        x * 2,
+        x.lerp(x * 1, 0.3),
+    ):
         loss = y.sum()
         loss.backward()
         twice.append(error_of(loss.backward))

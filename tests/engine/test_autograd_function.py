@@ -46,7 +46,15 @@ def test_inside_forward_grad_is_off_and_inputs_are_as_given(torch):
     class F(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, w, s):
-            seen.append((torch.is_grad_enabled(), x.requires_grad, ctx.needs_input_grad, type(x).__name__, s))
+            seen.append(
+                (
+                    torch.is_grad_enabled(),
+                    x.requires_grad,
+                    ctx.needs_input_grad,
+                    type(x).__name__,
+                    s,
+                )
+            )
             return x + w
 
         @staticmethod
@@ -203,7 +211,14 @@ def test_returning_the_input_or_a_view_of_it(torch):
     x = torch.ones(2, 2, requires_grad=True)
     y, r = Same.apply(x), Row.apply(x)
     (y.sum() + r.sum()).backward()
-    return y is x, y.grad_fn.name(), r.grad_fn.name(), r._is_view(), x.grad, error_of(lambda: Row.apply(x).mul_(2))
+    return (
+        y is x,
+        y.grad_fn.name(),
+        r.grad_fn.name(),
+        r._is_view(),
+        x.grad,
+        error_of(lambda: Row.apply(x).mul_(2)),
+    )
 
 
 @same_as_torch

@@ -128,7 +128,10 @@ def test_jacobian_agrees_with_its_products(torch):
     x, w = inputs(torch)
     f = lambda t: vector(t, w)
     j = torch.autograd.functional.jacobian(f, x)
-    u, v = torch.tensor([1.0, -2.0], dtype=torch.float64), torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
+    u, v = (
+        torch.tensor([1.0, -2.0], dtype=torch.float64),
+        torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64),
+    )
     return (
         torch.allclose(u @ j, torch.autograd.functional.vjp(f, x, u)[1]),
         torch.allclose(j @ v, torch.autograd.functional.jvp(f, x, v)[1]),

@@ -90,7 +90,9 @@ def test_gradgradcheck(torch):
 
     return (
         gradgradcheck(lambda t: t**3, x),
-        gradgradcheck(lambda t: t.sigmoid(), x, torch.ones(2, dtype=torch.float64, requires_grad=True)),
+        gradgradcheck(
+            lambda t: t.sigmoid(), x, torch.ones(2, dtype=torch.float64, requires_grad=True)
+        ),
         gradgradcheck(WrongTwice.apply, x, raise_exception=False),
         torch.autograd.gradcheck(WrongTwice.apply, x),
     )
@@ -105,7 +107,9 @@ def test_fast_mode(torch):
     )
 
 
-@pytest.mark.parametrize("factor, passes", [(2.0, True), (2.0 + 1e-2, False), (-2.0, False), (0.0, False)])
+@pytest.mark.parametrize(
+    "factor, passes", [(2.0, True), (2.0 + 1e-2, False), (-2.0, False), (0.0, False)]
+)
 def test_it_tells_right_from_wrong(factor, passes):
     torch = oracle.engine()
     x = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64, requires_grad=True)
@@ -118,7 +122,9 @@ def test_a_tolerance_is_a_tolerance():
     x = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(wrong(torch, 2.001), x, atol=1e-2)
     assert torch.autograd.gradcheck(wrong(torch, 2.001), x, atol=0, rtol=1e-2)
-    assert not torch.autograd.gradcheck(wrong(torch, 2.001), x, atol=1e-5, rtol=1e-5, raise_exception=False)
+    assert not torch.autograd.gradcheck(
+        wrong(torch, 2.001), x, atol=1e-5, rtol=1e-5, raise_exception=False
+    )
 
 
 def test_a_backward_that_is_not_deterministic_is_found():

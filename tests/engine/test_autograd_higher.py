@@ -44,7 +44,10 @@ def test_three_derivatives_of_a_random_expression(seed):
 @given(st.randoms(use_true_random=False))
 def test_three_derivatives_of_any_expression(rng):
     program = random_expression(rng, steps=6)
-    found, expected = oracle.plain(derivatives(program)(oracle.engine())), oracle.answer("", "", derivatives(program))
+    found, expected = (
+        oracle.plain(derivatives(program)(oracle.engine())),
+        oracle.answer("", "", derivatives(program)),
+    )
     assert not oracle.differences(found, expected, rtol=1e-7, atol=1e-7), program
 
 
@@ -68,7 +71,11 @@ def test_known_derivatives(name):
         s = 1 / (1 + math.exp(-0.7))
         u = math.tanh(0.7)
         expected = {
-            "sigmoid": [s * (1 - s), s * (1 - s) * (1 - 2 * s), s * (1 - s) * (1 - 6 * s + 6 * s * s)],
+            "sigmoid": [
+                s * (1 - s),
+                s * (1 - s) * (1 - 2 * s),
+                s * (1 - s) * (1 - 6 * s + 6 * s * s),
+            ],
             "tanh": [1 - u * u, -2 * u * (1 - u * u), (1 - u * u) * (6 * u * u - 2)],
         }[name]
     torch = oracle.engine()

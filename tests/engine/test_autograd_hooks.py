@@ -22,7 +22,9 @@ def test_order_at_one_node(torch):
 def test_order_at_a_leaf(torch):
     log = []
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    x.register_post_accumulate_grad_hook(lambda p: log.append(("post accumulate", p is x, p.grad.clone())))
+    x.register_post_accumulate_grad_hook(
+        lambda p: log.append(("post accumulate", p is x, p.grad.clone()))
+    )
     x.register_hook(lambda g: log.append(("tensor", g, x.grad)))
     x.register_hook(lambda g: -g)
     (x * 2).sum().backward()
@@ -163,15 +165,22 @@ def test_saved_tensor_hooks_pack_and_unpack(torch):
 def test_multi_grad_hooks_run_once_all_or_any_gradients_are_there(torch):
     log = []
     a, b, c = (torch.ones(2, requires_grad=True) for _ in range(3))
-    torch.autograd.graph.register_multi_grad_hook([a, b, c], lambda grads: log.append([g is not None for g in grads]))
-    torch.autograd.graph.register_multi_grad_hook([a, b], lambda g: log.append(("any", g)), mode="any")
+    torch.autograd.graph.register_multi_grad_hook(
+        [a, b, c], lambda grads: log.append([g is not None for g in grads])
+    )
+    torch.autograd.graph.register_multi_grad_hook(
+        [a, b], lambda g: log.append(("any", g)), mode="any"
+    )
     (a * b).sum().backward()
     return log
 
 
 def hooked_network(torch, log):
     """A leaf `x`, results and a leaf `w` whose hooks of every kind write into `log`."""
-    x, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.5, 0.25], requires_grad=True)
+    x, w = (
+        torch.tensor([1.0, 2.0], requires_grad=True),
+        torch.tensor([0.5, 0.25], requires_grad=True),
+    )
     y = x * w
     z = torch.sigmoid(y)
     loss = (z * y).sum()
@@ -180,11 +189,23 @@ def hooked_network(torch, log):
     for name, t in tensors.items():
         node = torch.autograd.graph.get_gradient_edge(t).node
         log[0].append(node)  # a leaf's node lives as long as somebody holds it
-        t.register_hook(lambda g, name=name: log.append(("tensor", name, g.detach().clone(), torch.is_grad_enabled())))
-        node.register_prehook(lambda gs, name=name: log.append(("before", name, gs[0].detach().clone())))
-        node.register_hook(lambda gi, go, name=name: log.append(("after", name, [g is not None for g in gi], len(go))))
+        t.register_hook(
+            lambda g, name=name: log.append(
+                ("tensor", name, g.detach().clone(), torch.is_grad_enabled())
+            )
+        )
+        node.register_prehook(
+            lambda gs, name=name: log.append(("before", name, gs[0].detach().clone()))
+        )
+        node.register_hook(
+            lambda gi, go, name=name: log.append(
+                ("after", name, [g is not None for g in gi], len(go))
+            )
+        )
         if t.is_leaf:
-            t.register_post_accumulate_grad_hook(lambda t, name=name: log.append(("accumulated", name, t.grad.detach().clone())))
+            t.register_post_accumulate_grad_hook(
+                lambda t, name=name: log.append(("accumulated", name, t.grad.detach().clone()))
+            )
     return tensors
 
 
@@ -203,8 +224,15 @@ def run_for(torch, names, call, create_graph):
         tensors["loss"].backward(inputs=wanted, create_graph=create_graph)
         found = []
     else:
-        found = [g.detach() for g in torch.autograd.grad(tensors["loss"], wanted, create_graph=create_graph)]
-    grads = [(name, t.grad if t.grad is None else t.grad.detach()) for name, t in tensors.items() if t.is_leaf or name in names]
+        found = [
+            g.detach()
+            for g in torch.autograd.grad(tensors["loss"], wanted, create_graph=create_graph)
+        ]
+    grads = [
+        (name, t.grad if t.grad is None else t.grad.detach())
+        for name, t in tensors.items()
+        if t.is_leaf or name in names
+    ]
     return log[1:], found, grads, [alive(t.grad_fn) for t in tensors.values() if not t.is_leaf]
 
 
@@ -213,7 +241,9 @@ def test_hooks_of_every_kind_when_only_some_gradients_are_wanted(torch):
     wanted = [["x"], ["w"], ["x", "w"], ["y"], ["z"], ["y", "w"], ["z", "x"], ["loss"]]
     return [
         run_for(torch, names, call, create_graph)
-        for names in wanted for call in ("backward", "grad") for create_graph in (False, True)
+        for names in wanted
+        for call in ("backward", "grad")
+        for create_graph in (False, True)
     ]
 
 
@@ -241,7 +271,10 @@ def test_a_hook_after_accumulation_returns_nothing_or_a_tensor_of_that_kind(torc
         x.register_post_accumulate_grad_hook(lambda t: result)
         return error_of(lambda: x.sum().backward()), x.grad
 
-    return [outcome(r) for r in (None, torch.ones(2), (), 5, torch.ones(3), torch.ones(2, dtype=torch.float64))]
+    return [
+        outcome(r)
+        for r in (None, torch.ones(2), (), 5, torch.ones(3), torch.ones(2, dtype=torch.float64))
+    ]
 
 
 @same_as_torch
@@ -284,7 +317,9 @@ def test_hooks_of_several_gradients_get_lists(torch):
         tensors["z"] = tensors["y"].exp()
         seen = []
         torch.autograd.graph.register_multi_grad_hook(
-            [tensors[name] for name in names], lambda got: seen.append((type(got).__name__, got) if mode == "all" else got), mode=mode
+            [tensors[name] for name in names],
+            lambda got: seen.append((type(got).__name__, got) if mode == "all" else got),
+            mode=mode,
         )
         return error_of(lambda: call(torch, tensors)), seen
 
@@ -296,7 +331,12 @@ def test_hooks_of_several_gradients_get_lists(torch):
         lambda torch, t: [t["z"].backward(retain_graph=True) for _ in range(2)] and None,
     ]
     frozen = error_of(lambda: torch.autograd.graph.register_multi_grad_hook([torch.ones(2)], print))
-    return frozen, [run(call, names, mode) for call in calls for names in (["x", "w"], ["y", "x"], ["y"]) for mode in ("all", "any")]
+    return frozen, [
+        run(call, names, mode)
+        for call in calls
+        for names in (["x", "w"], ["y", "x"], ["y"])
+        for mode in ("all", "any")
+    ]
 
 
 @same_as_torch

@@ -16,7 +16,9 @@ def outcome(program):
     error."""
 
     def ask(torch):
-        leaf = torch.arange(12.0, dtype=torch.float64).reshape(3, 4).div(7).sub(0.8).requires_grad_()
+        leaf = (
+            torch.arange(12.0, dtype=torch.float64).reshape(3, 4).div(7).sub(0.8).requires_grad_()
+        )
         try:
             loss, views = run_views(torch, program, leaf)
             loss.backward()
@@ -46,19 +48,35 @@ def test_every_edit_of_every_view(view, kind):
     for program in (
         [("view", view, 0), ("edit", kind, 1, 0)],
         [("view", view, 0), ("edit", kind, 0, 1), ("use", 1)],
-        [("view", view, 0), ("view", view, 1), ("edit", kind, 2, 0), ("edit", "mul_", 1, 0), ("use", 0)],
+        [
+            ("view", view, 0),
+            ("view", view, 1),
+            ("edit", kind, 2, 0),
+            ("edit", "mul_", 1, 0),
+            ("use", 0),
+        ],
     ):
-        check("test_autograd_inplace", f"{view} {kind} {len(program)}", outcome(program), rtol=1e-10, atol=1e-10)
+        check(
+            "test_autograd_inplace",
+            f"{view} {kind} {len(program)}",
+            outcome(program),
+            rtol=1e-10,
+            atol=1e-10,
+        )
 
 
 @pytest.mark.skipif(
-    not oracle.LIVE, reason="draws new programs: needs PyTorch itself; the fixed ones are compared with stored answers"
+    not oracle.LIVE,
+    reason="draws new programs: needs PyTorch itself; the fixed ones are compared with stored answers",
 )
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_any_views_and_edits(rng):
     program = random_view_program(rng, steps=6)
-    found, expected = oracle.plain(outcome(program)(oracle.engine())), oracle.answer("", "", outcome(program))
+    found, expected = (
+        oracle.plain(outcome(program)(oracle.engine())),
+        oracle.answer("", "", outcome(program)),
+    )
     assert not oracle.differences(found, expected, rtol=1e-9, atol=1e-9), program
 
 
@@ -171,12 +189,24 @@ def test_an_edit_makes_an_untracked_tensor_part_of_the_graph(torch):
 def test_ops_on_a_view_whose_base_became_part_of_the_graph(torch):
     w = torch.tensor([2.0, 3.0], requires_grad=True)
     results = []
-    for op in (lambda v: v * 2, lambda v: v.sum(0), lambda v: v.reshape(1, 2), lambda v: torch.cat([v, v]), lambda v: v @ v):
+    for op in (
+        lambda v: v * 2,
+        lambda v: v.sum(0),
+        lambda v: v.reshape(1, 2),
+        lambda v: torch.cat([v, v]),
+        lambda v: v @ v,
+    ):
         base = torch.ones(3, 2)
         view = base[1]
         base.mul_(w)  # the view has no history of its own yet
         result = op(view)
-        results.append((result.requires_grad, result.grad_fn.name(), result.grad_fn.next_functions[0][0].name()))
+        results.append(
+            (
+                result.requires_grad,
+                result.grad_fn.name(),
+                result.grad_fn.next_functions[0][0].name(),
+            )
+        )
     return results
 
 
@@ -212,7 +242,10 @@ def test_an_array_that_is_asked_for_as_a_copy_shares_nothing():
     assert (own.tolist(), t.tolist()) == ([2, 2], [1, 1])
     shared += 1
     assert t.tolist() == [2, 2]
-    assert np.array(t, dtype=np.int64).tolist() == [2, 2] and np.asarray(t, dtype=np.float64).dtype == np.float64
+    assert (
+        np.array(t, dtype=np.int64).tolist() == [2, 2]
+        and np.asarray(t, dtype=np.float64).dtype == np.float64
+    )
 
 
 def test_numpy_and_the_tensor_share_memory_through_edits():
@@ -330,10 +363,23 @@ def test_reading_what_is_being_overwritten(torch):
 def test_copy_into_what_does_not_fit_or_may_not_be_changed(torch):
     z, x = torch.ones(2, 1), torch.ones(3, requires_grad=True)
     y = x * 2
-    sources = (x, torch.ones(2, 2), torch.ones(1, 2, 1), torch.ones(2, 3, 1), torch.ones(3), z.t(), [1], torch.ones(2, 3))
+    sources = (
+        x,
+        torch.ones(2, 2),
+        torch.ones(1, 2, 1),
+        torch.ones(2, 3, 1),
+        torch.ones(3),
+        z.t(),
+        [1],
+        torch.ones(2, 3),
+    )
     wide = z.expand(2, 2)
     return (
-        [error_of(lambda: t.copy_(s)) for t in (z, x, y, x[0], wide, wide.detach(), wide.data) for s in sources],
+        [
+            error_of(lambda: t.copy_(s))
+            for t in (z, x, y, x[0], wide, wide.detach(), wide.data)
+            for s in sources
+        ],
         torch.ones(2).copy_(3),
         torch.ones(2, dtype=torch.int64).copy_(2.7),
     )
@@ -366,7 +412,10 @@ def test_views_whose_base_was_changed_and_that_cannot_follow(torch):
         with torch.no_grad():
             return y.view(-1)
 
-    return [used(make) for make in (lambda y: y.unbind()[0], lambda y: y.split(1)[1], lambda y: y[:1], unrecorded)]
+    return [
+        used(make)
+        for make in (lambda y: y.unbind()[0], lambda y: y.split(1)[1], lambda y: y[:1], unrecorded)
+    ]
 
 
 # -- nodes of in-place forms: PyTorch's names, by its output -----------------------------------------------------------
@@ -396,7 +445,10 @@ NODES = {
     "LeBackward0": [lambda t, y: y.le_(1)],
     "GtBackward0": [lambda t, y: y.gt_(1)],
     "GeBackward1": [lambda t, y: y.greater_equal_(_others(t))],
-    "EluBackward1": [lambda t, y: t.nn.functional.elu_(y), lambda t, y: t.nn.functional.selu(y, inplace=True)],
+    "EluBackward1": [
+        lambda t, y: t.nn.functional.elu_(y),
+        lambda t, y: t.nn.functional.selu(y, inplace=True),
+    ],
     "CeluBackward1": [lambda t, y: t.nn.functional.celu_(y)],
     "LeakyReluBackward1": [lambda t, y: t.nn.functional.leaky_relu_(y)],
     "ThresholdBackward1": [lambda t, y: t.nn.functional.threshold_(y, 0.1, 1.0)],
@@ -424,8 +476,16 @@ def test_nodes_of_changes_in_place(name):
 def test_comparisons_in_place_have_gradients_of_zero():
     import autolab as torch
 
-    for change in (lambda y, o: y.eq_(1), lambda y, o: y.eq_(o), lambda y, o: y.less_(o), lambda y, o: y.ge_(0)):
-        x, other = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 1.0], requires_grad=True)
+    for change in (
+        lambda y, o: y.eq_(1),
+        lambda y, o: y.eq_(o),
+        lambda y, o: y.less_(o),
+        lambda y, o: y.ge_(0),
+    ):
+        x, other = (
+            torch.tensor([1.0, 2.0], requires_grad=True),
+            torch.tensor([1.0, 1.0], requires_grad=True),
+        )
         change(y := x * 1, other * 2)
         y.sum().backward()
         assert x.grad.tolist() == [0.0, 0.0]
@@ -437,10 +497,22 @@ def test_comparisons_in_place_have_gradients_of_zero():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda y: y.asinh_(), "NotImplementedError: the derivative for 'inplace version of asinh' is not implemented."),
-        (lambda y: y.arccosh_(), "NotImplementedError: the derivative for 'inplace version of acosh' is not implemented."),
-        (lambda y: y.atanh_(), "NotImplementedError: the derivative for 'inplace version of atanh' is not implemented."),
-        (lambda y: y.floor_divide_(2), "RuntimeError: derivative for aten::floor_divide_ is not implemented"),
+        (
+            lambda y: y.asinh_(),
+            "NotImplementedError: the derivative for 'inplace version of asinh' is not implemented.",
+        ),
+        (
+            lambda y: y.arccosh_(),
+            "NotImplementedError: the derivative for 'inplace version of acosh' is not implemented.",
+        ),
+        (
+            lambda y: y.atanh_(),
+            "NotImplementedError: the derivative for 'inplace version of atanh' is not implemented.",
+        ),
+        (
+            lambda y: y.floor_divide_(2),
+            "RuntimeError: derivative for aten::floor_divide_ is not implemented",
+        ),
     ],
 )
 def test_changes_that_have_no_derivative(change, message):

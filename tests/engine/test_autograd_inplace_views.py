@@ -102,7 +102,10 @@ def test_errors(t):
         "resize_ a leaf": error_of(lambda: t.ones(2, requires_grad=True).resize_(3)),
         "resize_ a result": error_of(lambda: (t.ones(2, requires_grad=True) * 1).resize_(3)),
         "resize_ -1": error_of(lambda: t.ones(2).resize_(-1, 2)),
-        "expanded": [list(t.ones(1, 3).expand(2, 3).t_().shape), list(t.ones(1).expand(3).unsqueeze_(0).shape)],
+        "expanded": [
+            list(t.ones(1, 3).expand(2, 3).t_().shape),
+            list(t.ones(1).expand(3).unsqueeze_(0).shape),
+        ],
     }
 
 
@@ -123,12 +126,25 @@ def test_resize(t):
     view = back.view(2, 3)
     back.resize_(2)
     view[0, 0] = 7.0
-    return [found, piece, turned, small, list(small.stride()), longer[:3], list(longer.shape), like, back, back.resize_(4)]
+    return [
+        found,
+        piece,
+        turned,
+        small,
+        list(small.stride()),
+        longer[:3],
+        list(longer.shape),
+        like,
+        back,
+        back.resize_(4),
+    ]
 
 
 def test_resize_refuses_memory_formats_and_fills_with_zeros():
     assert torch.arange(2.0).resize_(4).tolist() == [0.0, 1.0, 0.0, 0.0]
-    with pytest.raises(TypeError, match="argument 'memory_format' must be torch.memory_format, not str"):
+    with pytest.raises(
+        TypeError, match="argument 'memory_format' must be torch.memory_format, not str"
+    ):
         torch.ones(2).resize_(1, memory_format="x")
 
 
@@ -237,7 +253,9 @@ def test_adjoints(t):
 
 @pytest.mark.parametrize("name", ["H", "mH"])
 def test_adjoints_of_complex_numbers_are_refused(name):
-    with pytest.raises(NotImplementedError, match=f"tensor.{name} of complex numbers is not supported"):
+    with pytest.raises(
+        NotImplementedError, match=f"tensor.{name} of complex numbers is not supported"
+    ):
         getattr(torch.ones(2, 2).to(torch.complex64), name)
 
 
@@ -246,7 +264,12 @@ def test_nothing_is_written_twice_where_there_is_nothing(t):
     """An empty part of a tensor may be changed in place, though NumPy gives it strides of 0."""
     x, y = t.zeros(0, 3, 4), t.ones(1, 0).expand(3, 0)
     x[..., 1:2] = 1.0
-    return x.shape, t.zeros(2, 0, 4)[..., 1:3].add_(1).shape, y.mul_(2).shape, t.empty(0, 3)[:, 1:].uniform_().shape
+    return (
+        x.shape,
+        t.zeros(2, 0, 4)[..., 1:3].add_(1).shape,
+        y.mul_(2).shape,
+        t.empty(0, 3)[:, 1:].uniform_().shape,
+    )
 
 
 PIECES = {
@@ -277,7 +300,16 @@ def test_pieces_of_memory(name):
 @same_as_torch
 def test_pieces_outside_of_the_memory_are_refused(t):
     x = t.arange(4.0)
-    wrong = [((5,), (1,)), ((2,), (2,), 2), ((), (), 4), ((2,), (0,), 9), ((2, 2), (1, -1)), ((2,), (1, 1)), ((2,), (1,), -1), ((-1,), (1,))]
+    wrong = [
+        ((5,), (1,)),
+        ((2,), (2,), 2),
+        ((), (), 4),
+        ((2,), (0,), 9),
+        ((2, 2), (1, -1)),
+        ((2,), (1, 1)),
+        ((2,), (1,), -1),
+        ((-1,), (1,)),
+    ]
     return [error_of(lambda a=a: x.as_strided(*a)) for a in wrong] + [
         error_of(lambda: x.clone().as_strided_((5,), (1,))),
         error_of(lambda: x[2:].as_strided((3,), (1,))),

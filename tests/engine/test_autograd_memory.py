@@ -6,7 +6,9 @@ from goldens.oracle import error_of, same_as_torch
 
 
 def described(tensors):
-    return [(t.tolist(), t.stride(), t.storage_offset(), t._is_view(), t.requires_grad) for t in tensors]
+    return [
+        (t.tolist(), t.stride(), t.storage_offset(), t._is_view(), t.requires_grad) for t in tensors
+    ]
 
 
 @same_as_torch
@@ -73,7 +75,11 @@ def test_saved_values_when_data_is_exchanged(torch):
     def exchange(x, y):
         x.data = torch.zeros(3)
 
-    return [run(use, change) for use in (lambda x: x * x, lambda x: x.exp()) for change in (exchange, exchange_result, exchanged_and_changed)]
+    return [
+        run(use, change)
+        for use in (lambda x: x * x, lambda x: x.exp())
+        for change in (exchange, exchange_result, exchanged_and_changed)
+    ]
 
 
 @same_as_torch

@@ -118,7 +118,12 @@ def test_inference_tensors(torch):
         y = x * 2
         v = x[0]
         y.add_(1)
-        inside = torch.is_inference_mode_enabled(), y.is_inference(), v.is_inference(), torch.is_grad_enabled()
+        inside = (
+            torch.is_inference_mode_enabled(),
+            y.is_inference(),
+            v.is_inference(),
+            torch.is_grad_enabled(),
+        )
     w = torch.ones(2, requires_grad=True)
     seen = y.clone()
     return (
@@ -216,7 +221,12 @@ def test_numbers_of_a_tensor_that_requires_grad_go_to_numpy_where_nothing_is_rec
         "result": lambda: torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 2,
         "view": lambda: torch.nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).T[1],
     }
-    modes = [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False), torch.enable_grad]
+    modes = [
+        torch.no_grad,
+        torch.inference_mode,
+        lambda: torch.set_grad_enabled(False),
+        torch.enable_grad,
+    ]
     ways = [
         lambda t: t.numpy(),
         lambda t: np.asarray(t),
@@ -243,14 +253,24 @@ def test_numbers_of_a_tensor_that_requires_grad_go_to_numpy_where_nothing_is_rec
             w.numpy()[1] = 5.0
         return w
 
-    return [(name, outcome(make, mode, way)) for name, make in makers.items() for mode in modes for way in ways], shared()
+    return [
+        (name, outcome(make, mode, way))
+        for name, make in makers.items()
+        for mode in modes
+        for way in ways
+    ], shared()
 
 
 @same_as_torch
 def test_inference_mode_off_records_whatever_is_on_around_it(torch):
     def now():
         x = torch.ones(2, requires_grad=True) * 2
-        return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), x.requires_grad, x.is_inference()
+        return (
+            torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
+            x.requires_grad,
+            x.is_inference(),
+        )
 
     found = []
     with torch.no_grad(), torch.inference_mode(False):
@@ -261,7 +281,12 @@ def test_inference_mode_off_records_whatever_is_on_around_it(torch):
             found.append(now())
         with torch.enable_grad():  # grad mode is on, and still nothing is recorded
             x = torch.ones(2, requires_grad=True)
-            found += [now(), x.clone().requires_grad, x.T.requires_grad, torch.cat([x, x]).requires_grad]
+            found += [
+                now(),
+                x.clone().requires_grad,
+                x.T.requires_grad,
+                torch.cat([x, x]).requires_grad,
+            ]
         found.append(now())
     return [*found, now()]
 

@@ -14,16 +14,30 @@ def visits(program, retain=False):
     """The question: in which order do the nodes of this program run?"""
 
     def ask(torch):
-        leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (0.5, -1.25, 2.0)]
+        leaves = [
+            torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (0.5, -1.25, 2.0)
+        ]
         values = run_dag(torch, program, leaves)
         order = []
-        nodes = {number: value.grad_fn for number, value in enumerate(values) if value.grad_fn is not None}
+        nodes = {
+            number: value.grad_fn
+            for number, value in enumerate(values)
+            if value.grad_fn is not None
+        }
         for number, node in nodes.items():
-            node.register_prehook(lambda grads, number=number: order.append((number, [g is not None for g in grads])))
+            node.register_prehook(
+                lambda grads, number=number: order.append((number, [g is not None for g in grads]))
+            )
         for number, leaf in enumerate(leaves):
-            leaf.register_post_accumulate_grad_hook(lambda t, number=number: order.append(("leaf", number)))
+            leaf.register_post_accumulate_grad_hook(
+                lambda t, number=number: order.append(("leaf", number))
+            )
         values[-1].backward()
-        return order, [leaf.grad for leaf in leaves], [v.grad_fn.name() if v.grad_fn else None for v in values]
+        return (
+            order,
+            [leaf.grad for leaf in leaves],
+            [v.grad_fn.name() if v.grad_fn else None for v in values],
+        )
 
     return ask
 
@@ -35,13 +49,17 @@ def test_random_graphs_run_in_the_same_order(seed):
 
 
 @pytest.mark.skipif(
-    not oracle.LIVE, reason="draws new graphs: needs PyTorch itself; the 60 fixed ones are compared with stored answers"
+    not oracle.LIVE,
+    reason="draws new graphs: needs PyTorch itself; the 60 fixed ones are compared with stored answers",
 )
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_any_graph_runs_in_the_same_order(rng):
     program = random_dag(rng, steps=15)
-    assert oracle.plain(visits(program)(oracle.engine()))[0] == oracle.answer("", "", visits(program))[0]
+    assert (
+        oracle.plain(visits(program)(oracle.engine()))[0]
+        == oracle.answer("", "", visits(program))[0]
+    )
 
 
 @same_as_torch
@@ -54,7 +72,9 @@ def test_several_roots_at_once(torch):
     values["d"] = values["b"] + values["c"]
     for name, value in values.items():
         value.grad_fn.register_prehook(lambda grads, name=name: order.append(name))
-    torch.autograd.backward([values["b"], values["d"], values["a"]], [None, torch.tensor(2.0), None])
+    torch.autograd.backward(
+        [values["b"], values["d"], values["a"]], [None, torch.tensor(2.0), None]
+    )
     return order, x.grad
 
 
@@ -111,4 +131,10 @@ def test_outputs_of_one_node_are_told_apart_by_number(torch):
     parts = x.split(1, dim=1)
     loss = (values * 2).sum() + (a * b).sum() + parts[2].sum()
     loss.backward()
-    return ([t.output_nr for t in (values, a, b, *parts)], a.grad_fn is b.grad_fn, indices.grad_fn, indices, x.grad)
+    return (
+        [t.output_nr for t in (values, a, b, *parts)],
+        a.grad_fn is b.grad_fn,
+        indices.grad_fn,
+        indices,
+        x.grad,
+    )

@@ -28,7 +28,12 @@ def test_what_pooling_returned_may_be_changed(dtype):
         found = []
         for pool in POOLS:
             for change in CHANGES:
-                x = (torch.arange(2 * 3 * 64) * 7 % 13 - 6).reshape(2, 3, 8, 8).to(getattr(torch, dtype)).requires_grad_()
+                x = (
+                    (torch.arange(2 * 3 * 64) * 7 % 13 - 6)
+                    .reshape(2, 3, 8, 8)
+                    .to(getattr(torch, dtype))
+                    .requires_grad_()
+                )
                 y = POOLS[pool](torch, x * 1)
                 CHANGES[change](torch, y)
                 (y * torch.arange(y.numel()).reshape(y.shape)).sum().backward()
@@ -45,7 +50,13 @@ def test_a_network_with_an_activation_in_place_after_pooling(torch):
     conv.weight.data = (torch.arange(27.0).reshape(3, 1, 3, 3) * 0.7).cos()
     conv.bias.data = torch.tensor([0.1, -0.2, 0.3])
     nn = torch.nn
-    out = nn.Sequential(conv, nn.MaxPool2d(2), nn.LeakyReLU(0.1, inplace=True), nn.MaxPool2d(2), nn.ReLU(inplace=True))(x)
+    out = nn.Sequential(
+        conv,
+        nn.MaxPool2d(2),
+        nn.LeakyReLU(0.1, inplace=True),
+        nn.MaxPool2d(2),
+        nn.ReLU(inplace=True),
+    )(x)
     (out * out).sum().backward()
     return out, x.grad, conv.weight.grad
 
@@ -55,7 +66,11 @@ def test_second_derivatives_of_pooling_whose_result_was_changed(torch):
     x = (torch.arange(16.0) * 5 % 7).reshape(1, 1, 4, 4).requires_grad_()
     y = torch.nn.functional.max_pool2d(x * x, 2).mul_(2)
     (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-    x_changed = error_of(lambda: torch.autograd.grad(torch.nn.functional.max_pool2d((h := x * 1), 2).sum() + h.add_(1).sum(), x))
+    x_changed = error_of(
+        lambda: torch.autograd.grad(
+            torch.nn.functional.max_pool2d((h := x * 1), 2).sum() + h.add_(1).sum(), x
+        )
+    )
     return first, torch.autograd.grad((first * first).sum(), x), x_changed
 
 
@@ -115,7 +130,10 @@ def test_a_mask_is_filled_with_a_number_of_the_same_memory(torch):
     ]
 
     def outcome(way):
-        x, p = torch.tensor([[1.0, 2.0, 3.0], [4.0, 0.0, 6.0]]), torch.tensor(2.0, requires_grad=True)
+        x, p = (
+            torch.tensor([[1.0, 2.0, 3.0], [4.0, 0.0, 6.0]]),
+            torch.tensor(2.0, requires_grad=True),
+        )
         error = error_of(lambda: way(x, p))
         if x.requires_grad:
             (x * x).sum().backward()

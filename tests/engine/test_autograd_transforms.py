@@ -76,7 +76,9 @@ def test_no_grad_inside(torch):
             c = t**2
         return (t - c).sum()
 
-    return torch.func.grad(partly)(x), torch.func.vjp(partly, x)[1](torch.ones((), dtype=torch.float64))
+    return torch.func.grad(partly)(x), torch.func.vjp(partly, x)[1](
+        torch.ones((), dtype=torch.float64)
+    )
 
 
 @same_as_torch
@@ -115,7 +117,11 @@ def test_jvp(torch):
     return (
         f.jvp(torch.sin, (x,), (v,)),
         f.jvp(vector, (x, w), (v, w * 2)),
-        f.jvp(lambda d: (d["a"] * d["b"][0], d["a"].sum()), ({"a": x, "b": [x]},), ({"a": v, "b": [x]},)),
+        f.jvp(
+            lambda d: (d["a"] * d["b"][0], d["a"].sum()),
+            ({"a": x, "b": [x]},),
+            ({"a": v, "b": [x]},),
+        ),
         f.jvp(lambda x: torch.ones(2), (x,), (v,)),
         f.jvp(lambda x: x.argmax(), (x,), (v,)),
         f.jvp(lambda x: (x * 2, x * 3), (x,), (v,), has_aux=True),
@@ -166,12 +172,18 @@ def test_jacobians_by_either_mode(torch):
                 jacobian(torch.sin).__name__,
             )
         )
-    return found, f.jacfwd(vector, argnums=None)(x, w), f.jacrev(vector, chunk_size=1)(x, w), f.jacrev(vector, chunk_size=3)(x, w), (
-        error_of(lambda: f.jacrev(torch.sin, chunk_size=0)),
-        error_of(lambda: f.jacfwd(torch.sin, randomness="x")(x)),
-        error_of(lambda: f.jacfwd(lambda x: x * torch.rand(3))(x)),
-        error_of(lambda: f.jacfwd(torch.sin)(torch.tensor([1, 2]))),
-        error_of(lambda: f.jacrev(torch.sin)(torch.tensor([1, 2]))),
+    return (
+        found,
+        f.jacfwd(vector, argnums=None)(x, w),
+        f.jacrev(vector, chunk_size=1)(x, w),
+        f.jacrev(vector, chunk_size=3)(x, w),
+        (
+            error_of(lambda: f.jacrev(torch.sin, chunk_size=0)),
+            error_of(lambda: f.jacfwd(torch.sin, randomness="x")(x)),
+            error_of(lambda: f.jacfwd(lambda x: x * torch.rand(3))(x)),
+            error_of(lambda: f.jacfwd(torch.sin)(torch.tensor([1, 2]))),
+            error_of(lambda: f.jacrev(torch.sin)(torch.tensor([1, 2]))),
+        ),
     )
 
 
@@ -218,9 +230,11 @@ def test_vmap(torch):
         f.vmap(torch.mv, in_dims=(None, 0))(w, w),
         f.vmap(lambda a: a * 2, in_dims=1, out_dims=1)(w),
         f.vmap(lambda a: a * 2, in_dims=-1, out_dims=-1)(w),
-        f.vmap(lambda d, k=1: {"p": d["a"] + k, "q": (d["b"][0].sum(),)}, in_dims=({"a": 0, "b": None},), out_dims={"p": 1, "q": 0})(
-            {"a": w, "b": [x]}, k=2
-        ),
+        f.vmap(
+            lambda d, k=1: {"p": d["a"] + k, "q": (d["b"][0].sum(),)},
+            in_dims=({"a": 0, "b": None},),
+            out_dims={"p": 1, "q": 0},
+        )({"a": w, "b": [x]}, k=2),
         f.vmap(lambda a: (a, 3), out_dims=(0, None))(w),
         f.vmap(f.vmap(lambda a, b: a * b, in_dims=(None, 0)), in_dims=(0, None))(x, x),
         f.vmap(f.grad(lambda a: (a**2).sum()))(w),
@@ -281,7 +295,9 @@ def test_functional_call(torch):
     return (
         f.functional_call(net, params, x),
         f.functional_call(net, {"0.bias": torch.zeros(4)}, (x,)),
-        f.functional_call(net, ({"0.bias": torch.zeros(4)}, {"2.bias": torch.ones(2)}), kwargs={"input": x}),
+        f.functional_call(
+            net, ({"0.bias": torch.zeros(4)}, {"2.bias": torch.ones(2)}), kwargs={"input": x}
+        ),
         net(x),
         f.grad(loss)(params, x),
         f.vmap(f.grad(loss), in_dims=(None, 0))(params, x),
@@ -295,7 +311,9 @@ def test_functional_call(torch):
         error_of(lambda: f.functional_call(net, 3, x)),
         error_of(lambda: f.functional_call(net, [3], x)),
         error_of(lambda: f.functional_call(net, (params, params), x)),
-        error_of(lambda: f.functional_call(net, {"0.bias": torch.zeros(4), "b": x}, x, strict=True)),
+        error_of(
+            lambda: f.functional_call(net, {"0.bias": torch.zeros(4), "b": x}, x, strict=True)
+        ),
         error_of(lambda: f.functional_call(net, {"0.bias": 3}, x)),
         error_of(lambda: f.functional_call(net, {"7.bias": x}, x)),
         error_of(lambda: f.functional_call(net, {"0.in_features": x}, x)),
@@ -311,7 +329,9 @@ def test_an_ensemble(torch):
     x = torch.tensor([[0.1, 0.2, 0.3]])
     f = torch.func
     params, buffers = f.stack_module_state(models)
-    out = f.vmap(lambda p, b, a: f.functional_call(models[0], (p, b), a), (0, 0, None))(params, buffers, x)
+    out = f.vmap(lambda p, b, a: f.functional_call(models[0], (p, b), a), (0, 0, None))(
+        params, buffers, x
+    )
     out.sum().backward()
     frozen = torch.nn.Linear(3, 2)
     frozen.weight.requires_grad_(False)

@@ -24,7 +24,14 @@ WAYS = {
 
 def facts(t):
     version = None if t.is_inference() else t._version
-    return t.requires_grad, t.is_leaf, type(t.grad_fn).__name__, t._base is not None, version, t.output_nr
+    return (
+        t.requires_grad,
+        t.is_leaf,
+        type(t.grad_fn).__name__,
+        t._base is not None,
+        version,
+        t.output_nr,
+    )
 
 
 def edges(t):
@@ -33,7 +40,14 @@ def edges(t):
 
 def used(torch, w, v):
     """What comes of computing with the view."""
-    results = {"sum": v + 1, "square": v * v, "function": v.exp(), "with w": (v * 3).sum() * w, "view": v.unsqueeze(0), "joined": torch.cat([v, v])}
+    results = {
+        "sum": v + 1,
+        "square": v * v,
+        "function": v.exp(),
+        "with w": (v * 3).sum() * w,
+        "view": v.unsqueeze(0),
+        "joined": torch.cat([v, v]),
+    }
     found = [(name, facts(r), edges(r)) for name, r in results.items()]
     for r in results.values():
         if r.requires_grad:
@@ -86,22 +100,45 @@ def copied(torch, w, v):
     return again.requires_grad, again.is_leaf, facts(v.clone()), facts(v.detach())
 
 
-USES = {f.__name__: f for f in (used, changed, changed_unrecorded, base_changed, asked_for, told, followed, given_a_gradient, copied)}
+USES = {
+    f.__name__: f
+    for f in (
+        used,
+        changed,
+        changed_unrecorded,
+        base_changed,
+        asked_for,
+        told,
+        followed,
+        given_a_gradient,
+        copied,
+    )
+}
 
 
 def bases(torch):
     return {
         "a leaf": lambda: (torch.ones(2, 2, requires_grad=True), lambda w: None),
         "required later": lambda: (torch.ones(2, 2), lambda w: w.requires_grad_()),
-        "frozen later": lambda: (torch.ones(2, 2, requires_grad=True), lambda w: w.requires_grad_(False)),
+        "frozen later": lambda: (
+            torch.ones(2, 2, requires_grad=True),
+            lambda w: w.requires_grad_(False),
+        ),
         "a result": lambda: (torch.ones(2, 2, requires_grad=True) * 2, lambda w: None),
-        "changed later": lambda: (torch.ones(2, 2), lambda w: w.mul_(torch.ones(2, 2, requires_grad=True))),
+        "changed later": lambda: (
+            torch.ones(2, 2),
+            lambda w: w.mul_(torch.ones(2, 2, requires_grad=True)),
+        ),
     }
 
 
 def outcome(torch, base, mode, way, use):
     w, afterwards = bases(torch)[base]()
-    with {"recorded": contextlib.nullcontext, "no_grad": torch.no_grad, "inference": torch.inference_mode}[mode]():
+    with {
+        "recorded": contextlib.nullcontext,
+        "no_grad": torch.no_grad,
+        "inference": torch.inference_mode,
+    }[mode]():
         v = WAYS[way](w)
     afterwards(w)
     try:
@@ -116,7 +153,11 @@ def outcome(torch, base, mode, way, use):
 @pytest.mark.parametrize("mode", ["recorded", "no_grad", "inference"])
 def test_a_view_requires_a_gradient_if_its_base_does(mode, use):
     def program(torch):
-        return [(base, way, outcome(torch, base, mode, way, use)) for base in bases(torch) for way in WAYS]
+        return [
+            (base, way, outcome(torch, base, mode, way, use))
+            for base in bases(torch)
+            for way in WAYS
+        ]
 
     check("test_autograd_views", f"{mode}, {use}", program)
 

@@ -1,4 +1,5 @@
 """The order of additions: sums, products and lengths end in PyTorch's last digit, for every shape and layout."""
+
 import itertools
 import math
 import pickle
@@ -14,11 +15,46 @@ from hypothesis.extra import numpy as hnp
 from autolab.engine.exact import sums as cascade
 from autolab.engine.fast.sums import plan
 
-SHAPES = [(1,), (2,), (3,), (5,), (7,), (8,), (9,), (15,), (31,), (32,), (33,), (100,), (511,), (512,), (513,), (1000,),
-          (8191,), (30000,),
-          (2, 3), (3, 2), (4, 7), (5, 8), (8, 5), (10, 33), (33, 10), (40, 40), (100, 3), (3, 100), (200, 100), (1, 5),
-          (5, 1), (700, 2),
-          (2, 700), (2, 3, 4), (5, 6, 7), (20, 4, 9), (3, 1, 4), (4, 3, 8, 8)]
+SHAPES = [
+    (1,),
+    (2,),
+    (3,),
+    (5,),
+    (7,),
+    (8,),
+    (9,),
+    (15,),
+    (31,),
+    (32,),
+    (33,),
+    (100,),
+    (511,),
+    (512,),
+    (513,),
+    (1000,),
+    (8191,),
+    (30000,),
+    (2, 3),
+    (3, 2),
+    (4, 7),
+    (5, 8),
+    (8, 5),
+    (10, 33),
+    (33, 10),
+    (40, 40),
+    (100, 3),
+    (3, 100),
+    (200, 100),
+    (1, 5),
+    (5, 1),
+    (700, 2),
+    (2, 700),
+    (2, 3, 4),
+    (5, 6, 7),
+    (20, 4, 9),
+    (3, 1, 4),
+    (4, 3, 8, 8),
+]
 
 
 def numbers(shape, dtype):
@@ -27,18 +63,35 @@ def numbers(shape, dtype):
 
 def axes_of(shape):
     """Every set of dimensions; None for all."""
-    return [None, *(c for r in range(1, len(shape) + 1) for c in itertools.combinations(range(len(shape)), r))]
+    return [
+        None,
+        *(
+            c
+            for r in range(1, len(shape) + 1)
+            for c in itertools.combinations(range(len(shape)), r)
+        ),
+    ]
 
 
 @last_digits
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_sums_are_pytorchs_to_the_last_bit(shape, dtype):
-    expected = oracle.answer("test_cascade", f"sum {shape} {dtype}", lambda torch: {
-        str(axis): torch.tensor(numbers(shape, dtype)).sum(axis or ()) for axis in axes_of(shape)})
+    expected = oracle.answer(
+        "test_cascade",
+        f"sum {shape} {dtype}",
+        lambda torch: {
+            str(axis): torch.tensor(numbers(shape, dtype)).sum(axis or ())
+            for axis in axes_of(shape)
+        },
+    )
     for axis in axes_of(shape):
-        np.testing.assert_array_equal(cascade.add(numbers(shape, dtype), axis), expected[str(axis)], err_msg=str(axis),
-                                      strict=False)
+        np.testing.assert_array_equal(
+            cascade.add(numbers(shape, dtype), axis),
+            expected[str(axis)],
+            err_msg=str(axis),
+            strict=False,
+        )
 
 
 @last_digits
@@ -47,16 +100,19 @@ def test_sums_are_pytorchs_to_the_last_bit(shape, dtype):
 def test_products_and_lengths_are_pytorchs_to_the_last_bit(shape, dtype):
     def ask(torch):
         x = torch.tensor(numbers(shape, dtype))
-        near_one = torch.tensor((numbers(shape, dtype) * .1 + 1).astype(dtype))
-        return {"product": near_one.prod(),
-                **{str(axis): torch.linalg.vector_norm(x, 2, axis) for axis in axes_of(shape)}}
+        near_one = torch.tensor((numbers(shape, dtype) * 0.1 + 1).astype(dtype))
+        return {
+            "product": near_one.prod(),
+            **{str(axis): torch.linalg.vector_norm(x, 2, axis) for axis in axes_of(shape)},
+        }
 
     expected = oracle.answer("test_cascade", f"product and length {shape} {dtype}", ask)
-    near_one = (numbers(shape, dtype) * .1 + 1).astype(dtype)
+    near_one = (numbers(shape, dtype) * 0.1 + 1).astype(dtype)
     np.testing.assert_array_equal(cascade.multiply(near_one), expected["product"])
     for axis in axes_of(shape):
-        np.testing.assert_array_equal(cascade.length(numbers(shape, dtype), axis), expected[str(axis)],
-                                      err_msg=str(axis))
+        np.testing.assert_array_equal(
+            cascade.length(numbers(shape, dtype), axis), expected[str(axis)], err_msg=str(axis)
+        )
 
 
 def layouts(seed):
@@ -78,14 +134,20 @@ def test_the_layout_in_memory_decides_as_it_does_in_pytorch(seed):
 
     def ask(torch):
         x = torch.tensor(numbers(shape, "float32")).permute(order)
-        x = {"every other": x[::2], "without the first": x[..., 1:], "repeated": x.expand(3, *x.shape),
-             "none": x}[change]
+        x = {
+            "every other": x[::2],
+            "without the first": x[..., 1:],
+            "repeated": x.expand(3, *x.shape),
+            "none": x,
+        }[change]
         return x.sum(axes), x.sum()
 
     expected = oracle.answer("test_cascade", f"layout {seed}", ask)
     x = numbers(shape, "float32").transpose(order)
     repeated = np.broadcast_to(x, (3, *x.shape))
-    x = {"every other": x[::2], "without the first": x[..., 1:], "repeated": repeated, "none": x}[change]
+    x = {"every other": x[::2], "without the first": x[..., 1:], "repeated": repeated, "none": x}[
+        change
+    ]
     assert x.size < cascade.FEW
     np.testing.assert_array_equal(cascade.add(x, axes), expected[0])
     np.testing.assert_array_equal(cascade.add(x), expected[1])
@@ -96,19 +158,37 @@ def test_the_layout_in_memory_decides_as_it_does_in_pytorch(seed):
 def test_sums_are_right_for_any_shape_axis_and_layout(data):
     """Whatever the order: within the error that adding n numbers can have, and with NumPy's shapes."""
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=4, max_side=12))
-    x = data.draw(hnp.arrays(np.float64, shape, elements=st.integers(-80, 80).map(lambda n: n / 16)))
+    x = data.draw(
+        hnp.arrays(np.float64, shape, elements=st.integers(-80, 80).map(lambda n: n / 16))
+    )
     x = x.transpose(data.draw(st.permutations(range(x.ndim))))
     if data.draw(st.booleans()):
         x = x[::2]
-    axis = data.draw(st.sampled_from([None, *(c for r in (1, 2, 3) for c in itertools.combinations(range(x.ndim),
-                                                                                                   min(r, x.ndim)))]))
+    axis = data.draw(
+        st.sampled_from(
+            [
+                None,
+                *(
+                    c
+                    for r in (1, 2, 3)
+                    for c in itertools.combinations(range(x.ndim), min(r, x.ndim))
+                ),
+            ]
+        )
+    )
     keep = data.draw(st.booleans())
     for dtype in (np.float32, np.float64):
         y = x.astype(dtype)
-        found, exact = cascade.add(y, axis, keep), np.add.reduce(y.astype(np.longdouble), axis=axis, keepdims=keep)
+        found, exact = (
+            cascade.add(y, axis, keep),
+            np.add.reduce(y.astype(np.longdouble), axis=axis, keepdims=keep),
+        )
         assert np.shape(found) == exact.shape and found.dtype == dtype
-        bound = np.add.reduce(np.abs(y.astype(np.float64)), axis=axis,
-                              keepdims=keep) * np.finfo(dtype).eps * max(y.size, 2)
+        bound = (
+            np.add.reduce(np.abs(y.astype(np.float64)), axis=axis, keepdims=keep)
+            * np.finfo(dtype).eps
+            * max(y.size, 2)
+        )
         assert np.all(np.abs(found - exact) <= bound)
         length = cascade.length(y, axis, keep)
         squares = np.sqrt(np.add.reduce(y.astype(np.float64) ** 2, axis=axis, keepdims=keep))
@@ -130,7 +210,9 @@ def test_what_is_not_float_or_large_is_left_to_numpy():
     assert cascade.add(x) == 45 and cascade.add(x).dtype == np.int64
     big = np.ones(cascade.FEW, np.float32)
     assert cascade.add(big) == cascade.FEW and cascade.multiply(big) == 1
-    assert cascade.add(np.float32(2.5)) == 2.5 and cascade.add(np.array([-0.0, -0.0], np.float32)) == 0
+    assert (
+        cascade.add(np.float32(2.5)) == 2.5 and cascade.add(np.array([-0.0, -0.0], np.float32)) == 0
+    )
     assert not np.signbit(cascade.add(np.array([-0.0, -0.0], np.float32)))
 
 
@@ -144,8 +226,13 @@ def test_an_array_that_was_pickled_is_summed_alike(dtype):
         assert cascade.add(copy, axis).tobytes() == cascade.add(x, axis).tobytes()
     assert cascade.total(copy[5]).tobytes() == cascade.total(x[5]).tobytes()
     assert cascade.sum_to(copy, (10,)).tobytes() == cascade.add(x, 0).tobytes()
-    other = numbers((370,), "float64" if dtype == "float32" else "float32")  # its sum is planned by its own dtype
-    assert cascade.total(other).dtype == other.dtype and abs(cascade.total(other) - math.fsum(other)) < 1e-4
+    other = numbers(
+        (370,), "float64" if dtype == "float32" else "float32"
+    )  # its sum is planned by its own dtype
+    assert (
+        cascade.total(other).dtype == other.dtype
+        and abs(cascade.total(other) - math.fsum(other)) < 1e-4
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -154,5 +241,8 @@ def test_planned_sums_are_the_plain_ones_to_the_last_bit(dtype):
     lanes, random = cascade._LANES[np.dtype(dtype)], np.random.default_rng(0)
     for n in range(lanes, 1200):
         for x in (random.standard_normal(n).astype(dtype), np.full(n, -0.0, dtype)):
-            planned, plain = plan(x.dtype, x.shape, lanes)(x)[-1], cascade._rows(x.reshape(1, n), lanes)[-1]
+            planned, plain = (
+                plan(x.dtype, x.shape, lanes)(x)[-1],
+                cascade._rows(x.reshape(1, n), lanes)[-1],
+            )
             assert planned.tobytes() == plain.tobytes(), n

@@ -29,7 +29,12 @@ class Heard(observe.Observer):
 def shown(value):
     """Tensors, arrays and tuples as plain data; nodes by name."""
     if isinstance(value, Tensor):
-        return [str(value.dtype), list(value.shape), np.array(value.detach().numpy()).tobytes(), value.requires_grad]
+        return [
+            str(value.dtype),
+            list(value.shape),
+            np.array(value.detach().numpy()).tobytes(),
+            value.requires_grad,
+        ]
     if isinstance(value, (np.ndarray, np.generic)):
         return [str(value.dtype), list(value.shape), np.array(value).tobytes()]
     if isinstance(value, (tuple, list)):
@@ -41,12 +46,18 @@ def remembered(node):
     """What the explorer and the backward pass read of a node."""
     if node is None:
         return None
-    saved = {name: shown(getattr(node, f"_saved_{name}")) for name in node._saved_names if name is not None}
+    saved = {
+        name: shown(getattr(node, f"_saved_{name}"))
+        for name in node._saved_names
+        if name is not None
+    }
     return {
         "name": node.name(),
         "saved": saved,
         "next": [(None if n is None else n.name(), nr) for n, nr in node.next_functions],
-        "fix": None if node.fix is None else [None if f is None else (f[0] and tuple(f[0]), str(f[1])) for f in node.fix],
+        "fix": None
+        if node.fix is None
+        else [None if f is None else (f[0] and tuple(f[0]), str(f[1])) for f in node.fix],
         "value": shown(node.value),
         "operands": shown(node.operands),
     }
@@ -65,15 +76,23 @@ def outcome(run, case, grad, viewed):
     found = {
         "kind": type(out).__name__,
         "outs": shown(outs),
-        "views": [(o._is_view(), o._version, o.output_nr, o.stride(), o.storage_offset()) for o in outs],
-        "bases": [o._base is args[0] or viewed and o._base is leaves[0] for o in outs if o._is_view()],
+        "views": [
+            (o._is_view(), o._version, o.output_nr, o.stride(), o.storage_offset()) for o in outs
+        ],
+        "bases": [
+            o._base is args[0] or viewed and o._base is leaves[0] for o in outs if o._is_view()
+        ],
         "node": remembered(outs[0].grad_fn),
         "heard": heard.events,
     }
     live = [o for o in outs if o.requires_grad]
     if live and case.name not in NO_DERIVATIVE:
         inputs = list(flat(leaves))
-        found["gradients"] = shown(torch.autograd.grad(live, inputs, [o.detach() * 0 + 0.5 for o in live], allow_unused=True))
+        found["gradients"] = shown(
+            torch.autograd.grad(
+                live, inputs, [o.detach() * 0 + 0.5 for o in live], allow_unused=True
+            )
+        )
     return found
 
 
@@ -87,5 +106,7 @@ def test_the_same_as_the_general_lane(case, viewed):
         expected = outcome(apply, case, grad, viewed)
         assert outcome(lambda op, args: lane(*args), case, grad, viewed) == expected
     first, *others = case.arguments()[0]
-    usual = isinstance(first, np.ndarray) and all(a.dtype.kind == "f" for a in (first, *others[:1]) if isinstance(a, np.ndarray))
+    usual = isinstance(first, np.ndarray) and all(
+        a.dtype.kind == "f" for a in (first, *others[:1]) if isinstance(a, np.ndarray)
+    )
     assert not (taken and usual), "floats should stay in the lane itself"

@@ -14,8 +14,18 @@ FUNCTIONS = {
         t.cov(x, fweights=t.tensor([1, 2, 3, 1]), aweights=t.tensor([0.5, 1.0, 2.0, 1.0])),
     ],
     "corrcoef": lambda t, x: [t.corrcoef(x), x.corrcoef(), t.corrcoef(x[1])],
-    "cdist": lambda t, x: [t.cdist(x, x * 2), t.cdist(x, x[:2] + 1, p=1.0), t.cdist(x[None], x[None], p=3.0)],
-    "rot90": lambda t, x: [t.rot90(x), x.rot90(2), t.rot90(x, -1), t.rot90(x, 3, (1, 0)), t.rot90(x, 4)],
+    "cdist": lambda t, x: [
+        t.cdist(x, x * 2),
+        t.cdist(x, x[:2] + 1, p=1.0),
+        t.cdist(x[None], x[None], p=3.0),
+    ],
+    "rot90": lambda t, x: [
+        t.rot90(x),
+        x.rot90(2),
+        t.rot90(x, -1),
+        t.rot90(x, 3, (1, 0)),
+        t.rot90(x, 4),
+    ],
     "stacks": lambda t, x: [
         t.dstack([x, x]),
         t.dstack([x[0], x[1]]),
@@ -54,7 +64,9 @@ def test_values_and_gradients(name):
         t.manual_seed(0)
         x = t.randn(3, 4).requires_grad_()
         outputs = FUNCTIONS[name](t, x)
-        weights = [t.linspace(0.5, 1.5, max(y.numel(), 1))[: y.numel()].reshape(y.shape) for y in outputs]
+        weights = [
+            t.linspace(0.5, 1.5, max(y.numel(), 1))[: y.numel()].reshape(y.shape) for y in outputs
+        ]
         loss = sum((w * y).sum() for w, y in zip(weights, outputs) if y.numel() and y.requires_grad)
         loss.backward()
         return [outputs, x.grad]

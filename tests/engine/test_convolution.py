@@ -27,9 +27,12 @@ def geometries(draw):
         for k, d, p in zip(kernel, dilation, padding)
     )
     out = tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)
     )
-    return Geometry(size, out, kernel, stride, padding, dilation, draw(st.sampled_from([1, 1, 2, 3])))
+    return Geometry(
+        size, out, kernel, stride, padding, dilation, draw(st.sampled_from([1, 1, 2, 3]))
+    )
 
 
 def by_definition(x, weight, geo):
@@ -45,7 +48,9 @@ def by_definition(x, weight, geo):
                         row = r * geo.stride[0] - geo.padding[0] + a * geo.dilation[0]
                         column = c * geo.stride[1] - geo.padding[1] + b * geo.dilation[1]
                         if 0 <= row < geo.size[0] and 0 <= column < geo.size[1]:
-                            y[:, j, r, c] += x[:, first : first + per, row, column] @ weight[j, :, a, b]
+                            y[:, j, r, c] += (
+                                x[:, first : first + per, row, column] @ weight[j, :, a, b]
+                            )
     return y
 
 
@@ -60,7 +65,11 @@ def blocks(request, monkeypatch):
     if request.param == "trimmed":
         monkeypatch.setattr(windows, "SPARED", 0)
     if request.param == "filters":
-        monkeypatch.setattr(windows.Sizes, "few", property(lambda sizes: sizes.geo.groups == 1 and not sizes.by_rows))
+        monkeypatch.setattr(
+            windows.Sizes,
+            "few",
+            property(lambda sizes: sizes.geo.groups == 1 and not sizes.by_rows),
+        )
     if request.param in ("threads", "filters"):
         monkeypatch.setattr(threads, "WORTH_IT", -1)
         monkeypatch.setattr(threads, "TINY", -1)
@@ -70,9 +79,13 @@ def blocks(request, monkeypatch):
     windows.plan.cache_clear()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(geometries(), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.booleans())
-def test_forward_is_the_definition_and_the_others_its_adjoints(blocks, geo, n, per_in, per_out, batch_innermost):
+def test_forward_is_the_definition_and_the_others_its_adjoints(
+    blocks, geo, n, per_in, per_out, batch_innermost
+):
     rng = np.random.default_rng(0)
     c, o = per_in * geo.groups, per_out * geo.groups
     x, weight, g = (
@@ -85,15 +98,24 @@ def test_forward_is_the_definition_and_the_others_its_adjoints(blocks, geo, n, p
     y = kernels.forward(x, weight, None, geo)
     np.testing.assert_allclose(y, by_definition(x, weight, geo), rtol=1e-12, atol=1e-12)
     bias = rng.standard_normal(o)
-    np.testing.assert_allclose(kernels.forward(x, weight, bias, geo), y + bias[:, None, None], rtol=1e-12, atol=1e-12)
-    dx, dw, db = kernels.grad_input(g, weight, geo), kernels.grad_weight(g, x, geo), kernels.grad_bias(g)
+    np.testing.assert_allclose(
+        kernels.forward(x, weight, bias, geo), y + bias[:, None, None], rtol=1e-12, atol=1e-12
+    )
+    dx, dw, db = (
+        kernels.grad_input(g, weight, geo),
+        kernels.grad_weight(g, x, geo),
+        kernels.grad_bias(g),
+    )
     assert dx.shape == x.shape and dw.shape == weight.shape
     inner = (y * g).sum()  # <conv(x, w), g> = <x, dx> = <w, dw>, as the map is linear in each
     np.testing.assert_allclose([(x * dx).sum(), (weight * dw).sum()], inner, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(db, g.sum((0, 2, 3)), rtol=1e-12, atol=1e-12)
     other = rng.standard_normal(x.shape)
     np.testing.assert_allclose(
-        (other * dx).sum(), (kernels.forward(other, weight, None, geo) * g).sum(), rtol=1e-9, atol=1e-9
+        (other * dx).sum(),
+        (kernels.forward(other, weight, None, geo) * g).sum(),
+        rtol=1e-9,
+        atol=1e-9,
     )
     other = rng.standard_normal(weight.shape)
     np.testing.assert_allclose(
@@ -101,7 +123,9 @@ def test_forward_is_the_definition_and_the_others_its_adjoints(blocks, geo, n, p
     )
 
 
-@pytest.mark.parametrize(("c", "o", "n", "cuts"), [(6, 16, 128, 2), (1, 6, 200, 1), (40, 48, 70, 1)])
+@pytest.mark.parametrize(
+    ("c", "o", "n", "cuts"), [(6, 16, 128, 2), (1, 6, 200, 1), (40, 48, 70, 1)]
+)
 def test_thin_filters_are_multiplied_in_small_products(c, o, n, cuts):
     """A few thin filters over long rows are cut into products of equal size, many filters are not; all are the
     definition."""
@@ -131,16 +155,29 @@ def random_case(rng, dims):
     groups, per_in, per_out = rng.choice((1, 1, 2, 3)), rng.randint(1, 3), rng.randint(1, 3)
     tuples = lambda low, high: tuple(rng.randint(low, high) for _ in range(dims))
     kernel, stride, dilation, padding = tuples(1, 3), tuples(1, 3), tuples(1, 2), tuples(0, 2)
-    size = tuple(max(1, d * (k - 1) + 1 - 2 * p) + rng.randint(0, 3) for k, d, p in zip(kernel, dilation, padding))
+    size = tuple(
+        max(1, d * (k - 1) + 1 - 2 * p) + rng.randint(0, 3)
+        for k, d, p in zip(kernel, dilation, padding)
+    )
     x = (rng.randint(1, 2), groups * per_in, *size)
-    return x, (groups * per_out, per_in, *kernel), stride, padding, dilation, groups, rng.random() < 0.5
+    return (
+        x,
+        (groups * per_out, per_in, *kernel),
+        stride,
+        padding,
+        dilation,
+        groups,
+        rng.random() < 0.5,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("seed", range(30))
 def test_random_convolutions_as_pytorch_has_them(seed, dtype):
     dims = 1 + seed % 2
-    shape, weight, stride, padding, dilation, groups, biased = random_case(random.Random(seed), dims)
+    shape, weight, stride, padding, dilation, groups, biased = random_case(
+        random.Random(seed), dims
+    )
     transposed = seed % 3 == 2
 
     def ask(torch):
@@ -159,18 +196,31 @@ def test_random_convolutions_as_pytorch_has_them(seed, dtype):
                 for n, k, s, p, d in zip(shape[2:], weight[2:], stride, padding, dilation)
             )
             pads = tuple(p if n > 0 else 0 for p, n in zip(padding, out))
-            y = (F.conv_transpose1d if dims == 1 else F.conv_transpose2d)(x, w, b, stride, pads, 0, groups, dilation)
+            y = (F.conv_transpose1d if dims == 1 else F.conv_transpose2d)(
+                x, w, b, stride, pads, 0, groups, dilation
+            )
         else:
             y = (F.conv1d if dims == 1 else F.conv2d)(x, w, b, stride, padding, dilation, groups)
-        seeds = torch.cos(torch.arange(float(y.numel()), dtype=torch.float64)).reshape(y.shape).to(y.dtype)
+        seeds = (
+            torch.cos(torch.arange(float(y.numel()), dtype=torch.float64))
+            .reshape(y.shape)
+            .to(y.dtype)
+        )
         return [y, *torch.autograd.grad(y, [t for t in (x, w, b) if t is not None], seeds)]
 
-    check("test_convolution", f"random {seed} {dtype}", ask, rtol=1e-5 if dtype == "float32" else 1e-12)
+    check(
+        "test_convolution",
+        f"random {seed} {dtype}",
+        ask,
+        rtol=1e-5 if dtype == "float32" else 1e-12,
+    )
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
 def images(n=3, c=2, h=5, w=4, **options):
-    return torch.sin(torch.arange(float(n * c * h * w))).reshape(n, c, h, w).requires_grad_(**options)
+    return (
+        torch.sin(torch.arange(float(n * c * h * w))).reshape(n, c, h, w).requires_grad_(**options)
+    )
 
 
 def test_the_order_in_memory_is_not_seen():
@@ -186,7 +236,10 @@ def test_the_order_in_memory_is_not_seen():
         assert flat._base is z and z.storage_offset() == 0
     np.testing.assert_array_equal(y.detach().view(-1).numpy(), values.ravel())
     assert F.conv2d(x, w).detach().numpy().flags.c_contiguous
-    assert F.conv2d(x, w).flatten(1)._base is not None and F.conv2d(x, w).reshape(12, 6)._base is not None
+    assert (
+        F.conv2d(x, w).flatten(1)._base is not None
+        and F.conv2d(x, w).reshape(12, 6)._base is not None
+    )
 
 
 def test_what_is_a_view_stays_one():
@@ -276,12 +329,16 @@ def test_two_kernels_run_side_by_side_each_in_one_thread(monkeypatch):
         threads.split(lambda part, of: parts.append((part, of)), 1e12, 4)
         return name, threading.get_ident(), threads.available(), parts
 
-    (a, here, *first), (b, there, *second) = threads.both(lambda: kernel("a"), lambda: kernel("b"), 1e12)
+    (a, here, *first), (b, there, *second) = threads.both(
+        lambda: kernel("a"), lambda: kernel("b"), 1e12
+    )
     assert (a, b, here) == ("a", "b", threading.get_ident()) and there != here
     assert first == second == [1, [(0, 1)]]
     assert threads.available() == 2
     # little work: one after the other
-    (_, here, *first), (_, there, *second) = threads.both(lambda: kernel("a"), lambda: kernel("b"), 1.0)
+    (_, here, *first), (_, there, *second) = threads.both(
+        lambda: kernel("a"), lambda: kernel("b"), 1.0
+    )
     assert here == there and first[0] == second[0] == 2 and sorted(second[1]) == [(0, 2), (1, 2)]
 
     for failing in (0, 1):
@@ -389,7 +446,10 @@ def test_settings_that_are_no_ints_are_refused(dims, name):
     several, one = f"conv{dims}d", f"conv_transpose{dims}d"
     for function in (several, one):
         call = lambda value: getattr(F, function)(x, w, **{name: value})  # noqa: B023
-        sizes = {call(value).shape for value in (1, (1,) * dims, [1] * dims, np.int64(1), torch.tensor(1), (1,))}
+        sizes = {
+            call(value).shape
+            for value in (1, (1,) * dims, [1] * dims, np.int64(1), torch.tensor(1), (1,))
+        }
         assert len(sizes) == 1
         for value, kind in NO_INTS:
             expected = f"{one}(): argument '{name}' must be tuple of ints, not {kind}"
@@ -408,14 +468,24 @@ def test_settings_that_are_no_ints_are_refused(dims, name):
 def test_settings_by_position_and_of_modules():
     x, w = torch.ones(1, 1, 6, 6), torch.ones(1, 1, 2, 2)
     tell = lambda f, *args: refusal(lambda: f(x, *args))
-    assert tell(F.conv_transpose2d, w, None, 1.5) == "conv_transpose2d(): argument 'stride' (position 4) must be tuple of ints, not float"
-    assert tell(F.conv_transpose2d, w, None, 1, 0, 0, 1.5) == "conv_transpose2d(): argument 'groups' (position 7) must be int, not float"
-    assert tell(F.conv_transpose2d, w, None, 1, "a") == "conv_transpose2d(): argument 'padding' (position 5) must be tuple of ints, not str"
+    assert (
+        tell(F.conv_transpose2d, w, None, 1.5)
+        == "conv_transpose2d(): argument 'stride' (position 4) must be tuple of ints, not float"
+    )
+    assert (
+        tell(F.conv_transpose2d, w, None, 1, 0, 0, 1.5)
+        == "conv_transpose2d(): argument 'groups' (position 7) must be int, not float"
+    )
+    assert (
+        tell(F.conv_transpose2d, w, None, 1, "a")
+        == "conv_transpose2d(): argument 'padding' (position 5) must be tuple of ints, not str"
+    )
     assert tell(torch.nn.ConvTranspose2d(1, 1, 2, stride=(1.0, 1))) == (
         "conv_transpose2d(): argument 'stride' (position 4) must be tuple of ints, but found element of type float at pos 0"
     )
     assert tell(torch.conv2d, w, None, 1.5) == (
-        "conv2d() received an invalid combination of arguments - got (Tensor, Tensor, NoneType, float), " + SIGNATURES.format("")
+        "conv2d() received an invalid combination of arguments - got (Tensor, Tensor, NoneType, float), "
+        + SIGNATURES.format("")
     )
     why = (
         "      didn't match because some of the arguments have invalid types: (Tensor, !Parameter!, !Parameter!, "
@@ -425,9 +495,14 @@ def test_settings_by_position_and_of_modules():
         "conv2d() received an invalid combination of arguments - got (Tensor, Parameter, Parameter, tuple, tuple, tuple, int), "
         + SIGNATURES.format(why)
     )
-    assert refusal(lambda: F.conv2d(x)) == "conv2d() received an invalid combination of arguments - got (Tensor), " + SIGNATURES.format("")
+    assert (
+        refusal(lambda: F.conv2d(x))
+        == "conv2d() received an invalid combination of arguments - got (Tensor), "
+        + SIGNATURES.format("")
+    )
     assert refusal(lambda: F.conv2d(x, w, strides=1)) == (
-        "conv2d() received an invalid combination of arguments - got (Tensor, Tensor, strides=int), " + SIGNATURES.format("")
+        "conv2d() received an invalid combination of arguments - got (Tensor, Tensor, strides=int), "
+        + SIGNATURES.format("")
     )
 
 

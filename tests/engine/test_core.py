@@ -17,6 +17,7 @@ from autolab.engine.core.record import OPS, parsed
 
 FILES = sorted(path.stem for path in Path(core.__file__).parent.glob("[!_]*.py"))
 
+
 @pytest.mark.parametrize("name", FILES)
 def test_examples_print_what_they_say(name):
     module = importlib.import_module(f"autolab.engine.core.{name}")
@@ -34,7 +35,9 @@ def test_all_that_is_public_has_one():
     for name in FILES:
         source = Path(core.__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
         for definition in ast.parse(source).body:
-            public = isinstance(definition, (ast.FunctionDef, ast.ClassDef)) and not definition.name.startswith("_")
+            public = isinstance(
+                definition, (ast.FunctionDef, ast.ClassDef)
+            ) and not definition.name.startswith("_")
             if public and ">>>" not in ast.get_source_segment(source, definition):
                 silent.append(f"{name}.{definition.name}")
     assert silent == []
@@ -103,15 +106,22 @@ def test_it_takes_effect_at_once_and_until_it_is_undone():
         engine.plain(before)
 
 
-@pytest.mark.parametrize("schema", ["f", "f(int a b)", "f(int a,,int b)", "f(int a=)", "f(int a, int[] b=(1, 2)", "f(Tensor)(x)"])
+@pytest.mark.parametrize(
+    "schema",
+    ["f", "f(int a b)", "f(int a,,int b)", "f(int a=)", "f(int a, int[] b=(1, 2)", "f(Tensor)(x)"],
+)
 def test_what_is_no_schema_is_refused(schema):
     with pytest.raises(ValueError, match="is not of the form"):
         parsed(schema)
 
 
 def test_a_schema_says_what_is_a_tensor_and_what_may_be_left_out():
-    fields = parsed("f(Tensor self, Tensor[] tensors, int[] p=(1, 2), str s='mean', *, Tensor? w=None, float eps=-1e-5)")
+    fields = parsed(
+        "f(Tensor self, Tensor[] tensors, int[] p=(1, 2), str s='mean', *, Tensor? w=None, float eps=-1e-5)"
+    )
     assert fields["params"] == ("self", "tensors", "p", "s", "w", "eps")
     assert fields["defaults"] == {"p": (1, 2), "s": "mean", "w": None, "eps": -1e-5}
-    assert fields["kinds"] == ("Tensor", "Tensor[]", "int[]", "str", "Tensor?", "float") and fields["lists"] == ("tensors",)
+    assert fields["kinds"] == ("Tensor", "Tensor[]", "int[]", "str", "Tensor?", "float") and fields[
+        "lists"
+    ] == ("tensors",)
     assert fields["keyword_only"] == {"w", "eps"}

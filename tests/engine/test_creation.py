@@ -1,4 +1,5 @@
 """Functions that make tensors: values, dtypes, layouts, errors and warnings, each expression compared with PyTorch."""
+
 import re
 import warnings
 
@@ -29,7 +30,9 @@ def outcome(torch, expression):
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_expression(expression):
-    oracle.check("test_creation", expression, lambda torch: outcome(torch, expression), rtol=0, atol=0)
+    oracle.check(
+        "test_creation", expression, lambda torch: outcome(torch, expression), rtol=0, atol=0
+    )
 
 
 @same_as_torch(rtol=1e-6)
@@ -45,7 +48,12 @@ def test_logspace(torch):
 def test_what_shares_memory_and_what_copies(torch):
     a = np.zeros(3)
     shared = torch.from_numpy(a), torch.as_tensor(a), torch.asarray(a)
-    copied = torch.tensor(a), torch.as_tensor(a, dtype=torch.float32), torch.asarray(a, copy=True), torch.Tensor(a)
+    copied = (
+        torch.tensor(a),
+        torch.as_tensor(a, dtype=torch.float32),
+        torch.asarray(a, copy=True),
+        torch.Tensor(a),
+    )
     a[0] = 7
     shared[0][1] = 8
     t = torch.ones(2)
@@ -54,7 +62,11 @@ def test_what_shares_memory_and_what_copies(torch):
     zero_d = np.array(1.0)
     view = torch.from_numpy(zero_d)
     view.add_(1)
-    same = torch.as_tensor(t) is t, torch.asarray(t) is t, shared[0].data_ptr() == shared[1].data_ptr()
+    same = (
+        torch.as_tensor(t) is t,
+        torch.asarray(t) is t,
+        shared[0].data_ptr() == shared[1].data_ptr(),
+    )
     return a, shared, copied, same, t, zero_d
 
 
@@ -66,16 +78,34 @@ def test_a_copy_is_outside_the_graph(torch):
         warnings.simplefilter("ignore")
         copies = torch.tensor(y), torch.tensor(y, requires_grad=True), torch.asarray(y)
     copies += torch.zeros_like(y), torch.rand_like(y)
-    return [(t.requires_grad, t.is_leaf, t is y, t._version) for t in copies], torch.as_tensor(y) is y
+    return [(t.requires_grad, t.is_leaf, t is y, t._version) for t in copies], torch.as_tensor(
+        y
+    ) is y
 
 
 @same_as_torch
 def test_default_dtype(torch):
     torch.set_default_dtype(torch.float64)
     try:
-        made = torch.tensor(1.), torch.tensor(1), torch.tensor(1j), torch.zeros(1), torch.full((1,), 2.)
-        made += torch.arange(2.), torch.arange(0, 1, .5), torch.linspace(0, 1, 2), torch.eye(1), torch.rand(1)
-        made += torch.Tensor([1]), torch.normal(0., 1., (1,)), torch.zeros_like(torch.ones(1).float())
+        made = (
+            torch.tensor(1.0),
+            torch.tensor(1),
+            torch.tensor(1j),
+            torch.zeros(1),
+            torch.full((1,), 2.0),
+        )
+        made += (
+            torch.arange(2.0),
+            torch.arange(0, 1, 0.5),
+            torch.linspace(0, 1, 2),
+            torch.eye(1),
+            torch.rand(1),
+        )
+        made += (
+            torch.Tensor([1]),
+            torch.normal(0.0, 1.0, (1,)),
+            torch.zeros_like(torch.ones(1).float()),
+        )
         return [t.dtype for t in made]
     finally:
         torch.set_default_dtype(torch.float32)
@@ -113,7 +143,7 @@ def test_fills_under_no_grad(torch):
     torch.manual_seed(0)
     w = torch.zeros(2, 3, requires_grad=True)
     with torch.no_grad():
-        w.normal_(0, .1)
+        w.normal_(0, 0.1)
     return w, w._version, w.is_leaf, w.grad_fn
 
 
@@ -127,26 +157,51 @@ def test_a_refused_fill_draws_nothing(torch):
 
 @same_as_torch
 def test_gradients_of_random_numbers_are_zero(torch):
-    mean, std, p = (torch.tensor(v, requires_grad=True) for v in ([1., 2.], [.5, 1.], [.3, .6]))
-    outs = torch.normal(mean, std), torch.normal(mean, 2.), torch.normal(1., std), torch.bernoulli(p)
+    mean, std, p = (
+        torch.tensor(v, requires_grad=True) for v in ([1.0, 2.0], [0.5, 1.0], [0.3, 0.6])
+    )
+    outs = (
+        torch.normal(mean, std),
+        torch.normal(mean, 2.0),
+        torch.normal(1.0, std),
+        torch.bernoulli(p),
+    )
     names = [o.grad_fn.name() for o in outs]
     sum(o.sum() for o in outs).backward()
     wide = torch.zeros(2, 1, requires_grad=True)
     broadcast = torch.normal(wide, torch.ones(3))
-    return names, mean.grad, std.grad, p.grad, broadcast.grad_fn.name(), torch.autograd.grad(broadcast.sum(), wide)
+    return (
+        names,
+        mean.grad,
+        std.grad,
+        p.grad,
+        broadcast.grad_fn.name(),
+        torch.autograd.grad(broadcast.sum(), wide),
+    )
 
 
 @same_as_torch
 def test_meshgrid_is_made_of_views(torch):
-    x, y = torch.arange(2., requires_grad=True), torch.arange(3.)
+    x, y = torch.arange(2.0, requires_grad=True), torch.arange(3.0)
     a, b = torch.meshgrid(x, y, indexing="ij")
     (a * b).sum().backward()
-    return a.grad_fn.name(), a.stride(), b.stride(), x.grad, a._base is x, b.data_ptr() == y.data_ptr()
+    return (
+        a.grad_fn.name(),
+        a.stride(),
+        b.stride(),
+        x.grad,
+        a._base is x,
+        b.data_ptr() == y.data_ptr(),
+    )
 
 
 def test_warnings_point_at_the_caller():
     torch = oracle.engine()
-    for make in (lambda: torch.tensor(torch.ones(2)), lambda: torch.range(0, 2), lambda: torch.tensor([np.ones(2)])):
+    for make in (
+        lambda: torch.tensor(torch.ones(2)),
+        lambda: torch.range(0, 2),
+        lambda: torch.tensor([np.ones(2)]),
+    ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             make()
@@ -157,9 +212,12 @@ def test_unsupported_arguments_are_refused():
     if oracle.ENGINE != "autolab":
         pytest.skip("PyTorch supports them")
     import autolab as torch
+
     t = torch.ones(2)
     for make in (lambda: torch.zeros(2, out=t), lambda: torch.rand(2, out=t)):
-        with pytest.raises(NotImplementedError, match=r"^\w+\(\): argument 'out' is not supported by autolab"):
+        with pytest.raises(
+            NotImplementedError, match=r"^\w+\(\): argument 'out' is not supported by autolab"
+        ):
             make()
 
 

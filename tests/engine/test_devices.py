@@ -55,7 +55,10 @@ def test_a_program_on_a_device_copies_nothing_to_the_host():
 
 def test_repr_names_the_device():
     assert repr(torch.ones(2, device=SIM)) == "tensor([1., 1.], device='sim:0')"
-    assert repr(torch.ones(1, device=SIM, requires_grad=True)) == "tensor([1.], device='sim:0', requires_grad=True)"
+    assert (
+        repr(torch.ones(1, device=SIM, requires_grad=True))
+        == "tensor([1.], device='sim:0', requires_grad=True)"
+    )
 
 
 def test_moving_makes_a_non_leaf_whose_gradient_goes_back():
@@ -89,7 +92,10 @@ def test_a_number_of_the_cpu_may_be_mixed_and_gets_its_gradient_there():
 def test_indices_may_stay_on_the_cpu():
     x = torch.arange(6.0, device=SIM).reshape(3, 2)
     assert repr(x[torch.tensor([2, 0])]) == "tensor([[4., 5.],\n        [0., 1.]], device='sim:0')"
-    with pytest.raises(RuntimeError, match=r"indices should be either on cpu or on the same device as the indexed tensor \(cpu\)"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"indices should be either on cpu or on the same device as the indexed tensor \(cpu\)",
+    ):
         torch.ones(3)[torch.tensor([0], device=SIM)]
 
 
@@ -240,13 +246,59 @@ def test_a_default_device_ends_with_its_simulation():
 def test_names_of_devices(t):
     """What names a device and what does not; `del` and subclasses are refused, so that no device is changed."""
     d, found = t.device, {}
-    wrong = [("cuda:²",), ("cuda:٣",), ("cuda:-1",), ("cuda:01",), ("cuda:",), ("cuda:99999999999999999999",), ("",), (" cpu",), (":0",)]
-    wrong += [("a1:0",), ("CPU",), ("cuda_:1",), (), ("cuda", "0"), ("cuda", 1.0), ("cuda", True), (True,), (1.5,), (None,), ("cuda", -1)]
+    wrong = [
+        ("cuda:²",),
+        ("cuda:٣",),
+        ("cuda:-1",),
+        ("cuda:01",),
+        ("cuda:",),
+        ("cuda:99999999999999999999",),
+        ("",),
+        (" cpu",),
+        (":0",),
+    ]
+    wrong += [
+        ("a1:0",),
+        ("CPU",),
+        ("cuda_:1",),
+        (),
+        ("cuda", "0"),
+        ("cuda", 1.0),
+        ("cuda", True),
+        (True,),
+        (1.5,),
+        (None,),
+        ("cuda", -1),
+    ]
     wrong += [(-1,), (d("cpu"), 0), ("cuda:0", 0), (0, 0), ("cpu", 0, 0), (["cpu"],), (None, 0)]
     for arguments in wrong:
         found[str(arguments)] = error_of(lambda: d(*arguments))
-    for keywords in ({"type": "cuda", "index": "0"}, {"index": 0}, {"foo": 1}, {"type": 5}, {"type": d("cpu")}):
+    for keywords in (
+        {"type": "cuda", "index": "0"},
+        {"index": 0},
+        {"foo": 1},
+        {"type": 5},
+        {"type": d("cpu")},
+    ):
         found[str(keywords)] = error_of(lambda: d(**keywords))
-    right = [d("cpu"), d("cpu:0"), d("cuda:127"), d("cuda", None), d(device="cpu"), d(type="cuda", index=1), d("cpu", index=None), d(d("cpu"))]
-    changes = [error_of(lambda: delattr(d("cpu"), "type")), error_of(lambda: setattr(d("cpu"), "index", 1))]
-    return found, [repr(made) for made in right], changes, error_of(lambda: type("Mine", (d,), {})), callable(d("cpu"))
+    right = [
+        d("cpu"),
+        d("cpu:0"),
+        d("cuda:127"),
+        d("cuda", None),
+        d(device="cpu"),
+        d(type="cuda", index=1),
+        d("cpu", index=None),
+        d(d("cpu")),
+    ]
+    changes = [
+        error_of(lambda: delattr(d("cpu"), "type")),
+        error_of(lambda: setattr(d("cpu"), "index", 1)),
+    ]
+    return (
+        found,
+        [repr(made) for made in right],
+        changes,
+        error_of(lambda: type("Mine", (d,), {})),
+        callable(d("cpu")),
+    )

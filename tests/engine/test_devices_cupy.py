@@ -49,7 +49,10 @@ def test_flags_say_nothing_of_writing():
         flags.writeable  # noqa: B018
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "complex64"],
+)
 @pytest.mark.parametrize(
     "run",
     [
@@ -59,22 +62,34 @@ def test_flags_say_nothing_of_writing():
 )  # fmt: skip
 def test_sums_at_places_in_every_dtype(dtype, run):
     kind = getattr(torch, dtype)
-    x, i, v = torch.arange(1, 4).to(kind), torch.tensor([0, 2, 0, 2]), torch.tensor([1, 2, 3, 100]).to(kind)
+    x, i, v = (
+        torch.arange(1, 4).to(kind),
+        torch.tensor([0, 2, 0, 2]),
+        torch.tensor([1, 2, 3, 100]).to(kind),
+    )
     found = run(x.to(SIM), i.to(SIM), v.to(SIM))
     assert found.dtype is kind and found.cpu().tolist() == run(x, i, v).tolist() == [5, 2, 105]
 
 
 def test_sums_of_bools_and_of_big_numbers():
     i = torch.tensor([0, 0], device=SIM)
-    yes = torch.zeros(2, dtype=torch.bool, device=SIM).index_put((i,), torch.tensor([True, True], device=SIM), accumulate=True)
+    yes = torch.zeros(2, dtype=torch.bool, device=SIM).index_put(
+        (i,), torch.tensor([True, True], device=SIM), accumulate=True
+    )
     assert yes.tolist() == [True, False]
-    big = torch.tensor([-(2**62), 7], device=SIM).index_add(0, i, torch.tensor([-(2**61), 2**60 + 1], device=SIM))
+    big = torch.tensor([-(2**62), 7], device=SIM).index_add(
+        0, i, torch.tensor([-(2**61), 2**60 + 1], device=SIM)
+    )
     assert big.tolist() == [-(2**62) - 2**61 + 2**60 + 1, 7]
 
 
 def test_singular_matrices_raise_as_on_the_cpu():
     A = torch.tensor([[1.0, 2.0], [2.0, 4.0]])
-    for run in (torch.linalg.inv, lambda a: torch.linalg.solve(a, torch.ones(2, device=a.device)), torch.linalg.cholesky):
+    for run in (
+        torch.linalg.inv,
+        lambda a: torch.linalg.solve(a, torch.ones(2, device=a.device)),
+        torch.linalg.cholesky,
+    ):
         messages = []
         for where in ("cpu", SIM):
             with pytest.raises(torch.linalg.LinAlgError) as caught:
@@ -83,7 +98,9 @@ def test_singular_matrices_raise_as_on_the_cpu():
         assert messages[0] == messages[1]
 
 
-@pytest.mark.parametrize("shapes", [((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 1)), ((2, 3, 3), (2, 3)), ((3, 3), (3,))])
+@pytest.mark.parametrize(
+    "shapes", [((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 1)), ((2, 3, 3), (2, 3)), ((3, 3), (3,))]
+)
 def test_systems_of_equations_broadcast(shapes):
     torch.manual_seed(0)
     A, B = (torch.randn(s) for s in shapes)
@@ -97,7 +114,16 @@ def test_the_diagonal_of_a_tensor_on_a_device_can_be_written():
 
 
 @pytest.mark.parametrize(
-    "run", [torch.sort, torch.argsort, torch.median, torch.unique, lambda t: t.kthvalue(1), lambda t: t.topk(1), lambda t: t.mode()]
+    "run",
+    [
+        torch.sort,
+        torch.argsort,
+        torch.median,
+        torch.unique,
+        lambda t: t.kthvalue(1),
+        lambda t: t.topk(1),
+        lambda t: t.mode(),
+    ],
 )
 def test_numbers_can_be_sorted_on_a_device(run):
     here, there = (run(torch.tensor(2.5, device=d)) for d in ("cpu", SIM))
@@ -108,7 +134,12 @@ def test_numbers_can_be_sorted_on_a_device(run):
 
 @pytest.mark.parametrize(
     "options",
-    [{"kernel_size": 2}, {"kernel_size": 3, "stride": 1}, {"kernel_size": 2, "dilation": 2}, {"kernel_size": 3, "padding": 1}],
+    [
+        {"kernel_size": 2},
+        {"kernel_size": 3, "stride": 1},
+        {"kernel_size": 2, "dilation": 2},
+        {"kernel_size": 3, "padding": 1},
+    ],
 )
 @pytest.mark.parametrize("special", [[], [float("nan")], [float("-inf")]])
 def test_winners_of_max_pooling_are_those_of_the_cpu(options, special):
@@ -120,7 +151,9 @@ def test_winners_of_max_pooling_are_those_of_the_cpu(options, special):
     for where in ("cpu", SIM):
         leaf = x.to(where).detach().requires_grad_()
         out, places = torch.nn.functional.max_pool2d(leaf, **options, return_indices=True)
-        (out * torch.arange(out.numel(), device=where).view(out.shape)).nan_to_num().sum().backward()
+        (
+            out * torch.arange(out.numel(), device=where).view(out.shape)
+        ).nan_to_num().sum().backward()
         results.append((repr(out.detach().cpu()), places.tolist(), repr(leaf.grad.cpu())))
     assert results[0] == results[1]
 
@@ -133,8 +166,18 @@ def test_a_step_of_lenet_takes_few_launches():
             self.count += 1
 
     torch.manual_seed(0)
-    layers = [torch.nn.Conv2d(1, 6, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Conv2d(6, 16, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2)]
+    layers = [
+        torch.nn.Conv2d(1, 6, 5),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(6, 16, 5),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+    ]
     model = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(256, 10)).to(SIM)
     with observe.watching(Launches()) as launches:
-        torch.nn.functional.cross_entropy(model(torch.ones(4, 1, 28, 28, device=SIM)), torch.zeros(4, dtype=torch.int64, device=SIM)).backward()
+        torch.nn.functional.cross_entropy(
+            model(torch.ones(4, 1, 28, 28, device=SIM)),
+            torch.zeros(4, dtype=torch.int64, device=SIM),
+        ).backward()
     assert launches.count < 180

@@ -9,16 +9,28 @@ F = torch.nn.functional
 SIM = "sim:0"
 DEVICES = [SIM, pytest.param("cuda:0", marks=pytest.mark.gpu)]
 WRONG = {
-    "class too big": lambda d: F.nll_loss(torch.ones(2, 3, device=d), torch.tensor([0, 3], device=d)),
-    "class below zero": lambda d: F.cross_entropy(torch.ones(2, 3, device=d), torch.tensor([0, -1], device=d)),
-    "no probability": lambda d: F.binary_cross_entropy(torch.tensor([1.5], device=d), torch.ones(1, device=d)),
-    "no target": lambda d: F.binary_cross_entropy(torch.ones(1, device=d), torch.tensor([2.0], device=d)),
-    "row of a table": lambda d: F.embedding(torch.tensor([3], device=d), torch.ones(3, 2, device=d)),
+    "class too big": lambda d: F.nll_loss(
+        torch.ones(2, 3, device=d), torch.tensor([0, 3], device=d)
+    ),
+    "class below zero": lambda d: F.cross_entropy(
+        torch.ones(2, 3, device=d), torch.tensor([0, -1], device=d)
+    ),
+    "no probability": lambda d: F.binary_cross_entropy(
+        torch.tensor([1.5], device=d), torch.ones(1, device=d)
+    ),
+    "no target": lambda d: F.binary_cross_entropy(
+        torch.ones(1, device=d), torch.tensor([2.0], device=d)
+    ),
+    "row of a table": lambda d: F.embedding(
+        torch.tensor([3], device=d), torch.ones(3, 2, device=d)
+    ),
     "index tensor": lambda d: torch.ones(3, device=d)[torch.tensor([0, 5], device=d)],
     "index_select": lambda d: torch.ones(3, device=d).index_select(0, torch.tensor([3], device=d)),
     "gather": lambda d: torch.ones(3, device=d).gather(0, torch.tensor([-1], device=d)),
     "take": lambda d: torch.ones(3, device=d).take(torch.tensor([4], device=d)),
-    "unpooling": lambda d: F.max_unpool2d(torch.ones(1, 1, 1, 1, device=d), torch.full((1, 1, 1, 1), 9, device=d), 2),
+    "unpooling": lambda d: F.max_unpool2d(
+        torch.ones(1, 1, 1, 1, device=d), torch.full((1, 1, 1, 1), 9, device=d), 2
+    ),
 }
 
 
@@ -26,7 +38,9 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_the_error_comes_when_the_host_waits(name, device):
     result = WRONG[name](device)
-    with pytest.raises(torch.AcceleratorError, match="^CUDA error: device-side assert triggered") as caught:
+    with pytest.raises(
+        torch.AcceleratorError, match="^CUDA error: device-side assert triggered"
+    ) as caught:
         result.cpu()
     assert "An earlier operation on the GPU found: " in caught.value.__notes__[0]
     assert torch.ones(1, device=device).item() == 1, "once told, it is over"
@@ -44,4 +58,6 @@ def test_synchronize_tells_it_too():
 def test_right_numbers_raise_nothing():
     x = torch.arange(3.0, device=SIM)[torch.tensor([-3, 2], device=SIM)]
     assert x.tolist() == [0.0, 2.0]
-    assert F.nll_loss(torch.ones(2, 3, device=SIM), torch.tensor([0, -100], device=SIM)).item() == -1
+    assert (
+        F.nll_loss(torch.ones(2, 3, device=SIM), torch.tensor([0, -100], device=SIM)).item() == -1
+    )

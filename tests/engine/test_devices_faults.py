@@ -86,7 +86,14 @@ class Small(Training):
 
     def __init__(self):
         torch.manual_seed(0)
-        self.model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8, 3)).to("cuda")
+        self.model = nn.Sequential(
+            nn.Conv2d(1, 2, 3),
+            nn.BatchNorm2d(2),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(8, 3),
+        ).to("cuda")
         self.optimizer = OPTIMIZERS["SGD"](self.model.parameters())
         self.x, self.y = torch.randn(2, 1, 6, 6).to("cuda"), torch.arange(2, device="cuda")
 
@@ -113,10 +120,19 @@ def test_every_allocation_of_a_forward_and_backward_pass_may_fail(monkeypatch):
             assert "To fit: a smaller batch" in caught.value.__notes__[0]
             after = training.values()
             changed = differing(before, after)
-            assert not [n for n in changed if n.startswith("state.") or n.endswith((".weight", ".bias")) and n.startswith("model.")]
+            assert not [
+                n
+                for n in changed
+                if n.startswith("state.")
+                or n.endswith((".weight", ".bias"))
+                and n.startswith("model.")
+            ]
             # as in PyTorch: batch norm's statistics are both of before or both of after, and the batch was counted
             # before they changed
-            mean, variance, counted = ("model.1." + n in changed for n in ("running_mean", "running_var", "num_batches_tracked"))
+            mean, variance, counted = (
+                "model.1." + n in changed
+                for n in ("running_mean", "running_var", "num_batches_tracked")
+            )
             assert mean == variance <= counted, at
             # a gradient is there in full or not at all: zero_grad() took the old ones away
             for name in after:
@@ -164,9 +180,19 @@ class Wide(Training):
 
     def __init__(self, optimizer):
         torch.manual_seed(0)
-        self.model = nn.Sequential(nn.Linear(10, 3000), nn.ReLU(), nn.Linear(3000, 200), nn.ReLU(), nn.Linear(200, 300), nn.Linear(300, 2)).to("cuda")
+        self.model = nn.Sequential(
+            nn.Linear(10, 3000),
+            nn.ReLU(),
+            nn.Linear(3000, 200),
+            nn.ReLU(),
+            nn.Linear(200, 300),
+            nn.Linear(300, 2),
+        ).to("cuda")
         self.optimizer = OPTIMIZERS[optimizer](self.model.parameters())
-        self.x, self.y = torch.randn(3, 10).to("cuda"), torch.zeros(3, dtype=torch.int64, device="cuda")
+        self.x, self.y = (
+            torch.randn(3, 10).to("cuda"),
+            torch.zeros(3, dtype=torch.int64, device="cuda"),
+        )
 
 
 def test_a_hundred_steps_of_lenet_leak_nothing():

@@ -30,7 +30,10 @@ def gpu(sim):
 def test_an_array_is_no_numpy_array_and_does_not_become_one(gpu):
     a = gpu.from_host(np.ones(3))
     assert not isinstance(a, np.ndarray)
-    with pytest.raises(TypeError, match="Implicit conversion to a NumPy array is not allowed. Please use `.get\\(\\)`"):
+    with pytest.raises(
+        TypeError,
+        match="Implicit conversion to a NumPy array is not allowed. Please use `.get\\(\\)`",
+    ):
         np.asarray(a)
     assert type(a.get()) is np.ndarray
 
@@ -190,7 +193,12 @@ def test_threads_share_a_pool(gpu):
 
 def test_segments_have_pytorchs_sizes(gpu):
     kept = []
-    for nbytes, reserved in ((1 << 20, 2 << 20), ((1 << 20) + 1, 22 << 20), (10 << 20, 22 << 20), ((12 << 20) + 1, 36 << 20)):
+    for nbytes, reserved in (
+        (1 << 20, 2 << 20),
+        ((1 << 20) + 1, 22 << 20),
+        (10 << 20, 22 << 20),
+        ((12 << 20) + 1, 36 << 20),
+    ):
         kept.append(gpu.pool.allocate(nbytes, ((), "")))
         assert gpu.pool.reserved == reserved
 
@@ -205,7 +213,10 @@ def test_out_of_memory_says_what_was_alive_and_changes_nothing(sim):
         "0 bytes is reserved by PyTorch but unallocated."
     )
     assert "the biggest 32.00 MiB (8388608,) float32" in caught.value.__notes__[0]
-    assert issubclass(torch.OutOfMemoryError, RuntimeError) and torch.OutOfMemoryError is torch.cuda.OutOfMemoryError
+    assert (
+        issubclass(torch.OutOfMemoryError, RuntimeError)
+        and torch.OutOfMemoryError is torch.cuda.OutOfMemoryError
+    )
     caught = None
     gc.collect()
     assert torch.cuda.memory_allocated() == 32 << 20
@@ -237,7 +248,12 @@ def test_optimizers_work_where_their_parameters_are(sim, device):
                 o.zero_grad()
                 model(torch.ones(4, 3, device=where)).pow(2).mean().backward()
                 o.step()
-            assert all(str(v.device) == where for s in o.state.values() for k, v in s.items() if k != "step")
+            assert all(
+                str(v.device) == where
+                for s in o.state.values()
+                for k, v in s.items()
+                if k != "step"
+            )
         return model.weight.detach().cpu()
 
     assert trained("cpu").tolist() == trained(device).tolist()
@@ -317,7 +333,9 @@ def test_what_a_function_of_ones_own_computes_on_the_cpu_is_timed_once(sim):
     assert x.grad[0] == 2
 
 
-@pytest.mark.parametrize("wait", [lambda t: t.item(), lambda t: t.cpu(), repr, bool, float, lambda t: t.tolist()])
+@pytest.mark.parametrize(
+    "wait", [lambda t: t.item(), lambda t: t.cpu(), repr, bool, float, lambda t: t.tolist()]
+)
 def test_whoever_reads_a_value_waits(sim, wait):
     a = torch.ones(1024, 1024, device="cuda")
     b = (a @ a).sum()
@@ -342,10 +360,14 @@ def test_pinned_memory_is_faster_and_lets_the_host_run_on(sim):
     pageable, pinned = timed(lambda: x.to("cuda")), timed(lambda: x.pin_memory().to("cuda"))
     p = x.pin_memory()
     running = timed(lambda: p.to("cuda", non_blocking=True))
-    assert pageable[0] == pytest.approx(pageable[1]) == pytest.approx(5e-6 + 10e-6 + (1 << 22) / 6e9)
+    assert (
+        pageable[0] == pytest.approx(pageable[1]) == pytest.approx(5e-6 + 10e-6 + (1 << 22) / 6e9)
+    )
     assert pinned[1] == pytest.approx(5e-6 + 10e-6 + (1 << 22) / 12e9)
     assert running[0] == pytest.approx(5e-6) and running[1] == pytest.approx(pinned[1])
-    assert timed(lambda: x.to("cuda", non_blocking=True))[0] == pytest.approx(pageable[0]), "only pinned memory can be copied meanwhile"
+    assert timed(lambda: x.to("cuda", non_blocking=True))[0] == pytest.approx(pageable[0]), (
+        "only pinned memory can be copied meanwhile"
+    )
 
 
 def test_events_measure_the_device(sim):
@@ -427,7 +449,9 @@ def test_observers_are_told(sim):
 def test_a_kernel_that_falls_back_to_the_host_is_an_error(sim):
     from autolab.engine.core.record import OPS
 
-    with pytest.raises(RuntimeError, match="exp\\(\\): the kernel for cuda:0 returned an array of the host"):
+    with pytest.raises(
+        RuntimeError, match="exp\\(\\): the kernel for cuda:0 returned an array of the host"
+    ):
         devices.usable("cuda:0").backend.adopt(OPS["exp"], np.ones(2))
 
 

@@ -18,7 +18,9 @@ def test_backward_begins_at_an_edge_as_in_pytorch(torch):
         lambda: torch.autograd.grad(edge(z), x, retain_graph=True),
         lambda: torch.autograd.grad([edge(z), y], [x], [None, torch.ones(2)], retain_graph=True),
         lambda: torch.autograd.grad(edge(y), x, torch.tensor([1.0, 3.0]), retain_graph=True),
-        lambda: torch.autograd.grad(edge(y), x, torch.ones(2, dtype=torch.float64), retain_graph=True),
+        lambda: torch.autograd.grad(
+            edge(y), x, torch.ones(2, dtype=torch.float64), retain_graph=True
+        ),
         lambda: torch.autograd.grad(edge(x), x, torch.ones(2), retain_graph=True),
         lambda: torch.autograd.grad(edge(z), edge(y), retain_graph=True),
         lambda: torch.autograd.grad(edge(y), x, retain_graph=True),
@@ -51,5 +53,7 @@ def test_a_recording_begins_at_an_edge():
     with torch.record() as recording:
         y = (x * x).sum()
         torch.autograd.backward(torch.autograd.graph.get_gradient_edge(y))
-    assert [frame.event for frame in recording.trace().frames if frame.phase == "backward"][0] == "seed"
+    assert [frame.event for frame in recording.trace().frames if frame.phase == "backward"][
+        0
+    ] == "seed"
     assert x.grad.tolist() == [2, 4]

@@ -15,7 +15,9 @@ def matrices(t, shape, seed=0):
 
 # Functions that do not depend on the signs of singular vectors, which no library promises.
 FUNCTIONS = {
-    "svd": lambda t, a: (lambda u, s, v: [u.abs(), s, v.abs(), u @ t.diag_embed(s**2) @ v])(*t.linalg.svd(a, False)),
+    "svd": lambda t, a: (lambda u, s, v: [u.abs(), s, v.abs(), u @ t.diag_embed(s**2) @ v])(
+        *t.linalg.svd(a, False)
+    ),
     "svd full": lambda t, a: [t.linalg.svd(a).S],
     "svdvals": lambda t, a: [t.linalg.svdvals(a)],
     "old svd": lambda t, a: (lambda u, s, v: [u.abs(), s, v.abs()])(*t.svd(a)),
@@ -25,7 +27,11 @@ FUNCTIONS = {
     "norms": lambda t, a: [t.linalg.matrix_norm(a, k) for k in (2, -2, "nuc", "fro", 1)],
     "norms keepdim": lambda t, a: [t.linalg.matrix_norm(a, "nuc", keepdim=True)],
     "cond": lambda t, a: [t.linalg.cond(a), t.linalg.cond(a, -2)],
-    "vecdot": lambda t, a: [t.linalg.vecdot(a, a.abs()), t.linalg.vecdot(a, a * 2, dim=0), t.linalg.diagonal(a)],
+    "vecdot": lambda t, a: [
+        t.linalg.vecdot(a, a.abs()),
+        t.linalg.vecdot(a, a * 2, dim=0),
+        t.linalg.diagonal(a),
+    ],
 }
 
 OTHER_NODES = ("lstsq", "norms keepdim")
@@ -56,7 +62,9 @@ def test_singular_vectors_and_bases(shape):
         k = s.shape[-1]
         assert (u.shape[-1], vh.shape[-2]) == ((shape[-2], shape[-1]) if full else (k, k))
         assert torch.allclose(u[..., :k] @ torch.diag_embed(s) @ vh[..., :k, :], a)
-        assert torch.allclose(u.mT @ u, torch.eye(u.shape[-1], dtype=torch.float64).expand(*u.shape[:-2], -1, -1))
+        assert torch.allclose(
+            u.mT @ u, torch.eye(u.shape[-1], dtype=torch.float64).expand(*u.shape[:-2], -1, -1)
+        )
     q, r = torch.linalg.qr(a, "complete")
     assert q.shape[-1] == shape[-2] and torch.allclose(q @ r, a) and torch.equal(r, r.triu())
     none, only = torch.linalg.qr(a, "r")
@@ -159,9 +167,15 @@ def test_errors(t):
         "lstsq driver": error_of(lambda: linalg.lstsq(wide, t.ones(2, 1), driver="qr")),
         "cond": error_of(lambda: linalg.cond(wide, 1)),
         "cond of a singular matrix": linalg.cond(t.zeros(2, 2), 1),
-        "triangular vector": error_of(lambda: linalg.solve_triangular(t.eye(2), t.ones(2), upper=True)),
-        "triangular square": error_of(lambda: linalg.solve_triangular(t.ones(2, 3), t.ones(2, 2), upper=True)),
-        "triangular rows": error_of(lambda: linalg.solve_triangular(t.eye(2), t.ones(3, 2), upper=True)),
+        "triangular vector": error_of(
+            lambda: linalg.solve_triangular(t.eye(2), t.ones(2), upper=True)
+        ),
+        "triangular square": error_of(
+            lambda: linalg.solve_triangular(t.ones(2, 3), t.ones(2, 2), upper=True)
+        ),
+        "triangular rows": error_of(
+            lambda: linalg.solve_triangular(t.eye(2), t.ones(3, 2), upper=True)
+        ),
         "cross": error_of(lambda: linalg.cross(t.ones(2), t.ones(2))),
         "cross of different": error_of(lambda: linalg.cross(t.ones(3, 2), t.ones(3, 3))),
         "cross of two dtypes": error_of(lambda: linalg.cross(t.ones(3).long(), t.ones(3))),

@@ -4,9 +4,7 @@ import pytest
 from engine_outcomes import outcome
 from goldens.oracle import check
 
-START = (
-    "x = torch.tensor([1., 2., 4., 8., 3.]); m = torch.arange(12.).view(3, 4) ** 2; g = torch.tensor([1., 2., 4.], requires_grad=True); "
-)
+START = "x = torch.tensor([1., 2., 4., 8., 3.]); m = torch.arange(12.).view(3, 4) ** 2; g = torch.tensor([1., 2., 4.], requires_grad=True); "
 ESTIMATES = [
     "torch.gradient(x)",
     "torch.gradient(m)",

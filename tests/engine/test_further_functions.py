@@ -86,15 +86,23 @@ FUNCTIONS = [
     "y=torch.nextafter(g,torch.tensor([1.,5.,0.])); y.backward(torch.tensor([1.,2.,4.])); g.grad",
     "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.nextafter(g,h); y.backward(torch.tensor([1.,2.,4.])); [g.grad,h.grad]",
     "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.nextafter(g,h); [t.grad_fn for t in torch.autograd.grad(y.sum(),(g,h),create_graph=True)]",
-    ("h=torch.tensor([nan,5.,nan],requires_grad=True);k=torch.tensor([1.,nan,nan],requires_grad=True);y=torch.nextafter(k,h);"
-     " torch.autograd.grad(y.sum(),(k,h))"),
+    (
+        "h=torch.tensor([nan,5.,nan],requires_grad=True);k=torch.tensor([1.,nan,nan],requires_grad=True);y=torch.nextafter(k,h);"
+        " torch.autograd.grad(y.sum(),(k,h))"
+    ),
     "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h); torch.autograd.grad(y,(g,h),torch.tensor([1.,2.,4.]))",
-    ("h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
-     " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); [z.grad_fn.name() for z in q]"),
-    ("h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
-     " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); [[n[0].name() for n in z.grad_fn.next_functions if n[0]] for z in q]"),
-    ("h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
-     " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); sum(z.sum() for z in q).backward(); [g.grad,h.grad]"),
+    (
+        "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
+        " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); [z.grad_fn.name() for z in q]"
+    ),
+    (
+        "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
+        " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); [[n[0].name() for n in z.grad_fn.next_functions if n[0]] for z in q]"
+    ),
+    (
+        "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
+        " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); sum(z.sum() for z in q).backward(); [g.grad,h.grad]"
+    ),
     "h=torch.tensor([1.5,.3,0.7]);torch.ldexp(torch.tensor([.3,.7,.9]),h), torch.tensor([.3,.7,.9])*2**h, torch.tensor([.3,.7,.9])*torch.pow(2.,h)",
     "torch.ldexp(torch.tensor([1j]),torch.tensor([2]))",
     "torch.ldexp(torch.tensor([1.]).half(),torch.tensor([2.5]))",
@@ -112,8 +120,10 @@ FUNCTIONS = [
     "torch.gcd(i)",
     "torch.ldexp(i)",
     "torch.lcm(i,j,i)",
-    ("torch.gcd(torch.tensor([200],dtype=torch.uint8),torch.tensor([75],dtype=torch.uint8)),"
-     "torch.lcm(torch.tensor([200],dtype=torch.uint8),torch.tensor([75],dtype=torch.uint8))"),
+    (
+        "torch.gcd(torch.tensor([200],dtype=torch.uint8),torch.tensor([75],dtype=torch.uint8)),"
+        "torch.lcm(torch.tensor([200],dtype=torch.uint8),torch.tensor([75],dtype=torch.uint8))"
+    ),
     "torch.lcm(torch.tensor([-100],dtype=torch.int8),torch.tensor([7],dtype=torch.int8))",
     "torch.lcm(torch.tensor([0]),torch.tensor([0]))",
     "torch.bitwise_and(a,a[:1,:2])",
@@ -146,23 +156,31 @@ FUNCTIONS = [
     "torch.ldexp(torch.tensor([0,3]),torch.tensor([200,-3]))",
     "torch.ldexp(torch.tensor([0.,3]),torch.tensor([200,-3]))",
     "torch.ldexp(torch.tensor([False,True]),torch.tensor([200,-3])),torch.ldexp(torch.tensor([0.,3]),torch.tensor([True,False]))",
-    ("torch.ldexp(torch.tensor([0.,3]),torch.tensor([200,-3],dtype=torch.uint8)),"
-     "torch.ldexp(torch.tensor([0.,3]),torch.tensor([2000000000000,-300000000000])),torch.ldexp(torch.tensor([0.,3.]),torch.tensor([2**32+1,2**32+2]))"),
+    (
+        "torch.ldexp(torch.tensor([0.,3]),torch.tensor([200,-3],dtype=torch.uint8)),"
+        "torch.ldexp(torch.tensor([0.,3]),torch.tensor([2000000000000,-300000000000])),torch.ldexp(torch.tensor([0.,3.]),torch.tensor([2**32+1,2**32+2]))"
+    ),
     "torch.ldexp(torch.tensor([0.,3],dtype=torch.double),torch.tensor(5000)),torch.ldexp(torch.tensor(0.,dtype=torch.double),torch.tensor([5000]))",
     "torch.ldexp(torch.tensor([0.,3],dtype=torch.double,requires_grad=True),torch.tensor([2,3])).sum().backward()",
     "y=torch.tensor([0.1,3],dtype=torch.double,requires_grad=True);torch.ldexp(y,torch.tensor([2,-3])).sum().backward(); y.grad",
-    ("y=torch.tensor([0.1,3],dtype=torch.double,requires_grad=True);"
-     "torch.autograd.grad(torch.ldexp(y,torch.tensor([2,-3])).sum(),y,create_graph=True)"),
-    ("torch.nextafter(torch.tensor([1.,nan,0.,inf,-0.]),torch.tensor([nan,1.,0.,0.,-0.])),"
-     "torch.nextafter(torch.tensor([0.,1.]),torch.tensor([1.,1.]))"),
+    (
+        "y=torch.tensor([0.1,3],dtype=torch.double,requires_grad=True);"
+        "torch.autograd.grad(torch.ldexp(y,torch.tensor([2,-3])).sum(),y,create_graph=True)"
+    ),
+    (
+        "torch.nextafter(torch.tensor([1.,nan,0.,inf,-0.]),torch.tensor([nan,1.,0.,0.,-0.])),"
+        "torch.nextafter(torch.tensor([0.,1.]),torch.tensor([1.,1.]))"
+    ),
     "torch.ldexp(torch.tensor([0,3]),torch.tensor([200,-3]))",
     "torch.ldexp(torch.tensor([0.,3]),torch.tensor([200,-3]))",
     "torch.ldexp(torch.tensor([False,True]),torch.tensor([200,-3]))",
     "torch.ldexp(torch.tensor([3]),torch.tensor([True]))",
     "torch.ldexp(torch.tensor([3.]),torch.tensor(True))",
     "torch.ldexp(torch.tensor([3.]),torch.tensor([True,False]).float())",
-    ("torch.ldexp(torch.tensor([3.]),torch.tensor([1,2,3]).view(3,1)),"
-     "torch.ldexp(torch.tensor(3.,dtype=torch.double),torch.tensor([1.,2,3]).view(3,1))"),
+    (
+        "torch.ldexp(torch.tensor([3.]),torch.tensor([1,2,3]).view(3,1)),"
+        "torch.ldexp(torch.tensor(3.,dtype=torch.double),torch.tensor([1.,2,3]).view(3,1))"
+    ),
     "torch.ldexp(torch.tensor([3.]).half(),torch.tensor([3000,70000]))",
     "torch.ldexp(torch.tensor([1,2,3]),torch.tensor([70.,2,3],requires_grad=True))",
     "z=torch.ldexp(torch.tensor([1.,2,3]),torch.tensor([1j]))",
@@ -230,10 +248,27 @@ REAL_NUMBERS = [
     "torch.real(g).sum().backward()",
 ]
 NO_TENSORS = [
-    "torch.flatten(3)", "torch.flatten([1.], 0)", "torch.diff(3)", "torch.squeeze('a')", "torch.select(3)",
-    "torch.take_along_dim([1.], 0)", "torch.rot90(3)", "torch.scatter_add(3, 1)", "torch.masked_scatter(3)", "torch.softmax(3, 0)",
-    "torch.corrcoef(3)", "torch.corrcoef(3, 1)", "torch.maximum(3)", "torch.isclose(3)", "torch.flip(3, 1)", "torch.unbind([1.])",
-    "torch.cross(a, 2.5)", "torch.cross(2, a)", "a.cross(2)", "torch.cross(i > 0, j > 0)", "torch.count_nonzero('a')",
+    "torch.flatten(3)",
+    "torch.flatten([1.], 0)",
+    "torch.diff(3)",
+    "torch.squeeze('a')",
+    "torch.select(3)",
+    "torch.take_along_dim([1.], 0)",
+    "torch.rot90(3)",
+    "torch.scatter_add(3, 1)",
+    "torch.masked_scatter(3)",
+    "torch.softmax(3, 0)",
+    "torch.corrcoef(3)",
+    "torch.corrcoef(3, 1)",
+    "torch.maximum(3)",
+    "torch.isclose(3)",
+    "torch.flip(3, 1)",
+    "torch.unbind([1.])",
+    "torch.cross(a, 2.5)",
+    "torch.cross(2, a)",
+    "a.cross(2)",
+    "torch.cross(i > 0, j > 0)",
+    "torch.count_nonzero('a')",
 ]
 REFUSED_AND_EDGES = [
     "torch.inverse(torch.eye(3).half())",
@@ -331,13 +366,28 @@ BESSEL = [
     "torch.special.i1(torch.tensor([1j]))",
 ]
 LAYOUTS = [
-    "a.t().flip(0)", "a[:, ::2].flip(0, 1)", "torch.arange(24.).view(2, 3, 4).transpose(0, 2).flip(1)", "a.expand(2, 2, 3).fliplr()",
-    "a.norm(1, dtype=torch.int64)", "a.norm(1, 5, dtype=torch.int64)", "torch.tensor(2.).flip(0)", "i.flip(5)",
+    "a.t().flip(0)",
+    "a[:, ::2].flip(0, 1)",
+    "torch.arange(24.).view(2, 3, 4).transpose(0, 2).flip(1)",
+    "a.expand(2, 2, 3).fliplr()",
+    "a.norm(1, dtype=torch.int64)",
+    "a.norm(1, 5, dtype=torch.int64)",
+    "torch.tensor(2.).flip(0)",
+    "i.flip(5)",
 ]
-SHAPES_FIRST = ["(i > 0).floor_()", "i.frac_()", "(i > 0).trunc_()", "torch.ones(2, 3) & torch.ones(2)", "a.bitwise_or_(torch.ones(2, 2, 3))"]
+SHAPES_FIRST = [
+    "(i > 0).floor_()",
+    "i.frac_()",
+    "(i > 0).trunc_()",
+    "torch.ones(2, 3) & torch.ones(2)",
+    "a.bitwise_or_(torch.ones(2, 2, 3))",
+]
 
 
-@pytest.mark.parametrize("source", FUNCTIONS + REAL_NUMBERS + NO_TENSORS + REFUSED_AND_EDGES + BESSEL + LAYOUTS + SHAPES_FIRST)
+@pytest.mark.parametrize(
+    "source",
+    FUNCTIONS + REAL_NUMBERS + NO_TENSORS + REFUSED_AND_EDGES + BESSEL + LAYOUTS + SHAPES_FIRST,
+)
 def test_it_is_as_in_torch(source):
     check("test_further_functions", source, lambda torch: outcome(torch, START + source))
 
@@ -362,6 +412,8 @@ COMPLEX_LOSSES = [
 def test_gradients_of_complex_numbers_are_refused(loss, again):
     x, c = tensor([1.0, 2.0], requires_grad=True), tensor([1j, 2 + 1j])
     (x * 2).sum().backward()  # the rule of a plain multiplication is compiled by now
-    with pytest.raises(NotImplementedError, match="gradients of complex tensors are not supported by autolab"):
+    with pytest.raises(
+        NotImplementedError, match="gradients of complex tensors are not supported by autolab"
+    ):
         loss(x, c).backward(create_graph=again)
     assert x.grad.tolist() == [2, 2]

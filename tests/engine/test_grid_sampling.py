@@ -44,11 +44,15 @@ EXPRESSIONS = [
     "F.grid_sample(torch.randn(2,2,5,4),torch.randn(2,3,2,2)*1.5,mode='nearest',padding_mode='border',align_corners=True)",
     "F.grid_sample(torch.randn(1,1,1,1),torch.randn(1,3,2,2)*1.5,padding_mode='reflection',align_corners=True)",
     "F.grid_sample(torch.arange(6.).view(1,1,2,3),torch.tensor([[[[-1.,-1.],[1.,1.],[0.,0.],[2.,-2.]]]]),align_corners=False)",
-    ("[F.grid_sample(torch.arange(6.).view(1,1,2,3),F.affine_grid(torch.tensor([[[1.,0,0],[0,1.,0]]]),(1,1,2,3),"
-     "align_corners=f),align_corners=f) for f in (True,False)]"),
-    ("x=torch.randn(2,2,3,4).requires_grad_();q=(torch.randn(2,3,2,"
-     "2)*1.5).requires_grad_();[torch.autograd.grad(F.grid_sample(x,q,padding_mode=p,mode=o,align_corners=f).pow(2).sum(),(x,"
-     "q)) for p in ('zeros','border','reflection') for o in ('bilinear','nearest') for f in (True,False)]"),
+    (
+        "[F.grid_sample(torch.arange(6.).view(1,1,2,3),F.affine_grid(torch.tensor([[[1.,0,0],[0,1.,0]]]),(1,1,2,3),"
+        "align_corners=f),align_corners=f) for f in (True,False)]"
+    ),
+    (
+        "x=torch.randn(2,2,3,4).requires_grad_();q=(torch.randn(2,3,2,"
+        "2)*1.5).requires_grad_();[torch.autograd.grad(F.grid_sample(x,q,padding_mode=p,mode=o,align_corners=f).pow(2).sum(),(x,"
+        "q)) for p in ('zeros','border','reflection') for o in ('bilinear','nearest') for f in (True,False)]"
+    ),
 ]
 
 

@@ -11,20 +11,36 @@ from autolab.engine.fast import lanes
 from autolab.engine.fast import straight
 
 
-@pytest.mark.parametrize("name, expected", [("add_", 3.5), ("sub_", 2.5), ("mul_", 1.5), ("div_", 6.0)])
+@pytest.mark.parametrize(
+    "name, expected", [("add_", 3.5), ("sub_", 2.5), ("mul_", 1.5), ("div_", 6.0)]
+)
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1), (3,)], ids=str)
-@pytest.mark.parametrize("other", [0.5, torch.tensor(0.5), torch.tensor([0.5])], ids=["float", "0-d", "one element"])
+@pytest.mark.parametrize(
+    "other", [0.5, torch.tensor(0.5), torch.tensor([0.5])], ids=["float", "0-d", "one element"]
+)
 def test_an_update_changes_the_same_memory_and_counts(name, expected, shape, other):
     x = torch.full(shape, 3.0, requires_grad=True)
     if shape == () and not isinstance(other, float) and other.ndim:
-        with torch.no_grad(), pytest.raises(RuntimeError, match=r"output with shape \[\] doesn't match the broadcast shape \[1\]"):
+        with (
+            torch.no_grad(),
+            pytest.raises(
+                RuntimeError,
+                match=r"output with shape \[\] doesn't match the broadcast shape \[1\]",
+            ),
+        ):
             getattr(x, name)(other)
         assert x.item() == 3 and x._version == 0
         return
     shared = x.detach()
     with torch.no_grad():
         assert getattr(x, name)(other) is x
-    assert x.dtype is torch.float32 and x.shape == shape and x.is_leaf and x.requires_grad and x.grad_fn is None
+    assert (
+        x.dtype is torch.float32
+        and x.shape == shape
+        and x.is_leaf
+        and x.requires_grad
+        and x.grad_fn is None
+    )
     assert set(np.ravel(x.tolist())) == {expected}
     assert shared.tolist() == x.tolist(), "it is the same memory"
     assert x._version == 1
@@ -43,13 +59,27 @@ def test_an_update_that_does_not_fit_changes_nothing():
     x = torch.ones(3)
     with torch.no_grad(), pytest.raises(RuntimeError, match="must match the size"):
         x.add_(torch.ones(2))
-    with torch.no_grad(), pytest.raises(RuntimeError, match=r"doesn't match the broadcast shape \[2, 3\]"):
+    with (
+        torch.no_grad(),
+        pytest.raises(RuntimeError, match=r"doesn't match the broadcast shape \[2, 3\]"),
+    ):
         x.add_(torch.ones(2, 3))
     assert x.tolist() == [1, 1, 1] and x._version == 0
 
 
-@pytest.mark.parametrize("a, b", [((1,), (4,)), ((4,), (1,)), ((1,), (1, 1)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 3), ()), ((1, 1), (0,))],
-                         ids=str)
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ((1,), (4,)),
+        ((4,), (1,)),
+        ((1,), (1, 1)),
+        ((2, 1), (1, 3)),
+        ((), (2, 3)),
+        ((2, 3), ()),
+        ((1, 1), (0,)),
+    ],
+    ids=str,
+)
 def test_broadcasting_is_the_same_the_first_time_and_from_then_on(a, b):
     lanes._BROADCAST.clear()
     found = []
@@ -80,10 +110,15 @@ def test_compiled_functions_show_their_lines_in_tracebacks():
     with pytest.raises(RuntimeError) as caught:
         torch.ones(2, 3) + torch.ones(2)
     frames = [f for f in traceback.extract_tb(caught.tb) if f.filename.endswith(">")]
-    assert [f.filename.rpartition("<")[2] for f in frames] == ["lane of add>", "general lane of add>"]
+    assert [f.filename.rpartition("<")[2] for f in frames] == [
+        "lane of add>",
+        "general lane of add>",
+    ]
     assert all(f.line.startswith("return slow(") for f in frames)
     linecache.checkcache()
-    assert linecache.getline(frames[0].filename, 1) == "def call(a0, a1):\n", "still there when files were looked for"
+    assert linecache.getline(frames[0].filename, 1) == "def call(a0, a1):\n", (
+        "still there when files were looked for"
+    )
 
 
 @pytest.mark.compiled
@@ -92,7 +127,9 @@ def test_a_step_says_when_it_must_not_be_taken():
     y = torch.tanh(x)
     node, g = y.grad_fn, np.ones(2, np.float32)
     ((leaf, _),) = node.next_functions
-    assert node.step(g, True, node.sequence_nr + 1, {}, None) is None, "older than what was detached"
+    assert node.step(g, True, node.sequence_nr + 1, {}, None) is None, (
+        "older than what was detached"
+    )
     leaves = {}
     assert node.step(g, True, node.sequence_nr, leaves, None) == (None, None)
     assert leaves[leaf].tolist() == pytest.approx([1 - np.tanh(1) ** 2] * 2)
@@ -109,7 +146,11 @@ def step(y, g=(3.0, 4.0)):
     leaves = {}
     node, given = y.grad_fn.step(np.array(g, np.float32), True, 0, leaves, None)
     listed = given if given is None or node is None else given.tolist()
-    return node and node.name(), listed, {leaf.variable: got.tolist() for leaf, got in leaves.items()}
+    return (
+        node and node.name(),
+        listed,
+        {leaf.variable: got.tolist() for leaf, got in leaves.items()},
+    )
 
 
 @pytest.mark.compiled
@@ -126,12 +167,16 @@ def test_where_a_step_sends_gradients():
     assert step(y - y) == ("AddBackward0", [0, 0], {}), "twice to one node"
     left, right = a.split(1)
     node, out, _ = step(left * right, (3.0,))
-    assert node is None and [g.tolist() for g in out] == [[6], [3]], "two outputs of one node are not one"
+    assert node is None and [g.tolist() for g in out] == [[6], [3]], (
+        "two outputs of one node are not one"
+    )
     node, out, leaves = step(torch.sin(a) * torch.cos(b))
     assert node is None and len(out) == 2 and leaves == {}, "two nodes: the walk cannot go on alone"
     a.register_hook(lambda g: None)
     node, (gradient,), leaves = step(-a)
-    assert node is None and gradient.tolist() == [-3, -4] and leaves == {a: [-3, -4]}, "the leaf has a hook to be called"
+    assert node is None and gradient.tolist() == [-3, -4] and leaves == {a: [-3, -4]}, (
+        "the leaf has a hook to be called"
+    )
 
 
 def test_what_a_leaf_gets_is_its_own():

@@ -69,10 +69,21 @@ def test_too_large(expression):
 
 
 def test_sizes_beyond_counting_and_dimensions_beyond_numpys():
-    assert outcome(torch, "torch.ones(10**10, 10**10)") == "RuntimeError: Storage size calculation overflowed with sizes=[10000000000, 10000000000]"
+    assert (
+        outcome(torch, "torch.ones(10**10, 10**10)")
+        == "RuntimeError: Storage size calculation overflowed with sizes=[10000000000, 10000000000]"
+    )
     one = "torch.ones(1)"
-    for expression in ("torch.zeros([1] * 65)", "torch.zeros([1] * 64)[None]", f"{one}.expand([1] * 65)", f"{one}.view([1] * 65)"):
-        assert outcome(torch, START + expression) == "RuntimeError: tensors of more than 64 dimensions are not supported by autolab"
+    for expression in (
+        "torch.zeros([1] * 65)",
+        "torch.zeros([1] * 64)[None]",
+        f"{one}.expand([1] * 65)",
+        f"{one}.view([1] * 65)",
+    ):
+        assert (
+            outcome(torch, START + expression)
+            == "RuntimeError: tensors of more than 64 dimensions are not supported by autolab"
+        )
 
 
 def test_a_list_of_coordinates_is_warned_of_where_it_stands():
@@ -80,7 +91,9 @@ def test_a_list_of_coordinates_is_warned_of_where_it_stands():
         warnings.simplefilter("always")
         torch.ones(3, 3)[[[0, 1], [1, 2]]]
         torch.ones(3, 3)[[0, 1]]
-    assert [w.filename for w in caught] == [__file__] and "non-tuple sequence" in str(caught[0].message)
+    assert [w.filename for w in caught] == [__file__] and "non-tuple sequence" in str(
+        caught[0].message
+    )
 
 
 @pytest.mark.parametrize(

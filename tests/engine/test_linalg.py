@@ -1,4 +1,5 @@
 """`torch.linalg` against NumPy, finite differences and, where it is installed, PyTorch."""
+
 import numpy as np
 import pytest
 
@@ -21,13 +22,36 @@ def symmetric(f):
 FUNCTIONS = {
     "inv": (linalg.inv, lambda t: t.linalg.inv, np.linalg.inv),
     "det": (linalg.det, lambda t: t.linalg.det, np.linalg.det),
-    "slogdet": (lambda a: linalg.slogdet(a).logabsdet, lambda t: lambda a: t.linalg.slogdet(a).logabsdet, lambda a: np.linalg.slogdet(a)[1]),
-    "solve": (lambda a: linalg.solve(a, autolab.tensor(B)), lambda t: lambda a: t.linalg.solve(a, t.tensor(B)), lambda a: np.linalg.solve(a, B)),
-    "solve_left": (lambda a: linalg.solve(a, autolab.tensor(B.T.copy()), left=False),
-                   lambda t: lambda a: t.linalg.solve(a, t.tensor(B.T.copy()), left=False), lambda a: np.linalg.solve(a.T, B).T),
-    "cholesky": (symmetric(linalg.cholesky), lambda t: symmetric(t.linalg.cholesky), lambda a: np.linalg.cholesky(a + a.T)),
-    "eigvalsh": (symmetric(linalg.eigvalsh), lambda t: symmetric(t.linalg.eigvalsh), lambda a: np.linalg.eigvalsh(a + a.T)),
-    "power": (lambda a: linalg.matrix_power(a, 3), lambda t: lambda a: t.linalg.matrix_power(a, 3), lambda a: np.linalg.matrix_power(a, 3)),
+    "slogdet": (
+        lambda a: linalg.slogdet(a).logabsdet,
+        lambda t: lambda a: t.linalg.slogdet(a).logabsdet,
+        lambda a: np.linalg.slogdet(a)[1],
+    ),
+    "solve": (
+        lambda a: linalg.solve(a, autolab.tensor(B)),
+        lambda t: lambda a: t.linalg.solve(a, t.tensor(B)),
+        lambda a: np.linalg.solve(a, B),
+    ),
+    "solve_left": (
+        lambda a: linalg.solve(a, autolab.tensor(B.T.copy()), left=False),
+        lambda t: lambda a: t.linalg.solve(a, t.tensor(B.T.copy()), left=False),
+        lambda a: np.linalg.solve(a.T, B).T,
+    ),
+    "cholesky": (
+        symmetric(linalg.cholesky),
+        lambda t: symmetric(t.linalg.cholesky),
+        lambda a: np.linalg.cholesky(a + a.T),
+    ),
+    "eigvalsh": (
+        symmetric(linalg.eigvalsh),
+        lambda t: symmetric(t.linalg.eigvalsh),
+        lambda a: np.linalg.eigvalsh(a + a.T),
+    ),
+    "power": (
+        lambda a: linalg.matrix_power(a, 3),
+        lambda t: lambda a: t.linalg.matrix_power(a, 3),
+        lambda a: np.linalg.matrix_power(a, 3),
+    ),
     "inverse_power": (
         lambda a: linalg.matrix_power(a, -2),
         lambda t: lambda a: t.linalg.matrix_power(a, -2),
@@ -63,27 +87,55 @@ def test_eigenvectors_diagonalise_and_have_a_gradient():
     a = matrix(A + A.T)
     w, v = linalg.eigh(a)
     np.testing.assert_allclose((v @ autolab.diag(w) @ v.mT).detach().numpy(), A + A.T, atol=1e-12)
-    assert autolab.autograd.gradcheck(symmetric(lambda m: linalg.eigh(m).eigenvectors ** 2), matrix())
+    assert autolab.autograd.gradcheck(
+        symmetric(lambda m: linalg.eigh(m).eigenvectors ** 2), matrix()
+    )
 
 
 def test_batches():
     batch = np.stack([A, A.T])
-    np.testing.assert_allclose(linalg.inv(autolab.tensor(batch)).numpy(), np.linalg.inv(batch), rtol=1e-12)
+    np.testing.assert_allclose(
+        linalg.inv(autolab.tensor(batch)).numpy(), np.linalg.inv(batch), rtol=1e-12
+    )
     assert autolab.autograd.gradcheck(linalg.det, matrix(batch))
 
 
-@pytest.mark.parametrize("call, kind, message", [
-    (lambda: linalg.inv(autolab.zeros(2, 2)), linalg.LinAlgError,
-     "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular."),
-    (lambda: linalg.inv(autolab.tensor([[1.0, 2.0], [2.0, 4.0]])), linalg.LinAlgError,
-     "linalg.inv: The diagonal element 2 is zero, the inversion could not be completed because the input matrix is singular."),
-    (lambda: linalg.inv(autolab.zeros(2, 3)), RuntimeError, "linalg.inv: A must be batches of square matrices, but they are 2 by 3 matrices"),
-    (lambda: linalg.solve(autolab.zeros(2, 2), autolab.ones(2)), linalg.LinAlgError,
-     "linalg.solve: The solver failed because the input matrix is singular."),
-    (lambda: linalg.cholesky(-autolab.eye(2)), linalg.LinAlgError, "linalg.cholesky: The factorization could not be completed because the input is "
-     "not positive-definite (the leading minor of order 1 is not positive-definite)."),
-    (lambda: autolab.trace(autolab.ones(3)), RuntimeError, "trace: expected a matrix, but got tensor with dim 1"),
-])
+@pytest.mark.parametrize(
+    "call, kind, message",
+    [
+        (
+            lambda: linalg.inv(autolab.zeros(2, 2)),
+            linalg.LinAlgError,
+            "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular.",
+        ),
+        (
+            lambda: linalg.inv(autolab.tensor([[1.0, 2.0], [2.0, 4.0]])),
+            linalg.LinAlgError,
+            "linalg.inv: The diagonal element 2 is zero, the inversion could not be completed because the input matrix is singular.",
+        ),
+        (
+            lambda: linalg.inv(autolab.zeros(2, 3)),
+            RuntimeError,
+            "linalg.inv: A must be batches of square matrices, but they are 2 by 3 matrices",
+        ),
+        (
+            lambda: linalg.solve(autolab.zeros(2, 2), autolab.ones(2)),
+            linalg.LinAlgError,
+            "linalg.solve: The solver failed because the input matrix is singular.",
+        ),
+        (
+            lambda: linalg.cholesky(-autolab.eye(2)),
+            linalg.LinAlgError,
+            "linalg.cholesky: The factorization could not be completed because the input is "
+            "not positive-definite (the leading minor of order 1 is not positive-definite).",
+        ),
+        (
+            lambda: autolab.trace(autolab.ones(3)),
+            RuntimeError,
+            "trace: expected a matrix, but got tensor with dim 1",
+        ),
+    ],
+)
 def test_what_is_refused(call, kind, message):
     with pytest.raises(kind) as caught:
         call()

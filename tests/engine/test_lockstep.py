@@ -27,23 +27,38 @@ unary = st.tuples(st.just("unary"), st.sampled_from([*lockstep.UNARY]), place)
 binary = st.tuples(st.just("binary"), st.sampled_from([*lockstep.BINARY]), place, operand)
 reflected = st.tuples(st.just("binary"), st.sampled_from([*lockstep.BINARY]), operand, place)
 in_place = st.tuples(st.just("in_place"), st.sampled_from([*lockstep.IN_PLACE]), place, operand)
-mode = st.tuples(st.just("mode"), st.sampled_from(["usual", "no_grad", "inference_mode", "saved-tensor hooks"]))
+mode = st.tuples(
+    st.just("mode"), st.sampled_from(["usual", "no_grad", "inference_mode", "saved-tensor hooks"])
+)
 watch = st.tuples(st.just("watch"), st.sampled_from(lockstep.WATCHING), place)
 end = st.tuples(st.just("end"), st.sampled_from(lockstep.ENDS), place)
 usual = unary | binary | reflected
 PROGRAMS = {
     "calls": (st.lists(leaf, min_size=1, max_size=3), st.lists(usual, min_size=1, max_size=4)),
-    "graphs": (st.lists(float_leaf, min_size=1, max_size=3), st.lists(usual, min_size=2, max_size=8)),
-    "changes": (st.lists(leaf | float_leaf, min_size=1, max_size=3), st.lists(usual | in_place | watch | mode, min_size=2, max_size=8)),
+    "graphs": (
+        st.lists(float_leaf, min_size=1, max_size=3),
+        st.lists(usual, min_size=2, max_size=8),
+    ),
+    "changes": (
+        st.lists(leaf | float_leaf, min_size=1, max_size=3),
+        st.lists(usual | in_place | watch | mode, min_size=2, max_size=8),
+    ),
 }
 
 
 @pytest.fixture(scope="module")
 def plainly():
     """Runs a program on the plain engine."""
-    environment = os.environ | {"AUTOLAB_ENGINE": "plain", "PYTHONPATH": str(Path(lockstep.torch.__file__).parents[1])}
+    environment = os.environ | {
+        "AUTOLAB_ENGINE": "plain",
+        "PYTHONPATH": str(Path(lockstep.torch.__file__).parents[1]),
+    }
     process = subprocess.Popen(
-        [sys.executable, lockstep.__file__], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, lockstep.__file__],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
     def run(program):
@@ -58,13 +73,21 @@ def plainly():
 
 def drawn(kind):
     leaves, steps = PROGRAMS[kind]
-    return st.builds(lambda a, b, c: [*a, *b, *c], leaves, steps, st.lists(end, min_size=1, max_size=2))
+    return st.builds(
+        lambda a, b, c: [*a, *b, *c], leaves, steps, st.lists(end, min_size=1, max_size=2)
+    )
 
 
 @pytest.mark.parametrize("kind", PROGRAMS)
 @pytest.mark.compiled
 def test_the_same_program(kind, plainly):
-    @settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+    @settings(
+        max_examples=500,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        database=None,
+    )
     @given(drawn(kind))
     def same(program):
         program = json.loads(json.dumps(program))
@@ -118,7 +141,12 @@ def test_a_written_program(program, plainly):
 
 def test_a_difference_would_be_seen(plainly):
     """So the test above can fail: the same steps, with one more that changes what was saved."""
-    program = [["leaf", [3], "float32", True, "none", 0], ["binary", "*", 0, 0], ["unary", "exp", 1], ["end", "once", 2]]
+    program = [
+        ["leaf", [3], "float32", True, "none", 0],
+        ["binary", "*", 0, 0],
+        ["unary", "exp", 1],
+        ["end", "once", 2],
+    ]
     changed = [*program[:3], ["in_place", "add_ without history", 2, {"number": 1}], program[3]]
     found = lockstep.run(program)
     assert found == plainly(program) != plainly(changed)

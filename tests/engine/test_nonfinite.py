@@ -16,17 +16,38 @@ import autolab
 # Where PyTorch's answer is that of its linear algebra library, of a formula that rounds otherwise, or of one of two
 # kernels: (what begins so is not compared, why).
 OTHERWISE = {
-    "linalg_qr": ("", "which numbers LAPACK's reflections reach; PyTorch refuses the gradient of a node made of NaN"),
+    "linalg_qr": (
+        "",
+        "which numbers LAPACK's reflections reach; PyTorch refuses the gradient of a node made of NaN",
+    ),
     "linalg_pinv": ("", "of inf all is NaN here, in PyTorch what its own LAPACK makes of it"),
     "linalg_det": ("", "by an LU decomposition, whose pivots decide"),
-    "linalg_slogdet": ("", "by an LU decomposition; and PyTorch's sign is part of the graph, with a gradient of 0"),
+    "linalg_slogdet": (
+        "",
+        "by an LU decomposition; and PyTorch's sign is part of the graph, with a gradient of 0",
+    ),
     "linalg_solve": ("A", "by an LU decomposition, whose pivots decide"),
-    "native_layer_norm": (("weight", "gradient"), "PyTorch's gradient sums in another order, so inf - inf comes earlier"),
-    "native_group_norm": (("weight", "gradient"), "PyTorch multiplies by weight / sigma first, so inf - inf comes earlier"),
-    "native_batch_norm": ("weight", "PyTorch multiplies by weight / sigma first, so inf - inf comes earlier"),
+    "native_layer_norm": (
+        ("weight", "gradient"),
+        "PyTorch's gradient sums in another order, so inf - inf comes earlier",
+    ),
+    "native_group_norm": (
+        ("weight", "gradient"),
+        "PyTorch multiplies by weight / sigma first, so inf - inf comes earlier",
+    ),
+    "native_batch_norm": (
+        "weight",
+        "PyTorch multiplies by weight / sigma first, so inf - inf comes earlier",
+    ),
     "binary_cross_entropy_backward": ("self", "no probability: binary_cross_entropy refuses it"),
-    "convolution_grad_input": ("grad_output", "PyTorch's float32 kernel leaves out the border, the one for float64 multiplies it"),
-    "gelu": ("self", "PyTorch's float32 gelu of inf is NaN on some processors (oneDNN) and inf on others"),
+    "convolution_grad_input": (
+        "grad_output",
+        "PyTorch's float32 kernel leaves out the border, the one for float64 multiplies it",
+    ),
+    "gelu": (
+        "self",
+        "PyTorch's float32 gelu of inf is NaN on some processors (oneDNN) and inf on others",
+    ),
     "unique_dim": ("", "rows are sorted, which NaN have no place in"),
 }
 
@@ -38,9 +59,15 @@ def compared(case, found):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("case", [c for c in cases() if OTHERWISE.get(c.name, ("-",))[0]], ids=lambda case: case.key)
+@pytest.mark.parametrize(
+    "case", [c for c in cases() if OTHERWISE.get(c.name, ("-",))[0]], ids=lambda case: case.key
+)
 def test_reaches_the_same(case, dtype):
-    expected = answer("test_nonfinite", f"{case.key} {dtype}", lambda torch: compared(case, reached(torch, call_torch, case, dtype)))
+    expected = answer(
+        "test_nonfinite",
+        f"{case.key} {dtype}",
+        lambda torch: compared(case, reached(torch, call_torch, case, dtype)),
+    )
     assert compared(case, reached(autolab, call_engine, case, dtype)) == expected
 
 
@@ -53,17 +80,25 @@ def turned(t, x):
 
 IMAGES = {
     **{
-        f"{mode} {size} {corners}": lambda t, x, mode=mode, size=size, corners=corners: t.nn.functional.interpolate(
-            x, size=size, mode=mode, **({} if corners is None else {"align_corners": corners})
+        f"{mode} {size} {corners}": lambda t, x, mode=mode, size=size, corners=corners: (
+            t.nn.functional.interpolate(
+                x, size=size, mode=mode, **({} if corners is None else {"align_corners": corners})
+            )
         )
         for mode, choices in {
-            "nearest": (None,), "nearest-exact": (None,), "area": (None,), "bilinear": (True, False), "bicubic": (True, False),
+            "nearest": (None,),
+            "nearest-exact": (None,),
+            "area": (None,),
+            "bilinear": (True, False),
+            "bicubic": (True, False),
         }.items()
         for corners in choices
         for size in ((7, 9), (3, 2), (5, 5), (5, 8))
     },
     **{
-        f"{mode} smooth {size}": lambda t, x, mode=mode, size=size: t.nn.functional.interpolate(x, size=size, mode=mode, antialias=True)
+        f"{mode} smooth {size}": lambda t, x, mode=mode, size=size: t.nn.functional.interpolate(
+            x, size=size, mode=mode, antialias=True
+        )
         for mode in ("bilinear", "bicubic", "lanczos")
         for size in ((2, 4), (4, 2), (8, 4))
     },
@@ -82,7 +117,9 @@ IMAGES = {
     "response": lambda t, x: t.nn.functional.local_response_norm(x, 2),
     "shuffle": lambda t, x: t.nn.functional.pixel_unshuffle(x[..., :4, :4], 2),
     "affine": lambda t, x: t.nn.functional.grid_sample(x, turned(t, x), align_corners=False),
-    "blurred": lambda t, x: t.nn.functional.conv2d(x, t.ones(2, 1, 3, 3, dtype=x.dtype) / 9, padding=1, groups=2),
+    "blurred": lambda t, x: t.nn.functional.conv2d(
+        x, t.ones(2, 1, 3, 3, dtype=x.dtype) / 9, padding=1, groups=2
+    ),
 }
 
 
@@ -99,7 +136,10 @@ def test_pixels_reach_what_is_read_from_them(name):
                     y = IMAGES[name](torch, x)
                     seed = torch.ones_like(y)
                     seed[(0,) * (y.ndim - 2) + (y.shape[-2] // 2, y.shape[-1] // 2)] = bad
-                    plainly, badly = (torch.autograd.grad(y, x, g, retain_graph=True)[0] for g in (torch.ones_like(y), seed))
+                    plainly, badly = (
+                        torch.autograd.grad(y, x, g, retain_graph=True)[0]
+                        for g in (torch.ones_like(y), seed)
+                    )
                     found.append(" ".join(signs(t.detach()) for t in (y, plainly, badly)))
         return found
 
@@ -108,12 +148,22 @@ def test_pixels_reach_what_is_read_from_them(name):
 
 # -- float64, where a product and a sum are rounded once ---------------------------------------------------------------
 FUSED = [
-    "torch.tensor([2., -inf], dtype=torch.float64).norm()", "torch.tensor([1., nan, inf], dtype=torch.float64).norm()",
-    "torch.linalg.vector_norm(D, 2, 1)", "torch.linalg.matrix_norm(D)", "F.normalize(D)", "torch.addcmul(D, D, E, value=2)",
+    "torch.tensor([2., -inf], dtype=torch.float64).norm()",
+    "torch.tensor([1., nan, inf], dtype=torch.float64).norm()",
+    "torch.linalg.vector_norm(D, 2, 1)",
+    "torch.linalg.matrix_norm(D)",
+    "F.normalize(D)",
+    "torch.addcmul(D, D, E, value=2)",
     "torch.addcmul(*[torch.tensor(a, dtype=torch.float64) for a in ([-1.7e308, 1e308, -1e308, 1e290], [1e200, 1e308, 1e308, 1e305], "
     "[1.8e108, 1., 2.5, 1.8e-15])])",
-    "torch.lerp(D, E, 0.3)", "torch.lerp(D, E, E)", "torch.dist(D, E)", "D.renorm(2, 0, 1.)", "F.cosine_similarity(D, E)", "torch.special.i0(E)",
-    "torch.nn.utils.clip_grad_norm_([p], 1.), p.grad", "D.std(1), D.logsumexp(1), D.softmax(1), D.float().norm(dim=1)",
+    "torch.lerp(D, E, 0.3)",
+    "torch.lerp(D, E, E)",
+    "torch.dist(D, E)",
+    "D.renorm(2, 0, 1.)",
+    "F.cosine_similarity(D, E)",
+    "torch.special.i0(E)",
+    "torch.nn.utils.clip_grad_norm_([p], 1.), p.grad",
+    "D.std(1), D.logsumexp(1), D.softmax(1), D.float().norm(dim=1)",
 ]
 
 
@@ -129,21 +179,60 @@ def test_float64(source):
 
 # -- matrices ----------------------------------------------------------------------------------------------------------
 MATRICES = [
-    "L.svdvals(M(inf))", "L.svdvals(M(-inf))", "L.svd(M(inf)).S", "L.svd(M(nan))", "L.svdvals(B(nan))", "L.svdvals(B(inf))",
-    "torch.svd(M(nan))", "L.pinv(M(nan))", "L.matrix_rank(M(inf))", "L.matrix_rank(M(nan))", "L.cond(S(inf))", "L.cond(S(inf), -2)",
-    "L.cond(S(nan))", "L.cond(S(inf), 'fro')", "L.cond(S(nan), 'fro')", "L.cond(S(nan), 1)", "L.cond(S(nan), 'nuc')",
-    "L.cond(torch.zeros(2, 2), 'nuc')", "L.cond(torch.stack([torch.eye(2) * 3, torch.zeros(2, 2)]), 'fro')",
-    "L.cond(S(1.).requires_grad_(), 'fro')", "L.norm(M(inf), 'nuc')", "L.norm(M(-inf), 2)", "L.norm(M(inf), -2)", "L.norm(M(nan), 2)",
-    "L.eigvalsh(S(nan)[:2, :2].T)", "L.eigh(S(nan))", "L.eigh(torch.tensor([[nan]]))", "L.eigh(torch.tensor([[inf]]))",
-    "L.eigvalsh(torch.eye(3).masked_fill(torch.eye(3).roll(1, 1) * torch.eye(3).triu() > 0, nan))", "L.matrix_exp(S(inf))",
-    "L.matrix_exp(torch.tensor([[inf]]))", "L.matrix_exp(torch.tensor([[-inf]]))", "L.matrix_exp(B(inf)[:, :, :2])", "L.slogdet(S(nan))",
-    "L.inv(S(nan))", "L.inv(S(inf))", "L.solve(S(nan), M(1.)).contiguous()", "L.det(S(inf))", "L.cholesky(S(nan))",
-    "L.eigh(torch.ones(3, 1))", "L.eigvalsh(torch.ones(2, 3))", "L.eigh(torch.ones(3))", "L.eigh(torch.ones(2, 2).int())",
-    "L.eigh(torch.ones(2, 2).half())", "L.solve(torch.ones(2, 2).int(), torch.ones(2, 2).int())",
-    "L.solve(torch.ones(2, 2).long(), torch.ones(2, 2))", "L.solve(torch.eye(2), torch.ones(2, 2).double())",
-    "L.solve(torch.eye(2) > 0, torch.eye(2) > 0)", "L.solve(torch.eye(2).half(), torch.eye(2).half())",
-    "L.cholesky(torch.ones(2, 2).int())", "L.cholesky(torch.ones(2, 2).half())", "L.svdvals(torch.ones(2, 2).half())",
-    "L.qr(torch.ones(2, 2).half())", "L.lstsq(torch.ones(2, 2).int(), torch.ones(2, 2).int())",
+    "L.svdvals(M(inf))",
+    "L.svdvals(M(-inf))",
+    "L.svd(M(inf)).S",
+    "L.svd(M(nan))",
+    "L.svdvals(B(nan))",
+    "L.svdvals(B(inf))",
+    "torch.svd(M(nan))",
+    "L.pinv(M(nan))",
+    "L.matrix_rank(M(inf))",
+    "L.matrix_rank(M(nan))",
+    "L.cond(S(inf))",
+    "L.cond(S(inf), -2)",
+    "L.cond(S(nan))",
+    "L.cond(S(inf), 'fro')",
+    "L.cond(S(nan), 'fro')",
+    "L.cond(S(nan), 1)",
+    "L.cond(S(nan), 'nuc')",
+    "L.cond(torch.zeros(2, 2), 'nuc')",
+    "L.cond(torch.stack([torch.eye(2) * 3, torch.zeros(2, 2)]), 'fro')",
+    "L.cond(S(1.).requires_grad_(), 'fro')",
+    "L.norm(M(inf), 'nuc')",
+    "L.norm(M(-inf), 2)",
+    "L.norm(M(inf), -2)",
+    "L.norm(M(nan), 2)",
+    "L.eigvalsh(S(nan)[:2, :2].T)",
+    "L.eigh(S(nan))",
+    "L.eigh(torch.tensor([[nan]]))",
+    "L.eigh(torch.tensor([[inf]]))",
+    "L.eigvalsh(torch.eye(3).masked_fill(torch.eye(3).roll(1, 1) * torch.eye(3).triu() > 0, nan))",
+    "L.matrix_exp(S(inf))",
+    "L.matrix_exp(torch.tensor([[inf]]))",
+    "L.matrix_exp(torch.tensor([[-inf]]))",
+    "L.matrix_exp(B(inf)[:, :, :2])",
+    "L.slogdet(S(nan))",
+    "L.inv(S(nan))",
+    "L.inv(S(inf))",
+    "L.solve(S(nan), M(1.)).contiguous()",
+    "L.det(S(inf))",
+    "L.cholesky(S(nan))",
+    "L.eigh(torch.ones(3, 1))",
+    "L.eigvalsh(torch.ones(2, 3))",
+    "L.eigh(torch.ones(3))",
+    "L.eigh(torch.ones(2, 2).int())",
+    "L.eigh(torch.ones(2, 2).half())",
+    "L.solve(torch.ones(2, 2).int(), torch.ones(2, 2).int())",
+    "L.solve(torch.ones(2, 2).long(), torch.ones(2, 2))",
+    "L.solve(torch.eye(2), torch.ones(2, 2).double())",
+    "L.solve(torch.eye(2) > 0, torch.eye(2) > 0)",
+    "L.solve(torch.eye(2).half(), torch.eye(2).half())",
+    "L.cholesky(torch.ones(2, 2).int())",
+    "L.cholesky(torch.ones(2, 2).half())",
+    "L.svdvals(torch.ones(2, 2).half())",
+    "L.qr(torch.ones(2, 2).half())",
+    "L.lstsq(torch.ones(2, 2).int(), torch.ones(2, 2).int())",
     "L.lstsq(torch.ones(2, 2), torch.ones(2, 2).double())",
     "L.solve_triangular(torch.ones(2, 2).int(), torch.ones(2, 2).int(), upper=True)",
 ]
@@ -169,7 +258,9 @@ def test_answers_come_at_once():
         "t.linalg.matrix_exp(m[:, :3])\n"
         "print(t.polygamma(2, t.tensor([-1e6 + 0.25, -1e10, -1e300], dtype=t.float64)).tolist())\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     first, *poles = eval(done.stdout, {"inf": math.inf})
     # mpmath.polygamma(2, -1e6 + 0.25)
@@ -178,15 +269,35 @@ def test_answers_come_at_once():
 
 @same_as_torch(rtol=1e-11)
 def test_polygamma_below_zero(torch):
-    x = torch.tensor([-0.25, -10.25, -60.3, -63.9, -64.2, -70.25, -100.4, -1000.7, -64.0, -70.0, -math.inf, math.inf, math.nan], dtype=torch.float64)
+    x = torch.tensor(
+        [
+            -0.25,
+            -10.25,
+            -60.3,
+            -63.9,
+            -64.2,
+            -70.25,
+            -100.4,
+            -1000.7,
+            -64.0,
+            -70.0,
+            -math.inf,
+            math.inf,
+            math.nan,
+        ],
+        dtype=torch.float64,
+    )
     return [torch.polygamma(n, x) for n in (2, 3, 4, 5, 8)]
 
 
 # -- losses and others -------------------------------------------------------------------------------------------------
 OTHERS = [
-    "F.binary_cross_entropy(torch.tensor([0.5, nan]), torch.tensor([1., 0.]))", "F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([nan]))",
-    "torch.heaviside(torch.tensor([nan, -1., 0., inf]), torch.tensor(0.5))", "torch.heaviside(torch.tensor([1., nan]), torch.tensor([nan, nan]))",
-    "torch.var_mean(torch.tensor([[inf, 1.], [1., inf]]), 1)", "torch.std_mean(torch.tensor([1., 2., -inf], dtype=torch.float64))",
+    "F.binary_cross_entropy(torch.tensor([0.5, nan]), torch.tensor([1., 0.]))",
+    "F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([nan]))",
+    "torch.heaviside(torch.tensor([nan, -1., 0., inf]), torch.tensor(0.5))",
+    "torch.heaviside(torch.tensor([1., nan]), torch.tensor([nan, nan]))",
+    "torch.var_mean(torch.tensor([[inf, 1.], [1., inf]]), 1)",
+    "torch.std_mean(torch.tensor([1., 2., -inf], dtype=torch.float64))",
 ]
 
 

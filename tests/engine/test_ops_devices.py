@@ -62,7 +62,10 @@ def evaluate(case, dtype, device, watch=None):
     live = [o for o in outs if o.requires_grad]
     gradients = []
     if live and inputs and case.name not in NO_DERIVATIVE:
-        waves = [torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape) + 0.25 for o in live]
+        waves = [
+            torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape) + 0.25
+            for o in live
+        ]
         seeds = [wave.to(device=device, dtype=o.dtype) for wave, o in zip(waves, live)]
         if watch is not None:
             observe.add(watch)
@@ -89,5 +92,10 @@ def test_the_same_on_a_device(case, dtype, device):
     assert {entry.split(" bytes")[0] for entry in watch.seen} <= {"1"}, "more than a yes or no"
     expected = evaluate(case, dtype, "cpu")
     rtol = {"float64": 1e-11, "float32": 2e-5}[dtype]
-    wrong = differences(plain([host(outs), host(gradients)]), plain([host(expected[0]), host(expected[1])]), rtol=rtol, atol=rtol)
+    wrong = differences(
+        plain([host(outs), host(gradients)]),
+        plain([host(expected[0]), host(expected[1])]),
+        rtol=rtol,
+        atol=rtol,
+    )
     assert not wrong, "\n".join(wrong)

@@ -158,7 +158,10 @@ def test_it_parses_and_names_only_arguments(op, argument, template):
         *(("g", *(("g1",) if len(op.outputs) > 1 else ())) if argument else ()),
     }  # n: how many numbers a mean is over; g1: the gradient of the second result
     named = set(
-        re.findall(r"\{([a-z_]\w*)\}", re.sub(r"\\(?:math\w+|text|begin|end|operatorname)\{[^{}]*\}", "", template))
+        re.findall(
+            r"\{([a-z_]\w*)\}",
+            re.sub(r"\\(?:math\w+|text|begin|end|operatorname)\{[^{}]*\}", "", template),
+        )
     )
     assert named <= known, f"{named - known} in {template}"
     filled = template
@@ -177,7 +180,11 @@ def test_every_op_with_a_gradient_has_a_formula_for_it():
     assert not without
 
 
-ABSENT = {"min": -np.inf, "max": np.inf, "correction": 1}  # what an argument that is None stands for
+ABSENT = {
+    "min": -np.inf,
+    "max": np.inf,
+    "correction": 1,
+}  # what an argument that is None stands for
 
 
 def known_values(case, raw, keywords, outs):
@@ -190,7 +197,9 @@ def known_values(case, raw, keywords, outs):
     }
     if isinstance(raw[0], np.ndarray):
         values["n"] = raw[0].size / max(1, outs[0].numel())  # how many numbers went into each
-    return {k: v if isinstance(v, (int, float, bool, np.ndarray)) else None for k, v in values.items()}
+    return {
+        k: v if isinstance(v, (int, float, bool, np.ndarray)) else None for k, v in values.items()
+    }
 
 
 def stated(case):
@@ -227,13 +236,19 @@ def stated(case):
 def seeds_of(template, outs):
     """Numbers for the gradients of the results that a rule tells of, "g" of the first and "g1" of the second."""
     of = {name: out for name, out in zip(("g", "g1"), outs) if name == "g" or "{g1}" in template}
-    return {name: np.linspace(0.5, 1.5, o.numel()).reshape(o.shape) * (2 - 3 * len(name)) for name, o in of.items() if o.requires_grad}
+    return {
+        name: np.linspace(0.5, 1.5, o.numel()).reshape(o.shape) * (2 - 3 * len(name))
+        for name, o in of.items()
+        if o.requires_grad
+    }
 
 
 def given_back(seeds, outs, x):
     """What backward gives x for such gradients of the results."""
     roots = [outs[{"g": 0, "g1": 1}[name]] for name in seeds]
-    return torch.autograd.grad(roots, x, [torch.tensor(seed) for seed in seeds.values()], retain_graph=True)[0].numpy()
+    return torch.autograd.grad(
+        roots, x, [torch.tensor(seed) for seed in seeds.values()], retain_graph=True
+    )[0].numpy()
 
 
 def broadcast_axes(big, small):
@@ -260,7 +275,9 @@ def applies(case):
         return False
     raw, _ = case.arguments()
     values = dict(case.op.defaults) | dict(zip(case.op.params, raw))
-    return values.get("reduction", 1) == 1 and ("reduction" not in values or values.get("weight") is None)
+    return values.get("reduction", 1) == 1 and (
+        "reduction" not in values or values.get("weight") is None
+    )
 
 
 def reduced(formula, shape):
@@ -274,17 +291,27 @@ def reduced(formula, shape):
     return np.broadcast_to(formula, shape)
 
 
-@pytest.mark.parametrize("case", [c for c in cases() if c.op.latex and applies(c)], ids=lambda case: case.key)
+@pytest.mark.parametrize(
+    "case", [c for c in cases() if c.op.latex and applies(c)], ids=lambda case: case.key
+)
 def test_it_states_what_the_kernel_computes(case):
     listed = NOT_NUMBERS.get(case.name, "").split()
     for what, template, values, axis, number in stated(case):
         try:
             found = evaluate(template, values, axis)
-            found = found.reshape(number.shape) if found.size == number.size else reduced(found, number.shape)
+            found = (
+                found.reshape(number.shape)
+                if found.size == number.size
+                else reduced(found, number.shape)
+            )
         except (Unsupported, ValueError) as error:
             assert what in listed, f"{what}: {template}: {error}"
             continue
         if what in listed:
-            assert not np.allclose(found, number), f"{what}: {template} states the number: take it off NOT_NUMBERS"
+            assert not np.allclose(found, number), (
+                f"{what}: {template} states the number: take it off NOT_NUMBERS"
+            )
         else:
-            np.testing.assert_allclose(found, number, rtol=1e-6, atol=1e-9, err_msg=f"{what}: {template}")
+            np.testing.assert_allclose(
+                found, number, rtol=1e-6, atol=1e-9, err_msg=f"{what}: {template}"
+            )

@@ -106,9 +106,13 @@ def test_tensor_with_tensor(operation, left):
                     )
             for name, number in SCALARS.items():
                 if operation not in ("maximum", "atan2") and not half_complex(left, name):
-                    rows[f"{kind} {left}, Python {name}"] = outcome(torch, lambda: f(torch, a, number))
+                    rows[f"{kind} {left}, Python {name}"] = outcome(
+                        torch, lambda: f(torch, a, number)
+                    )
                     if operation not in ("where", "result_type"):
-                        rows[f"Python {name}, {kind} {left}"] = outcome(torch, lambda: f(torch, number, a))
+                        rows[f"Python {name}, {kind} {left}"] = outcome(
+                            torch, lambda: f(torch, number, a)
+                        )
         return rows
 
     check("test_ops_promotion", f"{operation} {left}", table, rtol=2e-3)
@@ -145,7 +149,10 @@ def test_in_place_keeps_the_dtype_or_refuses(operation):
                 if half_complex(left, name):
                     continue
                 x = operand(torch, "tensor", left)
-                rows[f"{left} Python {name}"] = (error_of(lambda: getattr(x, operation)(number)), str(x.dtype))
+                rows[f"{left} Python {name}"] = (
+                    error_of(lambda: getattr(x, operation)(number)),
+                    str(x.dtype),
+                )
         return rows
 
     check("test_ops_promotion", operation, table)
@@ -154,8 +161,16 @@ def test_in_place_keeps_the_dtype_or_refuses(operation):
 @same_as_torch
 def test_the_tables_behind_it(torch):
     return (
-        {f"{a} {b}": str(torch.promote_types(getattr(torch, a), getattr(torch, b))) for a in DTYPES for b in DTYPES},
-        {f"{a} {b}": torch.can_cast(getattr(torch, a), getattr(torch, b)) for a in DTYPES for b in DTYPES},
+        {
+            f"{a} {b}": str(torch.promote_types(getattr(torch, a), getattr(torch, b)))
+            for a in DTYPES
+            for b in DTYPES
+        },
+        {
+            f"{a} {b}": torch.can_cast(getattr(torch, a), getattr(torch, b))
+            for a in DTYPES
+            for b in DTYPES
+        },
     )
 
 

@@ -12,7 +12,11 @@ from autolab.engine.core.op import register
 from autolab.engine.core.tensor import materialise
 
 CASES = [pytest.param(case, id=case.key) for case in cases()]
-SMOOTH = [pytest.param(case, id=case.key) for case in cases() if case.op.vjp and case.name not in NO_DERIVATIVE]
+SMOOTH = [
+    pytest.param(case, id=case.key)
+    for case in cases()
+    if case.op.vjp and case.name not in NO_DERIVATIVE
+]
 
 NOT_SAMPLED = {
     # ops without samples, and where they are tested instead
@@ -41,7 +45,12 @@ NOT_SAMPLED = {
         "test_linalg.py: their argument must stay symmetric, which gradcheck's steps do not know",
     ),
     **dict.fromkeys(
-        ("multi_margin_loss", "multi_margin_loss_backward", "multilabel_margin_loss", "multilabel_margin_loss_backward"),
+        (
+            "multi_margin_loss",
+            "multi_margin_loss_backward",
+            "multilabel_margin_loss",
+            "multilabel_margin_loss_backward",
+        ),
         "test_nn_margins.py: PyTorch has no derivative of their gradients, so that only gradcheck can be asked",
     ),
     "_weight_norm_interface": "test_nn_weight_norm.py: its second output has no gradient of its own",
@@ -108,9 +117,14 @@ def test_gradients_have_the_dtype_and_shape_of_their_tensor(case, dtype):
 def test_the_gradient_with_create_graph_equals_the_one_without(case):
     """A rule runs on raw arrays and, under create_graph, on tensors: both must give the same numbers."""
     function, inputs = prepared(case)
-    seeds = [torch.cos(torch.arange(float(o.numel()), dtype=torch.float64)).reshape(o.shape) for o in function(*inputs)]
+    seeds = [
+        torch.cos(torch.arange(float(o.numel()), dtype=torch.float64)).reshape(o.shape)
+        for o in function(*inputs)
+    ]
     raw = torch.autograd.grad(function(*inputs), inputs, seeds, allow_unused=True)
-    traced = torch.autograd.grad(function(*inputs), inputs, seeds, allow_unused=True, create_graph=True)
+    traced = torch.autograd.grad(
+        function(*inputs), inputs, seeds, allow_unused=True, create_graph=True
+    )
     for a, b in zip(raw, traced):
         assert (a is None) == (b is None)
         if a is not None:
@@ -141,7 +155,9 @@ def test_a_result_that_is_no_view_has_memory_of_its_own(name):
         given = sample if isinstance(sample, tuple) else (sample,)
         keywords = given[-1] if isinstance(given[-1], dict) else {}
         for number in (False, True):
-            arguments = op.defaults | dict(zip(op.params, given[:-1] if keywords else given)) | keywords
+            arguments = (
+                op.defaults | dict(zip(op.params, given[:-1] if keywords else given)) | keywords
+            )
             args = [_own_tensor(arguments.get(p), number, p) for p in op.params]
             inputs = [a._array for a in args if isinstance(a, torch.Tensor)]
             try:
@@ -169,7 +185,11 @@ TORCHS_KINDS = {
 
 
 def torchs_kind(argument):
-    kind = TORCHS_KINDS.get(str(argument.type).removeprefix("Optional[").removesuffix("]" * str(argument.type).startswith("Optional[")))
+    kind = TORCHS_KINDS.get(
+        str(argument.type)
+        .removeprefix("Optional[")
+        .removesuffix("]" * str(argument.type).startswith("Optional["))
+    )
     return "dtype" if argument.name == "dtype" and kind == "int" else kind
 
 

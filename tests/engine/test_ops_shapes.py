@@ -15,7 +15,9 @@ shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
 
 def filled(shape, start=1.0):
-    return np.asarray(np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape) * 0.37 + start)
+    return np.asarray(
+        np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape) * 0.37 + start
+    )
 
 
 def waves(shape):
@@ -24,7 +26,9 @@ def waves(shape):
 
 
 @settings(max_examples=150, deadline=None)
-@given(hnp.mutually_broadcastable_shapes(num_shapes=2, min_dims=0, max_dims=4, min_side=0, max_side=3))
+@given(
+    hnp.mutually_broadcastable_shapes(num_shapes=2, min_dims=0, max_dims=4, min_side=0, max_side=3)
+)
 def test_binary_ops_broadcast_like_numpy_and_gradients_are_summed_back(pair):
     a, b = filled(pair.input_shapes[0]), filled(pair.input_shapes[1], start=2.0)
     x, y = torch.from_numpy(a).requires_grad_(), torch.from_numpy(b).requires_grad_()
@@ -60,7 +64,9 @@ def test_shapes_that_do_not_broadcast_are_refused(a, b):
 
 def take(index, x):
     """`x[index]`, with NumPy arrays in the index made tensors when `x` is one."""
-    convert = lambda i: torch.from_numpy(i) if isinstance(i, np.ndarray) and not isinstance(x, np.ndarray) else i
+    convert = lambda i: (
+        torch.from_numpy(i) if isinstance(i, np.ndarray) and not isinstance(x, np.ndarray) else i
+    )
     return x[tuple(convert(i) for i in index) if isinstance(index, tuple) else convert(index)]
 
 
@@ -106,7 +112,9 @@ def test_integer_array_indexing_and_its_gradient(data):
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
     index = data.draw(
         hnp.integer_array_indices(
-            shape, result_shape=hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4), dtype=np.int64
+            shape,
+            result_shape=hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4),
+            dtype=np.int64,
         )
     )
     a = filled(shape)
@@ -132,7 +140,8 @@ def test_boolean_masks(data):
     np.testing.assert_array_equal(y.detach().numpy(), a[mask])
     (y * 2).sum().backward()
     np.testing.assert_array_equal(
-        x.grad.numpy(), np.where(mask.reshape(mask.shape + (1,) * (len(shape) - depth)), 2.0, 0.0) * np.ones(shape)
+        x.grad.numpy(),
+        np.where(mask.reshape(mask.shape + (1,) * (len(shape) - depth)), 2.0, 0.0) * np.ones(shape),
     )
     with torch.no_grad():
         x[torch.from_numpy(mask)] = -5.0
@@ -153,7 +162,13 @@ def random_index(rng, shape):
         if kind == "number":
             parts.append(rng.randrange(-size, size))
         elif kind == "slice":
-            parts.append(slice(rng.choice((None, 0, 1, -2)), rng.choice((None, size, -1)), rng.choice((None, 1, 2))))
+            parts.append(
+                slice(
+                    rng.choice((None, 0, 1, -2)),
+                    rng.choice((None, size, -1)),
+                    rng.choice((None, 1, 2)),
+                )
+            )
         elif kind == "list":
             parts.append([rng.randrange(-size, size) for _ in range(2)])
         elif kind == "mask":
@@ -174,7 +189,9 @@ def indexed(index, shape=(3, 4, 2)):
         except (IndexError, RuntimeError, TypeError) as error:
             return f"{type(error).__name__}: {error}"
         out = [y, y._is_view(), y.grad_fn.name() if y.grad_fn else None]
-        (y * torch.cos(torch.arange(float(y.numel()), dtype=torch.float64)).reshape(y.shape)).sum().backward()
+        (
+            y * torch.cos(torch.arange(float(y.numel()), dtype=torch.float64)).reshape(y.shape)
+        ).sum().backward()
         z = torch.zeros(shape, dtype=torch.float64)
         z[whole] = 7.0
         w = x.detach().clone()
@@ -361,7 +378,12 @@ def test_empty_and_zero_dimensional_tensors(torch):
 @same_as_torch
 def test_numbers_as_tensors(torch):
     """What 0-d tensors can do, and torch's words for what they cannot."""
-    s, d, i, first = torch.tensor(2.0, requires_grad=True), torch.tensor(2.0), torch.tensor([0]), torch.tensor(0)
+    s, d, i, first = (
+        torch.tensor(2.0, requires_grad=True),
+        torch.tensor(2.0),
+        torch.tensor([0]),
+        torch.tensor(0),
+    )
 
     def gradient(y):
         return y, torch.autograd.grad(y.sum(), s)[0]
@@ -371,7 +393,15 @@ def test_numbers_as_tensors(torch):
         lambda: s.narrow(0, 0, 1), lambda: s.transpose(0, 1), lambda: s.flip(1), lambda: s.flip(0, 0), lambda: s[0], lambda: s[1:],
         lambda: s[0, 0], lambda: d.__setitem__(0, 1), lambda: d.__setitem__(slice(1, None), 1), lambda: s.gather(0, torch.tensor(3)),
     )  # fmt: skip
-    possible = [s.flip(0), s.roll(1), s.transpose(0, -1), s.gather(0, i), s.gather(0, first), s.index_select(0, i), s.scatter(0, i, 5.0)]
+    possible = [
+        s.flip(0),
+        s.roll(1),
+        s.transpose(0, -1),
+        s.gather(0, i),
+        s.gather(0, first),
+        s.index_select(0, i),
+        s.scatter(0, i, 5.0),
+    ]
     possible += [s.scatter_add(0, i, torch.ones(1)), s.sort(dim=-1)[0], s.cumsum(0), s.median(0)[0]]
     return [error_of(action) for action in impossible], [gradient(y) for y in possible]
 
@@ -398,7 +428,11 @@ def test_what_matrix_products_and_roll_refuse(torch):
 def test_order_in_memory_of_copies(t):
     """clone() keeps the order in memory, except of expanded tensors; contiguous() makes it row-major."""
     turned, wide = t.arange(6.0).reshape(2, 3).t(), t.ones(2, 1, 3).expand(2, 4, 3)
-    found = [[list(y.stride()), y.is_contiguous()] for x in (turned, wide) for y in (x, x.clone(), x.contiguous())]
+    found = [
+        [list(y.stride()), y.is_contiguous()]
+        for x in (turned, wide)
+        for y in (x, x.clone(), x.contiguous())
+    ]
     rows, columns = turned.repeat_interleave(2, 0), turned.repeat_interleave(2, 1)
     once = turned.repeat_interleave(1, 0)
     once.zero_()
@@ -406,5 +440,7 @@ def test_order_in_memory_of_copies(t):
 
 
 def test_clone_refuses_memory_formats():
-    with pytest.raises(TypeError, match="argument 'memory_format' must be torch.memory_format, not str"):
+    with pytest.raises(
+        TypeError, match="argument 'memory_format' must be torch.memory_format, not str"
+    ):
         torch.ones(2).clone(memory_format="channels_last")

@@ -12,16 +12,28 @@ import autolab
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.key)
 def test_value_and_gradient(case, dtype):
-    expected = answer("test_ops_torch", f"{case.key} {dtype}", lambda torch: evaluate(torch, call_torch, case, dtype))
+    expected = answer(
+        "test_ops_torch",
+        f"{case.key} {dtype}",
+        lambda torch: evaluate(torch, call_torch, case, dtype),
+    )
     found = plain(evaluate(autolab, call_engine, case, dtype))
-    rtol = WIDER[case.name][0] if case.name in WIDER and dtype == "float64" else 3e-6 if case.name in WIDER else None
+    rtol = (
+        WIDER[case.name][0]
+        if case.name in WIDER and dtype == "float64"
+        else 3e-6
+        if case.name in WIDER
+        else None
+    )
     if case.name in ONLY_HERE:
         del found["node"], expected["node"]
     wrong = differences(found, expected, rtol=rtol)
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("case", [c for c in cases() if c.name in NO_DERIVATIVE], ids=lambda case: case.key)
+@pytest.mark.parametrize(
+    "case", [c for c in cases() if c.name in NO_DERIVATIVE], ids=lambda case: case.key
+)
 def test_what_has_no_derivative_says_so(case):
     def ask(torch, call):
         raw, keywords = case.arguments()

@@ -51,9 +51,18 @@ def node_of(outs):
 def same(a, b):
     """Whether two things a node holds are the same: arrays and tensors by their numbers, down to the last bit."""
     if isinstance(a, Tensor) or isinstance(b, Tensor):
-        return isinstance(a, Tensor) and isinstance(b, Tensor) and same(a._array, b._array) and a._req == b._req
+        return (
+            isinstance(a, Tensor)
+            and isinstance(b, Tensor)
+            and same(a._array, b._array)
+            and a._req == b._req
+        )
     if isinstance(a, (np.ndarray, np.generic)) and isinstance(b, (np.ndarray, np.generic)):
-        return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+        return (
+            a.dtype == b.dtype
+            and a.shape == b.shape
+            and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+        )
     if isinstance(a, (tuple, list)):
         return isinstance(b, (tuple, list)) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, AccumulateGrad):
@@ -73,7 +82,10 @@ def fixing(node, out):
     """Per rule (shape, dtype) that a gradient must be brought to; None, where nothing is to be done, may be written
     out."""
     whole = (tuple(out.shape), out.dtype)
-    return [None if f is None or (f[0] or whole[0], f[1]) == whole else f for f in node.fix or [None] * len(node.inputs)]
+    return [
+        None if f is None or (f[0] or whole[0], f[1]) == whole else f
+        for f in node.fix or [None] * len(node.inputs)
+    ]
 
 
 def outside(node):
@@ -83,16 +95,27 @@ def outside(node):
 
 def seeds(node, outs):
     """A gradient for each output, as the engine hands them to the node."""
-    made = [None if o._node is not node else np.cos(np.arange(o.numel(), dtype=o._array.dtype)).reshape(o.shape) for o in outs]
+    made = [
+        None
+        if o._node is not node
+        else np.cos(np.arange(o.numel(), dtype=o._array.dtype)).reshape(o.shape)
+        for o in outs
+    ]
     if len(outs) == 1:
         return made[0]
-    return [np.zeros(o.shape, o._array.dtype) if g is None and o._array.dtype.kind == "f" else g for g, o in zip(made, outs)]
+    return [
+        np.zeros(o.shape, o._array.dtype) if g is None and o._array.dtype.kind == "f" else g
+        for g, o in zip(made, outs)
+    ]
 
 
 @EACH
 def test_a_call(case):
     for wanted in subsets(case):
-        fast, slow = (outputs(call(*arguments(case, wanted))) for call in (case.op.call, lambda *args: dispatch.apply(case.op, args)))
+        fast, slow = (
+            outputs(call(*arguments(case, wanted)))
+            for call in (case.op.call, lambda *args: dispatch.apply(case.op, args))
+        )
         assert same(list(fast), list(slow))
         assert [o._nr for o in fast] == [o._nr for o in slow]
         nodes = node_of(fast), node_of(slow)
@@ -100,7 +123,9 @@ def test_a_call(case):
         if nodes[0] is not None:
             for name in ("inputs", "input_nrs", "value"):
                 assert same(*(getattr(node, name) for node in nodes)), name
-            assert same(*(fixing(node, fast[0]) for node in nodes)) and same(*(outside(node) for node in nodes))
+            assert same(*(fixing(node, fast[0]) for node in nodes)) and same(
+                *(outside(node) for node in nodes)
+            )
             assert same(*(list(node.entries()) for node in nodes))
 
 
@@ -139,7 +164,11 @@ def test_backward_with_a_graph_of_its_own(case):
     if node is None:
         return
     g = seeds(node, outs)
-    g = [None if x is None else torch.from_numpy(x) for x in g] if isinstance(g, list) else torch.from_numpy(np.asarray(g))
+    g = (
+        [None if x is None else torch.from_numpy(x) for x in g]
+        if isinstance(g, list)
+        else torch.from_numpy(np.asarray(g))
+    )
     m = namespaces.TRACED
     assert same(outcome(nodes.backward, node, m, g), outcome(node.backward_traced, m, g))
 
@@ -178,8 +207,13 @@ print(engine.is_plain(), bool(compiled), "autolab.engine.fast" in sys.modules, f
 
 
 def run(choice):
-    environment = os.environ | {"AUTOLAB_ENGINE": choice, "PYTHONPATH": str(Path(__file__).parents[2])}
-    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+    environment = os.environ | {
+        "AUTOLAB_ENGINE": choice,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
+    )
 
 
 def test_the_engine_runs_without_what_is_compiled():
@@ -191,10 +225,18 @@ def test_the_engine_runs_without_what_is_compiled():
 
 def test_another_word_is_refused():
     done = run("slow")
-    assert done.returncode and "AUTOLAB_ENGINE should be 'fast' or 'plain', but is 'slow'" in done.stderr
+    assert (
+        done.returncode
+        and "AUTOLAB_ENGINE should be 'fast' or 'plain', but is 'slow'" in done.stderr
+    )
 
 
 def test_memory_that_is_kept_is_a_number_of_megabytes():
-    environment = os.environ | {"AUTOLAB_KEPT_MB": "much", "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run([sys.executable, "-c", "import autolab"], env=environment, capture_output=True, text=True)
+    environment = os.environ | {
+        "AUTOLAB_KEPT_MB": "much",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", "import autolab"], env=environment, capture_output=True, text=True
+    )
     assert "AUTOLAB_KEPT_MB should be a whole number of megabytes, but is 'much'" in done.stderr

@@ -1,4 +1,5 @@
 """Functions of single elements: values, errors, graphs and gradients, each compared with PyTorch."""
+
 import math
 
 import numpy as np
@@ -13,63 +14,206 @@ from hypothesis.extra import numpy as hnp
 import autolab
 
 EXPRESSIONS = [
-    "torch.maximum(x,1.)", "torch.maximum(1.,x)", "torch.atan2(x,1.)", "torch.hypot(x,1.)", "torch.logaddexp(x,1.)",
-    "torch.fmax(x,1.)", "torch.xlogy(x,2.).grad_fn", "torch.xlogy(2.,x).grad_fn", "torch.exp(1.)", "torch.exp(i)",
-    "i.exp_()", "torch.sin('a')", "torch.sqrt(torch.tensor([-1.]))", "torch.abs(torch.tensor([True]))",
-    "torch.sign(torch.tensor([True]))", "torch.sign(i)", "torch.reciprocal(i)", "torch.floor(i)", "torch.round(i)",
-    "torch.frac(i)", "torch.trunc(i)", "torch.ceil(torch.tensor([True]))", "torch.clamp(x)", "torch.clamp(i,0.5)",
-    "torch.clamp(i,0.5,2)", "i.clone().clamp_(0.5)", "torch.clamp(x,torch.tensor(0.),torch.tensor(2.)).grad_fn",
-    "torch.clamp(x,0,torch.tensor(2.))", "torch.clamp(x,min=torch.tensor(2.)).grad_fn.next_functions",
-    "torch.clamp(x,2.,1.)", "torch.clamp_min(x,1.).grad_fn", "x.clamp_max(1.).grad_fn",
-    "torch.clamp(torch.tensor([nan]),0,1)", "torch.where(m,x,0.).grad_fn.next_functions", "torch.where(m,1.,0.)",
-    "torch.where(m,1,0)", "torch.where(m,i,0.5)", "torch.where(m,x.double(),0.5).dtype",
-    "torch.where(torch.tensor([1,0,1],dtype=torch.uint8),x,y)", "torch.where(m)", "x.where(m,y)",
-    "torch.where(True,x,y)", "torch.where(m,x)", "torch.where(torch.tensor([True,False]),x,y)",
-    "i.masked_fill(m,1.5)", "x.masked_fill(m,y)",
-    "x.masked_fill(m,torch.tensor(2.,requires_grad=True)).grad_fn.next_functions", "x.masked_fill(m,True)",
-    "torch.tensor([1,2,3],dtype=torch.uint8).masked_fill(m,300)", "x.masked_fill(torch.tensor([True,False]),0)",
-    "torch.ones(1).masked_fill(m,0.)", "x.masked_fill(m,'a')", "x//y", "(x//2).grad_fn.next_functions",
-    "(x//y).sum().backward()", "i//2.", "torch.tensor([-7,7])//2", "torch.tensor([-7.,7.])//2", "2//i", "i//0", "i%0",
-    "torch.fmod(i,0)", "torch.remainder(torch.tensor([-4.,4.]),2.)", "torch.fmod(torch.tensor([-4.,4.]),2.)",
-    "(x%y).grad_fn", "2%x", "(2%x).grad_fn.next_functions", "x%'a'", "x//'a'", "5.5%i", "i%1.5",
-    "torch.remainder(x,0.)", "torch.floor_divide(x,y)", "torch.logit(x,eps=1e-6).grad_fn",
-    "torch.nan_to_num(torch.tensor([nan,inf,-inf]))", "torch.nan_to_num(x,nan=1.).grad_fn", "torch.nan_to_num(i)",
-    "torch.heaviside(x.detach(),torch.tensor([.5]))", "torch.heaviside(x,torch.tensor([.5]))",
-    "torch.deg2rad(x).grad_fn", "torch.deg2rad(i)", "torch.copysign(x,-1.).grad_fn", "torch.sinc(x).grad_fn",
-    "torch.positive(x) is x", "torch.signbit(x)", "torch.lerp(x,y,.5).grad_fn",
-    "torch.lerp(x,y,torch.tensor(.5)).grad_fn", "torch.lerp(x,1.,.5)", "torch.lerp(i,i,.5)",
-    "torch.addcmul(x,y,y,value=2).grad_fn", "torch.addcdiv(x,y,y).grad_fn", "torch.addcdiv(i,i,i)",
-    "torch.addcmul(x,2,y)", "torch.polygamma(1,x).grad_fn", "x.polygamma(1)", "torch.digamma(x).grad_fn",
-    "torch.erfinv(x/10).grad_fn", "torch.exp2(x).grad_fn", "torch.sgn(x).grad_fn", "x.sign().grad_fn", "x.abs_()",
-    "torch.round(x,decimals=1).grad_fn", "torch.round(torch.tensor([1.25,-2.35,123.456]),decimals=-1)",
-    "torch.fix(x).grad_fn", "torch.isnan(i)", "torch.isreal(x)", "torch.sigmoid(torch.tensor([-88.,-89,-100.,100.]))",
-    "torch.tensor([True]).sin()", "torch.special.expit(x).grad_fn", "torch.square(i)", "torch.expm1(i)",
-    "torch.isposinf(x)", "x.hypot(y).grad_fn", "torch.lgamma(i)", "torch.rsqrt(torch.tensor([0.,-0.,4.]))",
-    "torch.sqrt(torch.tensor([2.,3.,5.,7.,10.])).tolist()", "torch.fmod(2.,x)", "torch.remainder(2.,x)",
-    "torch.floor_divide(2.,x)", "torch.remainder(2.,x).grad_fn", "torch.remainder(x,'a')", "torch.fmod(x,None)",
-    "torch.floor_divide(x,'a')", "x.fmod('a')", "torch.copysign(x,'a')", "torch.xlogy(x,'a')",
-    "torch.floor_divide(i,2.5)", "i.floor_divide_(2)", "i.remainder_(2)", "x.detach().fmod_(2)",
-    "torch.remainder(i,torch.tensor([2.,2.,2.]))", "torch.deg2rad(180)", "torch.sin(x,y)", "torch.exp(input=x)",
-    "torch.clamp(x,'a')", "torch.clamp(min=1,input=x)", "x.clamp(max=2,min=1)", "torch.clamp_min(x,y).grad_fn",
-    "torch.clamp_min(x,torch.tensor(2.)).grad_fn", "x.clamp_min_(2)", "torch.where(x>2,x,0)", "torch.where(x>2,1,x)",
-    "torch.where(x>2,x,i)", "torch.where(input=x,other=y,condition=m)", "x.masked_fill(m,1)",
-    "x.masked_fill(m.long(),1)", "x.masked_fill(mask=m,value=2)", "torch.masked_fill(x,m,0)", "x.sign_()", "abs(x-2)",
-    "round(1.5)", "x.round(decimals=1)", "-x % 2", "torch.minimum(x,y)", "torch.special.expit(x)",
-    "torch.special.gammaln(x)", "torch.special.round(x)", "x.abs().grad_fn.next_functions[0][1]", "x.nan_to_num()",
-    "torch.sigmoid(A)", "torch.tanh(A)", "A.sigmoid().grad_fn", "torch.erf(x)", "torch.lgamma(x)",
-    "torch.exp(torch.tensor(1.))", "torch.exp(torch.tensor(1.)).item()",
-    "torch.quantile(x,.3).detach()", "x.clamp(inf)", "torch.clamp(half,1)", "x.where(m,0.)", "x.where(m,'a')",
-    "torch.maximum(x,i)", "torch.fmin(N,torch.tensor(2.))", "torch.fmax(N,torch.tensor(2.))", "half.exp()",
-               "half*half.sigmoid()",
-    "wide.detach().lgamma()", "torch.atan2(S,S)", "torch.copysign(S,-1.)", "torch.xlogy(S,S)", "torch.logaddexp(S,S)",
-    "torch.hypot(S,S)", "torch.fmod(S,1.5)", "torch.remainder(S,1.5)", "torch.remainder(S,-1.5)",
-               "torch.floor_divide(S,1.5)",
-    "S//torch.tensor(0.)", "torch.nan_to_num(S,1.,2.,3.)", "torch.where(S>0,S,torch.zeros(()))", "S.frac()",
-               "S.round()",
-    "torch.lerp(x,y,torch.tensor([0.,.5,1.]))", "torch.lerp(x,y.double(),.5)", "torch.div(S,.5,rounding_mode='floor')",
-    "torch.div(i,-2,rounding_mode='trunc')", "torch.div(i,torch.tensor(-2),rounding_mode='floor')",
-               "torch.div(i,0,rounding_mode='trunc')",
-    "torch.div(x,y,rounding_mode='up')", "x.detach().div_(2,rounding_mode='floor')", "x.lerp(end=y,weight=.25)",
+    "torch.maximum(x,1.)",
+    "torch.maximum(1.,x)",
+    "torch.atan2(x,1.)",
+    "torch.hypot(x,1.)",
+    "torch.logaddexp(x,1.)",
+    "torch.fmax(x,1.)",
+    "torch.xlogy(x,2.).grad_fn",
+    "torch.xlogy(2.,x).grad_fn",
+    "torch.exp(1.)",
+    "torch.exp(i)",
+    "i.exp_()",
+    "torch.sin('a')",
+    "torch.sqrt(torch.tensor([-1.]))",
+    "torch.abs(torch.tensor([True]))",
+    "torch.sign(torch.tensor([True]))",
+    "torch.sign(i)",
+    "torch.reciprocal(i)",
+    "torch.floor(i)",
+    "torch.round(i)",
+    "torch.frac(i)",
+    "torch.trunc(i)",
+    "torch.ceil(torch.tensor([True]))",
+    "torch.clamp(x)",
+    "torch.clamp(i,0.5)",
+    "torch.clamp(i,0.5,2)",
+    "i.clone().clamp_(0.5)",
+    "torch.clamp(x,torch.tensor(0.),torch.tensor(2.)).grad_fn",
+    "torch.clamp(x,0,torch.tensor(2.))",
+    "torch.clamp(x,min=torch.tensor(2.)).grad_fn.next_functions",
+    "torch.clamp(x,2.,1.)",
+    "torch.clamp_min(x,1.).grad_fn",
+    "x.clamp_max(1.).grad_fn",
+    "torch.clamp(torch.tensor([nan]),0,1)",
+    "torch.where(m,x,0.).grad_fn.next_functions",
+    "torch.where(m,1.,0.)",
+    "torch.where(m,1,0)",
+    "torch.where(m,i,0.5)",
+    "torch.where(m,x.double(),0.5).dtype",
+    "torch.where(torch.tensor([1,0,1],dtype=torch.uint8),x,y)",
+    "torch.where(m)",
+    "x.where(m,y)",
+    "torch.where(True,x,y)",
+    "torch.where(m,x)",
+    "torch.where(torch.tensor([True,False]),x,y)",
+    "i.masked_fill(m,1.5)",
+    "x.masked_fill(m,y)",
+    "x.masked_fill(m,torch.tensor(2.,requires_grad=True)).grad_fn.next_functions",
+    "x.masked_fill(m,True)",
+    "torch.tensor([1,2,3],dtype=torch.uint8).masked_fill(m,300)",
+    "x.masked_fill(torch.tensor([True,False]),0)",
+    "torch.ones(1).masked_fill(m,0.)",
+    "x.masked_fill(m,'a')",
+    "x//y",
+    "(x//2).grad_fn.next_functions",
+    "(x//y).sum().backward()",
+    "i//2.",
+    "torch.tensor([-7,7])//2",
+    "torch.tensor([-7.,7.])//2",
+    "2//i",
+    "i//0",
+    "i%0",
+    "torch.fmod(i,0)",
+    "torch.remainder(torch.tensor([-4.,4.]),2.)",
+    "torch.fmod(torch.tensor([-4.,4.]),2.)",
+    "(x%y).grad_fn",
+    "2%x",
+    "(2%x).grad_fn.next_functions",
+    "x%'a'",
+    "x//'a'",
+    "5.5%i",
+    "i%1.5",
+    "torch.remainder(x,0.)",
+    "torch.floor_divide(x,y)",
+    "torch.logit(x,eps=1e-6).grad_fn",
+    "torch.nan_to_num(torch.tensor([nan,inf,-inf]))",
+    "torch.nan_to_num(x,nan=1.).grad_fn",
+    "torch.nan_to_num(i)",
+    "torch.heaviside(x.detach(),torch.tensor([.5]))",
+    "torch.heaviside(x,torch.tensor([.5]))",
+    "torch.deg2rad(x).grad_fn",
+    "torch.deg2rad(i)",
+    "torch.copysign(x,-1.).grad_fn",
+    "torch.sinc(x).grad_fn",
+    "torch.positive(x) is x",
+    "torch.signbit(x)",
+    "torch.lerp(x,y,.5).grad_fn",
+    "torch.lerp(x,y,torch.tensor(.5)).grad_fn",
+    "torch.lerp(x,1.,.5)",
+    "torch.lerp(i,i,.5)",
+    "torch.addcmul(x,y,y,value=2).grad_fn",
+    "torch.addcdiv(x,y,y).grad_fn",
+    "torch.addcdiv(i,i,i)",
+    "torch.addcmul(x,2,y)",
+    "torch.polygamma(1,x).grad_fn",
+    "x.polygamma(1)",
+    "torch.digamma(x).grad_fn",
+    "torch.erfinv(x/10).grad_fn",
+    "torch.exp2(x).grad_fn",
+    "torch.sgn(x).grad_fn",
+    "x.sign().grad_fn",
+    "x.abs_()",
+    "torch.round(x,decimals=1).grad_fn",
+    "torch.round(torch.tensor([1.25,-2.35,123.456]),decimals=-1)",
+    "torch.fix(x).grad_fn",
+    "torch.isnan(i)",
+    "torch.isreal(x)",
+    "torch.sigmoid(torch.tensor([-88.,-89,-100.,100.]))",
+    "torch.tensor([True]).sin()",
+    "torch.special.expit(x).grad_fn",
+    "torch.square(i)",
+    "torch.expm1(i)",
+    "torch.isposinf(x)",
+    "x.hypot(y).grad_fn",
+    "torch.lgamma(i)",
+    "torch.rsqrt(torch.tensor([0.,-0.,4.]))",
+    "torch.sqrt(torch.tensor([2.,3.,5.,7.,10.])).tolist()",
+    "torch.fmod(2.,x)",
+    "torch.remainder(2.,x)",
+    "torch.floor_divide(2.,x)",
+    "torch.remainder(2.,x).grad_fn",
+    "torch.remainder(x,'a')",
+    "torch.fmod(x,None)",
+    "torch.floor_divide(x,'a')",
+    "x.fmod('a')",
+    "torch.copysign(x,'a')",
+    "torch.xlogy(x,'a')",
+    "torch.floor_divide(i,2.5)",
+    "i.floor_divide_(2)",
+    "i.remainder_(2)",
+    "x.detach().fmod_(2)",
+    "torch.remainder(i,torch.tensor([2.,2.,2.]))",
+    "torch.deg2rad(180)",
+    "torch.sin(x,y)",
+    "torch.exp(input=x)",
+    "torch.clamp(x,'a')",
+    "torch.clamp(min=1,input=x)",
+    "x.clamp(max=2,min=1)",
+    "torch.clamp_min(x,y).grad_fn",
+    "torch.clamp_min(x,torch.tensor(2.)).grad_fn",
+    "x.clamp_min_(2)",
+    "torch.where(x>2,x,0)",
+    "torch.where(x>2,1,x)",
+    "torch.where(x>2,x,i)",
+    "torch.where(input=x,other=y,condition=m)",
+    "x.masked_fill(m,1)",
+    "x.masked_fill(m.long(),1)",
+    "x.masked_fill(mask=m,value=2)",
+    "torch.masked_fill(x,m,0)",
+    "x.sign_()",
+    "abs(x-2)",
+    "round(1.5)",
+    "x.round(decimals=1)",
+    "-x % 2",
+    "torch.minimum(x,y)",
+    "torch.special.expit(x)",
+    "torch.special.gammaln(x)",
+    "torch.special.round(x)",
+    "x.abs().grad_fn.next_functions[0][1]",
+    "x.nan_to_num()",
+    "torch.sigmoid(A)",
+    "torch.tanh(A)",
+    "A.sigmoid().grad_fn",
+    "torch.erf(x)",
+    "torch.lgamma(x)",
+    "torch.exp(torch.tensor(1.))",
+    "torch.exp(torch.tensor(1.)).item()",
+    "torch.quantile(x,.3).detach()",
+    "x.clamp(inf)",
+    "torch.clamp(half,1)",
+    "x.where(m,0.)",
+    "x.where(m,'a')",
+    "torch.maximum(x,i)",
+    "torch.fmin(N,torch.tensor(2.))",
+    "torch.fmax(N,torch.tensor(2.))",
+    "half.exp()",
+    "half*half.sigmoid()",
+    "wide.detach().lgamma()",
+    "torch.atan2(S,S)",
+    "torch.copysign(S,-1.)",
+    "torch.xlogy(S,S)",
+    "torch.logaddexp(S,S)",
+    "torch.hypot(S,S)",
+    "torch.fmod(S,1.5)",
+    "torch.remainder(S,1.5)",
+    "torch.remainder(S,-1.5)",
+    "torch.floor_divide(S,1.5)",
+    "S//torch.tensor(0.)",
+    "torch.nan_to_num(S,1.,2.,3.)",
+    "torch.where(S>0,S,torch.zeros(()))",
+    "S.frac()",
+    "S.round()",
+    "torch.lerp(x,y,torch.tensor([0.,.5,1.]))",
+    "torch.lerp(x,y.double(),.5)",
+    "torch.div(S,.5,rounding_mode='floor')",
+    "torch.div(i,-2,rounding_mode='trunc')",
+    "torch.div(i,torch.tensor(-2),rounding_mode='floor')",
+    "torch.div(i,0,rounding_mode='trunc')",
+    "torch.div(x,y,rounding_mode='up')",
+    "x.detach().div_(2,rounding_mode='floor')",
+    "x.lerp(end=y,weight=.25)",
 ]
 
 
@@ -79,57 +223,200 @@ def test_expression(expression):
 
 
 GRAPHS = [
-    "x%2", "x%y", "torch.div(x,y,rounding_mode='floor')", "torch.div(x,2.,rounding_mode='trunc')", "x.square()",
-          "x.sqrt()", "x.rsqrt()", "x.reciprocal()", "x.abs()", "x.sign()", "x.sgn()",
-    "torch.addcmul(x,y,B[0])", "torch.addcdiv(x,y,B[0],value=.5)", "torch.lerp(x,y,.5)", "torch.lerp(x,y,B[0])",
-          "torch.fmod(x,2)",
-    "torch.fmod(x,y)", "torch.atan2(x,y)", "x.clamp(0,1)", "x.clamp(min=0)", "x.clamp(max=2)", "torch.clamp(x,y,y+1)",
-    "torch.clamp(x,max=y)", "torch.clamp_min(x,2)", "torch.clamp_max(x,y)", "torch.maximum(x,y)", "torch.minimum(x,y)",
-    "torch.fmax(x,y)", "torch.fmin(x,y)", "torch.where(m,x,y)", "torch.where(m,x,0.)", "torch.where(m,2.,y)",
-          "x.masked_fill(m,0.)",
-    "x.masked_fill(m,z)", "x.round()", "x.round(decimals=1)", "x.floor()", "x.ceil()", "x.trunc()", "x.frac()",
-          "x.exp()", "x.exp2()",
-    "x.expm1()", "x.log()", "x.log2()", "x.log10()", "x.log1p()", "x.sin()", "x.cos()", "x.tan()", "z.asin()",
-          "z.acos()", "z.atan()",
-    "x.sinh()", "x.cosh()", "x.tanh()", "x.asinh()", "y.acosh()", "z.atanh()", "x.sinc()", "x.sigmoid()", "x.erf()",
-          "x.erfc()",
-    "z.erfinv()", "z.logit()", "z.logit(.1)", "torch.logaddexp(x,y)", "torch.logaddexp2(x,y)", "torch.hypot(x,y)",
-          "torch.lgamma(x)",
-    "torch.digamma(x)", "torch.polygamma(2,x)", "torch.xlogy(x,y)", "torch.xlogy(x,2.)", "torch.xlogy(2.,x)",
-          "torch.deg2rad(x)",
-    "torch.rad2deg(x)", "torch.copysign(x,y)", "torch.copysign(x,-1.)", "torch.nan_to_num(x)", "(x*1).exp_()",
-          "(x*1).clamp_(min=0)",
-    "(x*1).masked_fill_(m,0.)", "(x*1).sigmoid_()", "(x*1).tanh_()", "(x*1).addcmul_(y,y)", "(x*1).lerp_(y,.5)",
-          "(x*1).fmod_(2)",
-    "torch.maximum(A,x)", "torch.where(m,A,x)", "torch.lerp(A,x,.3)", "torch.addcmul(x,A,y)", "torch.clamp(A,x*0,x)",
+    "x%2",
+    "x%y",
+    "torch.div(x,y,rounding_mode='floor')",
+    "torch.div(x,2.,rounding_mode='trunc')",
+    "x.square()",
+    "x.sqrt()",
+    "x.rsqrt()",
+    "x.reciprocal()",
+    "x.abs()",
+    "x.sign()",
+    "x.sgn()",
+    "torch.addcmul(x,y,B[0])",
+    "torch.addcdiv(x,y,B[0],value=.5)",
+    "torch.lerp(x,y,.5)",
+    "torch.lerp(x,y,B[0])",
+    "torch.fmod(x,2)",
+    "torch.fmod(x,y)",
+    "torch.atan2(x,y)",
+    "x.clamp(0,1)",
+    "x.clamp(min=0)",
+    "x.clamp(max=2)",
+    "torch.clamp(x,y,y+1)",
+    "torch.clamp(x,max=y)",
+    "torch.clamp_min(x,2)",
+    "torch.clamp_max(x,y)",
+    "torch.maximum(x,y)",
+    "torch.minimum(x,y)",
+    "torch.fmax(x,y)",
+    "torch.fmin(x,y)",
+    "torch.where(m,x,y)",
+    "torch.where(m,x,0.)",
+    "torch.where(m,2.,y)",
+    "x.masked_fill(m,0.)",
+    "x.masked_fill(m,z)",
+    "x.round()",
+    "x.round(decimals=1)",
+    "x.floor()",
+    "x.ceil()",
+    "x.trunc()",
+    "x.frac()",
+    "x.exp()",
+    "x.exp2()",
+    "x.expm1()",
+    "x.log()",
+    "x.log2()",
+    "x.log10()",
+    "x.log1p()",
+    "x.sin()",
+    "x.cos()",
+    "x.tan()",
+    "z.asin()",
+    "z.acos()",
+    "z.atan()",
+    "x.sinh()",
+    "x.cosh()",
+    "x.tanh()",
+    "x.asinh()",
+    "y.acosh()",
+    "z.atanh()",
+    "x.sinc()",
+    "x.sigmoid()",
+    "x.erf()",
+    "x.erfc()",
+    "z.erfinv()",
+    "z.logit()",
+    "z.logit(.1)",
+    "torch.logaddexp(x,y)",
+    "torch.logaddexp2(x,y)",
+    "torch.hypot(x,y)",
+    "torch.lgamma(x)",
+    "torch.digamma(x)",
+    "torch.polygamma(2,x)",
+    "torch.xlogy(x,y)",
+    "torch.xlogy(x,2.)",
+    "torch.xlogy(2.,x)",
+    "torch.deg2rad(x)",
+    "torch.rad2deg(x)",
+    "torch.copysign(x,y)",
+    "torch.copysign(x,-1.)",
+    "torch.nan_to_num(x)",
+    "(x*1).exp_()",
+    "(x*1).clamp_(min=0)",
+    "(x*1).masked_fill_(m,0.)",
+    "(x*1).sigmoid_()",
+    "(x*1).tanh_()",
+    "(x*1).addcmul_(y,y)",
+    "(x*1).lerp_(y,.5)",
+    "(x*1).fmod_(2)",
+    "torch.maximum(A,x)",
+    "torch.where(m,A,x)",
+    "torch.lerp(A,x,.3)",
+    "torch.addcmul(x,A,y)",
+    "torch.clamp(A,x*0,x)",
 ]
 
 
 @pytest.mark.parametrize("expression", GRAPHS)
 def test_graph(expression):
     """grad_fn, next_functions, saved attributes, gradients, and the node behind each gradient."""
-    oracle.check("test_pointwise", f"graph of {expression}", lambda torch: graph(torch, expression), rtol=1e-5)
+    oracle.check(
+        "test_pointwise",
+        f"graph of {expression}",
+        lambda torch: graph(torch, expression),
+        rtol=1e-5,
+    )
 
 
 # -- where functions are not smooth, not finite, or not floats ---------------------------------------------------------
-UNARY = ("abs", "sign", "sgn", "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
-         "sin", "cos",
-         "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sinc", "sigmoid", "erf",
-         "erfc", "erfinv",
-         "lgamma", "digamma", "floor", "ceil", "round", "trunc", "frac", "square", "deg2rad", "rad2deg", "nan_to_num",
-         "logit",
-         "isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit", "logical_not")
-SPECIAL = [0., -0., math.inf, -math.inf, math.nan, 1., -1., 2., -2., .5, -.5, 1e-30, -1e-30, 1e30, -1e30, 88., -88.,
-           104., 710., -750., .1]
+UNARY = (
+    "abs",
+    "sign",
+    "sgn",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sinc",
+    "sigmoid",
+    "erf",
+    "erfc",
+    "erfinv",
+    "lgamma",
+    "digamma",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "frac",
+    "square",
+    "deg2rad",
+    "rad2deg",
+    "nan_to_num",
+    "logit",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "isposinf",
+    "isneginf",
+    "signbit",
+    "logical_not",
+)
+SPECIAL = [
+    0.0,
+    -0.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+    1.0,
+    -1.0,
+    2.0,
+    -2.0,
+    0.5,
+    -0.5,
+    1e-30,
+    -1e-30,
+    1e30,
+    -1e30,
+    88.0,
+    -88.0,
+    104.0,
+    710.0,
+    -750.0,
+    0.1,
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", UNARY)
 def test_special_values_and_their_gradients(name, dtype):
     """Poles, infinities, nan, signed zeros, overflow and underflow: the value and the gradient."""
+
     def ask(torch):
         x = torch.tensor(SPECIAL, dtype=getattr(torch, dtype), requires_grad=True)
-        if name == "digamma":  # PyTorch's own derivative of digamma at these points is inexact (see test_special.py)
+        if (
+            name == "digamma"
+        ):  # PyTorch's own derivative of digamma at these points is inexact (see test_special.py)
             x = x.detach()
         y = getattr(torch, name)(x)
         if not y.requires_grad:
@@ -139,25 +426,52 @@ def test_special_values_and_their_gradients(name, dtype):
 
     # at 1e30 every library reduces an angle in its own way; at -0 PyTorch's float32 logit has a gradient of another
     # sign than its float64
-    left_out = {"sin": (1e30, -1e30), "cos": (1e30, -1e30), "tan": (1e30, -1e30), "sinc": (1e30, -1e30),
-                "logit": (-0.,)}.get(name, ())
+    left_out = {
+        "sin": (1e30, -1e30),
+        "cos": (1e30, -1e30),
+        "tan": (1e30, -1e30),
+        "sinc": (1e30, -1e30),
+        "logit": (-0.0,),
+    }.get(name, ())
     kept = [k for k, v in enumerate(SPECIAL) if str(v) not in map(str, left_out)]
-    oracle.check("test_pointwise", f"special {name} {dtype}", lambda torch: [
-        [part[k] for k in kept] if isinstance(part, list) else part for part in ask(torch)],
-        rtol=5e-6 if dtype == "float32" else 1e-11, atol=1e-37)
+    oracle.check(
+        "test_pointwise",
+        f"special {name} {dtype}",
+        lambda torch: [
+            [part[k] for k in kept] if isinstance(part, list) else part for part in ask(torch)
+        ],
+        rtol=5e-6 if dtype == "float32" else 1e-11,
+        atol=1e-37,
+    )
 
 
-BINARY = ("maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp", "logaddexp2", "xlogy", "copysign",
-          "fmod", "remainder")
+BINARY = (
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "logaddexp",
+    "logaddexp2",
+    "xlogy",
+    "copysign",
+    "fmod",
+    "remainder",
+)
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_special_pairs(name):
     """Every pair of special values, ties included: values and both gradients."""
-    values = [0., -0., math.inf, -math.inf, math.nan, 1., -1., 2.5]
+    values = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 2.5]
 
     def ask(torch):
-        a = torch.tensor(values, dtype=torch.float64).repeat_interleave(len(values)).requires_grad_()
+        a = (
+            torch.tensor(values, dtype=torch.float64)
+            .repeat_interleave(len(values))
+            .requires_grad_()
+        )
         b = torch.tensor(values * len(values), dtype=torch.float64, requires_grad=True)
         y = getattr(torch, name)(a, b)
         return [y.detach(), *(g + 0 for g in torch.autograd.grad(y, (a, b), torch.ones_like(y)))]
@@ -169,20 +483,34 @@ def test_special_pairs(name):
 def test_gradients_at_kinks(torch):
     """clamp passes the gradient at its limits; a tie is shared by maximum; abs has 0 in the middle; where picks one
     side."""
+
     def at(f, *values):
         xs = [torch.tensor(v, requires_grad=True) for v in values]
         return torch.autograd.grad(f(*xs).sum(), xs)
 
-    edge = [-1., 0., .5, 1., 2.]
-    return [at(lambda x: x.clamp(0, 1), edge), at(lambda x: x.clamp(min=0), edge), at(lambda x: x.clamp(max=0), edge),
-            at(torch.maximum, [1., 2., 2.], [2., 2., 1.]), at(torch.minimum, [1., 2., 2.], [2., 2., 1.]),
-            at(torch.fmax, [1., 2.], [2., 2.]),
-            at(torch.abs, [-1., 0., 1.]), at(torch.sqrt, [0., 1.]), at(torch.clamp_min, [1., 2.], [2., 2.]),
-            at(lambda x, lo, hi: torch.clamp(x, lo, hi), [0., 1., 2., 3.], [1., 1., 3., 1.], [2., 2., 1., 3.]),
-            at(lambda x: torch.where(x > 0, x, 3 * x), [-1., 0., 1.]), at(lambda x, y: torch.atan2(x, y), [0.], [0.]),
-            at(torch.hypot, [0.], [0.]),
-            # the nan that hides in the untaken branch
-            at(lambda x: torch.where(x > 0, torch.log(x), torch.zeros(2)), [0., 1.])]
+    edge = [-1.0, 0.0, 0.5, 1.0, 2.0]
+    return [
+        at(lambda x: x.clamp(0, 1), edge),
+        at(lambda x: x.clamp(min=0), edge),
+        at(lambda x: x.clamp(max=0), edge),
+        at(torch.maximum, [1.0, 2.0, 2.0], [2.0, 2.0, 1.0]),
+        at(torch.minimum, [1.0, 2.0, 2.0], [2.0, 2.0, 1.0]),
+        at(torch.fmax, [1.0, 2.0], [2.0, 2.0]),
+        at(torch.abs, [-1.0, 0.0, 1.0]),
+        at(torch.sqrt, [0.0, 1.0]),
+        at(torch.clamp_min, [1.0, 2.0], [2.0, 2.0]),
+        at(
+            lambda x, lo, hi: torch.clamp(x, lo, hi),
+            [0.0, 1.0, 2.0, 3.0],
+            [1.0, 1.0, 3.0, 1.0],
+            [2.0, 2.0, 1.0, 3.0],
+        ),
+        at(lambda x: torch.where(x > 0, x, 3 * x), [-1.0, 0.0, 1.0]),
+        at(lambda x, y: torch.atan2(x, y), [0.0], [0.0]),
+        at(torch.hypot, [0.0], [0.0]),
+        # the nan that hides in the untaken branch
+        at(lambda x: torch.where(x > 0, torch.log(x), torch.zeros(2)), [0.0, 1.0]),
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "float16"])
@@ -190,6 +518,7 @@ def test_gradients_at_kinks(torch):
 def test_dtypes(name, dtype):
     """Integers become the default float where the function is not one of integers; what is refused is refused in
     PyTorch's words."""
+
     def ask(torch):
         x = torch.tensor([0, 1, 2]).to(getattr(torch, dtype))
         try:
@@ -201,20 +530,35 @@ def test_dtypes(name, dtype):
 
 
 # -- last digits -------------------------------------------------------------------------------------------------------
-def numbers(torch, seed, low=-3., high=3., n=500):
+def numbers(torch, seed, low=-3.0, high=3.0, n=500):
     return torch.tensor(np.random.default_rng(seed).uniform(low, high, n).astype(np.float32))
 
 
 @last_digits
-@pytest.mark.parametrize("name, low, high, share", [
-    ("exp", -3, 3, .97), ("log", .01, 3, .85), ("tanh", -3, 3, .97), ("sin", -3, 3, .9), ("cos", -3, 3, .9),
-                                                    ("sigmoid", -3, 3, .9),
-    ("log1p", .01, 3, .95), ("erf", -3, 3, .95), ("rsqrt", .01, 3, 1), ("reciprocal", .01, 3, 1), ("square", -3, 3, 1)])
+@pytest.mark.parametrize(
+    "name, low, high, share",
+    [
+        ("exp", -3, 3, 0.97),
+        ("log", 0.01, 3, 0.85),
+        ("tanh", -3, 3, 0.97),
+        ("sin", -3, 3, 0.9),
+        ("cos", -3, 3, 0.9),
+        ("sigmoid", -3, 3, 0.9),
+        ("log1p", 0.01, 3, 0.95),
+        ("erf", -3, 3, 0.95),
+        ("rsqrt", 0.01, 3, 1),
+        ("reciprocal", 0.01, 3, 1),
+        ("square", -3, 3, 1),
+    ],
+)
 def test_most_float32_results_are_pytorchs_to_the_last_bit(name, low, high, share):
     x = numbers(autolab, 1, low, high)
     found = getattr(autolab, name)(x).numpy()
-    expected = oracle.answer("test_pointwise", f"bits of {name}",
-                             lambda torch: getattr(torch, name)(numbers(torch, 1, low, high)))
+    expected = oracle.answer(
+        "test_pointwise",
+        f"bits of {name}",
+        lambda torch: getattr(torch, name)(numbers(torch, 1, low, high)),
+    )
     assert np.mean(found == expected) >= share
     # and none is further than two units away
     assert np.max(np.abs(found - expected) / np.spacing(np.abs(expected))) <= 2
@@ -225,9 +569,16 @@ def test_most_float32_results_are_pytorchs_to_the_last_bit(name, low, high, shar
 def test_fused_formulas_are_exact(torch):
     a, b, c = (numbers(torch, seed) for seed in (2, 3, 4))
     d, e, f = (t.double() for t in (a, b, c))
-    return [torch.addcmul(a, b, c), torch.addcmul(a, b, c, value=.3), torch.addcdiv(a, b, c, value=.3),
-            torch.lerp(a, b, .3),
-            torch.lerp(a, b, .7), torch.lerp(a, b, c.abs() / 4), torch.addcmul(d, e, f), torch.lerp(d, e, .3)]
+    return [
+        torch.addcmul(a, b, c),
+        torch.addcmul(a, b, c, value=0.3),
+        torch.addcdiv(a, b, c, value=0.3),
+        torch.lerp(a, b, 0.3),
+        torch.lerp(a, b, 0.7),
+        torch.lerp(a, b, c.abs() / 4),
+        torch.addcmul(d, e, f),
+        torch.lerp(d, e, 0.3),
+    ]
 
 
 # -- properties --------------------------------------------------------------------------------------------------------
@@ -238,11 +589,13 @@ SHAPES = hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=4)
 @given(SHAPES, st.sampled_from(["maximum", "minimum", "atan2", "hypot", "fmod", "copysign"]))
 def test_broadcasting_follows_numpy_and_gradients_have_their_operands_shapes(shapes, name):
     rng = np.random.default_rng(0)
-    a, b = (rng.uniform(.5, 2, s) for s in shapes.input_shapes)
+    a, b = (rng.uniform(0.5, 2, s) for s in shapes.input_shapes)
     x, y = autolab.tensor(a, requires_grad=True), autolab.tensor(b, requires_grad=True)
     out = getattr(autolab, name)(x, y)
     assert out.shape == shapes.result_shape
-    np.testing.assert_array_equal(out.detach().numpy(), {"atan2": np.arctan2}.get(name, getattr(np, name, None))(a, b))
+    np.testing.assert_array_equal(
+        out.detach().numpy(), {"atan2": np.arctan2}.get(name, getattr(np, name, None))(a, b)
+    )
     out.sum().backward()
     assert x.grad.shape == x.shape and y.grad.shape == y.shape
 
@@ -257,7 +610,9 @@ def test_identities(values):
     assert autolab.allclose(x.tanh(), 2 * (2 * x).sigmoid() - 1, **close)
     assert autolab.allclose(x.erf() + x.erfc(), autolab.ones_like(x), **close)
     assert autolab.allclose((x.abs() + 1).log().exp(), x.abs() + 1, **close)
-    assert autolab.equal(x.floor() + x.remainder(1), x) or autolab.allclose(x.floor() + x.remainder(1), x, **close)
+    assert autolab.equal(x.floor() + x.remainder(1), x) or autolab.allclose(
+        x.floor() + x.remainder(1), x, **close
+    )
     assert autolab.equal(autolab.maximum(x, -x), x.abs()) and autolab.equal(x.trunc() + x.frac(), x)
 
 

@@ -43,7 +43,9 @@ def inside(win, r, c):
 
 @settings(max_examples=150, deadline=None)
 @given(windows(), st.integers(1, 2), st.booleans(), st.booleans(), st.booleans())
-def test_maximum_and_its_gradient_are_the_definition(win, n, ties, batch_innermost, several_threads):
+def test_maximum_and_its_gradient_are_the_definition(
+    win, n, ties, batch_innermost, several_threads
+):
     rng = np.random.default_rng(1)
     shape = (n, 3, *win.size)
     x = rng.integers(0, 3, shape).astype(float) if ties else rng.standard_normal(shape)
@@ -79,7 +81,10 @@ def test_maximum_and_its_gradient_are_the_definition(win, n, ties, batch_innermo
 def test_mean_and_its_gradient(win, count_include_pad):
     win = win._replace(
         dilation=(1, 1),
-        out=tuple(pooled(n, k, s, p, 1, True) for n, k, s, p in zip(win.size, win.kernel, win.stride, win.padding)),
+        out=tuple(
+            pooled(n, k, s, p, 1, True)
+            for n, k, s, p in zip(win.size, win.kernel, win.stride, win.padding)
+        ),
     )
     assume(min(win.out) > 0)
     rng = np.random.default_rng(2)
@@ -94,15 +99,27 @@ def test_mean_and_its_gradient(win, count_include_pad):
             for i, n, k, s, p in zip((r, c), win.size, win.kernel, win.stride, win.padding)
         ]
         count = math.prod(spans) if count_include_pad else len(seen)
-        np.testing.assert_allclose(y[:, r, c], sum(x[:, a, b] for a, b in seen) / count, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            y[:, r, c], sum(x[:, a, b] for a, b in seen) / count, rtol=1e-12, atol=1e-12
+        )
     np.testing.assert_allclose((y * g).sum(), (x * dx).sum(), rtol=1e-9, atol=1e-9)
 
 
 NAN, INF = float("nan"), float("inf")
 EDGES = {
-    "ties": [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0], [0.0, -0.0, 3.0, 3.0], [-0.0, 0.0, 3.0, 1.0]],
+    "ties": [
+        [1.0, 1.0, 2.0, 2.0],
+        [1.0, 1.0, 2.0, 2.0],
+        [0.0, -0.0, 3.0, 3.0],
+        [-0.0, 0.0, 3.0, 1.0],
+    ],
     "nan": [[1.0, NAN, 2.0, 3.0], [5.0, 1.0, NAN, NAN], [0.0, 1.0, 2.0, 3.0], [NAN, 0.0, INF, NAN]],
-    "infinities": [[-INF, -INF, INF, INF], [-INF, -INF, 1.0, INF], [-INF, 1.0, INF, -INF], [-INF, -INF, -INF, 2.0]],
+    "infinities": [
+        [-INF, -INF, INF, INF],
+        [-INF, -INF, 1.0, INF],
+        [-INF, 1.0, INF, -INF],
+        [-INF, -INF, -INF, 2.0],
+    ],
 }
 
 
@@ -113,7 +130,9 @@ def test_edges_of_max_pooling(kind, padding):
         x = torch.tensor([[EDGES[kind]]]).repeat(2, 2, 1, 1).requires_grad_()
         found = []
         for kernel, stride in ((2, 2), (3, 1), (2, 1)):
-            y, where = torch.nn.functional.max_pool2d(x, kernel, stride, padding, return_indices=True)
+            y, where = torch.nn.functional.max_pool2d(
+                x, kernel, stride, padding, return_indices=True
+            )
             z = torch.nn.functional.max_pool2d(x, kernel, stride, padding)
             seeds = torch.arange(1.0, y.numel() + 1).reshape(y.shape)
             found += [
@@ -154,7 +173,12 @@ def test_dtypes(torch):
 @same_as_torch
 def test_empty_batches(torch):
     F, x = torch.nn.functional, torch.ones(0, 2, 4, 4, requires_grad=True)
-    outs = [F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 2), F.conv2d(x, torch.ones(3, 2, 2, 2))]
+    outs = [
+        F.max_pool2d(x, 2),
+        F.avg_pool2d(x, 2),
+        F.adaptive_avg_pool2d(x, 2),
+        F.conv2d(x, torch.ones(3, 2, 2, 2)),
+    ]
     return [[list(y.shape), list(torch.autograd.grad(y.sum(), x)[0].shape)] for y in outs]
 
 
@@ -175,7 +199,9 @@ def refusal(call):
     return str(error.value)
 
 
-@pytest.mark.parametrize("name, position", [("kernel_size", 2), ("stride", 3), ("padding", 4), ("dilation", 5)])
+@pytest.mark.parametrize(
+    "name, position", [("kernel_size", 2), ("stride", 3), ("padding", 4), ("dilation", 5)]
+)
 def test_settings_that_are_no_ints_are_refused(name, position):
     """Also after their equals passed: 1.0 and True are no 1. The max pools of nn.functional name positions whatever the
     call looks like, for there they are Python."""
@@ -184,10 +210,17 @@ def test_settings_that_are_no_ints_are_refused(name, position):
     F = torch.nn.functional
     for dims in (1, 2):
         x = torch.ones(1, 2, *[6] * dims)
-        calls = [(F, f"max_pool{dims}d", True), (torch, f"max_pool{dims}d", False), (F, f"avg_pool{dims}d", False)]
+        calls = [
+            (F, f"max_pool{dims}d", True),
+            (torch, f"max_pool{dims}d", False),
+            (F, f"avg_pool{dims}d", False),
+        ]
         for module, function, placed in calls[: 2 if name == "dilation" else 3]:
             call = lambda value: getattr(module, function)(x, **{"kernel_size": 2, name: value})  # noqa: B023
-            assert len({call(value).shape for value in (1, (1,), [1], np.int64(1), torch.tensor(1))}) == 1
+            assert (
+                len({call(value).shape for value in (1, (1,), [1], np.int64(1), torch.tensor(1))})
+                == 1
+            )
             where = f" (position {position})" if placed else ""
             start = f"{function}(): argument '{name}'{where} must be tuple of ints, "
             for value in (1.5, 1.0, True, np.float64(1), "a"):
@@ -195,7 +228,11 @@ def test_settings_that_are_no_ints_are_refused(name, position):
                 assert refusal(lambda: call(value)) == start + f"not {kind}"  # noqa: B023
             for value in ((1.0, 1.0), (1.5,), [True, 1]):
                 kind = type(value[0]).__name__
-                found = f"but found element of type {kind} at pos 0" if placed else f"not {type(value).__name__}"
+                found = (
+                    f"but found element of type {kind} at pos 0"
+                    if placed
+                    else f"not {type(value).__name__}"
+                )
                 assert refusal(lambda: call(value)) == start + found  # noqa: B023
             assert refusal(lambda: call((1, 1.0))) == (  # noqa: B023
                 f"{function}(): argument '{name}' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but got float\""
@@ -207,16 +244,30 @@ def test_other_settings_of_the_wrong_type():
 
     F, x1, x = torch.nn.functional, torch.ones(1, 2, 6), torch.ones(1, 2, 6, 6)
     told = {
-        "max_pool1d(): argument 'ceil_mode' (position 6) must be bool, not int": lambda: F.max_pool1d(x1, 2, ceil_mode=1),
-        "max_pool1d(): argument 'ceil_mode' must be bool, not int": lambda: torch.max_pool1d(x1, 2, ceil_mode=1),
-        "max_pool2d(): argument 'ceil_mode' must be bool, not int": lambda: torch.max_pool2d(x, 2, ceil_mode=0),
-        "avg_pool1d(): argument 'ceil_mode' (position 5) must be bool, not int": lambda: F.avg_pool1d(x1, 2, 1, 0, 1),
-        "avg_pool2d(): argument 'count_include_pad' must be bool, not int": lambda: F.avg_pool2d(x, 2, count_include_pad=1),
-        "avg_pool2d(): argument 'divisor_override' must be int, not float": lambda: F.avg_pool2d(x, 2, divisor_override=2.0),
-        "max_pool2d_with_indices(): argument 'stride' (position 3) must be tuple of ints, not float": lambda: F.max_pool2d(
-            x, 2, stride=2.0, return_indices=True
+        "max_pool1d(): argument 'ceil_mode' (position 6) must be bool, not int": lambda: (
+            F.max_pool1d(x1, 2, ceil_mode=1)
         ),
-        "max_pool2d(): argument 'stride' (position 3) must be tuple of ints, not float": lambda: torch.nn.MaxPool2d(2, 1.5)(x),
+        "max_pool1d(): argument 'ceil_mode' must be bool, not int": lambda: torch.max_pool1d(
+            x1, 2, ceil_mode=1
+        ),
+        "max_pool2d(): argument 'ceil_mode' must be bool, not int": lambda: torch.max_pool2d(
+            x, 2, ceil_mode=0
+        ),
+        "avg_pool1d(): argument 'ceil_mode' (position 5) must be bool, not int": lambda: (
+            F.avg_pool1d(x1, 2, 1, 0, 1)
+        ),
+        "avg_pool2d(): argument 'count_include_pad' must be bool, not int": lambda: F.avg_pool2d(
+            x, 2, count_include_pad=1
+        ),
+        "avg_pool2d(): argument 'divisor_override' must be int, not float": lambda: F.avg_pool2d(
+            x, 2, divisor_override=2.0
+        ),
+        "max_pool2d_with_indices(): argument 'stride' (position 3) must be tuple of ints, not float": lambda: (
+            F.max_pool2d(x, 2, stride=2.0, return_indices=True)
+        ),
+        "max_pool2d(): argument 'stride' (position 3) must be tuple of ints, not float": lambda: (
+            torch.nn.MaxPool2d(2, 1.5)(x)
+        ),
         "avg_pool1d(): argument 'stride' (position 3) must be tuple of ints, but found element of type float at pos 0": (
             lambda: torch.nn.AvgPool1d(2, 1.5)(x1)
         ),
@@ -225,8 +276,12 @@ def test_other_settings_of_the_wrong_type():
         ),
         "adaptive_avg_pool2d(): argument 'output_size' failed to unpack the object at pos 2 with error "
         '"type must be tuple of ints,but got float"': lambda: F.adaptive_avg_pool2d(x, (2, 2.0)),
-        "adaptive_avg_pool1d(): argument 'output_size' must be tuple of ints, not float": lambda: F.adaptive_avg_pool1d(x1, output_size=2.0),
-        "adaptive_max_pool1d(): argument 'output_size' (position 2) must be tuple of ints, not float": lambda: F.adaptive_max_pool1d(x1, 2.0),
+        "adaptive_avg_pool1d(): argument 'output_size' must be tuple of ints, not float": lambda: (
+            F.adaptive_avg_pool1d(x1, output_size=2.0)
+        ),
+        "adaptive_max_pool1d(): argument 'output_size' (position 2) must be tuple of ints, not float": lambda: (
+            F.adaptive_max_pool1d(x1, 2.0)
+        ),
         "object of type 'float' has no len()": lambda: F.adaptive_max_pool2d(x, 2.0),
     }
     for message, call in told.items():

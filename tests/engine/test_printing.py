@@ -1,4 +1,5 @@
 """What tensors print as: a table of literal texts, and PyTorch asked live over random shapes, values and options."""
+
 import importlib
 import math
 import pickle
@@ -53,42 +54,32 @@ TEXTS = {
     "torch.tensor([1.5-2.25j, -3+0j])": "tensor([ 1.5000-2.2500j, -3.0000+0.0000j])",
     "torch.tensor(complex(0., -0.))": "tensor(0.-0.j)",
     "torch.tensor([1e6+1j, 1e-6j])": "tensor([1000000.+1.0000e+00j,       0.+1.0000e-06j])",
-    "torch.tensor([[1., 2.], [3., 4.]], requires_grad=True)":
-        "tensor([[1., 2.],\n        [3., 4.]], requires_grad=True)",
+    "torch.tensor([[1., 2.], [3., 4.]], requires_grad=True)": "tensor([[1., 2.],\n        [3., 4.]], requires_grad=True)",
     "torch.tensor([1., 2.], requires_grad=True) * 2": "tensor([2., 4.], grad_fn=<MulBackward0>)",
-    "torch.tensor([1., 2.], requires_grad=True, dtype=torch.float64) * 2":
-        "tensor([2., 4.], dtype=torch.float64, grad_fn=<MulBackward0>)",
-    "torch.arange(12).reshape(3, 4)":
-        "tensor([[ 0,  1,  2,  3],\n        [ 4,  5,  6,  7],\n        [ 8,  9, 10, 11]])",
-    "torch.arange(8.).reshape(2, 2, 2)":
-        "tensor([[[0., 1.],\n         [2., 3.]],\n\n        [[4., 5.],\n         [6., 7.]]])",
-    "torch.arange(8).reshape(2, 2, 1, 2)":
-        "tensor([[[[0, 1]],\n\n         [[2, 3]]],\n\n\n        [[[4, 5]],\n\n         [[6, 7]]]])",
-    "torch.arange(30.)":
-        "tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11., 12., 13.,\n"
-        "        14., 15., 16., 17., 18., 19., 20., 21., 22., 23., 24., 25., 26., 27.,\n"
-        "        28., 29.])",
+    "torch.tensor([1., 2.], requires_grad=True, dtype=torch.float64) * 2": "tensor([2., 4.], dtype=torch.float64, grad_fn=<MulBackward0>)",
+    "torch.arange(12).reshape(3, 4)": "tensor([[ 0,  1,  2,  3],\n        [ 4,  5,  6,  7],\n        [ 8,  9, 10, 11]])",
+    "torch.arange(8.).reshape(2, 2, 2)": "tensor([[[0., 1.],\n         [2., 3.]],\n\n        [[4., 5.],\n         [6., 7.]]])",
+    "torch.arange(8).reshape(2, 2, 1, 2)": "tensor([[[[0, 1]],\n\n         [[2, 3]]],\n\n\n        [[[4, 5]],\n\n         [[6, 7]]]])",
+    "torch.arange(30.)": "tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11., 12., 13.,\n"
+    "        14., 15., 16., 17., 18., 19., 20., 21., 22., 23., 24., 25., 26., 27.,\n"
+    "        28., 29.])",
     "torch.arange(2000)": "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])",
     "torch.zeros(1001)": "tensor([0., 0., 0.,  ..., 0., 0., 0.])",
-    "torch.zeros(501, 2)":
-        "tensor([[0., 0.],\n        [0., 0.],\n        [0., 0.],\n        ...,\n        [0., 0.],\n        [0., 0.],\n"
-        "        [0., 0.]])",
-    "torch.zeros(7, 7, 30)[:, 0, :4]":
-        "tensor([[0., 0., 0., 0.],\n" + "        [0., 0., 0., 0.],\n" * 5 + "        [0., 0., 0., 0.]])",
+    "torch.zeros(501, 2)": "tensor([[0., 0.],\n        [0., 0.],\n        [0., 0.],\n        ...,\n        [0., 0.],\n        [0., 0.],\n"
+    "        [0., 0.]])",
+    "torch.zeros(7, 7, 30)[:, 0, :4]": "tensor([[0., 0., 0., 0.],\n"
+    + "        [0., 0., 0., 0.],\n" * 5
+    + "        [0., 0., 0., 0.]])",
     "torch.ones(3, 7, 60)[0].sum(0)[:3]": "tensor([7., 7., 7.])",
     # a suffix that would pass column 80 goes to a line of its own
-    "torch.arange(17., requires_grad=True)":
-        "tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11., 12., 13.,\n"
-        "        14., 15., 16.], requires_grad=True)",
-    "torch.arange(11., requires_grad=True)":
-        "tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10.],\n       requires_grad=True)",
-    "torch.arange(14., dtype=torch.float64, requires_grad=True)":
-        "tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11., 12., 13.],\n"
-        "       dtype=torch.float64, requires_grad=True)",
+    "torch.arange(17., requires_grad=True)": "tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11., 12., 13.,\n"
+    "        14., 15., 16.], requires_grad=True)",
+    "torch.arange(11., requires_grad=True)": "tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10.],\n       requires_grad=True)",
+    "torch.arange(14., dtype=torch.float64, requires_grad=True)": "tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11., 12., 13.],\n"
+    "       dtype=torch.float64, requires_grad=True)",
     "torch.nn.Parameter(torch.tensor([1., 2.]))": "Parameter containing:\ntensor([1., 2.], requires_grad=True)",
     "torch.nn.Parameter(torch.ones(2), requires_grad=False)": "Parameter containing:\ntensor([1., 1.])",
-    "torch.tensor([3., 1., 2.]).sort()":
-        "torch.return_types.sort(\nvalues=tensor([1., 2., 3.]),\nindices=tensor([1, 2, 0]))",
+    "torch.tensor([3., 1., 2.]).sort()": "torch.return_types.sort(\nvalues=tensor([1., 2., 3.]),\nindices=tensor([1, 2, 0]))",
     "torch.ones(2, 3).shape": "torch.Size([2, 3])",
     "torch.ones(()).shape": "torch.Size([])",
 }
@@ -157,13 +148,18 @@ def test_threshold_is_exclusive():
 @same_as_torch
 def test_default_dtype_decides_which_dtypes_are_named(torch):
     torch.set_default_dtype(torch.float64)
-    values = torch.tensor(1.), torch.tensor([1.]).float(), torch.tensor([1j]), torch.tensor([1j], dtype=torch.complex64)
+    values = (
+        torch.tensor(1.0),
+        torch.tensor([1.0]).float(),
+        torch.tensor([1j]),
+        torch.tensor([1j], dtype=torch.complex64),
+    )
     return [repr(t) for t in (*values, torch.empty(0), torch.empty(0, dtype=torch.float32))]
 
 
 @same_as_torch
 def test_str_and_format(torch):
-    x, v = torch.tensor(2.5, requires_grad=True), torch.tensor([1., 2.])
+    x, v = torch.tensor(2.5, requires_grad=True), torch.tensor([1.0, 2.0])
     return [str(v), f"{v}", f"{x}", f"{x:.3f}", f"{torch.tensor(7):>4d}", f"{torch.tensor(True)}", f"{x.detach():e}",
             error_of(lambda: f"{v:.2f}"), error_of(lambda: f"{torch.tensor(1.5):d}")]  # fmt: skip
 
@@ -182,12 +178,19 @@ def test_options_are_kept_and_profiles_reset_them(torch):
 
 def test_options_for_a_block_only():
     from autolab.engine.exact.printing import get_printoptions, printoptions
+
     before = get_printoptions()
     with pytest.raises(KeyError), printoptions(precision=1):
         assert get_printoptions()["precision"] == 1
         raise KeyError
     assert get_printoptions() == before
-    assert before == {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+    assert before == {
+        "precision": 4,
+        "threshold": 1000,
+        "edgeitems": 3,
+        "linewidth": 80,
+        "sci_mode": None,
+    }
 
 
 @same_as_torch
@@ -210,10 +213,30 @@ def test_views_and_strides_do_not_matter(torch):
 @same_as_torch
 def test_size_is_a_tuple_that_stays_a_size(torch):
     size = torch.Size([2, 3, 4])
-    sizes = [size[1:], size + (5,), (5,) + size, size + size, size * 2, 2 * size[:1], size[::-1], torch.Size(range(2))]
-    failures = [lambda: torch.Size([1.5]), lambda: torch.Size(["a"]), lambda: torch.Size(3), lambda: size + [1]]
+    sizes = [
+        size[1:],
+        size + (5,),
+        (5,) + size,
+        size + size,
+        size * 2,
+        2 * size[:1],
+        size[::-1],
+        torch.Size(range(2)),
+    ]
+    failures = [
+        lambda: torch.Size([1.5]),
+        lambda: torch.Size(["a"]),
+        lambda: torch.Size(3),
+        lambda: size + [1],
+    ]
     kept = [type(s) is torch.Size for s in sizes]
-    as_tuple = size == (2, 3, 4), hash(size) == hash((2, 3, 4)), size.index(3), size[0], isinstance(size[0], int)
+    as_tuple = (
+        size == (2, 3, 4),
+        hash(size) == hash((2, 3, 4)),
+        size.index(3),
+        size[0],
+        isinstance(size[0], int),
+    )
     numbers = size.numel(), torch.Size([]).numel(), repr(torch.Size([torch.tensor(3), np.int64(2)]))
     return [repr(s) for s in sizes], kept, as_tuple, numbers, [error_of(f) for f in failures]
 
@@ -224,23 +247,42 @@ def test_sizes_and_named_results_can_be_pickled():
     assert size == (2, 3) and type(size) is torch.Size
     result = torch.return_types.max((1, 2))
     again = pickle.loads(pickle.dumps(result))
-    assert type(again) is type(result) and again == (1, 2) and again.values == 1 and again.indices == 2
+    assert (
+        type(again) is type(result) and again == (1, 2) and again.values == 1 and again.indices == 2
+    )
 
 
 @same_as_torch
 def test_named_results(torch):
-    result = torch.tensor([[1., 5.], [7., 2.]]).max(dim=1)
+    result = torch.tensor([[1.0, 5.0], [7.0, 2.0]]).max(dim=1)
     values, indices = result
     failures = [lambda: type(result)((1,)), lambda: setattr(result, "values", 3)]
     kind = type(result).__name__, str(type(result)), len(result), isinstance(result, tuple)
     same = result.values is values, result[1] is result.indices
-    return repr(result), values, indices, same, kind, [error_of(f).partition(":")[0] for f in failures]
+    return (
+        repr(result),
+        values,
+        indices,
+        same,
+        kind,
+        [error_of(f).partition(":")[0] for f in failures],
+    )
 
 
 # -- live --------------------------------------------------------------------------------------------------------------
-DTYPES = ["float32", "float64", "float16", "int64", "int32", "uint8", "bool", "complex64", "complex128"]
+DTYPES = [
+    "float32",
+    "float64",
+    "float16",
+    "int64",
+    "int32",
+    "uint8",
+    "bool",
+    "complex64",
+    "complex128",
+]
 NUMBERS = st.one_of(
-    st.sampled_from([0., -0., 1., -1., 2.5, 1e-4, 9.9999e-5, 1000., 1001., 1e8, 1.0001e8]),
+    st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, 1e-4, 9.9999e-5, 1000.0, 1001.0, 1e8, 1.0001e8]),
     st.sampled_from([math.nan, math.inf, -math.inf]),
     st.integers(-2000, 2000).map(float),
     st.floats(-999999995904.0, 999999995904.0, width=32),

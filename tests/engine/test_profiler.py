@@ -25,7 +25,9 @@ def averages_with_fixed_times(torch, **options):
     averages = prof.key_averages()
     for average in averages:
         average.self_cpu_time_total, average.cpu_time_total = names[average.key]
-        average.cpu_memory_usage = average.self_cpu_memory_usage = int(average.cpu_time_total) * 1500 - 2000
+        average.cpu_memory_usage = average.self_cpu_memory_usage = (
+            int(average.cpu_time_total) * 1500 - 2000
+        )
     return averages
 
 
@@ -52,7 +54,9 @@ def test_tables(torch):
 
 @same_as_torch
 def test_tables_with_memory(torch):
-    return averages_with_fixed_times(torch, profile_memory=True).table(sort_by="self_cpu_memory_usage")
+    return averages_with_fixed_times(torch, profile_memory=True).table(
+        sort_by="self_cpu_memory_usage"
+    )
 
 
 @same_as_torch
@@ -70,7 +74,12 @@ def test_the_texts_of_times(torch):
     for time in (0, 0.0004, 999.9994, 1000, 1e6 - 1, 1e6, 2.5e9):
         average.self_cpu_time_total = average.cpu_time_total = time
         found.append(
-            (average.self_cpu_time_total_str, average.cpu_time_str, average.cpu_time_total_str, average.cpu_time)
+            (
+                average.self_cpu_time_total_str,
+                average.cpu_time_str,
+                average.cpu_time_total_str,
+                average.cpu_time,
+            )
         )
     return found
 
@@ -79,7 +88,13 @@ def test_the_texts_of_times(torch):
 def test_no_events_make_no_table(torch):
     with torch.autograd.profiler.profile() as prof:
         pass
-    return str(prof), prof.table(), prof.key_averages().table(), prof.self_cpu_time_total, len(prof.function_events)
+    return (
+        str(prof),
+        prof.table(),
+        prof.key_averages().table(),
+        prof.self_cpu_time_total,
+        len(prof.function_events),
+    )
 
 
 @same_as_torch
@@ -88,9 +103,28 @@ def test_unknown_columns_to_sort_by(torch):
 
 
 # -- what is counted ------------------------------------------------------------------------------------------------
-NODES = ("MulBackward0", "AddBackward0", "ExpBackward0", "MmBackward0", "ReluBackward0", "SumBackward0")
-SHARED = {"mine", "aten::exp", "aten::add", "aten::mm", "aten::relu", "aten::sum", "aten::mul_", *NODES}
-SHARED |= {"torch::autograd::AccumulateGrad", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"}
+NODES = (
+    "MulBackward0",
+    "AddBackward0",
+    "ExpBackward0",
+    "MmBackward0",
+    "ReluBackward0",
+    "SumBackward0",
+)
+SHARED = {
+    "mine",
+    "aten::exp",
+    "aten::add",
+    "aten::mm",
+    "aten::relu",
+    "aten::sum",
+    "aten::mul_",
+    *NODES,
+}
+SHARED |= {
+    "torch::autograd::AccumulateGrad",
+    "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+}
 SHARED |= {f"autograd::engine::evaluate_function: {name}" for name in NODES}
 
 
@@ -107,9 +141,12 @@ def test_events_come_in_order(torch):
 
 @same_as_torch
 def test_calls_nest(torch):
-    events = of(step(torch).function_events, "mine", "aten::exp", "aten::relu", "aten::mul_", *NODES)
+    events = of(
+        step(torch).function_events, "mine", "aten::exp", "aten::relu", "aten::mul_", *NODES
+    )
     return [
-        (e.name, None if e.cpu_parent is None else e.cpu_parent.name, e.scope, e.is_user_annotation) for e in events
+        (e.name, None if e.cpu_parent is None else e.cpu_parent.name, e.scope, e.is_user_annotation)
+        for e in events
     ]
 
 
@@ -117,7 +154,11 @@ def test_calls_nest(torch):
 def test_a_node_has_the_sequence_number_of_its_op(torch):
     events = step(torch).function_events
     numbers = {e.name: e.sequence_nr for e in events if e.sequence_nr >= 0}
-    pairs = [("aten::exp", "ExpBackward0"), ("aten::relu", "ReluBackward0"), ("aten::sum", "SumBackward0")]
+    pairs = [
+        ("aten::exp", "ExpBackward0"),
+        ("aten::relu", "ReluBackward0"),
+        ("aten::sum", "SumBackward0"),
+    ]
     return [numbers[op] == numbers[node] for op, node in pairs], [
         (e.fwd_thread == e.thread, e.fwd_thread) for e in of(events, "ExpBackward0", "aten::exp")
     ]
@@ -126,7 +167,16 @@ def test_a_node_has_the_sequence_number_of_its_op(torch):
 @same_as_torch
 def test_shapes(torch):
     prof = step(torch, record_shapes=True)
-    wanted = ("aten::add", "aten::exp", "aten::mm", "aten::relu", "MmBackward0", "MulBackward0", "SumBackward0", "mine")
+    wanted = (
+        "aten::add",
+        "aten::exp",
+        "aten::mm",
+        "aten::relu",
+        "MmBackward0",
+        "MulBackward0",
+        "SumBackward0",
+        "mine",
+    )
     by_shape = prof.key_averages(group_by_input_shape=True)
     grouped = {a.key: a.count for a in by_shape if a.key in wanted}
     return [(e.name, e.input_shapes) for e in of(prof.function_events, *wanted)], grouped
@@ -147,7 +197,15 @@ def test_allocated_bytes(torch):
     with torch.autograd.profiler.profile(profile_memory=True) as prof:
         held = [x.exp(), x + x, x @ x, x.view(100), x.t(), x.double(), x > x]
         x.mul_(x)
-    wanted = ("aten::exp", "aten::add", "aten::mm", "aten::view", "aten::t", "aten::gt", "aten::mul_")
+    wanted = (
+        "aten::exp",
+        "aten::add",
+        "aten::mm",
+        "aten::view",
+        "aten::t",
+        "aten::gt",
+        "aten::mul_",
+    )
     return len(held), [(e.name, e.cpu_memory_usage) for e in of(prof.function_events, *wanted)]
 
 
@@ -170,7 +228,9 @@ def test_rules_show_the_ops_that_they_call():
     assert [child.name for child in node.cpu_children].count("aten::mm") == 2
 
 
-@pytest.mark.parametrize("op", ["add", "add_scalar", "pow_tensor", "sum_all", "max_dim", "relu", "unsafe_view"])
+@pytest.mark.parametrize(
+    "op", ["add", "add_scalar", "pow_tensor", "sum_all", "max_dim", "relu", "unsafe_view"]
+)
 def test_names_of_variants(op):
     expected = {
         "add_scalar": "add",
@@ -186,7 +246,11 @@ def test_every_op_has_a_name_of_pytorchs():
     names = sorted({aten_name(op).removeprefix("aten::") for op in OPS.values()})
 
     def unknown(torch):
-        return [n for n in names if not hasattr(torch.ops.aten, n) and not hasattr(torch.ops.aten, n + "_")]
+        return [
+            n
+            for n in names
+            if not hasattr(torch.ops.aten, n) and not hasattr(torch.ops.aten, n + "_")
+        ]
 
     assert oracle.answer("test_profiler", "every op has a name", unknown) == []
 
@@ -220,7 +284,10 @@ def test_a_custom_function_that_raises_leaves_no_event():
     with profiler.profile() as prof:
         assert error_of(lambda: Fails.apply(x)) == "KeyError: 'no'"
         x.sin()
-    assert [(e.name, e.cpu_parent) for e in prof.function_events] == [("aten::exp", None), ("aten::sin", None)]
+    assert [(e.name, e.cpu_parent) for e in prof.function_events] == [
+        ("aten::exp", None),
+        ("aten::sin", None),
+    ]
 
 
 def test_an_op_begins_after_what_ran_before_it():
@@ -232,7 +299,11 @@ def test_an_op_begins_after_what_ran_before_it():
     before, exp, mul = prof.function_events
     assert [before.name, exp.name, mul.name] == ["before", "aten::exp", "aten::mul_"]
     assert (
-        before.time_range.end <= exp.time_range.start < exp.time_range.end <= mul.time_range.start < mul.time_range.end
+        before.time_range.end
+        <= exp.time_range.start
+        < exp.time_range.end
+        <= mul.time_range.start
+        < mul.time_range.end
     )
 
 
@@ -242,10 +313,22 @@ def test_own_times_add_up_and_children_lie_inside():
         assert 0 <= e.time_range.start <= e.time_range.end and e.self_cpu_time_total >= 0
         for child in e.cpu_children:
             assert child.cpu_parent is e
-            assert e.time_range.start <= child.time_range.start <= child.time_range.end <= e.time_range.end
+            assert (
+                e.time_range.start
+                <= child.time_range.start
+                <= child.time_range.end
+                <= e.time_range.end
+            )
     outer = sum(e.cpu_time_total for e in prof.function_events if e.cpu_parent is None)
-    assert prof.self_cpu_time_total == pytest.approx(outer) == pytest.approx(prof.key_averages().self_cpu_time_total)
-    assert prof.total_average().count == len(prof.function_events) and prof.total_average().key == "Total"
+    assert (
+        prof.self_cpu_time_total
+        == pytest.approx(outer)
+        == pytest.approx(prof.key_averages().self_cpu_time_total)
+    )
+    assert (
+        prof.total_average().count == len(prof.function_events)
+        and prof.total_average().key == "Total"
+    )
 
 
 def test_results_are_those_without_a_profiler():
@@ -347,7 +430,10 @@ def test_record_function_as_decorator(torch):
     f()
     with torch.autograd.profiler.profile() as prof:
         f(), f()
-    return [(e.name, e.cpu_parent and e.cpu_parent.name) for e in of(prof.function_events, "named", "aten::exp")]
+    return [
+        (e.name, e.cpu_parent and e.cpu_parent.name)
+        for e in of(prof.function_events, "named", "aten::exp")
+    ]
 
 
 def test_record_function_around_a_function_that_calls_itself():
@@ -358,7 +444,9 @@ def test_record_function_around_a_function_that_calls_itself():
     x = autolab.ones(2)
     with profiler.profile() as prof:
         f(2)
-    assert [(e.name, len(e.cpu_children)) for e in prof.function_events] == [("f", 1)] * 3 + [("aten::exp", 0)]
+    assert [(e.name, len(e.cpu_children)) for e in prof.function_events] == [("f", 1)] * 3 + [
+        ("aten::exp", 0)
+    ]
 
 
 def test_disabled():

@@ -29,7 +29,11 @@ def tree(events, without=INSIDE_KERNELS):
         inside = " ".join(text(e) for e in event.cpu_children if e.name not in without)
         return f"{event.name}({inside})" if inside else event.name
 
-    return [text(e) for e in events if e.cpu_parent is None and e.name not in without and e.name != "[memory]"]
+    return [
+        text(e)
+        for e in events
+        if e.cpu_parent is None and e.name not in without and e.name != "[memory]"
+    ]
 
 
 def lenet(t):
@@ -77,7 +81,8 @@ def test_the_calls_of_a_forward_pass_nest_as_pytorchs():
 
 
 ONLY_PYTORCH = INSIDE_KERNELS | {
-    f"aten::{name}" for name in "empty expand ones_like empty_like fill_ zero_ add_ as_strided t transpose view".split()
+    f"aten::{name}"
+    for name in "empty expand ones_like empty_like fill_ zero_ add_ as_strided t transpose view".split()
 }
 """Calls of a training step that are not, or not as often, here."""
 
@@ -93,16 +98,37 @@ def test_the_calls_of_a_training_step():
 FUNCTIONS = {
     "linear": lambda t, x: t.nn.functional.linear(x, x, x[0]),
     "conv1d": lambda t, x: t.nn.functional.conv1d(x[None], x[:2, :, None]),
-    "views": lambda t, x: [x.t(), x[0], x[:, 1:2], x.unsqueeze(0), x.permute(1, 0), x.expand(2, 4, 4), x.flatten()],
+    "views": lambda t, x: [
+        x.t(),
+        x[0],
+        x[:, 1:2],
+        x.unsqueeze(0),
+        x.permute(1, 0),
+        x.expand(2, 4, 4),
+        x.flatten(),
+    ],
     "reshape": lambda t, x: x.reshape(2, 8),
-    "losses": lambda t, x: [t.nn.functional.cross_entropy(x, t.arange(4)), t.nn.functional.softmax(x, 1)],
-    "ones": lambda t, x: [t.ones(2, 3), t.zeros(4), t.rand(2), t.randn(3), t.full((2,), 3.0), t.empty(2)],
+    "losses": lambda t, x: [
+        t.nn.functional.cross_entropy(x, t.arange(4)),
+        t.nn.functional.softmax(x, 1),
+    ],
+    "ones": lambda t, x: [
+        t.ones(2, 3),
+        t.zeros(4),
+        t.rand(2),
+        t.randn(3),
+        t.full((2,), 3.0),
+        t.empty(2),
+    ],
     "matmul": lambda t, x: [x @ x, t.matmul(x, x[0])],
     "normalized": lambda t, x: [
         t.nn.functional.layer_norm(x, (4,)),
         t.nn.functional.batch_norm(x, None, None, training=True),
     ],
-    "pooled": lambda t, x: [t.nn.functional.max_pool2d(x[None], 2), t.nn.functional.avg_pool2d(x[None], 2)],
+    "pooled": lambda t, x: [
+        t.nn.functional.max_pool2d(x[None], 2),
+        t.nn.functional.avg_pool2d(x[None], 2),
+    ],
     "relu": lambda t, x: [
         x.relu(),
         t.nn.functional.relu(x),
@@ -125,7 +151,10 @@ def test_functions_nest_as_pytorchs(name):
         with t.autograd.profiler.profile() as prof:
             FUNCTIONS[name](t, x)
         without = INSIDE_KERNELS | {f"aten::{part}" for part in PARTS.get(name, "").split()}
-        return tree(prof.function_events, without if name == "ones" else without | {"aten::empty", "aten::arange"})
+        return tree(
+            prof.function_events,
+            without if name == "ones" else without | {"aten::empty", "aten::arange"},
+        )
 
     check("test_profiler_calls", f"functions: {name}", program)
 
@@ -134,13 +163,32 @@ def test_functions_nest_as_pytorchs(name):
 def test_floating_point_operations(torch):
     x, conv = torch.ones(6, 6), torch.nn.functional.conv2d
     with torch.autograd.profiler.profile(with_flops=True) as prof:
-        x @ x, x * x, x * 2, x + x, x - x, torch.addmm(x, x, x), torch.nn.functional.linear(x, x, x[0])
+        (
+            x @ x,
+            x * x,
+            x * 2,
+            x + x,
+            x - x,
+            torch.addmm(x, x, x),
+            torch.nn.functional.linear(x, x, x[0]),
+        )
         torch.bmm(x.view(2, 3, 6), x.view(2, 6, 3))
         torch.baddbmm(torch.ones(2, 3, 3), x.view(2, 3, 6), x.view(2, 6, 3))
-        conv(torch.ones(2, 4, 8, 9), torch.ones(6, 2, 3, 2), stride=(2, 1), padding=1, dilation=(1, 2), groups=2)
+        conv(
+            torch.ones(2, 4, 8, 9),
+            torch.ones(6, 2, 3, 2),
+            stride=(2, 1),
+            padding=1,
+            dilation=(1, 2),
+            groups=2,
+        )
         conv(torch.ones(1, 1, 4, 4), torch.ones(1, 1, 3, 3), padding="same")
     counted = [(e.name, e.flops) for e in prof.function_events if e.flops]
-    return counted, {a.key: a.flops for a in prof.key_averages() if a.flops}, prof.total_average().flops
+    return (
+        counted,
+        {a.key: a.flops for a in prof.key_averages() if a.flops},
+        prof.total_average().flops,
+    )
 
 
 @same_as_torch
@@ -154,7 +202,9 @@ def test_tables_of_operations_and_of_callers(torch):
         found = [a for a in found if a.key in ("first", "second")]
         for average in found:
             average.self_cpu_time_total = average.cpu_time_total = 2.5
-        return type(prof.key_averages())(found, **{k: v for k, v in options.items() if k == "with_flops"})
+        return type(prof.key_averages())(
+            found, **{k: v for k, v in options.items() if k == "with_flops"}
+        )
 
     tables = []
     for counts in ((0, 0), (12, 0), (1234, 5), (10**7, 3 * 10**13)):
@@ -199,7 +249,10 @@ def test_bytes_are_kept_track_of_in_reused_memory():
             y = autolab.nn.functional.conv2d(x, weight, padding=1).relu()
         del y
     assert prof.total_average().self_cpu_memory_usage == 0
-    assert sum(e.self_cpu_memory_usage for e in of(prof.function_events, "aten::_convolution")) == 3 * 8 * 64 * 64 * 4
+    assert (
+        sum(e.self_cpu_memory_usage for e in of(prof.function_events, "aten::_convolution"))
+        == 3 * 8 * 64 * 64 * 4
+    )
 
 
 def test_a_training_step_leaves_the_gradients():
@@ -224,8 +277,12 @@ def test_callers():
     (product,) = of(prof.function_events, "aten::mm")
     (addition,) = of(prof.function_events, "aten::add")
     names = [call.rsplit(": ")[-1] for call in product.stack]
-    assert names[:2] == ["inner", "multiplied"] and [c.rsplit(": ")[-1] for c in addition.stack[:1]] == ["multiplied"]
-    assert product.stack[0].startswith(("engine/test_profiler_calls.py(", "test_profiler_calls.py(", "tests/engine/"))
+    assert names[:2] == ["inner", "multiplied"] and [
+        c.rsplit(": ")[-1] for c in addition.stack[:1]
+    ] == ["multiplied"]
+    assert product.stack[0].startswith(
+        ("engine/test_profiler_calls.py(", "test_profiler_calls.py(", "tests/engine/")
+    )
     assert [e.name.rsplit(": ")[-1] for e in prof.function_events[:2]] == ["multiplied", "inner"]
     assert not any("autolab/engine" in e.name for e in prof.function_events)
 
@@ -234,7 +291,9 @@ def test_averages_by_caller(tmp_path):
     x = autolab.ones(2, 2)
     with profiler.profile(with_stack=True) as prof:
         multiplied(x), inner(x), inner(x)
-    rows = [(a.stack, a.count) for a in prof.key_averages(group_by_stack_n=2) if a.key == "aten::mm"]
+    rows = [
+        (a.stack, a.count) for a in prof.key_averages(group_by_stack_n=2) if a.key == "aten::mm"
+    ]
     assert [(len(stack), count) for stack, count in rows] == [(2, 1), (1, 2)]
     assert [a.count for a in prof.key_averages() if a.key == "aten::mm"] == [3]
     assert "Source Location" in prof.key_averages(group_by_stack_n=2).table()
@@ -280,7 +339,9 @@ def test_errors_about_arguments_are_those_without_a_profiler():
 
 def test_keywords_and_defaults_reach_the_functions():
     with profiler.profile(record_shapes=True) as prof:
-        y = autolab.nn.functional.conv2d(input=autolab.ones(1, 1, 4, 4), weight=autolab.ones(1, 1, 3, 3), padding=1)
+        y = autolab.nn.functional.conv2d(
+            input=autolab.ones(1, 1, 4, 4), weight=autolab.ones(1, 1, 3, 3), padding=1
+        )
         z = autolab.ones((2, 3), dtype=autolab.float64)
     assert y.sum().item() == 100 and z.dtype is autolab.float64
     (conv,) = of(prof.function_events, "aten::conv2d")
@@ -328,6 +389,9 @@ def test_an_optimizers_block_holds_its_hooks():
             optimizer.zero_grad()
             t.nn.Linear(1, 1).zero_grad()
         blocks = [e for e in prof.function_events if e.name.startswith("Optimizer.")]
-        return [(e.name, [c.name for c in e.cpu_children if c.name in ("aten::mul_", "aten::exp")]) for e in blocks]
+        return [
+            (e.name, [c.name for c in e.cpu_children if c.name in ("aten::mul_", "aten::exp")])
+            for e in blocks
+        ]
 
     check("test_profiler_calls", "hooks of an optimizer", program)

@@ -32,7 +32,14 @@ def product():
 
 def times(prof):
     calls = [a for a in prof.key_averages() if a.device_type.name == "CPU"]
-    return {a.key: (round(a.cpu_time_total, 3), round(a.self_device_time_total, 3), round(a.device_time_total, 3)) for a in calls}
+    return {
+        a.key: (
+            round(a.cpu_time_total, 3),
+            round(a.self_device_time_total, 3),
+            round(a.device_time_total, 3),
+        )
+        for a in calls
+    }
 
 
 def test_calls_cost_the_host_their_launches_and_the_device_its_kernels(sim):
@@ -68,13 +75,17 @@ def test_copies_are_named_as_pytorch_names_them(sim):
         z = x.pin_memory().to("cuda:1", non_blocking=True)
         y.cpu()
         z.to("cuda:0")
-    kernels = [(k.name, k.device) for e in prof.events() for k in e.kernels if k.name.startswith("Memcpy")]
+    kernels = [
+        (k.name, k.device) for e in prof.events() for k in e.kernels if k.name.startswith("Memcpy")
+    ]
     assert kernels == [
         ("Memcpy HtoD (Pageable -> Device)", 0), ("Memcpy HtoD (Pinned -> Device)", 1),
         ("Memcpy DtoH (Device -> Pageable)", 0), ("Memcpy PtoP (Device -> Device)", 1),
     ]  # fmt: skip
     waits = [e.name for e in prof.events() if e.name.startswith("cuda")]
-    assert waits == ["cudaStreamSynchronize"] * 2, "the copy from pageable memory, and the one to the host"
+    assert waits == ["cudaStreamSynchronize"] * 2, (
+        "the copy from pageable memory, and the one to the host"
+    )
 
 
 def test_kernels_and_copies_have_rows_of_their_own(sim):
@@ -87,14 +98,20 @@ def test_kernels_and_copies_have_rows_of_their_own(sim):
     }  # fmt: skip
     copies = [e for e in prof.events() if e.kernels and e.kernels[0].name.startswith("Memcpy")]
     assert [e.name for e in copies] == ["aten::_to_copy"] * 2
-    assert prof.key_averages().table().endswith("Self CUDA time total: 24.500us\n"), "no kernel counts twice"
+    assert prof.key_averages().table().endswith("Self CUDA time total: 24.500us\n"), (
+        "no kernel counts twice"
+    )
 
 
 def test_backward_nodes_have_their_calls_inside(sim):
     w = torch.ones(30, 20, device="cuda", requires_grad=True)
     with profile(activities=BOTH) as prof:
         (torch.ones(10, 30, device="cuda") @ w).sum().backward()
-    inside = [e.name for e in prof.events() if e.cpu_parent is not None and e.cpu_parent.name == "MmBackward0"]
+    inside = [
+        e.name
+        for e in prof.events()
+        if e.cpu_parent is not None and e.cpu_parent.name == "MmBackward0"
+    ]
     assert "aten::mm" in inside
 
 
@@ -103,11 +120,22 @@ def test_bytes_on_the_device(sim):
     with profile(activities=BOTH, profile_memory=True) as prof:
         b = (a @ a).relu()
         del b
-    found = {e.key: (e.self_device_memory_usage, e.device_memory_usage) for e in prof.key_averages() if e.self_device_memory_usage}
+    found = {
+        e.key: (e.self_device_memory_usage, e.device_memory_usage)
+        for e in prof.key_averages()
+        if e.self_device_memory_usage
+    }
     size = -(-4_000_000 // 512) * 512
-    assert found == {"aten::mm": (size, size), "aten::clamp_min": (size, size), "[memory]": (-2 * size, -2 * size)}
+    assert found == {
+        "aten::mm": (size, size),
+        "aten::clamp_min": (size, size),
+        "[memory]": (-2 * size, -2 * size),
+    }
     text = prof.key_averages().table(sort_by="self_cuda_memory_usage", row_limit=1)
-    assert "CPU Mem  Self CPU Mem      CUDA Mem  Self CUDA Mem    # of Calls" in text and "3.81 MB" in text
+    assert (
+        "CPU Mem  Self CPU Mem      CUDA Mem  Self CUDA Mem    # of Calls" in text
+        and "3.81 MB" in text
+    )
     with profile(activities=BOTH) as prof:
         a @ a
     assert "CUDA Mem" not in prof.key_averages().table()
@@ -117,7 +145,10 @@ def test_a_chrome_trace_has_a_lane_for_each_stream(sim, tmp_path):
     product().export_chrome_trace(str(tmp_path / "trace.json"))
     entries = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     kernels = [e for e in entries if e.get("cat") == "kernel"]
-    assert [(e["name"], e["pid"], e["tid"], round(e["dur"], 3)) for e in kernels] == [("matmul", 0, 0, 352.734), ("maximum", 0, 0, 35.714)]
+    assert [(e["name"], e["pid"], e["tid"], round(e["dur"], 3)) for e in kernels] == [
+        ("matmul", 0, 0, 352.734),
+        ("maximum", 0, 0, 35.714),
+    ]
     assert {"GPU 0"} == {e["args"]["labels"] for e in entries if e["name"] == "process_labels"}
     launched = {e["id"]: e["ts"] for e in entries if e.get("cat") == "ac2g" and e["ph"] == "s"}
     began = {e["id"]: e["ts"] for e in entries if e.get("cat") == "ac2g" and e["ph"] == "f"}
@@ -142,7 +173,10 @@ def test_the_course_prints_its_table_with_a_gpu(sim, moved):
     assert ("Self CUDA %" in table) is ("Self CUDA time total: " in table) is moved
     if moved:
         kernels = [e for e in names["prf"].key_averages() if e.key == "matmul"]
-        assert (kernels[0].count, kernels[0].self_device_time_total) == (50, pytest.approx(50 * 4.507, abs=0.1))
+        assert (kernels[0].count, kernels[0].self_device_time_total) == (
+            50,
+            pytest.approx(50 * 4.507, abs=0.1),
+        )
 
 
 def test_the_cpu_takes_simulated_time_too(sim):

@@ -41,7 +41,12 @@ def test_cuda_without_cuda(torch):
 @same_as_torch
 def test_asked_too_early_or_twice(torch):
     new, old = torch.profiler.profile(), torch.autograd.profiler.profile()
-    found = [repr(old), str(old.key_averages()), old.table(), error_of(lambda: old.export_chrome_trace("x"))]
+    found = [
+        repr(old),
+        str(old.key_averages()),
+        old.table(),
+        error_of(lambda: old.export_chrome_trace("x")),
+    ]
     found += [
         error_of(new.key_averages),
         error_of(new.events),
@@ -88,7 +93,12 @@ def test_schedules(torch):
 @same_as_torch
 def test_steps(torch):
     action = torch.profiler.ProfilerAction
-    letters = {"N": action.NONE, "W": action.WARMUP, "R": action.RECORD, "S": action.RECORD_AND_SAVE}
+    letters = {
+        "N": action.NONE,
+        "W": action.WARMUP,
+        "R": action.RECORD,
+        "S": action.RECORD_AND_SAVE,
+    }
     found = []
     for plan, accumulate in (
         ("NWRSNN", 0),
@@ -127,7 +137,9 @@ def steps(prof):
 @same_as_torch
 def test_without_a_schedule(torch):
     ready = []
-    with torch.profiler.profile(on_trace_ready=lambda p: ready.append(len(of(p.events(), "aten::exp")))) as prof:
+    with torch.profiler.profile(
+        on_trace_ready=lambda p: ready.append(len(of(p.events(), "aten::exp")))
+    ) as prof:
         for _ in range(3):
             torch.ones(2).exp()
             prof.step()
@@ -135,7 +147,9 @@ def test_without_a_schedule(torch):
 
 
 def test_a_schedule_may_not_stop_the_device():
-    with autolab.profiler.profile(schedule=lambda step: list(autolab.profiler.ProfilerAction)[4 * step]) as prof:
+    with autolab.profiler.profile(
+        schedule=lambda step: list(autolab.profiler.ProfilerAction)[4 * step]
+    ) as prof:
         with pytest.raises(ValueError, match="DEVICE_STOPPED is set internally"):
             prof.step()
 
@@ -148,7 +162,9 @@ def test_chrome_trace(tmp_path):
     trace = json.loads(path.read_text())
     entries = trace["traceEvents"]
     complete = [e for e in entries if e["ph"] == "X"]
-    assert trace["displayTimeUnit"] == "ms" and [e["name"] for e in complete] == [e.name for e in prof.function_events]
+    assert trace["displayTimeUnit"] == "ms" and [e["name"] for e in complete] == [
+        e.name for e in prof.function_events
+    ]
     for entry, event in zip(complete, prof.function_events):
         assert (entry["ts"], entry["dur"]) == (event.time_range.start, event.cpu_time_total)
         assert entry["pid"] == entry["tid"] and isinstance(entry["pid"], int)
@@ -159,7 +175,9 @@ def test_chrome_trace(tmp_path):
     arrows = [[e for e in entries if e["ph"] == ph] for ph in "sf"]
     assert [e["id"] for e in arrows[0]] == [e["id"] for e in arrows[1]] and len(arrows[0]) == 6
     outer = [e for e in complete if not e["name"].startswith("autograd::engine")]
-    starts = {e["ts"]: e["name"] for e in reversed(outer)}  # of several that begin together, the first is the outer
+    starts = {
+        e["ts"]: e["name"] for e in reversed(outer)
+    }  # of several that begin together, the first is the outer
     assert [(starts[s["ts"]], starts[f["ts"]]) for s, f in zip(*arrows)][:2] == [
         ("aten::sum", "SumBackward0"),
         ("aten::relu", "ReluBackward0"),
@@ -174,7 +192,9 @@ def test_chrome_trace_gzipped_with_metadata(tmp_path):
     prof.export_chrome_trace(str(tmp_path / "t.json.gz"))
     with gzip.open(tmp_path / "t.json.gz", "rt") as file:
         trace = json.load(file)
-    assert trace["lesson"] == "3" and [e["name"] for e in trace["traceEvents"] if e["ph"] == "X"] == ["aten::exp"]
+    assert trace["lesson"] == "3" and [
+        e["name"] for e in trace["traceEvents"] if e["ph"] == "X"
+    ] == ["aten::exp"]
 
 
 def test_tensorboard_trace_handler(tmp_path):
@@ -186,8 +206,13 @@ def test_tensorboard_trace_handler(tmp_path):
             x.exp()
             prof.step()
     paths = sorted((tmp_path / "log").iterdir())
-    assert len(paths) == 2 and all(p.name.startswith("worker.") and p.name.endswith(".pt.trace.json") for p in paths)
-    names = [[e["name"] for e in json.loads(p.read_text())["traceEvents"] if e["ph"] == "X"] for p in paths]
+    assert len(paths) == 2 and all(
+        p.name.startswith("worker.") and p.name.endswith(".pt.trace.json") for p in paths
+    )
+    names = [
+        [e["name"] for e in json.loads(p.read_text())["traceEvents"] if e["ph"] == "X"]
+        for p in paths
+    ]
     assert names == [["ProfilerStep#1", "aten::exp"], ["ProfilerStep#3", "aten::exp"]]
 
 

@@ -1,4 +1,5 @@
 """The random stream: the same seed gives PyTorch's bits. A table has digests of the draws; PyTorch is asked too."""
+
 import contextlib
 import copy
 import hashlib
@@ -75,7 +76,11 @@ def bits(tensor):
 def live_torch():
     """PyTorch, where it is asked live and draws with the vector kernels that the digests are of."""
     torch = importlib.import_module("torch") if oracle.LIVE and oracle.ENGINE != "torch" else None
-    return torch if torch is not None and torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512") else None
+    return (
+        torch
+        if torch is not None and torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+        else None
+    )
 
 
 @pytest.mark.parametrize("draw", DIGESTS)
@@ -111,10 +116,14 @@ def test_a_quarter_of_a_million_of_each():
     for n in (16, 250_003):
         for dtype in ("float32", "float64", "float16"):
             for fill in ("normal_()", "normal_(-3.5, .017)", "uniform_(-1, 3.3)"):
-                expressions = [(m, f"m.empty({n}, dtype=m.{dtype}).{fill}") for m in (engine, torch)]
+                expressions = [
+                    (m, f"m.empty({n}, dtype=m.{dtype}).{fill}") for m in (engine, torch)
+                ]
                 engine.manual_seed(n), torch.manual_seed(n)
                 got, expected = (eval(text, {"m": m}).numpy() for m, text in expressions)
-                assert (got == expected).all(), f"{(got != expected).sum()} of {n} differ: {dtype} {fill}"
+                assert (got == expected).all(), (
+                    f"{(got != expected).sum()} of {n} differ: {dtype} {fill}"
+                )
 
 
 @same_as_torch
@@ -147,16 +156,29 @@ def test_fills_follow_memory_not_shape(torch):
     y[:, ::2].normal_()
     z = torch.zeros(2, 3, 4)
     z.permute(1, 2, 0).random_(50)
-    return x, y, z, torch.rand_like(torch.ones(3, 2).t()), torch.randn_like(torch.ones(5, 8).t()).stride()
+    return (
+        x,
+        y,
+        z,
+        torch.rand_like(torch.ones(3, 2).t()),
+        torch.randn_like(torch.ones(5, 8).t()).stride(),
+    )
 
 
 @same_as_torch
 def test_generators_are_apart(torch):
     torch.manual_seed(7)
     g = torch.Generator().manual_seed(7)
-    mine = torch.rand(3, generator=g), torch.randn(2, generator=g), torch.randint(9, (4,), generator=g)
-    mine += torch.randperm(5, generator=g), torch.normal(0., 1., (2,), generator=g)
-    mine += torch.bernoulli(torch.full((5,), .5), generator=g), torch.multinomial(torch.ones(4), 2, generator=g)
+    mine = (
+        torch.rand(3, generator=g),
+        torch.randn(2, generator=g),
+        torch.randint(9, (4,), generator=g),
+    )
+    mine += torch.randperm(5, generator=g), torch.normal(0.0, 1.0, (2,), generator=g)
+    mine += (
+        torch.bernoulli(torch.full((5,), 0.5), generator=g),
+        torch.multinomial(torch.ones(4), 2, generator=g),
+    )
     mine += torch.zeros(2).uniform_(generator=g), torch.rand_like(torch.ones(2), generator=g)
     return mine, torch.rand(3), g.initial_seed(), torch.initial_seed()
 
@@ -164,12 +186,24 @@ def test_generators_are_apart(torch):
 @same_as_torch
 def test_seeds(torch):
     g = torch.Generator()
-    accepted = [g.manual_seed(s).initial_seed() for s in (0, 5, -1, -5, -2**63, 2**64 - 1)]
-    refused = [error_of(lambda s=s: g.manual_seed(s)) for s in (2**64, -2**63 - 1, 1.5, "a", True, torch.tensor(3))]
+    accepted = [g.manual_seed(s).initial_seed() for s in (0, 5, -1, -5, -(2**63), 2**64 - 1)]
+    refused = [
+        error_of(lambda s=s: g.manual_seed(s))
+        for s in (2**64, -(2**63) - 1, 1.5, "a", True, torch.tensor(3))
+    ]
     globally = [torch.manual_seed(s).initial_seed() for s in (7, "8", 9.7, torch.tensor(3))]
     errors = error_of(lambda: torch.manual_seed("a")), error_of(lambda: torch.Generator("gpu"))
     same = torch.manual_seed(0) is torch.default_generator
-    return torch.Generator().initial_seed(), accepted, refused, globally, errors, same, repr(g), g.device
+    return (
+        torch.Generator().initial_seed(),
+        accepted,
+        refused,
+        globally,
+        errors,
+        same,
+        repr(g),
+        g.device,
+    )
 
 
 @same_as_torch
@@ -203,7 +237,10 @@ def test_state_is_saved_and_restored(torch):
     g = torch.Generator()
     g.set_state(state)
     third = torch.randn(2, generator=g), torch.rand(2, generator=g)
-    refused = [error_of(lambda s=s: g.set_state(s)) for s in (3, torch.zeros(3), torch.zeros(3, dtype=torch.uint8))]
+    refused = [
+        error_of(lambda s=s: g.set_state(s))
+        for s in (3, torch.zeros(3), torch.zeros(3, dtype=torch.uint8))
+    ]
     return first, second, third, refused, state.shape, state.dtype, g.initial_seed()
 
 
@@ -220,7 +257,9 @@ def test_the_bytes_of_a_state(torch):
     return states
 
 
-@pytest.mark.skipif(live_torch() is None, reason="asks PyTorch itself; test_the_bytes_of_a_state holds without it")
+@pytest.mark.skipif(
+    live_torch() is None, reason="asks PyTorch itself; test_the_bytes_of_a_state holds without it"
+)
 def test_each_library_continues_the_others_stream():
     engine, torch = oracle.engine(), live_torch()
     for words in (0, 1, 300, 624):
@@ -266,7 +305,12 @@ def test_uniform_never_returns_its_upper_bound(torch):
     torch.manual_seed(0)
     narrow = torch.empty(20000).uniform_(1, 1 + 2**-22)
     half = torch.empty(20000, dtype=torch.float16).uniform_(0, 1)
-    return sorted(set(narrow.tolist())), half.max().item(), half.min().item(), torch.empty(3).uniform_(2, 2)
+    return (
+        sorted(set(narrow.tolist())),
+        half.max().item(),
+        half.min().item(),
+        torch.empty(3).uniform_(2, 2),
+    )
 
 
 def test_the_normal_numbers_are_normal():
@@ -283,10 +327,13 @@ def test_fma_rounds_once():
     from fractions import Fraction
 
     from autolab.engine.exact.rounding import fma
+
     rng = np.random.default_rng(0)
     a, b, c = rng.standard_normal((3, 2000)) * 10.0 ** rng.integers(-8, 9, (3, 2000))
     c[::4] = -a[::4] * b[::4]  # cancellation leaves the rounding error of the product alone
-    exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
+    exact = [
+        float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)
+    ]
     assert fma(a, b, c).tolist() == exact
     assert (a * b + c != exact).mean() > 0.3  # so the test can tell
 
@@ -300,8 +347,19 @@ def test_a_state_that_the_generator_cannot_be_in_is_refused(torch):
         return error_of(lambda: torch.set_rng_state(state)), torch.rand(2)
 
     torch.manual_seed(1)
-    zeros = error_of(lambda: torch.set_rng_state(torch.zeros(5056, dtype=torch.uint8))), torch.rand(2)
+    zeros = (
+        error_of(lambda: torch.set_rng_state(torch.zeros(5056, dtype=torch.uint8))),
+        torch.rand(2),
+    )
     return zeros, [
         outcome(place, values)
-        for place, values in [(8, [0] * 4), (8, [113, 2]), (8, [112, 2]), (12, [0]), (16, [255] * 8), (16, [5]), (0, [255] * 8)]
+        for place, values in [
+            (8, [0] * 4),
+            (8, [113, 2]),
+            (8, [112, 2]),
+            (12, [0]),
+            (16, [255] * 8),
+            (16, [5]),
+            (0, [255] * 8),
+        ]
     ]

@@ -4,7 +4,9 @@ import pytest
 from engine_outcomes import outcome
 from goldens.oracle import check, engine, error_of
 
-SAVED = [f"_saved_{name}" for name in ("self", "src", "result", "dim", "index", "reduce", "include_self")]
+SAVED = [
+    f"_saved_{name}" for name in ("self", "src", "result", "dim", "index", "reduce", "include_self")
+]
 START = (
     f"SAVED = {SAVED}; "
     "a = torch.arange(6.).view(2, 3) - 2; i = torch.tensor([12, -18, 0]); j = torch.tensor([8, 27, 0]); "
@@ -167,14 +169,34 @@ def test_whole_numbers_are_filled_as_pytorch_does(name):
     }
     for dtype, values in held.items():
         for value, found in values.items():
-            assert FILLS[name](torch, torch.ones(2, dtype=getattr(torch, dtype)), value)[0].item() == found
+            assert (
+                FILLS[name](torch, torch.ones(2, dtype=getattr(torch, dtype)), value)[0].item()
+                == found
+            )
     refused = {
-        "uint8": [-0.5, -0.9999, -1.5, 255.5, 255.9, 256, -256, -255.5, 300, float("nan"), float("inf"), 1e30],
+        "uint8": [
+            -0.5,
+            -0.9999,
+            -1.5,
+            255.5,
+            255.9,
+            256,
+            -256,
+            -255.5,
+            300,
+            float("nan"),
+            float("inf"),
+            1e30,
+        ],
         "int8": [127.5, 128, -129, -128.5, 255.5],
         "int64": [1e30, float("nan")],
     }
     for dtype, values in refused.items():
-        kind = dtype if name == "tensor" else {"uint8": "uint8_t", "int8": "int8_t", "int64": "int64_t"}[dtype]
+        kind = (
+            dtype
+            if name == "tensor"
+            else {"uint8": "uint8_t", "int8": "int8_t", "int64": "int64_t"}[dtype]
+        )
         for value in values:
             x = torch.ones(2, dtype=getattr(torch, dtype))
             message = f"RuntimeError: value cannot be converted to type {kind} without overflow"
@@ -191,7 +213,10 @@ def test_a_tensor_that_does_not_fit_is_wrapped_by_fill_and_refused_by_masked_fil
         "RuntimeError: value cannot be converted to type uint8_t without overflow"
     )
     assert torch.zeros(2, dtype=torch.bool).fill_(1j).tolist() == [True, True]
-    assert error_of(lambda: torch.ones(2).fill_(1e300)) == "RuntimeError: value cannot be converted to type float without overflow"
+    assert (
+        error_of(lambda: torch.ones(2).fill_(1e300))
+        == "RuntimeError: value cannot be converted to type float without overflow"
+    )
     assert error_of(lambda: torch.ones(2, dtype=torch.float16).fill_(7e4)) == (
         "RuntimeError: value cannot be converted to type c10::Half without overflow"
     )

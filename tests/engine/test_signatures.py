@@ -20,25 +20,46 @@ START = (
     "b = torch.eye(3) > 0; W = torch.arange(32.).view(1, 2, 4, 4) / 32; k = torch.tensor(1); P = torch.arange(8.).view(1, 2, 4) / 8; "
     "K = torch.ones(2, 2, 3, 3); B = torch.zeros(2)"
 )
-WRONG = {int: ["1.5", "True", "'a'", "[1.5]"], bool: ["1", "'a'", "None"], float: ["'a'", "[0.5]"], tuple: ["(1.5,)", "'a'", "(True,)", "(0, 0.5)"]}
+WRONG = {
+    int: ["1.5", "True", "'a'", "[1.5]"],
+    bool: ["1", "'a'", "None"],
+    float: ["'a'", "[0.5]"],
+    tuple: ["(1.5,)", "'a'", "(True,)", "(0, 0.5)"],
+}
 """What is written for an argument of each kind that is none."""
 
 
 def variants(call):
     """`call` with an argument that is none of its own, and with a wrong value for each number, flag or list of ints."""
     tree = ast.parse(call, mode="eval").body
-    yield ast.unparse(ast.Call(tree.func, tree.args, [*tree.keywords, ast.keyword("alpah", ast.Constant(3))]))
+    yield ast.unparse(
+        ast.Call(tree.func, tree.args, [*tree.keywords, ast.keyword("alpah", ast.Constant(3))])
+    )
     for place, keyword in enumerate(tree.keywords):
         try:
             kind = type(ast.literal_eval(keyword.value))
         except ValueError:
             continue
         for wrong in WRONG.get(kind, ()):
-            changed = [*tree.keywords[:place], ast.keyword(keyword.arg, ast.parse(wrong, mode="eval").body), *tree.keywords[place + 1 :]]
+            changed = [
+                *tree.keywords[:place],
+                ast.keyword(keyword.arg, ast.parse(wrong, mode="eval").body),
+                *tree.keywords[place + 1 :],
+            ]
             yield ast.unparse(ast.Call(tree.func, tree.args, changed))
     # the same by position, where the error names it
     if len(tree.keywords) > 1 and isinstance(tree.keywords[-1].value, ast.Constant):
-        yield ast.unparse(ast.Call(tree.func, [*tree.args, *(k.value for k in tree.keywords[:-1]), ast.parse("'a'", mode="eval").body], []))
+        yield ast.unparse(
+            ast.Call(
+                tree.func,
+                [
+                    *tree.args,
+                    *(k.value for k in tree.keywords[:-1]),
+                    ast.parse("'a'", mode="eval").body,
+                ],
+                [],
+            )
+        )
 
 
 def refusal(torch, call):
@@ -47,13 +68,25 @@ def refusal(torch, call):
     names = {"torch": torch, "F": torch.nn.functional}
     exec(START, names)
     error = oracle.error_of(lambda: eval(call, names)).splitlines()[0]
-    error = re.sub(r"(unrecognized keyword arguments: )(.*)", lambda m: m[1] + ", ".join(sorted(m[2].split(", "))), error)
-    return re.sub(r"- got \((.*)\), but", lambda m: f"- got ({', '.join(sorted(filter(None, m[1].split(', '))))}), but", error)
+    error = re.sub(
+        r"(unrecognized keyword arguments: )(.*)",
+        lambda m: m[1] + ", ".join(sorted(m[2].split(", "))),
+        error,
+    )
+    return re.sub(
+        r"- got \((.*)\), but",
+        lambda m: f"- got ({', '.join(sorted(filter(None, m[1].split(', '))))}), but",
+        error,
+    )
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_by_keyword_and_what_is_refused(call):
-    oracle.check("test_signatures", call, lambda torch: [refusal(torch, call), *(refusal(torch, v) for v in variants(call))])
+    oracle.check(
+        "test_signatures",
+        call,
+        lambda torch: [refusal(torch, call), *(refusal(torch, v) for v in variants(call))],
+    )
 
 
 SIZES = [  # lists of ints, by position and by keyword, and what is none; flags
@@ -122,7 +155,10 @@ def test_lists_of_ints_and_flags(call):
 def test_numbers_of_numpy_are_numbers():
     x = autolab.arange(6.0)
     assert x.view(np.int64(2), np.int32(3)).sum(np.int64(1)).tolist() == [3.0, 12.0]
-    assert x.mul(np.float64(2)).tolist() == (2 * x).tolist() and x.clamp(np.float32(1.5)).min().item() == 1.5
+    assert (
+        x.mul(np.float64(2)).tolist() == (2 * x).tolist()
+        and x.clamp(np.float32(1.5)).min().item() == 1.5
+    )
 
 
 def test_no_keyword_is_swallowed():
@@ -130,9 +166,15 @@ def test_no_keyword_is_swallowed():
     ignored = []
     for file in Path(autolab.__file__).parent.rglob("*.py"):
         for f in ast.walk(ast.parse(file.read_text())):
-            if not isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)) or f.name == "__exit__" or isinstance(f.body[-1], ast.Raise):
+            if (
+                not isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef))
+                or f.name == "__exit__"
+                or isinstance(f.body[-1], ast.Raise)
+            ):
                 continue
-            read = {n.id for statement in f.body for n in ast.walk(statement) if isinstance(n, ast.Name)}
+            read = {
+                n.id for statement in f.body for n in ast.walk(statement) if isinstance(n, ast.Name)
+            }
             collected = [a.arg for a in (f.args.kwarg, f.args.vararg) if a is not None]
             ignored += [f"{file.name} {f.name}" for a in collected if a not in read]
     assert set(ignored) == MAY_IGNORE
@@ -152,8 +194,15 @@ MAY_IGNORE = {
 def test_every_line_of_the_table_is_read_and_has_a_function():
     for space, name in signatures.table():
         forms = signatures.forms_of(space, name)
-        assert forms and all(p.kind in KINDS.values() for form in forms for p in form.parameters), (space, name)
-        home = {"f": autolab, "m": autolab.Tensor}.get(space) or getattr(autolab, space, None) or autolab.nn.functional
+        assert forms and all(p.kind in KINDS.values() for form in forms for p in form.parameters), (
+            space,
+            name,
+        )
+        home = (
+            {"f": autolab, "m": autolab.Tensor}.get(space)
+            or getattr(autolab, space, None)
+            or autolab.nn.functional
+        )
         assert callable(getattr(home, name)), (space, name)
 
 

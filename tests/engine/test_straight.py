@@ -1,5 +1,6 @@
 """The short cut for plain graphs gives what the general backward pass gives, to the last bit, and knows where it must
 not be taken."""
+
 from contextlib import nullcontext
 
 import numpy as np
@@ -20,14 +21,28 @@ class Silent:
 def network(seed):
     """Leaves and a loss whose graph has shared nodes, broadcasting, views and a leaf used many times."""
     rng = np.random.default_rng(seed)
-    leaves = [torch.tensor(rng.normal(size=shape).astype("float32"), requires_grad=True) for shape in [(7,), (1,), (5, 7), (5, 1), ()]]
+    leaves = [
+        torch.tensor(rng.normal(size=shape).astype("float32"), requires_grad=True)
+        for shape in [(7,), (1,), (5, 7), (5, 1), ()]
+    ]
     made = list(leaves)
     for _ in range(30):
         a, b = (made[k] for k in rng.integers(0, len(made), 2))
         kind = rng.integers(0, 7)
         made.append(
-            a + b if kind == 0 else a * b if kind == 1 else a - b if kind == 2 else torch.tanh(a) if kind == 3
-            else (a**2).mean() if kind == 4 else a.sum() * b if kind == 5 else torch.sigmoid(a.reshape(-1)[:1])
+            a + b
+            if kind == 0
+            else a * b
+            if kind == 1
+            else a - b
+            if kind == 2
+            else torch.tanh(a)
+            if kind == 3
+            else (a**2).mean()
+            if kind == 4
+            else a.sum() * b
+            if kind == 5
+            else torch.sigmoid(a.reshape(-1)[:1])
         )
     return leaves, sum((torch.tanh(y).mean() for y in made[5:]), made[0].sum())
 
@@ -37,7 +52,11 @@ def handed_over(monkeypatch):
     """How often the general pass had to finish what was begun here."""
     calls = []
     general = straight.execute
-    monkeypatch.setattr(straight, "execute", lambda *args, **kwargs: (calls.append(args), general(*args, **kwargs))[1])
+    monkeypatch.setattr(
+        straight,
+        "execute",
+        lambda *args, **kwargs: (calls.append(args), general(*args, **kwargs))[1],
+    )
     return calls
 
 
@@ -167,7 +186,11 @@ def gpu():
 @pytest.mark.compiled
 def test_a_tensor_on_a_device_concerns_its_own_graph_only(gpu, handed_over, monkeypatch):
     general = []
-    monkeypatch.setattr(differentiate, "execute", lambda *args, **kwargs: general.append(args) or backward.execute(*args, **kwargs))
+    monkeypatch.setattr(
+        differentiate,
+        "execute",
+        lambda *args, **kwargs: general.append(args) or backward.execute(*args, **kwargs),
+    )
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()
     y = torch.sin(x)
@@ -191,8 +214,12 @@ ACROSS = {
     "copied into": lambda x: torch.zeros(3).copy_(on("sim", x)).mul(2).sum(),
     "copied into there": lambda x: torch.zeros(3, device="sim").copy_(torch.exp(x)).cpu().sum(),
     "a view there": lambda x: on("sim", x)[1:].cpu().exp().sum(),
-    "a view there, changed": lambda x: (lambda y: (y[1:].mul_(2), (y * y).cpu().sum())[1])(on("sim", x) * 1),
-    "a view of what was changed": lambda x: (lambda y, v: (y.mul_(2), v.cpu().sum())[1])(*(lambda y: (y, y[1:]))(on("sim", x) * 1)),
+    "a view there, changed": lambda x: (lambda y: (y[1:].mul_(2), (y * y).cpu().sum())[1])(
+        on("sim", x) * 1
+    ),
+    "a view of what was changed": lambda x: (lambda y, v: (y.mul_(2), v.cpu().sum())[1])(
+        *(lambda y: (y, y[1:]))(on("sim", x) * 1)
+    ),
 }
 
 
@@ -219,7 +246,9 @@ def test_what_a_leaf_on_a_device_gets(gpu, handed_over):
     x, w = gpu.requires_grad_(), torch.ones(3, requires_grad=True)
     (w * x.cpu() + x.cpu()).sum().backward()
     assert len(handed_over) == 1
-    assert x.grad.device == x.device and x.grad.tolist() == [2, 2, 2] and w.grad.tolist() == [1, 1, 1]
+    assert (
+        x.grad.device == x.device and x.grad.tolist() == [2, 2, 2] and w.grad.tolist() == [1, 1, 1]
+    )
 
 
 @pytest.mark.compiled

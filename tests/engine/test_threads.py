@@ -74,7 +74,19 @@ def leaf(*values):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("way", ["one number", "several", "branching", "hooked", "inputs", "create_graph", "kept graph", "looked at"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "one number",
+        "several",
+        "branching",
+        "hooked",
+        "inputs",
+        "create_graph",
+        "kept graph",
+        "looked at",
+    ],
+)
 def test_no_gradient_is_lost(way, seed):
     w = leaf(2.0, 3.0)
     scalar = torch.tensor(2.0, requires_grad=True)
@@ -102,7 +114,9 @@ def test_no_gradient_is_lost(way, seed):
 
     interleaved(times(step), seed)
     expected = 5.0 * THREADS * TIMES
-    assert scalar.grad.item() == expected if way == "one number" else w.grad.tolist() == [expected] * 2
+    assert (
+        scalar.grad.item() == expected if way == "one number" else w.grad.tolist() == [expected] * 2
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -112,7 +126,10 @@ def test_no_gradient_of_a_result_is_lost(seed):
     h.retain_grad()
     loss = (h * 3).sum()
     interleaved(times(lambda k: loss.backward(retain_graph=True)), seed)
-    assert h.grad.tolist() == [3.0 * THREADS * TIMES] * 2 and w.grad.tolist() == [6.0 * THREADS * TIMES] * 2
+    assert (
+        h.grad.tolist() == [3.0 * THREADS * TIMES] * 2
+        and w.grad.tolist() == [6.0 * THREADS * TIMES] * 2
+    )
 
 
 def test_threads_train_one_network_together():
@@ -127,7 +144,10 @@ def test_threads_train_one_network_together():
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=lambda: [model(x).sum().backward() for _ in range(25)]) for _ in range(8)]
+        threads = [
+            threading.Thread(target=lambda: [model(x).sum().backward() for _ in range(25)])
+            for _ in range(8)
+        ]
         for t in threads:
             t.start()
         for t in threads:
@@ -169,7 +189,9 @@ def test_a_leaf_has_one_node_whoever_asks_first(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_hooks_of_several_gradients_run_once_a_pass(seed):
     a, b, seen = leaf(2.0), leaf(3.0), []
-    torch.autograd.graph.register_multi_grad_hook([a, b], lambda grads: seen.append([g.item() for g in grads]))
+    torch.autograd.graph.register_multi_grad_hook(
+        [a, b], lambda grads: seen.append([g.item() for g in grads])
+    )
     interleaved(times(lambda k: (a * b).sum().backward()), seed)
     assert seen == [[3.0, 2.0]] * (THREADS * TIMES)
 

@@ -20,7 +20,9 @@ def of(size, padding):
 
 def close(found, exact):
     """Within rounding of the largest number."""
-    np.testing.assert_allclose(found, exact, rtol=0, atol=10 * np.finfo(found.dtype).eps * max(1, np.abs(exact).max()))
+    np.testing.assert_allclose(
+        found, exact, rtol=0, atol=10 * np.finfo(found.dtype).eps * max(1, np.abs(exact).max())
+    )
 
 
 @pytest.fixture(params=["one block", "small blocks", "threads"])
@@ -38,18 +40,34 @@ def blocks(request, monkeypatch):
 pairs = lambda low, high: st.tuples(st.integers(low, high), st.integers(low, high))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pairs(5, 11), pairs(-1, 6), pairs(1, 5), st.integers(1, 5), st.sampled_from([np.float32, np.float64]))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    pairs(5, 11),
+    pairs(-1, 6),
+    pairs(1, 5),
+    st.integers(1, 5),
+    st.sampled_from([np.float32, np.float64]),
+)
 def test_it_is_the_convolution_and_its_two_adjoints(blocks, size, padding, filters, n, dtype):
     """Every size, so every way in which tiles reach over an edge; negative padding comes from gradients of wide
     padding."""
     geo, (o, c) = of(size, padding), filters
     rng = np.random.default_rng(n)
-    x, weight, bias = rng.standard_normal((n, c, *size)), rng.standard_normal((o, c, 3, 3)), rng.standard_normal(o)
+    x, weight, bias = (
+        rng.standard_normal((n, c, *size)),
+        rng.standard_normal((o, c, 3, 3)),
+        rng.standard_normal(o),
+    )
     g = rng.standard_normal((n, o, *geo.out))
     x, weight, bias, g = (a.astype(dtype).astype(np.float64) for a in (x, weight, bias, g))
-    inner = tuple(slice(max(0, -p), m - max(0, -p)) for p, m in zip(padding, size))  # what negative padding leaves
-    cut = of(tuple(m + 2 * min(0, p) for p, m in zip(padding, size)), tuple(max(0, p) for p in padding))
+    inner = tuple(
+        slice(max(0, -p), m - max(0, -p)) for p, m in zip(padding, size)
+    )  # what negative padding leaves
+    cut = of(
+        tuple(m + 2 * min(0, p) for p, m in zip(padding, size)), tuple(max(0, p) for p in padding)
+    )
     part = (..., *inner)
     arrays = [a.astype(dtype) for a in (x, weight, bias, g)]
 
@@ -66,10 +84,14 @@ def test_it_is_the_convolution_and_its_two_adjoints(blocks, size, padding, filte
 def test_whole_numbers_are_exact():
     """The halves in G are exact, too: a network of whole numbers gives whole numbers."""
     rng = np.random.default_rng(0)
-    x, weight = (rng.integers(-8, 9, s).astype(np.float32) for s in ((4, 128, 8, 8), (96, 128, 3, 3)))
+    x, weight = (
+        rng.integers(-8, 9, s).astype(np.float32) for s in ((4, 128, 8, 8), (96, 128, 3, 3))
+    )
     geo = of((8, 8), (1, 1))
     assert winograd.pays(96, 128, 8, x.dtype, geo)
-    np.testing.assert_array_equal(winograd.forward(x, weight, None, geo), whole.forward(x, weight, None, geo))
+    np.testing.assert_array_equal(
+        winograd.forward(x, weight, None, geo), whole.forward(x, weight, None, geo)
+    )
 
 
 def test_rounding_is_no_worse_than_that_of_the_sums():
@@ -79,10 +101,14 @@ def test_rounding_is_no_worse_than_that_of_the_sums():
     exact = whole.forward(x, weight, None, geo)
     single = winograd.forward(x.astype(np.float32), weight.astype(np.float32), None, geo)
     assert np.abs(single - exact).max() <= 1e-6 * np.abs(exact).max()
-    assert np.abs(winograd.forward(x, weight, None, geo) - exact).max() <= 2e-15 * np.abs(exact).max()
+    assert (
+        np.abs(winograd.forward(x, weight, None, geo) - exact).max() <= 2e-15 * np.abs(exact).max()
+    )
 
 
-@pytest.mark.filterwarnings("ignore:invalid value")  # the engine runs kernels without these warnings
+@pytest.mark.filterwarnings(
+    "ignore:invalid value"
+)  # the engine runs kernels without these warnings
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_what_is_not_finite_stays_where_the_definition_has_it(value):
     """As inf where that has inf: the differences would make NaN of it. And nowhere else."""
@@ -112,11 +138,17 @@ def test_what_is_not_finite_stays_where_the_definition_has_it(value):
 
 def test_it_is_used_for_3x3_filters_of_many_channels_alone():
     geo, single = of((16, 16), (1, 1)), np.dtype(np.float32)
-    assert winograd.pays(128, 128, 32, single, geo) and winograd.pays(96, 512, 8, np.dtype(np.float64), geo)
-    assert not winograd.pays(63, 128, 32, single, geo) and not winograd.pays(128, 63, 32, single, geo)
+    assert winograd.pays(128, 128, 32, single, geo) and winograd.pays(
+        96, 512, 8, np.dtype(np.float64), geo
+    )
+    assert not winograd.pays(63, 128, 32, single, geo) and not winograd.pays(
+        128, 63, 32, single, geo
+    )
     assert winograd.pays(64, 64, 8, single, geo) and not winograd.pays(64, 64, 7, single, geo)
     assert winograd.pays(128, 128, 4, single, geo) and not winograd.pays(128, 128, 3, single, geo)
-    assert winograd.pays(64, 64, 1, single, geo, "input") and winograd.pays(96, 96, 1, single, geo, "weight")
+    assert winograd.pays(64, 64, 1, single, geo, "input") and winograd.pays(
+        96, 96, 1, single, geo, "weight"
+    )
     assert not winograd.pays(128, 128, 32, np.dtype(np.float16), geo)
     for change in ({"stride": (2, 2)}, {"dilation": (2, 2)}, {"groups": 2}, {"kernel": (5, 5)}):
         other = Geometry(**{**vars(geo), **change})
@@ -136,8 +168,12 @@ def test_the_engine_gives_the_same_numbers_with_it_and_without(monkeypatch):
 
     used = []
     forward, grad_weight = winograd.forward, winograd.grad_weight
-    monkeypatch.setattr(winograd, "forward", lambda *a, **k: used.append("forward") or forward(*a, **k))
-    monkeypatch.setattr(winograd, "grad_weight", lambda *a: used.append("weight") or grad_weight(*a))
+    monkeypatch.setattr(
+        winograd, "forward", lambda *a, **k: used.append("forward") or forward(*a, **k)
+    )
+    monkeypatch.setattr(
+        winograd, "grad_weight", lambda *a: used.append("weight") or grad_weight(*a)
+    )
     fast = run()
     assert sorted(used) == ["forward", "forward", "weight"]
     monkeypatch.setattr(winograd, "pays", lambda *a, **k: False)

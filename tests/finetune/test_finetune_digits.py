@@ -20,7 +20,12 @@ class TestTheTask:
             assert torch.bincount(part.tensors[1]).tolist() == [count] * 5
         assert torch.bincount(task.test.tensors[1]).tolist() == [37, 37, 36, 33, 37]
         x = task.train.tensors[0]
-        assert x.shape == (50, 1, 32, 32) and x.dtype is torch.float32 and x.min() == 0 and 0.9 < float(x.max()) <= 1
+        assert (
+            x.shape == (50, 1, 32, 32)
+            and x.dtype is torch.float32
+            and x.min() == 0
+            and 0.9 < float(x.max()) <= 1
+        )
 
     def test_no_image_is_in_two_parts(self):
         """Nor is a test image among those that the network was pretrained on: these are of other classes and of the
@@ -39,12 +44,16 @@ class TestTheTask:
         assert (task.test.tensors[1] + 5).tolist() == digits.targets[chosen].tolist()
         ink = digits.data[chosen].float().sum((1, 2)) / 255
         moved = task.test.tensors[0].sum((1, 2, 3))
-        assert float((moved / ink - 1).abs().max()) < 0.1 and float((moved / ink - 1).abs().max()) > 0
+        assert (
+            float((moved / ink - 1).abs().max()) < 0.1 and float((moved / ink - 1).abs().max()) > 0
+        )
 
     def test_the_seed_draws_training_and_validation_only(self):
         first, again, second = unseen_digits(seed=1), unseen_digits(seed=1), unseen_digits(seed=2)
         assert images(first.train) == images(again.train) != images(second.train)
-        assert images(first.validation) != images(second.validation) and images(first.test) == images(second.test)
+        assert images(first.validation) != images(second.validation) and images(
+            first.test
+        ) == images(second.test)
 
     def test_the_random_stream_stays(self):
         torch.manual_seed(3)
@@ -80,5 +89,8 @@ def test_fine_tuning_helps():
     of four seeds, five standard deviations below are 68 % and 7 points."""
     from benchmarks.finetuning import METHODS, run
 
-    full, scratch = ([run(*METHODS[name], seed)["test"] for seed in range(4)] for name in ("full", "from scratch"))
+    full, scratch = (
+        [run(*METHODS[name], seed)["test"] for seed in range(4)]
+        for name in ("full", "from scratch")
+    )
     assert np.mean(full) > 68 and np.mean(full) > np.mean(scratch) + 7, (full, scratch)

@@ -47,12 +47,16 @@ class TestFreeze:
     )  # fmt: skip
     def test_by_name(self, model, patterns, frozen):
         assert freeze(model, *patterns) == frozen
-        assert [name for name, _ in model.named_parameters() if name not in trained(model)] == frozen
+        assert [
+            name for name, _ in model.named_parameters() if name not in trained(model)
+        ] == frozen
 
     def test_a_pattern_is_a_whole_name(self, model):
         with pytest.raises(ValueError, match="nothing matches 'layer'") as caught:
             freeze(model, "fc", "layer")
-        assert caught.value.__notes__ == ["Names begin with bn1, conv1, fc, layer1, layer2, layer3."]
+        assert caught.value.__notes__ == [
+            "Names begin with bn1, conv1, fc, layer1, layer2, layer3."
+        ]
         assert len(trained(model)) == len(list(model.parameters()))
 
     def test_gradients_are_dropped_so_that_no_optimizer_steps(self, model):
@@ -80,7 +84,9 @@ class TestFreeze:
         model(torch.randn(4, 1, 32, 32))
         same = {name for name, value in model.named_buffers() if torch.equal(value, before[name])}
         assert {name.rpartition(".")[0] for name in same} == {"bn1", "layer1.0.bn1", "layer1.0.bn2"}
-        assert freeze_statistics(nn.Sequential(nn.InstanceNorm1d(3))) == ["0"], "no parameters: nothing is trained"
+        assert freeze_statistics(nn.Sequential(nn.InstanceNorm1d(3))) == ["0"], (
+            "no parameters: nothing is trained"
+        )
 
     def test_counts(self, model):
         assert count_parameters(model) == (77685, 77685)
@@ -95,7 +101,10 @@ class TestFreeze:
 class TestGroups:
     def test_layers_from_input_to_output(self, model):
         assert layers(model) == [("conv1", "bn1"), ("layer1",), ("layer2",), ("layer3",), ("fc",)]
-        assert layers(nn.Sequential(nn.LayerNorm(3), nn.ReLU(), nn.Linear(3, 1))) == [("0",), ("2",)]
+        assert layers(nn.Sequential(nn.LayerNorm(3), nn.ReLU(), nn.Linear(3, 1))) == [
+            ("0",),
+            ("2",),
+        ]
 
     def test_rates_halve_from_the_head_down(self, model):
         freeze(model, "conv1")
@@ -112,7 +121,14 @@ class TestGroups:
         before = {name: p.detach().clone() for name, p in model.named_parameters()}
         model(torch.randn(4, 1, 32, 32)).square().sum().backward()
         optimizer.step()
-        rates = {"conv1": 1e-5, "bn1": 1e-5, "layer1": 1e-4, "layer2": 1e-3, "layer3": 1e-2, "fc": 1e-1}
+        rates = {
+            "conv1": 1e-5,
+            "bn1": 1e-5,
+            "layer1": 1e-4,
+            "layer2": 1e-3,
+            "layer3": 1e-2,
+            "fc": 1e-1,
+        }
         for name, p in model.named_parameters():
             expected = before[name] - rates[name.split(".")[0]] * p.grad
             assert np.allclose(p.detach().numpy(), expected.numpy(), rtol=1e-5, atol=1e-7), name
@@ -120,7 +136,9 @@ class TestGroups:
     def test_what_is_refused(self, model):
         with pytest.raises(ValueError, match="decay should be above 0, but got 0"):
             parameter_groups(model, 0.1, decay=0)
-        with pytest.raises(ValueError, match=r"parameters \['weight', 'bias'\] are in no submodule"):
+        with pytest.raises(
+            ValueError, match=r"parameters \['weight', 'bias'\] are in no submodule"
+        ):
             parameter_groups(nn.Linear(2, 2), 0.1)
 
 
@@ -138,8 +156,14 @@ class TestCachedFeatures:
         extractor, data = self.extractor(model), self.data()
         found = cached_features(extractor, DataLoader(data, batch_size=3))
         features, targets = found.tensors
-        assert features.shape == (7, 64) and targets.tolist() == [0, 1, 2, 3, 4, 0, 1] and not features.requires_grad
-        assert np.allclose(features.numpy(), extractor(data.tensors[0]).numpy(), rtol=1e-4, atol=1e-5)
+        assert (
+            features.shape == (7, 64)
+            and targets.tolist() == [0, 1, 2, 3, 4, 0, 1]
+            and not features.requires_grad
+        )
+        assert np.allclose(
+            features.numpy(), extractor(data.tensors[0]).numpy(), rtol=1e-4, atol=1e-5
+        )
 
     def test_a_head_on_them_learns_the_same_as_in_the_network(self, model):
         data, head = self.data(), nn.Linear(64, 5)
@@ -162,11 +186,15 @@ class TestCachedFeatures:
     def test_training_mode_and_trained_parameters_are_refused(self, model):
         extractor, batches = self.extractor(model), [self.data().tensors]
         extractor.layer2[0].bn1.train()
-        with pytest.raises(RuntimeError, match="the feature extractor is in training mode: layer2.0.bn1"):
+        with pytest.raises(
+            RuntimeError, match="the feature extractor is in training mode: layer2.0.bn1"
+        ):
             cached_features(extractor, batches)
         extractor.eval()
         unfreeze(extractor, "layer3.0.conv2")
-        with pytest.raises(RuntimeError, match="is not frozen: layer3.0.conv2.weight require gradients"):
+        with pytest.raises(
+            RuntimeError, match="is not frozen: layer3.0.conv2.weight require gradients"
+        ):
             cached_features(extractor, batches)
         freeze(extractor)
         extractor.fc = nn.Identity()  # in training mode, as everything new is
@@ -209,7 +237,9 @@ class TestEarlyStopping:
             assert torch.equal(value, states[1][name]), name
         model.fc.weight.data.add_(1)
         stopping.restore(model)
-        assert torch.equal(model.fc.weight, states[1]["fc.weight"]), "what was kept is not shared with the model"
+        assert torch.equal(model.fc.weight, states[1]["fc.weight"]), (
+            "what was kept is not shared with the model"
+        )
 
     def test_it_is_resumed(self, model):
         first, second = EarlyStopping(patience=3), EarlyStopping(patience=3)

@@ -5,7 +5,15 @@ import pytest
 
 import autolab as torch
 from autolab import nn
-from autolab.finetune import LoRAConv2d, LoRALinear, add_lora, count_parameters, freeze_statistics, merge_lora, unfreeze
+from autolab.finetune import (
+    LoRAConv2d,
+    LoRALinear,
+    add_lora,
+    count_parameters,
+    freeze_statistics,
+    merge_lora,
+    unfreeze,
+)
 from autolab.vision.models import resnet_digits
 
 LAYERS = {
@@ -43,7 +51,10 @@ class TestAdapter:
     def test_the_output_is_that_of_the_sum_of_weights(self, name):
         base, adapter, x = self.made(name)
         self.with_values(adapter)
-        a, b = adapter.lora_A.detach().numpy().astype(np.float64), adapter.lora_B.detach().numpy().astype(np.float64)
+        a, b = (
+            adapter.lora_A.detach().numpy().astype(np.float64),
+            adapter.lora_B.detach().numpy().astype(np.float64),
+        )
         delta = 6 / 2 * (b.reshape(len(b), -1) @ a.reshape(len(a), -1)).reshape(base.weight.shape)
         assert np.allclose(adapter.delta().detach().numpy(), delta, rtol=1e-5, atol=1e-6)
         assert np.linalg.matrix_rank(delta.reshape(len(delta), -1)) == 2
@@ -66,7 +77,9 @@ class TestAdapter:
         self.with_values(adapter)
         adapter.double()
         x = x.double().requires_grad_()
-        assert torch.autograd.gradcheck(lambda x, *_: adapter(x), (x, adapter.lora_A, adapter.lora_B))
+        assert torch.autograd.gradcheck(
+            lambda x, *_: adapter(x), (x, adapter.lora_A, adapter.lora_B)
+        )
         adapter(x).square().sum().backward()
         assert base.weight.grad is None
 
@@ -95,8 +108,14 @@ class TestModel:
         assert names == ["conv1", "layer1.0.conv1", "layer1.0.conv2", "layer2.0.conv1", "layer2.0.conv2"] + [
             "layer2.0.downsample.0", "layer3.0.conv1", "layer3.0.conv2", "layer3.0.downsample.0"
         ]  # fmt: skip
-        assert {n.rpartition(".")[2] for n, p in model.named_parameters() if p.requires_grad} == {"lora_A", "lora_B"}
-        numbers = sum(2 * (c.in_channels * np.prod(c.kernel_size) + c.out_channels) for c in _convolutions(model))
+        assert {n.rpartition(".")[2] for n, p in model.named_parameters() if p.requires_grad} == {
+            "lora_A",
+            "lora_B",
+        }
+        numbers = sum(
+            2 * (c.in_channels * np.prod(c.kernel_size) + c.out_channels)
+            for c in _convolutions(model)
+        )
         assert count_parameters(model)[0] == numbers
         unfreeze(model, "fc")
         assert count_parameters(model)[0] == numbers + 325
@@ -118,7 +137,11 @@ class TestModel:
             losses.append(loss.item())
         # 40 seeds: 0.30 +- 0.052 less; five standard deviations below the mean is 0.044
         assert losses[-1] < losses[0] - 0.04
-        moved = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
+        moved = {
+            name
+            for name, value in model.state_dict().items()
+            if not torch.equal(value, before[name])
+        }
         assert {name.split(".")[-1] if "lora" in name else name for name in moved} == {
             "lora_A", "lora_B", "fc.weight", "fc.bias"
         }  # fmt: skip
@@ -142,7 +165,11 @@ class TestModel:
         assert torch.equal(model.eval()(images), other.eval()(images))
 
     def test_without_patterns_every_layer_that_can_be(self):
-        model = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.Conv2d(4, 4, 3), nn.Conv2d(4, 4, 3, padding_mode="reflect", padding=1))
+        model = nn.Sequential(
+            nn.Conv2d(2, 4, 3, groups=2),
+            nn.Conv2d(4, 4, 3),
+            nn.Conv2d(4, 4, 3, padding_mode="reflect", padding=1),
+        )
         assert add_lora(model) == ["1"] and not any(p.requires_grad for p in model[0].parameters())
 
     def test_a_module_in_two_places_has_one_adapter(self):
@@ -180,7 +207,10 @@ class TestModel:
             LoRALinear(nn.Conv2d(1, 1, 1))
         with pytest.raises(TypeError, match="base should be a Conv2d, but got Linear"):
             LoRAConv2d(nn.Linear(1, 1))
-        for settings, name in ((dict(groups=2), "groups"), (dict(padding=1, padding_mode="circular"), "padding_mode")):
+        for settings, name in (
+            (dict(groups=2), "groups"),
+            (dict(padding=1, padding_mode="circular"), "padding_mode"),
+        ):
             with pytest.raises(NotImplementedError, match=f"'{name}'"):
                 LoRAConv2d(nn.Conv2d(2, 2, 3, **settings))
 

@@ -9,10 +9,27 @@ import pytest
 
 import autolab as torch
 from autolab import nn
-from autolab.finetune import EarlyStopping, evaluate, freeze, freeze_statistics, gradient_norms, training, unfreeze
+from autolab.finetune import (
+    EarlyStopping,
+    evaluate,
+    freeze,
+    freeze_statistics,
+    gradient_norms,
+    training,
+    unfreeze,
+)
 from autolab.utils.data import DataLoader, TensorDataset
 
-KEYS = ["epoch", "step", "train_loss", "val_loss", "train_accuracy", "val_accuracy", "learning_rate", "gradient_norms"]
+KEYS = [
+    "epoch",
+    "step",
+    "train_loss",
+    "val_loss",
+    "train_accuracy",
+    "val_accuracy",
+    "learning_rate",
+    "gradient_norms",
+]
 
 
 def network():
@@ -43,21 +60,36 @@ class Scene:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=momentum)
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 1, 0.5)
         self.stopping = None if patience is None else EarlyStopping(patience)
-        self.loaders = DataLoader(data(), batch_size=6, shuffle=shuffle), DataLoader(data(12, 6), batch_size=5)
+        self.loaders = (
+            DataLoader(data(), batch_size=6, shuffle=shuffle),
+            DataLoader(data(12, 6), batch_size=5),
+        )
         self.training = training(
             self.model, self.optimizer, self.loaders, epochs,
             scheduler=self.scheduler, stopping=self.stopping, every=every,
         )  # fmt: skip
 
     def parts(self):
-        found = {"model": self.model, "optimizer": self.optimizer, "scheduler": self.scheduler, "training": self.training}
+        found = {
+            "model": self.model,
+            "optimizer": self.optimizer,
+            "scheduler": self.scheduler,
+            "training": self.training,
+        }
         return found if self.stopping is None else {**found, "stopping": self.stopping}
 
     def bits(self):
         """Everything that training changes, to the bit."""
         tensors = [v.numpy().tobytes() for v in self.model.state_dict().values()]
-        tensors += [s["momentum_buffer"].numpy().tobytes() for s in self.optimizer.state.values() if "momentum_buffer" in s]
-        return tensors + [[g["lr"] for g in self.optimizer.param_groups], torch.get_rng_state().numpy().tobytes()]
+        tensors += [
+            s["momentum_buffer"].numpy().tobytes()
+            for s in self.optimizer.state.values()
+            if "momentum_buffer" in s
+        ]
+        return tensors + [
+            [g["lr"] for g in self.optimizer.param_groups],
+            torch.get_rng_state().numpy().tobytes(),
+        ]
 
 
 class TestRecords:
@@ -65,7 +97,11 @@ class TestRecords:
         scene = Scene()
         records = list(scene.training)
         assert [list(r) for r in records] == [KEYS] * 3
-        assert [(r["epoch"], r["step"], r["learning_rate"]) for r in records] == [(0, 4, 0.1), (1, 8, 0.05), (2, 12, 0.025)]
+        assert [(r["epoch"], r["step"], r["learning_rate"]) for r in records] == [
+            (0, 4, 0.1),
+            (1, 8, 0.05),
+            (2, 12, 0.025),
+        ]
         assert list(scene.training) == [], "it is over"
 
     def test_some_steps_in_between(self):
@@ -89,10 +125,20 @@ class TestRecords:
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-                losses, right = losses + loss.item() * len(y), right + int((out.argmax(1) == y).sum())
+                losses, right = (
+                    losses + loss.item() * len(y),
+                    right + int((out.argmax(1) == y).sum()),
+                )
                 samples += len(y)
                 if number in (1, 3):
-                    expected.append([epoch, losses / samples, right / samples, model[4].weight.grad.double().norm().item()])
+                    expected.append(
+                        [
+                            epoch,
+                            losses / samples,
+                            right / samples,
+                            model[4].weight.grad.double().norm().item(),
+                        ]
+                    )
                     losses, right, samples = 0.0, 0, 0
             model.eval()
             with torch.no_grad():
@@ -104,7 +150,11 @@ class TestRecords:
             model.train()
             optimizer.param_groups[0]["lr"] *= 0.5
         for record, (epoch, loss, accuracy, _, *found) in zip(records, expected, strict=True):
-            assert (record["epoch"], record["train_loss"], record["train_accuracy"]) == (epoch, loss, accuracy)
+            assert (record["epoch"], record["train_loss"], record["train_accuracy"]) == (
+                epoch,
+                loss,
+                accuracy,
+            )
             if found:
                 assert record["val_loss"] == pytest.approx(found[0], rel=1e-6)
                 assert record["val_accuracy"] == pytest.approx(found[1], rel=1e-6)
@@ -122,18 +172,35 @@ class TestRecords:
         # A straight line: each step takes a part of the error away, rounding errors too. Seed 0 ends at 3e-5, the worst
         # of 40 at 2e-4.
         assert records[-1]["train_loss"] < 1e-3 < records[0]["train_loss"]
-        assert all(r["val_loss"] is r["val_accuracy"] is r["train_accuracy"] is None for r in records)
+        assert all(
+            r["val_loss"] is r["val_accuracy"] is r["train_accuracy"] is None for r in records
+        )
 
     def test_what_is_refused(self):
         model = nn.Linear(4, 3)
-        optimizer, loader = torch.optim.SGD(model.parameters(), lr=0.1), DataLoader(data(), batch_size=5)
+        optimizer, loader = (
+            torch.optim.SGD(model.parameters(), lr=0.1),
+            DataLoader(data(), batch_size=5),
+        )
         plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
         for arguments, settings, message in (
             ((loader, 1), {}, r"loaders should be a pair \(training, validation\)"),
             (((loader, None), 1.5), {}, "epochs should be an integer of at least 0, but got 1.5"),
-            (((loader, None), 1), {"every": 0}, "every should be an integer of at least 1, but got 0"),
-            (((loader, None), 1), {"stopping": EarlyStopping()}, "early stopping needs validation batches"),
-            (((loader, None), 1), {"scheduler": plateau}, "ReduceLROnPlateau needs validation batches"),
+            (
+                ((loader, None), 1),
+                {"every": 0},
+                "every should be an integer of at least 1, but got 0",
+            ),
+            (
+                ((loader, None), 1),
+                {"stopping": EarlyStopping()},
+                "early stopping needs validation batches",
+            ),
+            (
+                ((loader, None), 1),
+                {"scheduler": plateau},
+                "ReduceLROnPlateau needs validation batches",
+            ),
         ):
             with pytest.raises(ValueError, match=message):
                 training(model, optimizer, *arguments, **settings)
@@ -261,7 +328,11 @@ class TestResuming:
             part.load_state_dict(saved[name])
         first, *rest = again.training
         assert rest == expected[1:] and again.bits() == whole.bits()
-        assert (first["step"], first["val_loss"], first["train_loss"]) == (4, expected[0]["val_loss"], None)
+        assert (first["step"], first["val_loss"], first["train_loss"]) == (
+            4,
+            expected[0]["val_loss"],
+            None,
+        )
         assert first["learning_rate"] == expected[0]["learning_rate"]
 
     def test_through_a_file(self):
@@ -282,9 +353,14 @@ def test_gradient_norms_and_evaluate():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 1)))
     assert gradient_norms(model) == {}
-    model[1][0].weight.grad, model[0].bias.grad = torch.tensor([[3.0, 4.0]]), torch.tensor([0.0, 2.0])
+    model[1][0].weight.grad, model[0].bias.grad = (
+        torch.tensor([[3.0, 4.0]]),
+        torch.tensor([0.0, 2.0]),
+    )
     assert gradient_norms(model) == {"0": 2.0, "1.0": 5.0}
-    scores = TensorDataset(torch.tensor([[2.0, 0.0], [0.0, 2.0], [2.0, 0.0]]), torch.tensor([0, 1, 1]))
+    scores = TensorDataset(
+        torch.tensor([[2.0, 0.0], [0.0, 2.0], [2.0, 0.0]]), torch.tensor([0, 1, 1])
+    )
     loss, accuracy = evaluate(nn.Identity(), DataLoader(scores, batch_size=2))
     assert accuracy == 2 / 3
     assert loss == pytest.approx((2 * np.log1p(np.exp(-2)) + np.log1p(np.exp(2))) / 3, rel=1e-6)

@@ -36,7 +36,11 @@ def state(model):
 
 def moved(model, before):
     """The names of what has changed since `before`."""
-    return [name for name, value in model.state_dict().items() if not bool((value == before[name]).all())]
+    return [
+        name
+        for name, value in model.state_dict().items()
+        if not bool((value == before[name]).all())
+    ]
 
 
 @same_as_torch
@@ -44,7 +48,9 @@ def test_a_frozen_module_gets_no_gradients(torch):
     model, images, labels = network(torch)
     same = model[0].requires_grad_(False) is model[0]
     torch.nn.functional.cross_entropy(model(images), labels).backward()
-    found = [(name, p.requires_grad, p.grad is None, p.is_leaf) for name, p in model.named_parameters()]
+    found = [
+        (name, p.requires_grad, p.grad is None, p.is_leaf) for name, p in model.named_parameters()
+    ]
     model.requires_grad_(True)
     return [same, found, [p.requires_grad for p in model.parameters()]]
 
@@ -65,7 +71,12 @@ def test_the_graph_begins_where_something_is_trained(torch):
     features = model[2](model[1](model[0](images)))
     scores = model[3](features)
     names = [type(node).__name__ for node, _ in scores.grad_fn.next_functions if node is not None]
-    return [features.requires_grad, features.grad_fn is None, type(scores.grad_fn).__name__, sorted(names)]
+    return [
+        features.requires_grad,
+        features.grad_fn is None,
+        type(scores.grad_fn).__name__,
+        sorted(names),
+    ]
 
 
 @same_as_torch
@@ -156,7 +167,9 @@ def test_an_optimizer_built_before_freezing(name, set_to_none):
         before = state(model)
         for _ in range(2):
             step(torch, model, optimizer, images, labels, set_to_none)
-        parameters = [name for name in moved(model, before) if name in dict(model.named_parameters())]
+        parameters = [
+            name for name in moved(model, before) if name in dict(model.named_parameters())
+        ]
         return [parameters, model[0][0].weight, model[3].bias, len(optimizer.state)]
 
     check(SUITE, f"{name}, {'None' if set_to_none else 'zero'}", program, rtol=1e-3, atol=1e-5)
@@ -184,7 +197,9 @@ def test_an_optimizer_built_of_trained_parameters_never_trains_the_others(torch)
     model[0].requires_grad_(True)
     before = state(model)
     step(torch, model, optimizer, images, labels)
-    unfrozen_but_still = [name for name in ("0.0.weight", "0.1.weight") if name not in moved(model, before)]
+    unfrozen_but_still = [
+        name for name in ("0.0.weight", "0.1.weight") if name not in moved(model, before)
+    ]
     gradient_is_there = model[0][0].weight.grad is not None
     optimizer.add_param_group({"params": model[0].parameters(), "lr": 0.001})
     step(torch, model, optimizer, images, labels)
@@ -205,7 +220,9 @@ def test_a_new_head_is_not_what_the_optimizer_trains(torch):
     anew = torch.optim.SGD(model.parameters(), lr=0.5)
     anew.load_state_dict(saved)  # fits by position: the head gets the momentum of the old head
     smaller = torch.optim.SGD(model[3].parameters(), lr=0.5)
-    grouped = torch.optim.SGD([{"params": model[0].parameters()}, {"params": model[3].parameters()}], lr=0.5)
+    grouped = torch.optim.SGD(
+        [{"params": model[0].parameters()}, {"params": model[3].parameters()}], lr=0.5
+    )
     return [
         wrong,
         anew.param_groups[0]["lr"],
@@ -230,16 +247,25 @@ def test_groups_that_are_refused(torch):
         "not a dict": list(model[0].parameters()),
         "no params": {"lr": 0.1},
     }
-    found = {name: error_of(lambda: optimizer.add_param_group(group)) for name, group in wrong.items()}
+    found = {
+        name: error_of(lambda: optimizer.add_param_group(group)) for name, group in wrong.items()
+    }
     required = error_of(lambda: torch.optim.SGD([{"params": model.parameters(), "lr": -1}], lr=0.1))
-    twice = error_of(lambda: torch.optim.SGD([{"params": model.parameters()}, {"params": model[3].parameters()}], lr=0.1))
+    twice = error_of(
+        lambda: torch.optim.SGD(
+            [{"params": model.parameters()}, {"params": model[3].parameters()}], lr=0.1
+        )
+    )
     return [found, required, twice, len(optimizer.param_groups)]
 
 
 @same_as_torch(rtol=1e-3, atol=1e-5)
 def test_discriminative_rates_with_a_schedule(torch):
     model, images, labels = network(torch)
-    groups = [{"params": model[i].parameters(), "lr": 0.1 / 4 ** (3 - i), "name": f"layer {i}"} for i in (0, 1, 3)]
+    groups = [
+        {"params": model[i].parameters(), "lr": 0.1 / 4 ** (3 - i), "name": f"layer {i}"}
+        for i in (0, 1, 3)
+    ]
     optimizer = torch.optim.SGD(groups, lr=1.0, momentum=0.9)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 4)
     found = []
@@ -255,14 +281,22 @@ def test_a_group_added_after_the_schedule_was_made(schedule):
     def program(torch):
         model, images, labels = network(torch)
         optimizer = torch.optim.SGD(model[3].parameters(), lr=0.1)
-        settings = {"StepLR": (1,), "LambdaLR": (lambda epoch: 1 / (1 + epoch),), "CosineAnnealingLR": (5,)}
+        settings = {
+            "StepLR": (1,),
+            "LambdaLR": (lambda epoch: 1 / (1 + epoch),),
+            "CosineAnnealingLR": (5,),
+        }
         scheduler = getattr(torch.optim.lr_scheduler, schedule)(optimizer, *settings[schedule])
         step(torch, model, optimizer, images, labels)
         scheduler.step()
         optimizer.add_param_group({"params": model[1].parameters(), "lr": 0.01})
         step(torch, model, optimizer, images, labels)
         error = error_of(scheduler.step)
-        return [error, [group["lr"] for group in optimizer.param_groups], "initial_lr" in optimizer.param_groups[1]]
+        return [
+            error,
+            [group["lr"] for group in optimizer.param_groups],
+            "initial_lr" in optimizer.param_groups[1],
+        ]
 
     check(SUITE, f"group after {schedule}", program)
 
@@ -275,7 +309,9 @@ def test_gradual_unfreezing(name):
         model, images, labels = network(torch)
         model.requires_grad_(False)
         model[3].requires_grad_(True)
-        settings = dict(momentum=0.9, weight_decay=0.01) if name == "SGD" else dict(weight_decay=0.01)
+        settings = (
+            dict(momentum=0.9, weight_decay=0.01) if name == "SGD" else dict(weight_decay=0.01)
+        )
         optimizer, found = getattr(torch.optim, name)(model.parameters(), lr=0.01, **settings), []
         for layer in (3, 1, 0):
             model[layer].requires_grad_(True)

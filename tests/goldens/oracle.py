@@ -34,7 +34,9 @@ def _installed() -> str | None:
 
 
 _TORCH = _installed()
-LIVE = _WANTED in ("live", "record") or (_WANTED != "stored" and (_TORCH or "").startswith(VERSION + "."))
+LIVE = _WANTED in ("live", "record") or (
+    _WANTED != "stored" and (_TORCH or "").startswith(VERSION + ".")
+)
 """Whether PyTorch itself is asked. Another version than the one we follow is never asked."""
 
 
@@ -42,7 +44,13 @@ def describe() -> str:
     """One line for the test report."""
     if LIVE:
         return f"PyTorch {_TORCH}, live" + (", answers being stored" if _WANTED == "record" else "")
-    why = "not installed" if _TORCH is None else f"installed is {_TORCH}" if _WANTED != "stored" else "as asked for"
+    why = (
+        "not installed"
+        if _TORCH is None
+        else f"installed is {_TORCH}"
+        if _WANTED != "stored"
+        else "as asked for"
+    )
     return f"stored goldens of PyTorch {VERSION} ({why})"
 
 
@@ -78,7 +86,10 @@ def save_recorded() -> None:
     """Writes what was recorded, one answer a line, so that a change shows in a diff."""
     for suite, answers in _recorded.items():
         merged = _load(suite) | answers
-        lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(merged[k], separators=(',', ':'))}" for k in sorted(merged))
+        lines = ",\n".join(
+            f"{json.dumps(k)}: {json.dumps(merged[k], separators=(',', ':'))}"
+            for k in sorted(merged)
+        )
         (HERE / f"{suite}.json").write_text(
             f'{{"written_by": "tests/goldens/write.py", "torch": "{_TORCH}", "answers": {{\n{lines}\n}}}}\n'
         )
@@ -100,10 +111,19 @@ def check(suite: str, key: str, program, only_cpu: str = "", **tolerance) -> Non
         with engine().device(name):
             found = plain(program(engine()))
         wrong = differences(_without_place(found, name), expected, **tolerance)
-        assert not wrong, f"{key}: on {name} differs from PyTorch on the CPU\n" + "\n".join(wrong[:20])
+        assert not wrong, f"{key}: on {name} differs from PyTorch on the CPU\n" + "\n".join(
+            wrong[:20]
+        )
 
 
-ON_DEVICES = ("test_autograd_", "test_nn_", "test_optim_", "test_conv_modules", "test_network_functions", "test_unpooling")
+ON_DEVICES = (
+    "test_autograd_",
+    "test_nn_",
+    "test_optim_",
+    "test_conv_modules",
+    "test_network_functions",
+    "test_unpooling",
+)
 """Suites whose programs also run with a GPU as the default device."""
 
 
@@ -122,7 +142,11 @@ def _without_place(value, device):
         return value.replace(f", device='{device}'", "").replace(f"torch.{kind}.", "torch.")
     if isinstance(value, list):
         return [_without_place(v, device) for v in value]
-    return {k: _without_place(v, device) for k, v in value.items()} if isinstance(value, dict) else value
+    return (
+        {k: _without_place(v, device) for k, v in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def same_as_torch(program=None, **tolerance):
@@ -146,5 +170,9 @@ def error_of(action) -> str:
     try:
         action()
     except Exception as error:
-        return re.sub(r"(unexpected keyword argument '\w+')\. Did you mean '\w+'\?$", r"\1", f"{type(error).__name__}: {error}")
+        return re.sub(
+            r"(unexpected keyword argument '\w+')\. Did you mean '\w+'\?$",
+            r"\1",
+            f"{type(error).__name__}: {error}",
+        )
     return "no error"

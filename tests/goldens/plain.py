@@ -19,7 +19,9 @@ def plain(value):
         return np.array(value)
     if hasattr(value, "detach") and hasattr(value, "numpy"):
         value = value.detach().cpu()
-        return np.array(value.resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.numpy())
+        return np.array(
+            value.resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.numpy()
+        )
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -31,7 +33,9 @@ def encode(value):
     """Plain data as JSON-ready data; arrays keep dtype and shape, floats every digit."""
     if isinstance(value, np.ndarray):
         flat = value.ravel()
-        data = [[v.real, v.imag] for v in flat.tolist()] if value.dtype.kind == "c" else flat.tolist()
+        data = (
+            [[v.real, v.imag] for v in flat.tolist()] if value.dtype.kind == "c" else flat.tolist()
+        )
         return {"array": value.dtype.name, "shape": list(value.shape), "data": data}
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
@@ -50,11 +54,21 @@ def decode(value):
         return {k: decode(v) for k, v in value["dict"].items()}
     if "complex" in value:
         return complex(*value["complex"])
-    data = [complex(*v) for v in value["data"]] if value["array"].startswith("complex") else value["data"]
+    data = (
+        [complex(*v) for v in value["data"]]
+        if value["array"].startswith("complex")
+        else value["data"]
+    )
     return np.array(data, dtype=value["array"]).reshape(value["shape"])
 
 
-_DIGITS = {"float16": 2e-3, "float32": 2e-6, "complex64": 2e-6, "float64": 1e-12, "complex128": 1e-12}
+_DIGITS = {
+    "float16": 2e-3,
+    "float32": 2e-6,
+    "complex64": 2e-6,
+    "float64": 1e-12,
+    "complex128": 1e-12,
+}
 
 
 def differences(found, expected, rtol=None, atol=None, path="result") -> list[str]:
@@ -74,10 +88,14 @@ def differences(found, expected, rtol=None, atol=None, path="result") -> list[st
             else [f"{path}: {found!r}, PyTorch has {expected!r}"]
         )
     if type(found) is not type(expected):
-        return [f"{path}: {found!r} ({type(found).__name__}), PyTorch has {expected!r} ({type(expected).__name__})"]
+        return [
+            f"{path}: {found!r} ({type(found).__name__}), PyTorch has {expected!r} ({type(expected).__name__})"
+        ]
     if isinstance(expected, list):
         if len(found) != len(expected):
-            return [f"{path}: {len(found)} entries, PyTorch has {len(expected)}: {found!r} against {expected!r}"]
+            return [
+                f"{path}: {len(found)} entries, PyTorch has {len(expected)}: {found!r} against {expected!r}"
+            ]
         return [
             line
             for i, (f, e) in enumerate(zip(found, expected))
@@ -86,13 +104,23 @@ def differences(found, expected, rtol=None, atol=None, path="result") -> list[st
     if isinstance(expected, dict):
         if list(found) != list(expected):
             return [f"{path}: keys {list(found)}, PyTorch has {list(expected)}"]
-        return [line for k in expected for line in differences(found[k], expected[k], rtol, atol, f"{path}[{k!r}]")]
-    return [] if found == expected else [f"{path}: {found!r}\n{' ' * len(path)}  PyTorch has {expected!r}"]
+        return [
+            line
+            for k in expected
+            for line in differences(found[k], expected[k], rtol, atol, f"{path}[{k!r}]")
+        ]
+    return (
+        []
+        if found == expected
+        else [f"{path}: {found!r}\n{' ' * len(path)}  PyTorch has {expected!r}"]
+    )
 
 
 def _array_differences(found, expected, rtol, atol, path):
     if found.dtype != expected.dtype or found.shape != expected.shape:
-        return [f"{path}: {found.dtype}{list(found.shape)}, PyTorch has {expected.dtype}{list(expected.shape)}"]
+        return [
+            f"{path}: {found.dtype}{list(found.shape)}, PyTorch has {expected.dtype}{list(expected.shape)}"
+        ]
     if expected.dtype.name in _DIGITS:
         rtol = _DIGITS[expected.dtype.name] if rtol is None else rtol
         finite = np.abs(expected[np.isfinite(expected)])

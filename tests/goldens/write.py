@@ -30,7 +30,8 @@ def write_seeds() -> None:
             continue
         pairs = zip(seeds.run(name, "torch"), seeds.cells(name))
         transcripts[name] = [
-            {"out": "(not compared)", "warnings": []} if cell.mark == "memory" else found for found, cell in pairs
+            {"out": "(not compared)", "warnings": []} if cell.mark == "memory" else found
+            for found, cell in pairs
         ]
     (HERE / "seeds.json").write_text(json.dumps(transcripts, indent=1, ensure_ascii=False) + "\n")
     print("seeds.json:", {name: len(cells) for name, cells in transcripts.items()})
@@ -67,7 +68,11 @@ def write_answers() -> int:
 def check_transcript() -> int:
     from conformance import golden
 
-    wrong = [n for n, cell in enumerate(golden.CELLS) if golden.run(cell, "torch") != (cell["out"], cell["warnings"])]
+    wrong = [
+        n
+        for n, cell in enumerate(golden.CELLS)
+        if golden.run(cell, "torch") != (cell["out"], cell["warnings"])
+    ]
     print(
         f"torch_golden.json: {len(golden.CELLS) - len(wrong)} of {len(golden.CELLS)} cells are as PyTorch prints them now; "
         f"not: {wrong}"

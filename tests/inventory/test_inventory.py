@@ -25,7 +25,9 @@ def path(tmp_path, monkeypatch):
     return tmp_path / "progress.jsonl"
 
 
-each_form = pytest.mark.parametrize(("item", "letter"), [pytest.param(i, f, id=f"{i.number}{f}") for i in ITEMS for f in FORMS])
+each_form = pytest.mark.parametrize(
+    ("item", "letter"), [pytest.param(i, f, id=f"{i.number}{f}") for i in ITEMS for f in FORMS]
+)
 
 
 @each_form
@@ -46,11 +48,16 @@ def test_pytorch_gives_the_key_too(item, letter):
 
 def test_twenty_ideas_in_two_forms_of_the_same_build():
     assert len({item.number for item in ITEMS}) == len({item.idea for item in ITEMS}) == 20
-    assert sorted(number for item in ITEMS for number in item.numbers) == sorted(SPECIMENS), "none is left out"
+    assert sorted(number for item in ITEMS for number in item.numbers) == sorted(SPECIMENS), (
+        "none is left out"
+    )
     for item in ITEMS:
         a, b = item.a, item.b
         assert a.text != b.text and len(a.text.splitlines()) == len(b.text.splitlines())
-        kinds = [[choice if choice in ("None", "an error") else "value" for choice in form.choices] for form in (a, b)]
+        kinds = [
+            [choice if choice in ("None", "an error") else "value" for choice in form.choices]
+            for form in (a, b)
+        ]
         assert kinds[0] == kinds[1], "the same kinds of answers stand for the same mistakes"
 
 
@@ -65,9 +72,16 @@ def test_no_choice_gives_itself_away():
         offered = [form for form in forms if word in form.choices]
         right = [form for form in offered if form.key == word]
         assert 0 < len(right) <= 0.4 * len(offered), f"who always answers {word} does not do well"
-    places = [form.shuffled(str(n), learner).index(form.key) for learner in "abcdefgh" for n, form in enumerate(forms)]
+    places = [
+        form.shuffled(str(n), learner).index(form.key)
+        for learner in "abcdefgh"
+        for n, form in enumerate(forms)
+    ]
     assert all(0.15 < places.count(i) / len(places) < 0.35 for i in range(4)) and max(places) == 3
-    assert forms[0].shuffled("x", "learner") == forms[0].shuffled("x", "learner") and forms[0].shuffled("x", "me")[-1] == PASS
+    assert (
+        forms[0].shuffled("x", "learner") == forms[0].shuffled("x", "learner")
+        and forms[0].shuffled("x", "me")[-1] == PASS
+    )
 
 
 def answered(when, right, wrong=PASS):
@@ -75,7 +89,9 @@ def answered(when, right, wrong=PASS):
     one = inventory.sitting(when)
     for n, item in enumerate(ITEMS):
         form = one.form(item)
-        one = one.answer(item, form.key if n < right else form.beliefs[0] if wrong == "belief" else wrong)
+        one = one.answer(
+            item, form.key if n < right else form.beliefs[0] if wrong == "belief" else wrong
+        )
     return one.end()
 
 
@@ -84,7 +100,9 @@ def test_a_sitting_survives_and_the_other_one_has_the_other_form():
     before = before.answer(ITEMS[0], "0").answer(ITEMS[1], PASS).answer(ITEMS[0], "None")
     assert inventory.sitting("before") == before and before.answers == {5: "None", 6: PASS}
     assert inventory.sitting("after").letter != before.letter
-    assert "2 of 20 answered, not handed in" in repr(inventory()) and "after   not begun" in repr(inventory())
+    assert "2 of 20 answered, not handed in" in repr(inventory()) and "after   not begun" in repr(
+        inventory()
+    )
     with pytest.raises(ValueError, match="choice should be one of .*, but is '3.5'"):
         before.answer(ITEMS[0], "3.5")
     with pytest.raises(ValueError, match='when should be "before" or "after", but is \'later\''):
@@ -134,19 +152,32 @@ def test_a_class(tmp_path, monkeypatch, capsys):
             answered("after", after)
         assert cli.main(["inventory", "--hand-in", str(folder / f"{name}.jsonl")]) == 0
     assert "private" not in (folder / "ann.jsonl").read_text()
-    (folder / "noise.jsonl").write_text('{"kind": "inventory", "id": "before.A.99"}\n[]\n{"time": "t", "kind": "inventory", "id": "x"}\n')
+    (folder / "noise.jsonl").write_text(
+        '{"kind": "inventory", "id": "before.A.99"}\n[]\n{"time": "t", "kind": "inventory", "id": "x"}\n'
+    )
     capsys.readouterr()
     assert cli.main(["inventory", "--class", str(folder), "-o", str(tmp_path / "t.csv")]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("2 learners with both sittings") and "2 left out, who did not hand in both: cy, noise" in text
+    assert (
+        text.startswith("2 learners with both sittings")
+        and "2 left out, who did not hand in both: cy, noise" in text
+    )
     assert "With fewer than 10 learners" in text
     lines = (tmp_path / "t.csv").read_text().splitlines()
-    assert lines[0] == "misconception,idea,before,after,gain,belief before,belief after,belief" and len(lines) == 27
+    assert (
+        lines[0] == "misconception,idea,before,after,gain,belief before,belief after,belief"
+        and len(lines) == 27
+    )
     assert lines[-1] == ",all,30,80,0.71,,,", "12 of 40 before, 32 of 40 after: 20 of 28"
-    assert lines[1].startswith("5,") and ",100,100,,0,0," in lines[1], "where all were right before, the gain is undefined"
+    assert lines[1].startswith("5,") and ",100,100,,0,0," in lines[1], (
+        "where all were right before, the gain is undefined"
+    )
     assert cli.main(["inventory", "--class", str(tmp_path / "none")]) == 1
     assert "there is no *.jsonl" in capsys.readouterr().err
-    assert "Nobody has handed in both" in repr(inventory.Group({}, ("x",))) and inventory.Group({}).csv == "misconception\n"
+    assert (
+        "Nobody has handed in both" in repr(inventory.Group({}, ("x",)))
+        and inventory.Group({}).csv == "misconception\n"
+    )
 
 
 def test_in_a_terminal(monkeypatch, capsys):
@@ -154,18 +185,29 @@ def test_in_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("builtins.input", lambda _: next(typed))
     assert cli.main(["inventory", "before"]) == 0
     out = capsys.readouterr().out
-    assert "A number from 1 to 5, or nothing." in out and "2 of 20" in out and "1 of 20 answered, not handed in" in out
+    assert (
+        "A number from 1 to 5, or nothing." in out
+        and "2 of 20" in out
+        and "1 of 20 answered, not handed in" in out
+    )
     monkeypatch.setattr("builtins.input", lambda _: "5")
     assert cli.main(["inventory", "before"]) == 0
     assert "handed in, 20 of 20 answered" in capsys.readouterr().out
     assert cli.main(["inventory", "before"]) == 0
     assert "Type the number" not in capsys.readouterr().out, "nothing is left to answer"
-    assert cli.main(["inventory", "--reset", "before"]) == 0 and inventory.sitting("before").answers == {}
+    assert (
+        cli.main(["inventory", "--reset", "before"]) == 0
+        and inventory.sitting("before").answers == {}
+    )
 
 
 def test_the_widget_keeps_answers_and_ends(path):
     widget = inventory("before")
-    assert isinstance(widget, Inventory) and len(widget.items) == 20 and "0 of 20 answered" in repr(widget)
+    assert (
+        isinstance(widget, Inventory)
+        and len(widget.items) == 20
+        and "0 of 20 answered" in repr(widget)
+    )
     first = widget.items[0]
     widget.answers = {first["number"]: first["choices"][0]}
     widget.answers = {first["number"]: first["choices"][1]}
@@ -174,5 +216,7 @@ def test_the_widget_keeps_answers_and_ends(path):
     assert again.answers == widget.answers and not again.said
     widget.answers = {item["number"]: PASS for item in widget.items}
     widget.handed_in = True
-    assert "handed in, 20 of 20" in widget.said and json.loads(path.read_text().splitlines()[-1])["id"].endswith(".done")
+    assert "handed in, 20 of 20" in widget.said and json.loads(path.read_text().splitlines()[-1])[
+        "id"
+    ].endswith(".done")
     assert inventory("before").handed_in

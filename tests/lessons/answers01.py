@@ -19,12 +19,14 @@ def _custom(backward, saves_output=False):
 
         @staticmethod
         def backward(ctx, grad_output):
-            saved, = ctx.saved_tensors
+            (saved,) = ctx.saved_tensors
             return backward(grad_output, saved)
+
     return MyReLU
 
 
 # 01.2 and 01.6
+
 
 def weight_then_flag(values):
     w = 0.1 * torch.tensor(values)
@@ -48,13 +50,17 @@ def names_by_level(result):
 
 def names_every_visit(result):
     def visit(node):
-        return [node.name()] + [n for p, _ in node.next_functions if p is not None for n in visit(p)]
+        return [node.name()] + [
+            n for p, _ in node.next_functions if p is not None for n in visit(p)
+        ]
+
     return visit(result.grad_fn)
 
 
 def names_without_test_for_none(result):
     def visit(node):
         return [node.name()] + [n for p, _ in node.next_functions for n in visit(p)]
+
     return visit(result.grad_fn)
 
 
@@ -67,6 +73,7 @@ def names_first_parent(result):
 
 
 # 01.3 to 01.4
+
 
 def slope_by_engine(a, *weights):
     a = torch.tensor(a, requires_grad=True)
@@ -115,6 +122,7 @@ def descend_rebinding(start, lr, steps):
 
 
 # 01.8 to 01.11
+
 
 def all_under_no_grad(student, teacher):
     with torch.no_grad():
@@ -178,6 +186,7 @@ def softplus_no_grad(x):
 
 # 01.12 and 01.13
 
+
 def parabola(x, y, a, b, c):
     error = (a + b * x + c * x * x) - y
     return 2 * error.mean(), 2 * (error * x).mean(), 2 * (error * x * x).mean()
@@ -200,6 +209,7 @@ def parabola_old_error(x, y, a, b, c):
 
 
 # 01.5 and 01.14
+
 
 def mend(network, image, label, lr, steps, clear=True, sign=-1, inside=True):
     for _ in range(steps):
@@ -276,28 +286,54 @@ OTHER_WAYS = {
 
 WRONG = {
     "01.1": [
-        (lambda x1, x2: (x1.log() + x2.log()) * x2.sin(), "Different graphs may compute the same function"),
-        (lambda x1, x2: (x1 * x2).log() + x2.sin(), "The last node of the picture is a Mul; yours is an Add"),
+        (
+            lambda x1, x2: (x1.log() + x2.log()) * x2.sin(),
+            "Different graphs may compute the same function",
+        ),
+        (
+            lambda x1, x2: (x1 * x2).log() + x2.sin(),
+            "The last node of the picture is a Mul; yours is an Add",
+        ),
         (lambda x1, x2: (x1 * x2).log() * x1.sin(), "the Sin node hangs on x2; yours hangs on x1"),
         (lambda x1, x2: (x1 * x2 * x2.sin()).log(), "the Log node comes before the last Mul"),
-        (lambda x1, x2: (x1 + x2).log() * x2.sin(), "In the picture a Mul node feeds the Log; in yours an Add does"),
+        (
+            lambda x1, x2: (x1 + x2).log() * x2.sin(),
+            "In the picture a Mul node feeds the Log; in yours an Add does",
+        ),
         (lambda x1, x2: ((x1 * x2).log() * x2.sin()).detach(), "nothing was recorded"),
-        (lambda x1, x2: math.log(x1 * x2) * math.sin(x2), "nothing was recorded. What leaves the graph: Python's math"),
+        (
+            lambda x1, x2: math.log(x1 * x2) * math.sin(x2),
+            "nothing was recorded. What leaves the graph: Python's math",
+        ),
         (lambda x1, x2: (x1.data * x2).log() * x2.sin(), "x1 is not in the graph: `.data`"),
-        (lambda x1, x2: (x1 * x2).log() * math.sin(x2), "Python's math, NumPy, `.data` and detach() take numbers out"),
+        (
+            lambda x1, x2: (x1 * x2).log() * math.sin(x2),
+            "Python's math, NumPy, `.data` and detach() take numbers out",
+        ),
         (w_by_math, "Python's math, NumPy, `.data` and detach() take numbers out"),
         (lambda x1, x2: x1.log() * x2.sin(), "another Mul feeds the Log"),
         (lambda x1, x2: 0.63, "Set your graph beside the picture"),
-        (lambda x1, x2: undefined_name, "NameError: name 'undefined_name' is not defined"),        # noqa: F821
+        (lambda x1, x2: undefined_name, "NameError: name 'undefined_name' is not defined"),  # noqa: F821
         (0.63, "Pass the function itself"),
     ],
     "01.2": [
-        (lambda values: torch.tensor(values, requires_grad=True) * 0.1, "w is the result of a multiplication"),
-        (lambda values: torch.tensor(values), "Nothing asks for gradients: requires_grad is False."),
+        (
+            lambda values: torch.tensor(values, requires_grad=True) * 0.1,
+            "w is the result of a multiplication",
+        ),
+        (
+            lambda values: torch.tensor(values),
+            "Nothing asks for gradients: requires_grad is False.",
+        ),
         (lambda values: torch.tensor(values), "Second: The factor 0.1 got lost."),
-        (lambda values: torch.tensor(values) * 0.1, "Nothing asks for gradients: requires_grad is False"),
-        (lambda values: (torch.tensor(values, requires_grad=True) * 0.1).detach(), "the flag has to be switched on "
-                                                                                   "again"),
+        (
+            lambda values: torch.tensor(values) * 0.1,
+            "Nothing asks for gradients: requires_grad is False",
+        ),
+        (
+            lambda values: (torch.tensor(values, requires_grad=True) * 0.1).detach(),
+            "the flag has to be switched on again",
+        ),
         (lambda values: torch.tensor(values, requires_grad=True), "The factor 0.1 got lost"),
         (weight_retained, "an optimizer would refuse it"),
         (lambda values: None, "This is None. A function without `return` gives None."),
@@ -306,7 +342,10 @@ WRONG = {
         (names_every_visit, "You list a node once for every way that leads to it"),
         (lambda r: list(set(names_recursive(r))), "Two different nodes may have the same name"),
         (names_first_parent, "You follow only the first entry of next_functions"),
-        (lambda r: [n for n in names_recursive(r) if "Accumulate" not in n], "The AccumulateGrad nodes are missing"),
+        (
+            lambda r: [n for n in names_recursive(r) if "Accumulate" not in n],
+            "The AccumulateGrad nodes are missing",
+        ),
         (names_without_test_for_none, "You walked into a None"),
         (lambda r: [r.grad_fn.name()], "This is the last node only"),
     ],
@@ -315,10 +354,16 @@ WRONG = {
         (lambda a, w1, w2, w3, w4: -w3 * w1, "the first path only; the other path adds -15.0"),
         (lambda a, w1, w2, w3, w4: w1 * w3 + w2 * w4, "L = 10 - d has the local derivative -1"),
         (lambda a, w1, w2, w3, w4: -w1 * w3 * w2 * w4, "add over the paths"),
-        (lambda a, w1, w2, w3, w4: w4 * w2, "two mistakes. First: This is the gradient of the last path only"),
+        (
+            lambda a, w1, w2, w3, w4: w4 * w2,
+            "two mistakes. First: This is the gradient of the last path only",
+        ),
         (lambda a, w1, w2, w3, w4: -a * (w1 * w3 + w2 * w4), "There is a factor a too much"),
         (lambda a, w1, w2, w3, w4: -w3 - w4, "A path stops one edge early"),
-        (lambda a, w1, w2, w3, w4: -11, "It is -11, it should be -0.5"),         # right for the public input only
+        (
+            lambda a, w1, w2, w3, w4: -11,
+            "It is -11, it should be -0.5",
+        ),  # right for the public input only
         (lambda a, w1, w2, w3, w4: 2 * -(w1 * w3 + w2 * w4), "It is 2 times what it should be"),
         (lambda a, w1, w2, w3, w4: print(), "A function without `return` gives None"),
     ],
@@ -336,7 +381,10 @@ WRONG = {
         (descend_rebinding, "`w = w - …` makes a new w"),
         (descend_uphill, "It walks uphill"),
         (descend_data, "`.data` goes behind the engine's back"),
-        (lambda start, lr, steps: descend(start, -lr, steps, where="never"), "Second: It walks uphill"),
+        (
+            lambda start, lr, steps: descend(start, -lr, steps, where="never"),
+            "Second: It walks uphill",
+        ),
     ],
     "01.8": [
         (lambda s, t: ((s - t) ** 2).mean(), "The teacher gets a gradient too"),
@@ -345,25 +393,43 @@ WRONG = {
         (lambda s, t: ((s - t) ** 2).mean().detach(), "Nothing connects the loss with the student"),
         (lambda s, t: ((s - t) ** 2).mean().item(), "item() gives a plain Python number"),
         (teacher_switched_off, "you switched the caller's tensor off for good"),
-        (lambda s, t: ((s - t.detach()) ** 2).sum(), "The loss is a sum of squares. Wanted is their mean."),
+        (
+            lambda s, t: ((s - t.detach()) ** 2).sum(),
+            "The loss is a sum of squares. Wanted is their mean.",
+        ),
         (lambda s, t: ((s - t) ** 2).sum(), "Second: The loss is a sum of squares"),
     ],
     "01.9": [
         (jacobian_total, "the sum of all rows. A gradient of ones adds the rows up"),
         (lambda f, x: jacobian_rows(f, x, ones=True), "Every row is the sum of all rows"),
-        (lambda f, x: jacobian_rows(f, x, clear=False), "x.grad was not cleared between the backward passes"),
+        (
+            lambda f, x: jacobian_rows(f, x, clear=False),
+            "x.grad was not cleared between the backward passes",
+        ),
         (lambda f, x: jacobian_rows(f, x, retain=False), "retain_graph=True keeps it"),
         (lambda f, x: jacobian_rows(f, x).T, "Rows and columns have changed places"),
-        (lambda f, x: torch.autograd.functional.jacobian(f, x), "a function of the library does the work"),
-        (lambda f, x: jacobian_rows(f, x, clear=False).T, "Second: Rows and columns have changed places"),
-        (lambda f, x: torch.autograd.grad(f(x), x), "grad can be implicitly created only for scalar outputs"),
+        (
+            lambda f, x: torch.autograd.functional.jacobian(f, x),
+            "a function of the library does the work",
+        ),
+        (
+            lambda f, x: jacobian_rows(f, x, clear=False).T,
+            "Second: Rows and columns have changed places",
+        ),
+        (
+            lambda f, x: torch.autograd.grad(f(x), x),
+            "grad can be implicitly created only for scalar outputs",
+        ),
     ],
     "01.10": [
         (TWICE | {"x + 2": True}, "x + 2: A sum has the local derivative 1"),
         (TWICE | {"x * x": False}, "x * x: A product needs its factors"),
         (TWICE | {"x.exp()": False}, "x.exp(): exp saves its result"),
         (TWICE | {"x.sum()": True}, "x.sum(): A sum needs only the shape"),
-        (TWICE | {"x.relu()": False}, "x.relu(): relu needs to know where its result was above zero"),
+        (
+            TWICE | {"x.relu()": False},
+            "x.relu(): relu needs to know where its result was above zero",
+        ),
         ({"x + 2": False}, "There is no 'x * x' in"),
     ],
     "01.15": [
@@ -378,8 +444,10 @@ WRONG = {
         (softplus_no_grad, "they stop the recording, not the counting of changes"),
         (softplus_data, "The error is gone and the gradient is wrong, which is worse"),
         (lambda x: (x + 1).exp().log(), "that is another function"),
-        (lambda x: torch.log(1 + torch.exp(x.detach().requires_grad_())), "The cut before exp keeps the gradient "
-                                                                          "from x"),
+        (
+            lambda x: torch.log(1 + torch.exp(x.detach().requires_grad_())),
+            "The cut before exp keeps the gradient from x",
+        ),
     ],
     "01.12a": [
         (["Product"], "MeanSquare is wrong: the mean divides by the number of elements"),
@@ -392,14 +460,20 @@ WRONG = {
         (_custom(lambda g, x: (x > 0).float()), "The arriving gradient is ignored"),
         (_custom(lambda g, x: g), "Where the input was negative, the local derivative is 0"),
         (_custom(lambda g, x: g * (x < 0)), "The mask is the wrong way round"),
-        (_custom(lambda g, x: g.clamp(min=0)), "The sign of the input decides, not the sign of the gradient"),
+        (
+            _custom(lambda g, x: g.clamp(min=0)),
+            "The sign of the input decides, not the sign of the gradient",
+        ),
         (_custom(lambda g, y: g * y, True), "You multiply by the value of ReLU"),
         (_custom(lambda g, x: g * (x >= 0)), "At exactly 0 ReLU has a corner"),
     ],
     "01.5": [
         (lambda network, *rest: network, "No number of the network has changed"),
         (mend_rebinding, "`p = p - …` makes a new tensor"),
-        (mend_recorded, "a leaf Variable that requires grad is being used in an in-place operation"),
+        (
+            mend_recorded,
+            "a leaf Variable that requires grad is being used in an in-place operation",
+        ),
         (lambda *a: mend(*a, clear=False), "p.grad still holds the gradients of the steps before"),
         (lambda *a: mend(*a, sign=1), "It walks uphill"),
         (lambda n, i, l, lr, steps: mend(n, i, l, 1, steps), "The learning rate lr is not used"),
@@ -416,13 +490,24 @@ WRONG = {
     ],
     "01.13": [
         (parabola_old_error, "The error is still the error of the line"),
-        (lambda x, *rest: tuple(len(x) * g for g in parabola(x, *rest)), "this is 3 times too large"),
+        (
+            lambda x, *rest: tuple(len(x) * g for g in parabola(x, *rest)),
+            "this is 3 times too large",
+        ),
         (lambda *args: tuple(g / 2 for g in parabola(*args)), "The factor 2 is missing"),
         (lambda *args: tuple(-g for g in parabola(*args)), "The sign is wrong"),
-        (lambda x, *rest: parabola_wrong_c(x, *rest, local=x), "with respect to c is x ** 2, not x"),
-        (lambda x, y, a, b, c: parabola_wrong_c(x, y, a, b, c, local=2 * c * x), "is the derivative of c * x ** 2 "
-                                                                                 "with respect to x"),
-        (lambda x, *rest: parabola_wrong_c(x, *rest, local=1), "the path from the error to c has one more factor"),
+        (
+            lambda x, *rest: parabola_wrong_c(x, *rest, local=x),
+            "with respect to c is x ** 2, not x",
+        ),
+        (
+            lambda x, y, a, b, c: parabola_wrong_c(x, y, a, b, c, local=2 * c * x),
+            "is the derivative of c * x ** 2 with respect to x",
+        ),
+        (
+            lambda x, *rest: parabola_wrong_c(x, *rest, local=1),
+            "the path from the error to c has one more factor",
+        ),
         (lambda x, y, a, b, c: parabola(x, y, a, b, c)[:2], "Three gradients are wanted"),
         (lambda *args: parabola(*args)[::-1], "Look at grad_a"),
     ],
@@ -437,5 +522,9 @@ SKELETONS = {
     "01.15": dict.fromkeys(LEARNS, ...),
     "01.12a": ...,
     "01.12b": ...,
-    "01.13": lambda x, y, a, b, c: (-2 * (y - a - b * x).mean(), -2 * (x * (y - a - b * x)).mean(), ...),
+    "01.13": lambda x, y, a, b, c: (
+        -2 * (y - a - b * x).mean(),
+        -2 * (x * (y - a - b * x)).mean(),
+        ...,
+    ),
 }

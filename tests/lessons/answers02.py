@@ -13,6 +13,7 @@ kernel_time, mean_loss = given("02.1")[0], given("02.11b")[0]
 
 # 02.2 to 02.5
 
+
 def answer_in_one_line(model, x, device):
     return model.to(device)(x.to(device))
 
@@ -74,6 +75,7 @@ class BufferOnly(Buffered):
 
 time_it = given("02.6")[0]
 
+
 def time_it_without_end(work, clock):
     torch.cuda.synchronize()
     start = clock()
@@ -126,6 +128,7 @@ def batches_labels_left(loader, device):
 
 # 02.9
 
+
 def epoch(model, batches, optimizer, device, keep=lambda loss: loss.item(), labels=True, zero=True):
     model.to(device)
     total = 0.0
@@ -146,6 +149,7 @@ def epoch_float_of_tensor(model, batches, optimizer, device):
 
 # 02.10
 
+
 def bottleneck(rows):
     host = gpu = 0.0
     for row in rows:
@@ -158,7 +162,11 @@ def bottleneck(rows):
 
 def bottleneck_with_waiting(rows):
     host = sum(r.self_cpu_time_total for r in rows)
-    return "host" if host > sum(r.self_device_time_total for r in rows if r.device_type.name == "CUDA") else "GPU"
+    return (
+        "host"
+        if host > sum(r.self_device_time_total for r in rows if r.device_type.name == "CUDA")
+        else "GPU"
+    )
 
 
 def bottleneck_twice(rows):
@@ -168,10 +176,15 @@ def bottleneck_twice(rows):
 
 def bottleneck_of_totals(rows):
     host = sum(r.cpu_time_total for r in rows if "Synchronize" not in r.key)
-    return "host" if host > sum(r.self_device_time_total for r in rows if r.device_type.name == "CUDA") else "GPU"
+    return (
+        "host"
+        if host > sum(r.self_device_time_total for r in rows if r.device_type.name == "CUDA")
+        else "GPU"
+    )
 
 
 # 02.11
+
 
 def largest_by_steps(a, peak_a, b, peak_b, total):
     each = (peak_a - peak_b) / (a - b)
@@ -209,6 +222,7 @@ def mean_loss_tensor(model, batches):
 
 # 02.12
 
+
 def weighted_in_place(models, sizes):
     total = sum(sizes)
     for parameters in zip(*(m.parameters() for m in models)):
@@ -226,7 +240,9 @@ def weighted(models, sizes, weights):
 
 def weighted_first_only(models, sizes):
     for parameters in zip(*(m.parameters() for m in models)):
-        parameters[0].grad = sum(n * p.grad.to(parameters[0].device) for n, p in zip(sizes, parameters)) / sum(sizes)
+        parameters[0].grad = sum(
+            n * p.grad.to(parameters[0].device) for n, p in zip(sizes, parameters)
+        ) / sum(sizes)
 
 
 def parameters_of(optimizer):
@@ -280,6 +296,7 @@ def scaled_but_stepped(optimizer, scale):
     optimizer.step()
     return scale if finite else scale / 2
 
+
 OTHER_WAYS = {
     "02.1": [lambda b, n: max(b / 224e9, n / 5.67e12, 0.0000025)],
     "02.2": [answer_in_one_line],
@@ -301,14 +318,20 @@ WRONG = {
     "02.1": [
         (lambda b, n: b / (0.7 * 320e9) + n / (0.7 * 8.1e12), "You added both times"),
         (lambda b, n: max(b / 320e9, n / 8.1e12, 2.5e-6), "full speed of the data sheet"),
-        (lambda b, n: max(b / (0.7 * 320e9), n / (0.7 * 8.1e12)), "no kernel takes less than 2.5 µs"),
+        (
+            lambda b, n: max(b / (0.7 * 320e9), n / (0.7 * 8.1e12)),
+            "no kernel takes less than 2.5 µs",
+        ),
         (lambda b, n: 1e6 * kernel_time(b, n), "These are microseconds"),
         (lambda b, n: max(n / (0.7 * 8.1e12), 2.5e-6), "Only the operations are counted"),
     ],
     "02.2": [
         (lambda model, x, device: model.to(device)(x), "nobody keeps it"),
         (lambda model, x, device: model(x.to(device)), "Now the model has to go there as well"),
-        (lambda model, x, device: model.to(device)(x.to(device)).cpu(), "It is meant to stay on the device"),
+        (
+            lambda model, x, device: model.to(device)(x.to(device)).cpu(),
+            "It is meant to stay on the device",
+        ),
         (answer_on_the_host, "result is on"),
         (lambda model, x, device: model.cuda()(x.cuda()), "The device is an argument"),
     ],
@@ -329,7 +352,10 @@ WRONG = {
         (BufferOnly, "The constant that forward makes is still on the CPU"),
         (MovedInForward, "Look at scale is on"),
         (FrozenParameter, "a parameter is trained"),
-        (type("Plain", (MovedInForward,), {"forward": lambda self, x: x * self.scale + 0.5}), "a plain attribute"),
+        (
+            type("Plain", (MovedInForward,), {"forward": lambda self, x: x * self.scale + 0.5}),
+            "a plain attribute",
+        ),
     ],
     "02.6": [
         (time_it_without_end, "the time of the launches"),
@@ -352,7 +378,10 @@ WRONG = {
     ],
     "02.9": [
         (lambda *a: epoch(*a, labels=False), "The loss needs the labels"),
-        (lambda *a: epoch(*a, keep=lambda loss: loss.detach().numpy()), "NumPy cannot read the GPU"),
+        (
+            lambda *a: epoch(*a, keep=lambda loss: loss.detach().numpy()),
+            "NumPy cannot read the GPU",
+        ),
         (lambda *a: epoch(*a, keep=lambda loss: loss), "keeps its graph alive"),
         (lambda *a: epoch(*a, keep=lambda loss: loss.detach()), "a tensor on the device"),
         (lambda *a: epoch(*a, zero=False), "Nobody clears the gradients"),
@@ -368,8 +397,18 @@ WRONG = {
         (lambda a, pa, b, pb, total: int(total // (pa / a)), "not through zero"),
         (lambda a, pa, b, pb, total: int(total // (pb / b)), "not through zero"),
         (lambda a, pa, b, pb, total: int(total // line(a, pa, b, pb)[0]), "has to fit too"),
-        (lambda a, pa, b, pb, total: int((total - line(a, pa, b, pb)[1]) // line(a, pa, b, pb)[0]), "cannot be negative"),
-        (lambda a, pa, b, pb, total: max(0, (total - line(a, pa, b, pb)[1]) / line(a, pa, b, pb)[0]), "a whole number"),
+        (
+            lambda a, pa, b, pb, total: int(
+                (total - line(a, pa, b, pb)[1]) // line(a, pa, b, pb)[0]
+            ),
+            "cannot be negative",
+        ),
+        (
+            lambda a, pa, b, pb, total: max(
+                0, (total - line(a, pa, b, pb)[1]) / line(a, pa, b, pb)[0]
+            ),
+            "a whole number",
+        ),
     ],
     "02.11b": [
         (mean_loss_graphs, "until the end total holds the graphs"),

@@ -39,7 +39,7 @@ def directions_by_index(features, k):
     centred = features - features.mean(dim=0, keepdim=True)
     values, vectors = torch.linalg.eigh(centred.T @ centred / (len(features) - 1))
     order = values.argsort(descending=True)[:k]
-    return -(centred @ vectors[:, order])              # the opposite directions are as good
+    return -(centred @ vectors[:, order])  # the opposite directions are as good
 
 
 def directions_uncentred(features, k):
@@ -67,7 +67,7 @@ def directions_rows(features, k):
 
 
 def new_head_by_weight(model, classes):
-    setattr(model, "fc", nn.Linear(model.fc.weight.shape[1], classes))      # noqa: B010
+    setattr(model, "fc", nn.Linear(model.fc.weight.shape[1], classes))  # noqa: B010
     return model
 
 
@@ -106,7 +106,10 @@ def train_head(model, inputs, labels, steps, lr, silence=False, thaw="fc", freez
     for name, p in model.named_parameters():
         if name.startswith(thaw):
             p.requires_grad = True
-    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad] if freeze else model.fc.parameters(), lr=lr)
+    optimizer = torch.optim.SGD(
+        [p for p in model.parameters() if p.requires_grad] if freeze else model.fc.parameters(),
+        lr=lr,
+    )
     for _ in range(steps):
         optimizer.zero_grad()
         loss = F.cross_entropy(model(inputs), labels)
@@ -210,7 +213,7 @@ def unfreeze(layer, optimizer, lr):
     known = [id(p) for g in optimizer.param_groups for p in g["params"]]
     for p in layer.parameters():
         if id(p) not in known:
-            optimizer.add_param_group({"params": [p], "lr": lr})        # a group for each is as good
+            optimizer.add_param_group({"params": [p], "lr": lr})  # a group for each is as good
 
 
 def unfreeze_in_one_group(layer, optimizer, lr):
@@ -244,7 +247,11 @@ def add_only(layer, optimizer, lr):
 
 
 def places_of_each(labels, per_class):
-    return [i for k in sorted(set(labels.tolist())) for i in [j for j, found in enumerate(labels.tolist()) if found == k][:per_class]]
+    return [
+        i
+        for k in sorted(set(labels.tolist()))
+        for i in [j for j, found in enumerate(labels.tolist()) if found == k][:per_class]
+    ]
 
 
 def rehearsal(new, old, per_class):
@@ -269,11 +276,12 @@ def rehearsal_of_as_many(new, old, per_class):
 
 def rehearsal_alone(new, old, per_class):
     images, labels = rehearsal(new, old, per_class)
-    return images[len(new[0]):], labels[len(new[1]):]
+    return images[len(new[0]) :], labels[len(new[1]) :]
 
 
 def residual_with_relu(x, branch, shortcut=None):
     return torch.nn.ReLU()((x if shortcut is None else shortcut(x)) + branch(x))
+
 
 OTHER_WAYS = {
     "03.1": [directions_by_index],
@@ -290,7 +298,6 @@ OTHER_WAYS = {
     "03.14": [residual_with_relu],
 }
 RIGHT = {id: given(id) + OTHER_WAYS.get(id, []) for id in EXERCISES}
-
 
 
 def train_mode_one_level_deep(model):
@@ -312,7 +319,10 @@ WRONG = {
     "03.2": [
         (head_of_64, "64 is the number of features of resnet_digits"),
         (head_renamed, "out_features is only the number that print() shows"),
-        (lambda m, c: nn.Sequential(m, nn.Linear(3, c)), "You put a second layer behind the old head"),
+        (
+            lambda m, c: nn.Sequential(m, nn.Linear(3, c)),
+            "You put a second layer behind the old head",
+        ),
         (head_then_frozen, "The new head is frozen"),
         (lambda m, c: nn.Linear(4, c), "You returned the head alone"),
         (lambda m, c: new_head(m, c) and None, "End with `return model`"),
@@ -323,7 +333,10 @@ WRONG = {
         (LEARNS | {"b.eval()": "a c"}, "eval() changes what dropout and batch normalisation do"),
         (LEARNS | {"h = b(a(x)).detach(); y = c(h)": "a c"}, "detach() cuts the path"),
         (LEARNS | {"with no_grad(): h = a(x)": "a b c"}, "Under no_grad() nothing is recorded"),
-        (LEARNS | {"all frozen, loss.requires_grad = True": "a b c"}, "makes the loss a leaf of its own"),
+        (
+            LEARNS | {"all frozen, loss.requires_grad = True": "a b c"},
+            "makes the loss a leaf of its own",
+        ),
         ({"b.eval()": "a b c"}, "There is no 'b.requires_grad_(False)' in"),
     ],
     "03.4": [
@@ -331,7 +344,10 @@ WRONG = {
         (train_nothing, "the error is right: everything is frozen, the head included"),
         (lambda *a: train_head(*a, thaw=""), "Now everything is trained"),
         (lambda *a: train_head(*a, thaw="fc.weight"), "its bias does not"),
-        (lambda *a: train_head(*a, freeze=False), "backward() runs through the whole network for nothing"),
+        (
+            lambda *a: train_head(*a, freeze=False),
+            "backward() runs through the whole network for nothing",
+        ),
         (lambda *a: train_head(*a, silence=True), "refuses the flag. Take that line out"),
         (lambda model, *a: train_head(model.train(), *a), "Look at"),
     ],
@@ -352,7 +368,10 @@ WRONG = {
         (lambda layer: layer.eval(), "Look at the layer moved"),
     ],
     "03.7": [
-        (lambda layer, optimizer, lr: layer.requires_grad_(True), "the optimizer was built without it"),
+        (
+            lambda layer, optimizer, lr: layer.requires_grad_(True),
+            "the optimizer was built without it",
+        ),
         (add_only, "it is still frozen"),
         (unfreeze_always, "refuses to have it twice"),
         (unfreeze_default_rate, "The new group has the rate that the optimizer was built with"),
@@ -362,8 +381,14 @@ WRONG = {
         (lambda W, A, B, alpha: W + alpha * B @ A, "r is the number of rows of A"),
         (lambda W, A, B, alpha: alpha / len(A) * B @ A, "The frozen weight is missing"),
         (lambda W, A, B, alpha: W + alpha / len(A) * (A @ B), "the product is B @ A"),
-        (lambda W, A, B, alpha: W + alpha / A.shape[1] * B @ A, "You divided by the number of inputs"),
-        (lambda W, A, B, alpha: W.add_(alpha / len(A) * B @ A), "you changed the frozen weight in place"),
+        (
+            lambda W, A, B, alpha: W + alpha / A.shape[1] * B @ A,
+            "You divided by the number of inputs",
+        ),
+        (
+            lambda W, A, B, alpha: W.add_(alpha / len(A) * B @ A),
+            "you changed the frozen weight in place",
+        ),
     ],
     "03.9": [
         (by("test", "test"), "Choose by the validation images"),
@@ -377,13 +402,28 @@ WRONG = {
         (stop_by_the_one_before, "compare with the best so far"),
         (stop_in_total, "the count starts again from zero"),
         (stop_late, "One epoch too late"),
-        (lambda losses, patience: (stop(losses, patience)[1],) * 2, "the epoch of the stop for the best one"),
-        (lambda losses, patience: stop(losses, patience)[::-1], "first the best epoch, then the last one"),
-        (lambda losses, patience: (losses.index(min(losses)), stop(losses, patience)[1]), "Your best epoch comes after the stop"),
+        (
+            lambda losses, patience: (stop(losses, patience)[1],) * 2,
+            "the epoch of the stop for the best one",
+        ),
+        (
+            lambda losses, patience: stop(losses, patience)[::-1],
+            "first the best epoch, then the last one",
+        ),
+        (
+            lambda losses, patience: (losses.index(min(losses)), stop(losses, patience)[1]),
+            "Your best epoch comes after the stop",
+        ),
     ],
     "03.11": [
-        (lambda model, state: model.load_state_dict(state), "that is an error with strict=False too"),
-        (lambda model, state: model.load_state_dict(state, strict=False), "that is an error with strict=False too"),
+        (
+            lambda model, state: model.load_state_dict(state),
+            "that is an error with strict=False too",
+        ),
+        (
+            lambda model, state: model.load_state_dict(state, strict=False),
+            "that is an error with strict=False too",
+        ),
         (load_and_say_nothing, "Return the names that were left out"),
         (load_by_size, "You load whatever has the right size"),
         (load_loosely, "a file without a single right name is loaded without a word"),
@@ -401,13 +441,19 @@ WRONG = {
         (rehearsal_of_first, "Of each class so many are wanted"),
         (rehearsal_of_as_many, "the right number, but they are the first of all"),
         (rehearsal_alone, "The new ones are missing"),
-        (lambda new, old, n: (torch.cat([new[0], old[0]]), torch.cat([new[1], old[1]])), "all of old"),
+        (
+            lambda new, old, n: (torch.cat([new[0], old[0]]), torch.cat([new[1], old[1]])),
+            "all of old",
+        ),
     ],
     "03.14": [
         (lambda x, f, s=None: torch.relu(f(x)), "the branch alone"),
         (lambda x, f, s=None: f(x) + (x if s is None else s(x)), "Its ReLU is missing"),
         (lambda x, f, s=None: torch.relu(f(x)) + (x if s is None else s(x)), "after the sum"),
-        (lambda x, f, s=None: torch.relu(f(x) + (x if s is None else s(x)).detach()), "no gradient comes back"),
+        (
+            lambda x, f, s=None: torch.relu(f(x) + (x if s is None else s(x)).detach()),
+            "no gradient comes back",
+        ),
     ],
 }
 

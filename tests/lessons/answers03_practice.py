@@ -23,6 +23,7 @@ def by(choose, tell):
         tables = {"validation": validation, "test": test}
         best = max(tables[choose], key=lambda lr: mean(tables[choose][lr]))
         return best, mean(tables[tell][best])
+
     return wrong
 
 
@@ -89,7 +90,11 @@ def load_loosely(model, state):
 
 def load_by_size(model, state):
     own = model.state_dict()
-    fits = {name: value for name, value in state.items() if name in own and value.shape == own[name].shape}
+    fits = {
+        name: value
+        for name, value in state.items()
+        if name in own and value.shape == own[name].shape
+    }
     return model.load_state_dict(fits, strict=False).missing_keys
 
 

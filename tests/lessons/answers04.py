@@ -13,6 +13,7 @@ from autolab.lessons.lesson04.engine import Value, order
 
 # 04.1
 
+
 @dataclass(eq=False)
 class AsDataclass:
     data: Any
@@ -23,8 +24,7 @@ class AsDataclass:
 
 
 class Unfilled:
-    def __init__(self, data, parents=(), op="", local=()):
-        ...
+    def __init__(self, data, parents=(), op="", local=()): ...
 
 
 def value_with(**other):
@@ -47,6 +47,7 @@ class Shared(Value):
 
 # 04.2, 04.3, 04.7
 
+
 def made(number, slopes, parents=lambda a, b: (a, b)):
     return lambda a, b: Value(number(a.data, b.data), parents(a, b), "?", slopes(a.data, b.data))
 
@@ -61,6 +62,7 @@ def bent(slope):
 
 
 # 04.4
+
 
 def from_a_stack(result):
     found, todo = [], [result]
@@ -100,6 +102,7 @@ def by_number(result):
 
 
 # 04.5, 04.6
+
 
 def passes(arrive, seed=1.0, clear=None, walk=order):
     def backward(result):
@@ -183,6 +186,7 @@ def one_edge(result):
 
 # 04.8
 
+
 def fit_at_once(sent, shape):
     long = (1,) * (sent.ndim - len(shape)) + tuple(shape)
     axes = tuple(i for i, (a, b) in enumerate(zip(sent.shape, long)) if a != b)
@@ -209,7 +213,10 @@ WRONG = {
         (value_with(op=""), "what it was computed by"),
         (value_with(parents=(), grad=None), "two mistakes. First: It forgets its parents"),
         (Shared, "Look at grad"),
-        (type("Part", (), {"__init__": lambda self, data, *rest: setattr(self, "data", data)}), "not kept: `self.parents`, `self.op`"),
+        (
+            type("Part", (), {"__init__": lambda self, data, *rest: setattr(self, "data", data)}),
+            "not kept: `self.parents`, `self.op`",
+        ),
         (lambda data: data, "TypeError"),
         (value_with(parents=set()), "`parents` is a set"),
         (value_with(parents=(1.0, 2.0)), "other than the parents"),
@@ -219,15 +226,24 @@ WRONG = {
         (lambda a, b: Value(a.data + b.data), "forgotten its parents"),
         (made(np.add, lambda a, b: (b, a)), "local derivatives of a product"),
         (made(np.add, lambda a, b: (a, b)), "not the summands themselves"),
-        (made(np.add, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)), "The parents are the wrong way round"),
+        (
+            made(np.add, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)),
+            "The parents are the wrong way round",
+        ),
         (lambda a, b: a.data + b.data, "return a Value"),
         (lambda a, b: Value(a.data + b.data, (a, b), "", (1.0, 1.0)), "The op is missing"),
-        (made(np.multiply, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)), "Second: The parents are the wrong way round"),
+        (
+            made(np.multiply, lambda a, b: (1.0, 1.0), lambda a, b: (b, a)),
+            "Second: The parents are the wrong way round",
+        ),
         (made(np.add, lambda a, b: (a, b), lambda a, b: a), "Its parents are no tuple"),
         (lambda a, b: Value(a.data + b.data, (a, b), "+", (a, b)), "take its `.data`"),
         (lambda a, b: Value(a.data + b.data, (a, b), "+", 1.0), "`local` is no tuple"),
         (lambda a, b: Value(a.data + b.data, (a, b), "+", ("1", "1")), "Numbers are wanted"),
-        (lambda a, b: Value(a.data + b.data, (a.data, b.data), "+", (1.0, 1.0)), "not their numbers"),
+        (
+            lambda a, b: Value(a.data + b.data, (a.data, b.data), "+", (1.0, 1.0)),
+            "not their numbers",
+        ),
         (lambda a, b: Value(a.data + b.data, (a, b), "*", (1.0, 1.0)), 'The op is "*"'),
         (added_in_place, "It changes the left operand"),
     ],
@@ -238,7 +254,10 @@ WRONG = {
         (made(np.add, lambda a, b: (b, a)), "The number is that of a sum"),
         (made(np.add, lambda a, b: (1.0, 1.0)), "Second: These are the local derivatives of a sum"),
         (lambda a, b: Value(a.data * b.data, (a, b), "+", (b.data, a.data)), 'The op is "+"'),
-        (made(np.multiply, lambda a, b: (a, b), lambda a, b: (b, a)), "their local derivatives with them"),
+        (
+            made(np.multiply, lambda a, b: (a, b), lambda a, b: (b, a)),
+            "their local derivatives with them",
+        ),
     ],
     "04.4": [
         (lambda result: order(result)[::-1], "from the wrong end"),
@@ -246,7 +265,10 @@ WRONG = {
         (lambda result: [result, *result.parents], "go on until there are none"),
         (lambda result: [result], "Only the result is there"),
         (lambda result: order(result)[:-1], "stands once, and before its parents"),
-        (lambda result: order(result).reverse(), "None came back: return a list of Values (`found.reverse()`"),
+        (
+            lambda result: order(result).reverse(),
+            "None came back: return a list of Values (`found.reverse()`",
+        ),
         (lambda result: "text", "'text' came back: return a list"),
         (from_a_stack, "must wait for them"),
         (kept_from_before(), "stands once, and before its parents"),
@@ -257,16 +279,37 @@ WRONG = {
     ],
     "04.5": [
         (passes(put, seed=0.0), "0 times anything is 0"),
-        (passes(lambda parent, child, local: setattr(parent, "grad", local)), "local derivative alone"),
-        (passes(lambda parent, child, local: setattr(parent, "grad", child.grad + local)), "You add along a path"),
-        (passes(lambda parent, child, local: setattr(parent, "grad", child.data * local)), "by the child's number"),
+        (
+            passes(lambda parent, child, local: setattr(parent, "grad", local)),
+            "local derivative alone",
+        ),
+        (
+            passes(lambda parent, child, local: setattr(parent, "grad", child.grad + local)),
+            "You add along a path",
+        ),
+        (
+            passes(lambda parent, child, local: setattr(parent, "grad", child.data * local)),
+            "by the child's number",
+        ),
         (lambda result: None, "0 times anything is 0"),
         (passes(put, walk=lambda result: order(result)[::-1]), "Only the result has sent"),
-        (lambda result: [setattr(value, "grad", 1.0) for value in order(result)], "belongs to the result alone"),
-        (passes(lambda parent, child, local: setattr(parent, "grad", parent.grad * local)), "nobody else gets anything"),
+        (
+            lambda result: [setattr(value, "grad", 1.0) for value in order(result)],
+            "belongs to the result alone",
+        ),
+        (
+            passes(lambda parent, child, local: setattr(parent, "grad", parent.grad * local)),
+            "nobody else gets anything",
+        ),
         (passes(lambda parent, child, local: put(child, child, local)), "It belongs to the parent"),
-        (passes(lambda p, child, local: setattr(p, "grad", child.grad * p.data)), "by the parent's number"),
-        (passes(lambda p, child, local: setattr(p, "grad", local), seed=0.0), "Second: Each parent gets its local derivative alone"),
+        (
+            passes(lambda p, child, local: setattr(p, "grad", child.grad * p.data)),
+            "by the parent's number",
+        ),
+        (
+            passes(lambda p, child, local: setattr(p, "grad", local), seed=0.0),
+            "Second: Each parent gets its local derivative alone",
+        ),
     ],
     "04.6": [
         (passes(put), "Still `=`"),
@@ -280,21 +323,38 @@ WRONG = {
         (clears_behind, "cleared at the end"),
         (one_edge, "two edges, two shares"),
         (passes(add, walk=by_depth), "What is used twice sends twice"),
-        (passes(lambda p, child, local: setattr(p, "grad", p.grad + local)), "Second: One pass is right"),
-        (passes(lambda p, child, local: setattr(p, "grad", p.grad + child.data * local), clear="all"), "Second: You clear the leaves"),
+        (
+            passes(lambda p, child, local: setattr(p, "grad", p.grad + local)),
+            "Second: One pass is right",
+        ),
+        (
+            passes(
+                lambda p, child, local: setattr(p, "grad", p.grad + child.data * local), clear="all"
+            ),
+            "Second: You clear the leaves",
+        ),
     ],
     "04.7": [
         (bent(lambda x: 1 - x * x), "taken at the operand"),
         (bent(lambda x: 1 - np.tanh(x) * 2), "twice t"),
-        (lambda a: Value(np.tanh(a.data), (a,), "tanh", 1 - np.tanh(a.data) ** 2), "`local` is no tuple"),
+        (
+            lambda a: Value(np.tanh(a.data), (a,), "tanh", 1 - np.tanh(a.data) ** 2),
+            "`local` is no tuple",
+        ),
         (bent(lambda x: lambda g: g * (1 - np.tanh(x) ** 2)), "`local` holds a function"),
         (bent(lambda x: 1 - np.tanh(x)), "The square is missing"),
         (bent(lambda x: np.tanh(x)), "not the value"),
         (bent(lambda x: 1.0), "at 0 only"),
         (lambda a: Value(np.tanh(a.data)), "forgotten its parent"),
         (lambda a: np.tanh(a.data), "return a Value"),
-        (lambda a: Value(np.tanh(a.data), a, "tanh", (1 - np.tanh(a.data) ** 2,)), "Its parents are no tuple"),
-        (lambda a: Value(np.tanh(a.data), (), "tanh", (1 - np.tanh(a.data),)), "Second: The square is missing"),
+        (
+            lambda a: Value(np.tanh(a.data), a, "tanh", (1 - np.tanh(a.data) ** 2,)),
+            "Its parents are no tuple",
+        ),
+        (
+            lambda a: Value(np.tanh(a.data), (), "tanh", (1 - np.tanh(a.data),)),
+            "Second: The square is missing",
+        ),
     ],
     "04.8": [
         (lambda sent, shape: sent, "A gradient has the shape of its value"),
@@ -304,8 +364,14 @@ WRONG = {
         (lambda sent, shape: sent.T.sum(axis=0), "The shape is (4,), it should be (3,)"),
         (lambda sent, shape: sent.sum(), "Sum over the repeated axes only"),
         (lambda sent, shape: sent.sum(axis=tuple(range(sent.ndim - len(shape)))), "keepdims=True"),
-        (lambda sent, shape: sent.mean(axis=tuple(range(sent.ndim - len(shape)))), "There are two mistakes. First: You take the mean"),
-        (lambda sent, shape: engine.fit(sent, shape) * np.prod(shape) / sent.size, "Each copy had its own effect"),
+        (
+            lambda sent, shape: sent.mean(axis=tuple(range(sent.ndim - len(shape)))),
+            "There are two mistakes. First: You take the mean",
+        ),
+        (
+            lambda sent, shape: engine.fit(sent, shape) * np.prod(shape) / sent.size,
+            "Each copy had its own effect",
+        ),
     ],
 }
 

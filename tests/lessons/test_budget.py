@@ -44,7 +44,11 @@ def cells_of(name):
 
 NAMES = [p.name for p in sorted((ROOT / "course" / "src").iterdir()) if p.is_dir()]
 LESSONS = {name: cells_of(name) for name in NAMES}
-HELD = [name for name, cells in LESSONS.items() if any(EXTENSION.match(cell.source) for _, cell in cells)]
+HELD = [
+    name
+    for name, cells in LESSONS.items()
+    if any(EXTENSION.match(cell.source) for _, cell in cells)
+]
 each_held = pytest.mark.parametrize("name", HELD)
 
 
@@ -62,7 +66,9 @@ def steps(name):
     stored = json.loads((ROOT / "course" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     found = {}
     for cell in stored:
-        told = "".join("".join(o.get("data", {}).get("text/plain", "")) for o in cell.get("outputs", []))
+        told = "".join(
+            "".join(o.get("data", {}).get("text/plain", "")) for o in cell.get("outputs", [])
+        )
         if match := re.search(r"\b(\d+) steps", told):
             found[cell["id"]] = int(match[1])
         elif "beside(" in "".join(cell["source"]):
@@ -71,7 +77,11 @@ def steps(name):
 
 
 def exercises(cell):
-    return re.findall(r'^check\("([^"]+)"', cell.source, re.M) if "exercise" in cell.metadata.get("tags", []) else []
+    return (
+        re.findall(r'^check\("([^"]+)"', cell.source, re.M)
+        if "exercise" in cell.metadata.get("tags", [])
+        else []
+    )
 
 
 def seconds(cell, stepped):
@@ -112,19 +122,31 @@ def test_the_minutes_stated_are_the_sums(name):
     found = {section: max(1, round(whole)) for section, whole in exact.items()}
     print(name, found)
     told = (ROOT / "course" / "plans" / f"{name}.md").read_text(encoding="utf-8")
-    stated = {m[0].lower() if m[0] == "start" else m[0]: int(m[1]) for m in re.findall(r"^\| (start|\w+)\b[^|]*\| (\d+) \|", told, re.M)}
+    stated = {
+        m[0].lower() if m[0] == "start" else m[0]: int(m[1])
+        for m in re.findall(r"^\| (start|\w+)\b[^|]*\| (\d+) \|", told, re.M)
+    }
     assert stated == found, "the table of the plan"
     total = sum(whole for section, whole in exact.items() if not section.isupper())
     assert total <= CORE["minutes"] and f"That is {round(total)} minutes" in told
     for section, cell in LESSONS[name]:
         if "section" in cell.metadata.get("tags", []) and section.isupper():
             assert 10 <= found[section] <= 20, section
-            assert f"*Extension, {found[section]} minutes.*" in cell.source, (section, found[section])
+            assert f"*Extension, {found[section]} minutes.*" in cell.source, (
+                section,
+                found[section],
+            )
 
 
 @each_held
 def test_code_fits_the_width_of_a_notebook(name):
-    wide = [(c.id, line) for _, c in LESSONS[name] if c.cell_type == "code" for line in c.source.splitlines() if len(line) > 88]
+    wide = [
+        (c.id, line)
+        for _, c in LESSONS[name]
+        if c.cell_type == "code"
+        for line in c.source.splitlines()
+        if len(line) > 88
+    ]
     assert wide == []
 
 

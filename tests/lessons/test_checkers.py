@@ -3,7 +3,15 @@
 import re
 
 import pytest
-from lessons.catalogue import EXERCISES, LESSONS, QUESTIONS, SKELETONS, each, each_exercise, each_lesson
+from lessons.catalogue import (
+    EXERCISES,
+    LESSONS,
+    QUESTIONS,
+    SKELETONS,
+    each,
+    each_exercise,
+    each_lesson,
+)
 
 import autolab as torch
 from autolab.lessons import check, progress
@@ -12,23 +20,39 @@ from autolab.lessons.exercise import judge
 
 pytestmark = pytest.mark.trained  # those of lesson 3 train networks
 WRITTEN_ONE_WAY = {"01.10", "01.15"}  # of the others two or more right answers are tried
-ALL_PUBLIC = {"01.10", "01.15", "01.12a", "03.3"}  # the answer is a table or a list, and every row of it is shown
+ALL_PUBLIC = {
+    "01.10",
+    "01.15",
+    "01.12a",
+    "03.3",
+}  # the answer is a table or a list, and every row of it is shown
 
 
 @each_lesson
 def test_answers_are_there_for_every_exercise(lesson):
     assert list(lesson.right) == list(lesson.wrong) == list(lesson.exercises)
-    assert all(len(right) >= (1 if id in WRITTEN_ONE_WAY else 2) for id, right in lesson.right.items())
+    assert all(
+        len(right) >= (1 if id in WRITTEN_ONE_WAY else 2) for id, right in lesson.right.items()
+    )
     assert all(len(wrong) >= 4 for wrong in lesson.wrong.values())
 
 
 def test_no_exercise_and_no_question_is_lost():
-    assert [(len(lesson.exercises), len(lesson.questions)) for lesson in LESSONS] == [(16, 35), (14, 27), (14, 35), (8, 15)]
+    assert [(len(lesson.exercises), len(lesson.questions)) for lesson in LESSONS] == [
+        (16, 35),
+        (14, 27),
+        (14, 35),
+        (8, 15),
+    ]
+
+
 @each("right")
 def test_right_answer_is_accepted(id, case):
     verdict = judge(exercise(id), case)
     assert verdict.status == "agrees", verdict
-    assert [o.case.text for o in verdict.outcomes] == [c.text for c in exercise(id).cases], "every input was tried"
+    assert [o.case.text for o in verdict.outcomes] == [c.text for c in exercise(id).cases], (
+        "every input was tried"
+    )
 
 
 @each("wrong")
@@ -53,7 +77,9 @@ def test_unanswered_is_friendly(id, kind):
 @pytest.mark.parametrize("id", [id for id, e in EXERCISES.items() if e.given is not None])
 def test_given_code_is_not_explained_at_the_first_run(id):
     first = repr(check(id, exercise(id).given))
-    assert "not answered yet, it still does what the given code does" in first and "Why" not in first
+    assert (
+        "not answered yet, it still does what the given code does" in first and "Why" not in first
+    )
     assert "Why: " in repr(check(id, exercise(id).given)), "who checks it again wants to know"
 
 
@@ -138,7 +164,9 @@ def test_nothing_a_learner_writes_can_raise_or_leave_a_simulation_behind(lesson,
 def test_what_came_back_of_a_wrong_kind_was_not_raised_by_the_learner(lesson, came):
     for id, e in lesson.exercises.items():
         said = repr(check(id, (lambda *a, **k: came) if callable(e.reference) else came))
-        assert not re.search(r"raised (Attribute|Key|Index)Error|object is not|unsupported operand", said), said
+        assert not re.search(
+            r"raised (Attribute|Key|Index)Error|object is not|unsupported operand", said
+        ), said
         assert came is None or "This is None" not in said, said
 
 
@@ -162,6 +190,8 @@ def test_reasons_belong_to_answers_that_can_be_given_and_are_wrong(id):
     question = QUESTIONS[id]
     if question.choices:
         assert set(question.because) < set(question.choices)
-        assert len(question.because) == len(question.choices) - 1, "only the right answer has no reason"
+        assert len(question.because) == len(question.choices) - 1, (
+            "only the right answer has no reason"
+        )
     else:
         assert question.kind == "number" and question.because

@@ -7,45 +7,59 @@ import autolab as torch
 from autolab.lessons.compare import difference, same, show
 
 
-@pytest.mark.parametrize(("got", "want", "equal"), [
-    (3, torch.tensor(3.0), True),
-    (3.0, 3, True),
-    (True, 1.0, False),
-    (torch.tensor([1.0, 2.0]), [1, 2], True),
-    (torch.tensor([1.0, 2.0]), [[1, 2]], False),
-    (1.00001, 1.0, True),
-    (1.001, 1.0, False),
-    (float("nan"), float("nan"), True),
-    ("a", "a", True),
-    (None, None, True),
-    (None, 0.0, False),
-    (0.0, None, False),
-    ({"a": 1.0}, {"a": 1}, True),
-    ({"a": 1.0}, {"b": 1}, False),
-    (ValueError("x"), ValueError("x"), True),
-    (ValueError("x"), ValueError("y"), False),
-    (ValueError("x"), TypeError("x"), False),
-])
+@pytest.mark.parametrize(
+    ("got", "want", "equal"),
+    [
+        (3, torch.tensor(3.0), True),
+        (3.0, 3, True),
+        (True, 1.0, False),
+        (torch.tensor([1.0, 2.0]), [1, 2], True),
+        (torch.tensor([1.0, 2.0]), [[1, 2]], False),
+        (1.00001, 1.0, True),
+        (1.001, 1.0, False),
+        (float("nan"), float("nan"), True),
+        ("a", "a", True),
+        (None, None, True),
+        (None, 0.0, False),
+        (0.0, None, False),
+        ({"a": 1.0}, {"a": 1}, True),
+        ({"a": 1.0}, {"b": 1}, False),
+        (ValueError("x"), ValueError("x"), True),
+        (ValueError("x"), ValueError("y"), False),
+        (ValueError("x"), TypeError("x"), False),
+    ],
+)
 def test_same(got, want, equal):
     assert same(got, want) is equal
 
 
-@pytest.mark.parametrize(("got", "want", "words"), [
-    (None, 1.0, "A function without `return` gives None."),
-    ("text", 1.0, "Numbers are wanted here, this is 'text' (str)."),
-    (-2.0, 2.0, "The sign is wrong."),
-    ([-1.0, 2.0], [1.0, -2.0], "Every number has the wrong sign."),
-    ([0.0, 0.0], [1.0, 2.0], "It is zero throughout."),
-    ([3.0, 6.0], [1.0, 2.0], "Every number is 3 times what it should be."),
-    ([0.5, 1.0], [1.0, 2.0], "Every number is 0.5 times what it should be."),
-    ([2.0, 3.0], [1.0, 2.0], "Every number is 1 too large."),
-    ([1.0, 5.0], [1.0, 2.0], "At position [1] it is 5, it should be 2."),
-    (5.0, 4.0, "It is 5, it should be 4."),
-    ([1.0, float("nan")], [1.0, 2.0], "There is a NaN"),
-    ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 3.0], [2.0, 4.0]], "rows and columns have changed places"),
-    ([1.0], [1.0, 2.0], "The shape is (1,), it should be (2,)."),
-    (ZeroDivisionError("division by zero"), 1.0, "Your code raised ZeroDivisionError: division by zero"),
-])
+@pytest.mark.parametrize(
+    ("got", "want", "words"),
+    [
+        (None, 1.0, "A function without `return` gives None."),
+        ("text", 1.0, "Numbers are wanted here, this is 'text' (str)."),
+        (-2.0, 2.0, "The sign is wrong."),
+        ([-1.0, 2.0], [1.0, -2.0], "Every number has the wrong sign."),
+        ([0.0, 0.0], [1.0, 2.0], "It is zero throughout."),
+        ([3.0, 6.0], [1.0, 2.0], "Every number is 3 times what it should be."),
+        ([0.5, 1.0], [1.0, 2.0], "Every number is 0.5 times what it should be."),
+        ([2.0, 3.0], [1.0, 2.0], "Every number is 1 too large."),
+        ([1.0, 5.0], [1.0, 2.0], "At position [1] it is 5, it should be 2."),
+        (5.0, 4.0, "It is 5, it should be 4."),
+        ([1.0, float("nan")], [1.0, 2.0], "There is a NaN"),
+        (
+            [[1.0, 2.0], [3.0, 4.0]],
+            [[1.0, 3.0], [2.0, 4.0]],
+            "rows and columns have changed places",
+        ),
+        ([1.0], [1.0, 2.0], "The shape is (1,), it should be (2,)."),
+        (
+            ZeroDivisionError("division by zero"),
+            1.0,
+            "Your code raised ZeroDivisionError: division by zero",
+        ),
+    ],
+)
 def test_difference_says_what_is_wrong(got, want, words):
     assert words in difference(got, np.array(want) if isinstance(want, list) else want)
 

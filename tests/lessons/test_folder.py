@@ -48,7 +48,10 @@ def test_changed_work_is_kept_and_the_new_version_put_beside_it_once(course, min
     copy(course, mine)
     (mine / "01.ipynb").write_text("one, solved")
     (course / "01.ipynb").write_text("one, better")
-    assert copy(course, mine)[0] == f"kept: {mine / '01.ipynb'}, which you changed; its new version is 01.new.ipynb"
+    assert (
+        copy(course, mine)[0]
+        == f"kept: {mine / '01.ipynb'}, which you changed; its new version is 01.new.ipynb"
+    )
     assert files(mine)["01.ipynb"] == "one, solved" and files(mine)["01.new.ipynb"] == "one, better"
     assert copy(course, mine) == [f"The course is in {mine}"], "the same news is not told twice"
 
@@ -62,7 +65,9 @@ def test_a_new_version_the_student_worked_in_is_kept_too(course, mine):
     (course / "01.ipynb").write_text("one, best")
     assert "its new version is 01.new2.ipynb" in copy(course, mine)[0]
     assert [files(mine)[name] for name in ("01.ipynb", "01.new.ipynb", "01.new2.ipynb")] == [
-        "one, solved", "one, better, solved", "one, best",
+        "one, solved",
+        "one, better, solved",
+        "one, best",
     ]
 
 
@@ -92,8 +97,17 @@ def test_a_deleted_file_comes_back(course, mine):
 # -- notebooks ---------------------------------------------------------------------------------------------------------
 def notebook(*sources: str, output: str = "") -> str:
     outputs = [{"output_type": "stream", "name": "stdout", "text": [output]}] if output else []
-    cells = [{"cell_type": "code", "id": str(i), "metadata": {}, "source": [s], "outputs": outputs, "execution_count": 1}
-             for i, s in enumerate(sources)]
+    cells = [
+        {
+            "cell_type": "code",
+            "id": str(i),
+            "metadata": {},
+            "source": [s],
+            "outputs": outputs,
+            "execution_count": 1,
+        }
+        for i, s in enumerate(sources)
+    ]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
@@ -107,7 +121,10 @@ def test_a_lesson_comes_without_its_outputs(lesson, mine):
     copy(lesson, mine)
     copied = json.loads((mine / "01_graphs.ipynb").read_text())
     assert [(c["outputs"], c["execution_count"]) for c in copied["cells"]] == [([], None)] * 2
-    assert copied["cells"][1]["source"] == ["print(12)"] and "it is" not in (mine / "01_graphs.ipynb").read_text()
+    assert (
+        copied["cells"][1]["source"] == ["print(12)"]
+        and "it is" not in (mine / "01_graphs.ipynb").read_text()
+    )
 
 
 def test_a_lesson_that_was_only_run_and_saved_is_unchanged(lesson, mine):
@@ -124,7 +141,9 @@ def test_a_lesson_that_was_only_run_and_saved_is_unchanged(lesson, mine):
     folders.start_page(mine)
     told = "which stay as they are: [01_graphs.new.ipynb](01_graphs.new.ipynb)."
     assert told in (mine / folders.START).read_text()
-    assert any("begun anew" in said for said in folders.copy_course(lesson, mine, "01_graphs.ipynb"))
+    assert any(
+        "begun anew" in said for said in folders.copy_course(lesson, mine, "01_graphs.ipynb")
+    )
     folders.start_page(mine)
     assert "New versions" not in (mine / folders.START).read_text()
 
@@ -134,11 +153,16 @@ def test_a_lesson_begins_anew_and_the_old_one_is_put_beside_it(lesson, mine):
     written = notebook("# a title", "my_own = 1")
     (mine / "01_graphs.ipynb").write_text(written)
     said = list(folders.copy_course(lesson, mine, "01_graphs.ipynb"))
-    assert said[0] == f"begun anew: {mine / '01_graphs.ipynb'}; what you wrote in it is in 01_graphs.mine.ipynb"
+    assert (
+        said[0]
+        == f"begun anew: {mine / '01_graphs.ipynb'}; what you wrote in it is in 01_graphs.mine.ipynb"
+    )
     assert (mine / "01_graphs.mine.ipynb").read_text() == written
     assert "print(12)" in (mine / "01_graphs.ipynb").read_text()
     assert folders.lessons(mine) == {"01": "01_graphs.ipynb"}, "what lies beside it is no lesson"
-    assert list(folders.copy_course(lesson, mine, "01_graphs.ipynb")) == [f"The course is in {mine}"]
+    assert list(folders.copy_course(lesson, mine, "01_graphs.ipynb")) == [
+        f"The course is in {mine}"
+    ]
 
 
 def test_every_answer_is_gone_from_the_copy_of_the_course(tmp_path):
@@ -148,8 +172,12 @@ def test_every_answer_is_gone_from_the_copy_of_the_course(tmp_path):
         assert not any(c.get("outputs") for c in cells)
         reveals = ["".join(c["source"]) for c in cells if "reveal" in c["metadata"].get("tags", [])]
         assert reveals
-        for source in reveals:  # names of what the cells above have computed; no text, no choice between texts
-            assert source.count("\n") == 0 and " if " not in source and source.count('"') <= 4, source
+        for source in (
+            reveals
+        ):  # names of what the cells above have computed; no text, no choice between texts
+            assert source.count("\n") == 0 and " if " not in source and source.count('"') <= 4, (
+                source
+            )
 
 
 # -- where one is ------------------------------------------------------------------------------------------------------
@@ -164,7 +192,10 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
     assert folders.start_page(mine) == "01_graphs.ipynb"
     page = (mine / folders.START).read_text()
     today = progress.events()[0].time[:10]
-    assert f"| 1 of 16 solved | 1 of 35 made | {today} |" in page and "You last worked on [a title](01_graphs.ipynb)." in page
+    assert (
+        f"| 1 of 16 solved | 1 of 35 made | {today} |" in page
+        and "You last worked on [a title](01_graphs.ipynb)." in page
+    )
 
 
 def test_the_start_page_leads_to_the_section_where_one_was(tmp_path):
@@ -172,7 +203,10 @@ def test_the_start_page_leads_to_the_section_where_one_was(tmp_path):
     progress.record("ask", "01.w1", given="they add up")
     assert folders.start_page(tmp_path / "mine") == "01_graphs.ipynb"
     chain = "[5. The chain rule is a sum over paths](01_graphs.ipynb#5.-The-chain-rule-is-a-sum-over-paths)"
-    assert f"[Lesson 1: Graphs and gradients](01_graphs.ipynb), in {chain}." in (tmp_path / "mine" / folders.START).read_text()
+    assert (
+        f"[Lesson 1: Graphs and gradients](01_graphs.ipynb), in {chain}."
+        in (tmp_path / "mine" / folders.START).read_text()
+    )
 
 
 def test_what_begins_anew_counts_as_never_tried():

@@ -11,26 +11,58 @@ import pytest
 from lessons.test_budget import HELD, LESSONS, SECTION
 
 GLOSSARY = (Path(__file__).parents[2] / "course" / "glossary.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| (.+?) \| (.+) \| \[Lesson (\d+), (\w+)\]\((\w+)\.ipynb#([^)]+)\) \|$", GLOSSARY, re.M)
-EVERYDAY = {"version", "view", "shape", "in place", "graph", "network", "path", "body", "head", "extension"}
+ROWS = re.findall(
+    r"^\| (.+?) \| (.+) \| \[Lesson (\d+), (\w+)\]\((\w+)\.ipynb#([^)]+)\) \|$", GLOSSARY, re.M
+)
+EVERYDAY = {
+    "version",
+    "view",
+    "shape",
+    "in place",
+    "graph",
+    "network",
+    "path",
+    "body",
+    "head",
+    "extension",
+}
 """Words that prose may use in their everyday sense before they are terms."""
-EXTENDED = {"steepest descent": "steepest ascent", "accumulates": "accumulate", "dynamic": "dynamic graph"}
+EXTENDED = {
+    "steepest descent": "steepest ascent",
+    "accumulates": "accumulate",
+    "dynamic": "dynamic graph",
+}
 """What is explained together with, or as a form of, another term."""
 
 
 def prose(cell):
-    return re.sub(r"(?s)```.*?```|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|^#.*?$", "", cell.source, flags=re.M) if cell.cell_type == "markdown" else ""
+    return (
+        re.sub(r"(?s)```.*?```|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|^#.*?$", "", cell.source, flags=re.M)
+        if cell.cell_type == "markdown"
+        else ""
+    )
 
 
 def first_use(name, term):
     """The section of the core in which a word stands first; None where it is only in extensions, or nowhere."""
     word = re.compile(rf"\b{re.escape(term)}s?\b", re.I)
-    return next((section for section, cell in LESSONS[name] if not section.isupper() and section != "start" and word.search(prose(cell))), None)
+    return next(
+        (
+            section
+            for section, cell in LESSONS[name]
+            if not section.isupper() and section != "start" and word.search(prose(cell))
+        ),
+        None,
+    )
 
 
 @pytest.mark.parametrize("name", HELD)
 def test_no_term_is_used_before_it_is_explained(name):
-    terms = [(term, section) for term, _, _, section, notebook, _ in ROWS if notebook == name and not term.startswith("`") and term not in EVERYDAY]
+    terms = [
+        (term, section)
+        for term, _, _, section, notebook, _ in ROWS
+        if notebook == name and not term.startswith("`") and term not in EVERYDAY
+    ]
     assert len(terms) > (5 if name == "04_engine" else 20)
     early = {}
     for term, section in terms:
@@ -42,10 +74,14 @@ def test_no_term_is_used_before_it_is_explained(name):
 
 @pytest.mark.parametrize("name", HELD)
 def test_what_is_explained_is_in_the_glossary_with_its_section(name):
-    known = {term.strip("`").lower(): (notebook, section) for term, _, _, section, notebook, _ in ROWS}
+    known = {
+        term.strip("`").lower(): (notebook, section) for term, _, _, section, notebook, _ in ROWS
+    }
     missing = {}
     for section, cell in LESSONS[name]:
-        for bold in re.findall(r"\*\*(.+?)\*\*", cell.source if cell.cell_type == "markdown" else ""):
+        for bold in re.findall(
+            r"\*\*(.+?)\*\*", cell.source if cell.cell_type == "markdown" else ""
+        ):
             term = EXTENDED.get(bold.lower(), bold.lower()).strip("`")
             if section == "start" or bold.endswith((".", ":")) or re.search(r"^\d", term):
                 continue

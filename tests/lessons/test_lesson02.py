@@ -12,7 +12,9 @@ from autolab.lessons.exercise import judge
 def test_verdicts_do_not_depend_on_the_simulation_of_the_notebook():
     with torch.cuda.simulate(memory="1MiB", profile="laptop") as small:
         assert judge(exercise("02.6"), RIGHT["02.6"][0]).status == "agrees"
-        assert judge(exercise("02.12"), RIGHT["02.12"][0]).status == "agrees", "although there is one GPU only"
+        assert judge(exercise("02.12"), RIGHT["02.12"][0]).status == "agrees", (
+            "although there is one GPU only"
+        )
         assert torch.cuda.device_count() == 1 and small.running
     assert judge(exercise("02.11b"), RIGHT["02.11b"][0]).status == "agrees"
 

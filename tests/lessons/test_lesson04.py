@@ -30,7 +30,12 @@ def run(answers: str) -> tuple[dict, str]:
             asked = ANSWER.search(cell.source) if cell.cell_type == "code" else None
             if asked and answers == "right":
                 typed = solutions(asked[1])[0].source
-                linecache.cache[asked[1]] = len(typed), None, typed.splitlines(keepends=True), asked[1]
+                linecache.cache[asked[1]] = (
+                    len(typed),
+                    None,
+                    typed.splitlines(keepends=True),
+                    asked[1],
+                )
                 exec(compile(typed, asked[1], "exec"), space)
             elif asked and answers == "wrong":
                 space[asked[2]] = WRONG[asked[1]][0][0]
@@ -47,21 +52,44 @@ def test_the_lesson_runs_to_its_end_whatever_is_answered(answers, tmp_path, monk
     space, told = run(answers)
     whose = re.findall(r"^In use: (your|the model's) ", told, re.M)
     assert whose == ["your" if answers == "right" else "the model's"] * 9
-    assert "3,340 gradients from one run forward and one back" in told and "autolab has the same gradients: True" in told
+    assert (
+        "3,340 gradients from one run forward and one back" in told
+        and "autolab has the same gradients: True" in told
+    )
     assert int(re.search(r"^trained: (\d+) of 360", told, re.M)[1]) > 300
     assert (tmp_path / "my_engine.html").stat().st_size > 100_000
-    assert [n.label for n in space["explorer"].trace.nodes if n.kind == "leaf"] == ["digit", "W1", "b1", "W2", "b2"]
-    assert not hasattr(engine.Value, "backward"), "what the notebook gives to its class is the notebook's"
-    yours = [text for head, text in beside(space["order"], "backward._Pass.plan").pieces if head.startswith("yours")]
-    assert (yours[0].startswith("def order(result)") if answers == "right" else "when its checker agrees" in yours[0])
+    assert [n.label for n in space["explorer"].trace.nodes if n.kind == "leaf"] == [
+        "digit",
+        "W1",
+        "b1",
+        "W2",
+        "b2",
+    ]
+    assert not hasattr(engine.Value, "backward"), (
+        "what the notebook gives to its class is the notebook's"
+    )
+    yours = [
+        text
+        for head, text in beside(space["order"], "backward._Pass.plan").pieces
+        if head.startswith("yours")
+    ]
+    assert (
+        yours[0].startswith("def order(result)")
+        if answers == "right"
+        else "when its checker agrees" in yours[0]
+    )
 
 
 def test_a_part_is_the_models_until_its_checker_agrees(capsys):
     assert use("04.7", lambda self: ...) is engine.tanh and "the model's" in capsys.readouterr().out
-    assert use("04.7", engine.tanh) is engine.tanh and "In use: your tanh" in capsys.readouterr().out
+    assert (
+        use("04.7", engine.tanh) is engine.tanh and "In use: your tanh" in capsys.readouterr().out
+    )
     multiplies = lambda child, parent, local: child.grad * local  # noqa: E731
     assert use("04.5", multiplies, engine.straight) == (multiplies, engine.straight)
-    assert use("04.5", lambda *given: ..., engine.straight) == (engine.share, engine.straight), "a share that sends nothing is no share"
+    assert use("04.5", lambda *given: ..., engine.straight) == (engine.share, engine.straight), (
+        "a share that sends nothing is no share"
+    )
 
 
 def test_a_backward_that_does_without_share_does_not_fit_arrays(capsys):
@@ -76,7 +104,11 @@ def test_a_backward_that_does_without_share_does_not_fit_arrays(capsys):
 
 def test_what_is_shown_of_the_core_is_its_source():
     ((head, text),) = beside(None, "tensor.Tensor").pieces
-    assert head == "engine/core/tensor.py: Tensor" and text.startswith("class Tensor(") and text.endswith("...")
+    assert (
+        head == "engine/core/tensor.py: Tensor"
+        and text.startswith("class Tensor(")
+        and text.endswith("...")
+    )
     assert "def deliver(self" in repr(beside(None, "backward._Pass.deliver"))
     with pytest.raises(AttributeError):
         beside(None, "backward.nothing")

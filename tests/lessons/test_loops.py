@@ -43,7 +43,11 @@ def places(name):
     stepped, before, found = steps(name), 0.0, []
     for number, (section, cell) in enumerate(LESSONS[name]):
         if cell.cell_type == "code":
-            found.append(Place(name, number, section, before / 60, cell.metadata.get("tags", []), cell.source))
+            found.append(
+                Place(
+                    name, number, section, before / 60, cell.metadata.get("tags", []), cell.source
+                )
+            )
         before += seconds(cell, stepped)
     return found
 
@@ -61,7 +65,9 @@ def rows():
             .partition("\n## Misconceptions\n")[2]
             .partition("\n## ")[0]
         )
-        for number, *columns in re.findall(r"^\| (\d+) [^|]*" + r"\| ([^|]+) " * len(COLUMNS) + r"\|$", text, re.M):
+        for number, *columns in re.findall(
+            r"^\| (\d+) [^|]*" + r"\| ([^|]+) " * len(COLUMNS) + r"\|$", text, re.M
+        ):
             assert (int(number), name) not in found, f"misconception {number} has two rows"
             found[int(number), name] = dict(zip(COLUMNS, columns))
     return found
@@ -86,24 +92,39 @@ def located(text, name):
 
 def test_every_misconception_has_its_row_and_nothing_lacks():
     assert sorted({n for n, _ in ROWS}) == [one.number for one in specimens]
-    assert [(n, column) for (n, _), row in ROWS.items() for column, text in row.items() if text == "–"] == []
+    assert [
+        (n, column) for (n, _), row in ROWS.items() for column, text in row.items() if text == "–"
+    ] == []
 
 
 @each_row
 def test_the_loop_is_closed_and_in_order(number, name):
     row = ROWS[number, name]
     at = {column: located(text, name) for column, text in row.items() if text != "–"}
-    assert all("predict" in p.tags for p in at["predict"]), "a prediction with confidence and because"
+    assert all("predict" in p.tags for p in at["predict"]), (
+        "a prediction with confidence and because"
+    )
     assert all(ACTS.search(p.code) for p in at.get("act", ())), "the learner decides something"
     assert all("in_words(" in p.code for p in at.get("in words", ()))
     first = at["predict"][0]
-    for before, after in [("predict", "act"), ("predict", "observe"), ("act", "in words"), ("observe", "in words")]:
+    for before, after in [
+        ("predict", "act"),
+        ("predict", "observe"),
+        ("act", "in words"),
+        ("observe", "in words"),
+    ]:
         if before in at and after in at:
             assert at[before][0].number < at[after][-1].number, f"{before} comes after {after}"
     for later in at.get("again, later", ()):
-        least = IN_ONE_EXTENSION if first.section.isupper() and first.section == later.section else MINUTES_BETWEEN
+        least = (
+            IN_ONE_EXTENSION
+            if first.section.isupper() and first.section == later.section
+            else MINUTES_BETWEEN
+        )
         assert ASKS.search(later.code) and later.minutes - first.minutes >= least, (
             later.code,
             later.minutes - first.minutes,
         )
-    assert all(ASKS.search(p.code) and p.lesson > name for p in at.get("again, in a later lesson", ()))
+    assert all(
+        ASKS.search(p.code) and p.lesson > name for p in at.get("again, in a later lesson", ())
+    )

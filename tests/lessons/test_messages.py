@@ -41,25 +41,37 @@ def test_failing_public_input_leaves_the_further_ones_untried():
 def test_solved_says_what_was_tried_and_what_was_not():
     text = repr(check("01.3", RIGHT["01.3"][0]))
     assert "(Sum over the paths): solved" in text
-    assert "Tried: 1 public and 2 further inputs, all agree. Not tried: weights that are tensors" in text
+    assert (
+        "Tried: 1 public and 2 further inputs, all agree. Not tried: weights that are tensors"
+        in text
+    )
     assert "1 of 16 exercises solved." in text
 
 
 def test_hints_come_one_at_a_time():
     hints = exercise("01.3").hints
-    for shown, following in ((1, "the first of three hints"), (2, "the next hint"), (3, "the next hint")):
+    for shown, following in (
+        (1, "the first of three hints"),
+        (2, "the next hint"),
+        (3, "the next hint"),
+    ):
         assert f'Stuck? hint("01.3") gives {following}.' in repr(check("01.3", ...))
         text = repr(hint("01.3"))
         assert [h in text for h in hints] == [n < shown for n in range(3)]
     assert "That was the last hint." in text and "def slope" not in text
     assert 'Stuck? hint("01.3") gives a solution.' in repr(check("01.3", ...))
     for _ in range(2):
-        assert "given up" in repr(hint("01.3")) and "    return -(w3 * w1) - (w4 * w2)" in repr(hint("01.3"))
+        assert "given up" in repr(hint("01.3")) and "    return -(w3 * w1) - (w4 * w2)" in repr(
+            hint("01.3")
+        )
 
 
 def test_after_solving_there_is_another_way_to_write_it():
     verdict = check("01.2", RIGHT["01.2"][0])
-    assert verdict.solved and [head for head, _ in verdict.code] == ["A solution:", "Another way, as a parameter, which is a leaf:"]
+    assert verdict.solved and [head for head, _ in verdict.code] == [
+        "A solution:",
+        "Another way, as a parameter, which is a leaf:",
+    ]
     assert not check("01.2", WRONG["01.2"][0][0]).code
     assert "<pre" in verdict._repr_html_() and "requires_grad_()" in repr(verdict)
 
@@ -84,23 +96,42 @@ def test_unknown_names_are_told_with_the_known_ones():
 
 def test_messages_are_the_same_as_html_and_escaped():
     message = check("01.3", lambda *a: "<b>bold</b>")
-    assert "&lt;b&gt;bold&lt;/b&gt;" in message._repr_html_() and "<b>bold" not in message._repr_html_()
+    assert (
+        "&lt;b&gt;bold&lt;/b&gt;" in message._repr_html_()
+        and "<b>bold" not in message._repr_html_()
+    )
     assert "<b>bold</b>" in repr(message)
 
 
 def test_code_looks_like_code_wherever_it_stands_in_a_message():
     html = Message("It is: `eval()`", (("not `x < 1`:", "`y`"),), ("`z`",))._repr_html_()
-    assert re.findall("<code>(.*?)</code>", html) == ["eval()", "x &lt; 1", "y", "z"] and "`" not in html
+    assert (
+        re.findall("<code>(.*?)</code>", html) == ["eval()", "x &lt; 1", "y", "z"]
+        and "`" not in html
+    )
 
 
 def test_no_words_are_between_asterisks_for_nothing_would_make_them_slanted():
     package, docstrings, found = Path(torch.__file__).parent, set(), []
-    for path in (p for room in ("lessons", "practice", "inventory", "specimens", "widgets", "trace", "room") for p in (package / room).rglob("*.py")):
+    for path in (
+        p
+        for room in ("lessons", "practice", "inventory", "specimens", "widgets", "trace", "room")
+        for p in (package / room).rglob("*.py")
+    ):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+                node
+            ):
                 docstrings.add(node.body[0].value)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
-                found += re.findall(r"(?:^|[ (])\*{1,2}[a-z][a-z' ]*\*{1,2}(?=[ .,:;?)]|$)", re.sub("`[^`]*`", "", node.value))
+            elif (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and node not in docstrings
+            ):
+                found += re.findall(
+                    r"(?:^|[ (])\*{1,2}[a-z][a-z' ]*\*{1,2}(?=[ .,:;?)]|$)",
+                    re.sub("`[^`]*`", "", node.value),
+                )
     assert not found
 
 
@@ -112,8 +143,16 @@ def test_answers_get_fresh_arguments_in_every_try():
         numbers.append(0)
         return {"result": answer(numbers)}
 
-    e = Exercise(id="x", title="", reference=lambda t: 1, cases=(Case("a list", lambda: ([],)),), hints=(),
-                 leaves_out="", mistakes=(Mistake(lambda t: 2, "two"),), observe=observe)
+    e = Exercise(
+        id="x",
+        title="",
+        reference=lambda t: 1,
+        cases=(Case("a list", lambda: ([],)),),
+        hints=(),
+        leaves_out="",
+        mistakes=(Mistake(lambda t: 2, "two"),),
+        observe=observe,
+    )
     assert judge(e, lambda t: 2).why == "two"
     assert set(seen) == {0}
 
@@ -121,6 +160,7 @@ def test_answers_get_fresh_arguments_in_every_try():
 def test_lessons_are_not_imported_with_autolab(monkeypatch):
     import subprocess
     import sys
+
     late = ("autolab.lessons", "anywidget", "matplotlib")
     code = f"import sys, autolab; print([m for m in sys.modules if m.startswith({late})])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -144,7 +184,9 @@ def test_tracebacks_leave_out_the_kit_and_what_it_compiled_but_not_what_the_lear
     exec("def own(x):\n    return x + torch.ones(2)", variables)
     with pytest.raises(RuntimeError) as caught:
         variables["own"](torch.ones(2, 3))
-    files, names = zip(*((f.filename, f.name) for f in traceback.extract_tb(caught.tb)), strict=True)
+    files, names = zip(
+        *((f.filename, f.name) for f in traceback.extract_tb(caught.tb)), strict=True
+    )
     assert sum("lane of add>" in file for file in files) == 2, "else nothing is tested"
     left = [f.name for f in traceback.extract_tb(outside(caught.tb))]
     assert left == [names[0], "own"]
@@ -153,11 +195,20 @@ def test_tracebacks_leave_out_the_kit_and_what_it_compiled_but_not_what_the_lear
 def test_an_error_that_was_met_is_named_for_what_it_is():
     for _ in range(3):
         hint("03.11")
-    text = " ".join(repr(check("03.11", lambda model, state: model.load_state_dict(state, strict=False))).split())
-    assert "gives the error 'RuntimeError about size mismatch' (wanted: the body is that of the file True" in text
+    text = " ".join(
+        repr(
+            check("03.11", lambda model, state: model.load_state_dict(state, strict=False))
+        ).split()
+    )
+    assert (
+        "gives the error 'RuntimeError about size mismatch' (wanted: the body is that of the file True"
+        in text
+    )
 
 
-def test_who_interrupts_an_endless_answer_is_told_where_it_ran_and_sees_no_line_of_the_kit(capsys, monkeypatch):
+def test_who_interrupts_an_endless_answer_is_told_where_it_ran_and_sees_no_line_of_the_kit(
+    capsys, monkeypatch
+):
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell()

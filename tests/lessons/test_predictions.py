@@ -17,8 +17,11 @@ SOURCES = Path(__file__).parents[2] / "course" / "src"
 
 @pytest.fixture
 def doubled():
-    return Prediction("What is `x.grad` after two calls?", choices=["6", "12", "an error"],
-                      because={"6": "backward() adds."})
+    return Prediction(
+        "What is `x.grad` after two calls?",
+        choices=["6", "12", "an error"],
+        because={"6": "backward() adds."},
+    )
 
 
 def test_a_right_guess_comes_true(doubled):
@@ -31,16 +34,25 @@ def test_a_right_guess_comes_true(doubled):
 def test_a_wrong_guess_is_explained(doubled):
     doubled.answer = "6"
     text = repr(doubled.reveal(torch.tensor(12.0)))
-    assert text.startswith("Your prediction did not come true") and text.endswith("backward() adds.")
+    assert text.startswith("Your prediction did not come true") and text.endswith(
+        "backward() adds."
+    )
     assert doubled.came_true is False
 
 
 def test_without_a_guess_it_waits_and_then_compares(doubled):
     verdict = doubled.reveal(torch.tensor(12.0))
-    assert repr(verdict).startswith("Your prediction first") and doubled.actual == "" and "12" not in verdict.text
+    assert (
+        repr(verdict).startswith("Your prediction first")
+        and doubled.actual == ""
+        and "12" not in verdict.text
+    )
     assert doubled.came_true is None and not doubled.made
     doubled.answer = "6"
-    assert repr(verdict).startswith("Your prediction did not come true") and "backward() adds." in verdict.text
+    assert (
+        repr(verdict).startswith("Your prediction did not come true")
+        and "backward() adds." in verdict.text
+    )
     assert doubled.actual == "12"
 
 
@@ -56,16 +68,28 @@ def test_running_all_cells_answers_nothing_and_loses_nothing(doubled):
 def test_show_me_gives_up(doubled):
     verdict = doubled.reveal(torch.tensor(12.0))
     verdict.asked = True
-    assert repr(verdict) == "You made no prediction here\n  it is  12" and doubled.actual == "12" and not doubled.made
+    assert (
+        repr(verdict) == "You made no prediction here\n  it is  12"
+        and doubled.actual == "12"
+        and not doubled.made
+    )
 
 
 def test_what_readers_see_of_a_verdict_is_folded_away(doubled):
     data = doubled.reveal(12.0)._repr_mimebundle_()[0]
-    assert "12" not in data["text/plain"] and data["text/html"].startswith("<details") and "It is: 12" in data["text/html"]
+    assert (
+        "12" not in data["text/plain"]
+        and data["text/html"].startswith("<details")
+        and "It is: 12" in data["text/html"]
+    )
 
 
 def test_a_key_makes_the_answer_of_what_happened():
-    which = Prediction("Which?", choices=["both", "neither"], key=lambda names: "both" if len(names) == 2 else "neither")
+    which = Prediction(
+        "Which?",
+        choices=["both", "neither"],
+        key=lambda names: "both" if len(names) == 2 else "neither",
+    )
     which.answer = "both"
     assert repr(which.reveal(["a", "b"])).startswith("Your prediction came true")
     assert repr(which.reveal([])).startswith("Your prediction did not")
@@ -79,23 +103,36 @@ def test_a_page_knows_what_to_say_to_each_answer_and_keeps_none(doubled):
     doubled.reveal(12.0)
     state = doubled.export_state()
     assert (state["answer"], state["actual"], state["live"]) == ("", "", False)
-    assert state["verdicts"]["6"] == "Your prediction did not come true. It is: 12. backward() adds."
+    assert (
+        state["verdicts"]["6"] == "Your prediction did not come true. It is: 12. backward() adds."
+    )
     assert state["verdicts"]["12"].startswith("Your prediction came true")
     assert Prediction("?", choices=["a", "b"]).export_state()["verdicts"] == {}
 
 
 def test_the_choices_are_in_an_order_of_the_learners_own(monkeypatch, tmp_path):
     monkeypatch.setenv("AUTOLAB_PROGRESS", str(tmp_path / "progress.jsonl"))
-    ids = [id for number in ("01", "02", "03") for id, q in lesson(number).QUESTIONS.items() if q.choices]
+    ids = [
+        id
+        for number in ("01", "02", "03")
+        for id, q in lesson(number).QUESTIONS.items()
+        if q.choices
+    ]
     mine = {id: predict(id).choices for id in ids}
     assert mine == {id: predict(id).choices for id in ids}, "the same tomorrow"
     (tmp_path / "progress.id").unlink()
     assert mine != {id: predict(id).choices for id in ids}
     assert all(len(choices) > 2 for choices in mine.values())
-    orders = [QUESTION.shuffled(id, str(n)).index(QUESTION.choices[0]) for n in range(60)
-              for id, QUESTION in lesson("01").QUESTIONS.items() if len(QUESTION.choices) == 3]
+    orders = [
+        QUESTION.shuffled(id, str(n)).index(QUESTION.choices[0])
+        for n in range(60)
+        for id, QUESTION in lesson("01").QUESTIONS.items()
+        if len(QUESTION.choices) == 3
+    ]
     share = orders.count(0) / len(orders)
-    assert abs(share - 1 / 3) < 5 * (2 / 9 / len(orders)) ** 0.5, "no place is the right one: five standard deviations"
+    assert abs(share - 1 / 3) < 5 * (2 / 9 / len(orders)) ** 0.5, (
+        "no place is the right one: five standard deviations"
+    )
 
 
 def test_an_exception_may_be_what_happened(doubled):
@@ -108,14 +145,33 @@ def test_an_outcome_that_is_no_choice_is_shown_as_it_is(doubled):
     assert "it is          7.5" in repr(doubled.reveal(7.5))
 
 
-@pytest.mark.parametrize(("said", "actual", "result"), [
-    ("12", torch.tensor(12.0), True), ("12.", 12, True), ("12", torch.tensor(11.0), False), ("1,048,576", 2**20, True),
-    ("[2, 4]", torch.tensor([2.0, 4.0]), True), ("[2., 4.]", [2, 4], True), ("2", torch.tensor([2.0, 2.0]), False),
-    ("nan", torch.tensor(float("nan")), True), ("inf", float("inf"), True), ("0", torch.tensor(float("nan")), False),
-    ("None", None, True), ("0", None, False), ("yes", True, True), ("no", True, False), ("no", False, True),
-    ("an error", TypeError("x"), True), ("TypeError", TypeError("x"), True), ("12", TypeError("x"), False),
-    ("only (2)", "only (2)", True), ("only (1)", "only (2)", False), ("40", 40.0, True), ("40.5", 40.0, False),
-])
+@pytest.mark.parametrize(
+    ("said", "actual", "result"),
+    [
+        ("12", torch.tensor(12.0), True),
+        ("12.", 12, True),
+        ("12", torch.tensor(11.0), False),
+        ("1,048,576", 2**20, True),
+        ("[2, 4]", torch.tensor([2.0, 4.0]), True),
+        ("[2., 4.]", [2, 4], True),
+        ("2", torch.tensor([2.0, 2.0]), False),
+        ("nan", torch.tensor(float("nan")), True),
+        ("inf", float("inf"), True),
+        ("0", torch.tensor(float("nan")), False),
+        ("None", None, True),
+        ("0", None, False),
+        ("yes", True, True),
+        ("no", True, False),
+        ("no", False, True),
+        ("an error", TypeError("x"), True),
+        ("TypeError", TypeError("x"), True),
+        ("12", TypeError("x"), False),
+        ("only (2)", "only (2)", True),
+        ("only (1)", "only (2)", False),
+        ("40", 40.0, True),
+        ("40.5", 40.0, False),
+    ],
+)
 def test_agree(said, actual, result):
     assert agree(said, actual) is result
 
@@ -134,11 +190,17 @@ def test_answers_that_cannot_be_are_refused(doubled):
 
 def test_text_and_html_can_be_read_without_a_kernel(doubled):
     data = doubled._repr_mimebundle_()[0]
-    assert data["text/plain"] == "Predict: What is `x.grad` after two calls?\n  ( ) 6\n  ( ) 12\n  ( ) an error"
+    assert (
+        data["text/plain"]
+        == "Predict: What is `x.grad` after two calls?\n  ( ) 6\n  ( ) 12\n  ( ) an error"
+    )
     assert data["text/html"].count("<li>") == 3 and "<code>x.grad</code>" in data["text/html"]
     assert "application/vnd.jupyter.widget-view+json" in data
     other = Prediction("What is `x.grad` after two calls?", choices=["6", "12", "an error"])
-    assert repr(doubled) == repr(other) and data["text/html"] == other._repr_mimebundle_()[0]["text/html"]
+    assert (
+        repr(doubled) == repr(other)
+        and data["text/html"] == other._repr_mimebundle_()[0]["text/html"]
+    )
 
 
 def test_markup_in_a_question_stays_text():
@@ -190,7 +252,11 @@ def test_ones_own_words_are_neither_right_nor_wrong_and_stand_beside_the_lessons
     words.answer = "one is a number, the other is not"
     assert words.came_true is None and f"In our words: {words.actual}" == ours
     event = progress_file.events("ask")[-1]
-    assert (event.id, event.given, event.right) == ("01.w2", "one is a number, the other is not", None)
+    assert (event.id, event.given, event.right) == (
+        "01.w2",
+        "one is a number, the other is not",
+        None,
+    )
     words.answer = ""
     assert words.actual == ""
 
@@ -199,4 +265,6 @@ def test_every_question_for_ones_own_words_is_asked_once():
     for folder in sorted(SOURCES.iterdir()):
         number = folder.name[:2]
         text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py")))
-        assert sorted(re.findall(r'^in_words\("([^"]+)"\)$', text, re.M)) == sorted(getattr(lesson(number), "WORDS", ()))
+        assert sorted(re.findall(r'^in_words\("([^"]+)"\)$', text, re.M)) == sorted(
+            getattr(lesson(number), "WORDS", ())
+        )

@@ -22,17 +22,23 @@ def test_there_is_another_way_to_write_it_where_the_answer_is_code():
     """It follows the first one, and says in what it differs; a table or a list is written in one way."""
     for id in EXERCISES:
         first, *others = solutions(id)
-        assert first.way == "" and all(other.way and other.source != first.source for other in others)
+        assert first.way == "" and all(
+            other.way and other.source != first.source for other in others
+        )
         assert others or not callable(first.answer()), id
 
 
-@pytest.mark.parametrize("one", [one for id in EXERCISES for one in solutions(id)], ids=lambda one: f"{one.id} {one.way}")
+@pytest.mark.parametrize(
+    "one", [one for id in EXERCISES for one in solutions(id)], ids=lambda one: f"{one.id} {one.way}"
+)
 def test_a_solution_is_accepted(one):
     assert judge(EXERCISES[one.id], one.answer()).status == "agrees"
     (notebook,) = [
         text
         for path in sorted(SOURCES.glob(f"{one.id[:2]}_*/*.py"))
-        for text in re.findall(rf'^check\("{re.escape(one.id)}", (\w+)\)', path.read_text(encoding="utf-8"), re.M)
+        for text in re.findall(
+            rf'^check\("{re.escape(one.id)}", (\w+)\)', path.read_text(encoding="utf-8"), re.M
+        )
     ]
     assert notebook == one.name, "what the solution defines is what the notebook's cell checks"
 

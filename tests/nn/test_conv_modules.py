@@ -11,7 +11,10 @@ LAYERS = [
     "Conv2d(4, 6, 3)",
     "Conv2d(4, 6, (3, 2), stride=(2, 1), padding=(1, 0), dilation=(1, 2), groups=2, bias=False)",
     "Conv2d(4, 8, 3, padding='same', groups=4)",
-    *[f"Conv2d(4, 6, 3, padding=(1, 2), padding_mode='{mode}')" for mode in ("reflect", "replicate", "circular")],
+    *[
+        f"Conv2d(4, 6, 3, padding=(1, 2), padding_mode='{mode}')"
+        for mode in ("reflect", "replicate", "circular")
+    ],
     "Conv2d(4, 6, (2, 3), padding='same', padding_mode='reflect', dilation=(2, 1))",
     "ConvTranspose1d(4, 6, 3, stride=2, padding=1, output_padding=1)",
     "ConvTranspose2d(4, 6, 3)",
@@ -82,8 +85,12 @@ def test_layer(code):
         torch.manual_seed(3)
         layer = eval(f"torch.nn.{code}", {"torch": torch})
         text, start = repr(layer), {k: v.clone() for k, v in layer.state_dict().items()}
-        x = torch.sin(torch.arange(float(torch.Size(shape_for(code)).numel()))).reshape(shape_for(code))
-        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1) if list(layer.parameters()) else None
+        x = torch.sin(torch.arange(float(torch.Size(shape_for(code)).numel()))).reshape(
+            shape_for(code)
+        )
+        optimizer = (
+            torch.optim.SGD(layer.parameters(), lr=0.1) if list(layer.parameters()) else None
+        )
         outs = []
         for step in range(3):
             y = layer(x * (step + 1))
@@ -117,14 +124,19 @@ def test_output_size_of_a_transposed_convolution(torch):
 def test_statistics_of_batch_norm(torch):
     """Momentum None averages all batches; frozen or forgotten statistics; what in-place changes by hand do."""
     x = torch.arange(24.0).reshape(4, 3, 2) ** 1.5
-    plain, averaged, fixed = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3, momentum=None), torch.nn.BatchNorm1d(3)
+    plain, averaged, fixed = (
+        torch.nn.BatchNorm1d(3),
+        torch.nn.BatchNorm1d(3, momentum=None),
+        torch.nn.BatchNorm1d(3),
+    )
     fixed.eval()
     for step in range(3):
         for layer in (plain, averaged, fixed):
             layer(x + step)
     fixed.running_mean.fill_(2.0)
     seen = [
-        [m.running_mean.clone(), m.running_var.clone(), m.num_batches_tracked.clone()] for m in (plain, averaged, fixed)
+        [m.running_mean.clone(), m.running_var.clone(), m.num_batches_tracked.clone()]
+        for m in (plain, averaged, fixed)
     ]
     versions = plain.running_mean._version
     plain.reset_running_stats()
@@ -135,8 +147,12 @@ def test_statistics_of_batch_norm(torch):
 def test_state_of_a_network(torch):
     nn = torch.nn
     torch.manual_seed(0)
-    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Sequential(nn.ReLU(), nn.MaxPool2d(2)))
-    other = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Sequential(nn.ReLU(), nn.MaxPool2d(2)))
+    net = nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Sequential(nn.ReLU(), nn.MaxPool2d(2))
+    )
+    other = nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Sequential(nn.ReLU(), nn.MaxPool2d(2))
+    )
     net(torch.ones(2, 1, 6, 6))
     state = net.state_dict()
     old = {k: v for k, v in state.items() if "num_batches" not in k}
@@ -175,7 +191,12 @@ def test_a_network_trains(torch):
             return self.relu(self.norm(self.conv(x)) + x)
 
     net = nn.Sequential(
-        nn.Conv2d(1, 4, 3, stride=2), nn.ReLU(inplace=True), Block(4), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3)
+        nn.Conv2d(1, 4, 3, stride=2),
+        nn.ReLU(inplace=True),
+        Block(4),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(36, 3),
     )
     x, target = torch.randn(8, 1, 15, 15), torch.arange(8) % 3
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)

@@ -12,8 +12,12 @@ FUNCTIONS = {
     # convolution: i images (2, 4, 6, 5), q sequences (2, 4, 9), and parameters made by `p`
     "conv2d": lambda F, i, q, p: F.conv2d(i, p(3, 4, 3, 2), p(3)),
     "conv2d no bias": lambda F, i, q, p: F.conv2d(i, p(3, 4, 3, 2)),
-    "conv2d stride, padding": lambda F, i, q, p: F.conv2d(i, p(3, 4, 3, 3), p(3), stride=(2, 1), padding=(1, 2)),
-    "conv2d dilation": lambda F, i, q, p: F.conv2d(i, p(3, 4, 2, 2), p(3), dilation=(3, 2), padding=1),
+    "conv2d stride, padding": lambda F, i, q, p: F.conv2d(
+        i, p(3, 4, 3, 3), p(3), stride=(2, 1), padding=(1, 2)
+    ),
+    "conv2d dilation": lambda F, i, q, p: F.conv2d(
+        i, p(3, 4, 2, 2), p(3), dilation=(3, 2), padding=1
+    ),
     "conv2d stride, dilation": lambda F, i, q, p: F.conv2d(
         i, p(3, 4, 3, 2), p(3), stride=2, dilation=(1, 3), padding=2
     ),
@@ -25,7 +29,9 @@ FUNCTIONS = {
     "conv2d same, even": lambda F, i, q, p: F.conv2d(i, p(3, 4, 2, 4), p(3), padding="same"),
     "conv2d valid": lambda F, i, q, p: F.conv2d(i, p(3, 4, 3, 3), p(3), padding="valid"),
     "conv2d one image": lambda F, i, q, p: F.conv2d(i[0], p(3, 4, 3, 3), p(3)),
-    "conv2d of a permuted image": lambda F, i, q, p: F.conv2d(i.permute(0, 1, 3, 2), p(3, 4, 3, 3), p(3)),
+    "conv2d of a permuted image": lambda F, i, q, p: F.conv2d(
+        i.permute(0, 1, 3, 2), p(3, 4, 3, 3), p(3)
+    ),
     "conv2d expanded": lambda F, i, q, p: F.conv2d(i[:1].expand(3, 4, 6, 5), p(3, 4, 3, 3)),
     "conv1d": lambda F, i, q, p: F.conv1d(q, p(3, 4, 3), p(3)),
     "conv1d stride, padding, dilation": lambda F, i, q, p: F.conv1d(q, p(3, 4, 3), p(3), 2, 2, 2),
@@ -33,9 +39,13 @@ FUNCTIONS = {
     "conv1d same": lambda F, i, q, p: F.conv1d(q, p(3, 4, 3), p(3), padding="same"),
     "conv1d one sequence": lambda F, i, q, p: F.conv1d(q[0], p(3, 4, 3), p(3)),
     "conv_transpose2d": lambda F, i, q, p: F.conv_transpose2d(i, p(4, 3, 3, 2), p(3)),
-    "conv_transpose2d all": lambda F, i, q, p: F.conv_transpose2d(i, p(4, 2, 3, 2), p(4), (2, 3), 1, (1, 2), 2, (1, 2)),
+    "conv_transpose2d all": lambda F, i, q, p: F.conv_transpose2d(
+        i, p(4, 2, 3, 2), p(4), (2, 3), 1, (1, 2), 2, (1, 2)
+    ),
     "conv_transpose2d pointwise": lambda F, i, q, p: F.conv_transpose2d(i, p(4, 3, 1, 1), None, 2),
-    "conv_transpose2d big output_padding": lambda F, i, q, p: F.conv_transpose2d(i, p(4, 3, 2, 2), None, 1, 0, 1, 1, 2),
+    "conv_transpose2d big output_padding": lambda F, i, q, p: F.conv_transpose2d(
+        i, p(4, 3, 2, 2), None, 1, 0, 1, 1, 2
+    ),
     "conv_transpose1d": lambda F, i, q, p: F.conv_transpose1d(q, p(4, 3, 3), p(3), 2, 1, 1),
     # pooling
     "max_pool2d": lambda F, i, q, p: F.max_pool2d(i, 2),
@@ -47,7 +57,9 @@ FUNCTIONS = {
     "max_pool1d one sequence": lambda F, i, q, p: F.max_pool1d(q[0], 2, ceil_mode=True),
     "max_pool1d indices": lambda F, i, q, p: F.max_pool1d(q, 2, return_indices=True),
     "avg_pool2d": lambda F, i, q, p: F.avg_pool2d(i, 2),
-    "avg_pool2d all": lambda F, i, q, p: F.avg_pool2d(i, (3, 2), (2, 1), 1, ceil_mode=True, count_include_pad=False),
+    "avg_pool2d all": lambda F, i, q, p: F.avg_pool2d(
+        i, (3, 2), (2, 1), 1, ceil_mode=True, count_include_pad=False
+    ),
     "avg_pool2d ceil": lambda F, i, q, p: F.avg_pool2d(i, 3, 2, 1, ceil_mode=True),
     "avg_pool2d divisor": lambda F, i, q, p: F.avg_pool2d(i, 2, divisor_override=3),
     "avg_pool1d": lambda F, i, q, p: F.avg_pool1d(q, 3, 2, 1),
@@ -56,13 +68,17 @@ FUNCTIONS = {
     "adaptive_avg_pool2d None": lambda F, i, q, p: F.adaptive_avg_pool2d(i, (None, 3)),
     "adaptive_avg_pool1d": lambda F, i, q, p: F.adaptive_avg_pool1d(q, 4),
     "adaptive_max_pool2d": lambda F, i, q, p: F.adaptive_max_pool2d(i, (4, 2)),
-    "adaptive_max_pool2d indices": lambda F, i, q, p: F.adaptive_max_pool2d(i, 3, return_indices=True),
+    "adaptive_max_pool2d indices": lambda F, i, q, p: F.adaptive_max_pool2d(
+        i, 3, return_indices=True
+    ),
     "adaptive_max_pool1d": lambda F, i, q, p: F.adaptive_max_pool1d(q, 4),
     # normalisation
     "batch_norm": lambda F, i, q, p: F.batch_norm(i, None, None, p(4), p(4), training=True),
     "batch_norm bare": lambda F, i, q, p: F.batch_norm(i, None, None, training=True, eps=0.1),
     "batch_norm of sequences": lambda F, i, q, p: F.batch_norm(q, None, None, p(4), training=True),
-    "batch_norm eval": lambda F, i, q, p: F.batch_norm(i, p(4).detach(), p(4).detach() ** 2 + 0.5, p(4), p(4)),
+    "batch_norm eval": lambda F, i, q, p: F.batch_norm(
+        i, p(4).detach(), p(4).detach() ** 2 + 0.5, p(4), p(4)
+    ),
     "layer_norm": lambda F, i, q, p: F.layer_norm(i, (6, 5), p(6, 5), p(6, 5)),
     "layer_norm bare": lambda F, i, q, p: F.layer_norm(q, (9,)),
     "group_norm": lambda F, i, q, p: F.group_norm(i, 2, p(4), p(4)),
@@ -89,8 +105,12 @@ FUNCTIONS = {
     "interpolate": lambda F, i, q, p: F.interpolate(i, scale_factor=2),
     "interpolate down": lambda F, i, q, p: F.interpolate(i, size=(4, 3)),
     "interpolate factors": lambda F, i, q, p: F.interpolate(i, scale_factor=(1.3, 0.7)),
-    "interpolate recomputed": lambda F, i, q, p: F.interpolate(i, scale_factor=1.3, recompute_scale_factor=True),
-    "interpolate nearest-exact": lambda F, i, q, p: F.interpolate(i, scale_factor=1.7, mode="nearest-exact"),
+    "interpolate recomputed": lambda F, i, q, p: F.interpolate(
+        i, scale_factor=1.3, recompute_scale_factor=True
+    ),
+    "interpolate nearest-exact": lambda F, i, q, p: F.interpolate(
+        i, scale_factor=1.7, mode="nearest-exact"
+    ),
     "interpolate sequences": lambda F, i, q, p: F.interpolate(q, size=5),
     "interpolate linear": lambda F, i, q, p: F.interpolate(q, scale_factor=1.5, mode="linear"),
     "interpolate bilinear": lambda F, i, q, p: F.interpolate(i, scale_factor=1.7, mode="bilinear"),
@@ -172,10 +192,14 @@ def test_double_precision_and_second_derivative(name):
         weights = torch.cos(torch.arange(y.numel(), dtype=torch.float64)).reshape(y.shape) + 0.25
         used = [
             leaf
-            for leaf, g in zip(leaves, torch.autograd.grad(y.sum(), leaves, allow_unused=True, retain_graph=True))
+            for leaf, g in zip(
+                leaves, torch.autograd.grad(y.sum(), leaves, allow_unused=True, retain_graph=True)
+            )
             if g is not None
         ]
-        first = torch.autograd.grad((y * weights).sum().sin() + (y * y * weights).sum(), used, create_graph=True)
+        first = torch.autograd.grad(
+            (y * weights).sum().sin() + (y * y * weights).sum(), used, create_graph=True
+        )
         second = torch.autograd.grad(sum((g * g).sum() for g in first), used)
         return [y, *second]
 

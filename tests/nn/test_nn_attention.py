@@ -36,7 +36,9 @@ def test_scaled_dot_product_attention(name):
     def program(t):
         t.manual_seed(0)
         q, k, v = (t.randn(2, 2, n, e).requires_grad_() for n, e in ((3, 4), (5, 4), (5, 6)))
-        options = {key: value(t) if callable(value) else value for key, value in PRODUCTS[name].items()}
+        options = {
+            key: value(t) if callable(value) else value for key, value in PRODUCTS[name].items()
+        }
         result = t.nn.functional.scaled_dot_product_attention(q, k, v, **options)
         return [result, gradients(t, (q, k, v), [result])]
 
@@ -48,7 +50,11 @@ def test_fewer_heads_of_keys_and_few_dimensions(t):
     attend = t.nn.functional.scaled_dot_product_attention
     t.manual_seed(0)
     q, k, v = t.randn(1, 4, 3, 2), t.randn(1, 2, 5, 2), t.randn(1, 2, 5, 2)
-    return [attend(q, k, v, enable_gqa=True), attend(q[0, 0], k[0, 0], v[0, 0]), attend(q[0, :2], k[0], v[0])]
+    return [
+        attend(q, k, v, enable_gqa=True),
+        attend(q[0, 0], k[0, 0], v[0, 0]),
+        attend(q[0, :2], k[0], v[0]),
+    ]
 
 
 @same_as_torch
@@ -66,19 +72,32 @@ ATTENTIONS = {
     "plain": (lambda n: n.MultiheadAttention(8, 2), {}),
     "batch first": (lambda n: n.MultiheadAttention(8, 4, batch_first=True), {}),
     "no bias": (lambda n: n.MultiheadAttention(8, 2, bias=False), {"need_weights": False}),
-    "other sizes": (lambda n: n.MultiheadAttention(8, 2, kdim=3, vdim=5), {"average_attn_weights": False}),
-    "one more key": (lambda n: n.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True), {"padding": True}),
+    "other sizes": (
+        lambda n: n.MultiheadAttention(8, 2, kdim=3, vdim=5),
+        {"average_attn_weights": False},
+    ),
+    "one more key": (
+        lambda n: n.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True),
+        {"padding": True},
+    ),
     "padding": (lambda n: n.MultiheadAttention(8, 2), {"padding": True}),
     "padding and mask": (
         lambda n: n.MultiheadAttention(8, 2),
-        {"padding": True, "attn_mask": lambda t: t.arange(15).reshape(3, 5) % 4 == 1, "need_weights": False},
+        {
+            "padding": True,
+            "attn_mask": lambda t: t.arange(15).reshape(3, 5) % 4 == 1,
+            "need_weights": False,
+        },
     ),
     "mask per head": (
         lambda n: n.MultiheadAttention(8, 2),
         {"attn_mask": lambda t: t.linspace(-1, 1, 60).reshape(4, 3, 5), "need_weights": False},
     ),
     "dropout": (lambda n: n.MultiheadAttention(8, 2, dropout=0.3), {}),
-    "dropout without weights": (lambda n: n.MultiheadAttention(8, 2, dropout=0.3), {"need_weights": False}),
+    "dropout without weights": (
+        lambda n: n.MultiheadAttention(8, 2, dropout=0.3),
+        {"need_weights": False},
+    ),
 }
 
 
@@ -91,10 +110,16 @@ def test_several_heads(name):
         widths = {"query": 8, "key": attention.kdim, "value": attention.vdim}
         lengths = {"query": 3, "key": 5, "value": 5}
         x = {
-            key: t.randn(*((2, lengths[key]) if attention.batch_first else (lengths[key], 2)), width).requires_grad_()
+            key: t.randn(
+                *((2, lengths[key]) if attention.batch_first else (lengths[key], 2)), width
+            ).requires_grad_()
             for key, width in widths.items()
         }
-        options = {key: value(t) if callable(value) else value for key, value in settings.items() if key != "padding"}
+        options = {
+            key: value(t) if callable(value) else value
+            for key, value in settings.items()
+            if key != "padding"
+        }
         if settings.get("padding"):
             options["key_padding_mask"] = t.tensor([[False, False, False, True, True], [False] * 5])
         t.manual_seed(2)
@@ -102,7 +127,14 @@ def test_several_heads(name):
         tensors = [*attention.parameters(), *x.values()]
         shown = [output] if weights is None else [output, weights]
         state = {key: list(value.shape) for key, value in attention.state_dict().items()}
-        return [repr(attention), state, list(attention.parameters()), output, weights, gradients(t, tensors, shown)]
+        return [
+            repr(attention),
+            state,
+            list(attention.parameters()),
+            output,
+            weights,
+            gradients(t, tensors, shown),
+        ]
 
     check("test_nn_attention", f"heads {name}", program, **CLOSE)
 
@@ -156,14 +188,24 @@ def test_warnings(t):
     n, found = t.nn, []
     x = t.ones(3, 2, 8)
     for use in (
-        lambda: n.MultiheadAttention(8, 2)(x, x, x, t.zeros(2, 3, dtype=t.bool), attn_mask=t.zeros(3, 3))[0].shape,
+        lambda: (
+            n.MultiheadAttention(8, 2)(
+                x, x, x, t.zeros(2, 3, dtype=t.bool), attn_mask=t.zeros(3, 3)
+            )[0].shape
+        ),
         lambda: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2), 1),
         lambda: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2, norm_first=True), 1),
-        lambda: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2, batch_first=True, bias=False), 1),
+        lambda: n.TransformerEncoder(
+            n.TransformerEncoderLayer(8, 2, batch_first=True, bias=False), 1
+        ),
         lambda: n.TransformerEncoder(n.TransformerEncoderLayer(9, 3, batch_first=True), 1),
-        lambda: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2, batch_first=True, activation=t.sin), 1),
+        lambda: n.TransformerEncoder(
+            n.TransformerEncoderLayer(8, 2, batch_first=True, activation=t.sin), 1
+        ),
         lambda: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2, batch_first=True), 1),
-        lambda: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2), 1, enable_nested_tensor=False),
+        lambda: n.TransformerEncoder(
+            n.TransformerEncoderLayer(8, 2), 1, enable_nested_tensor=False
+        ),
     ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -175,11 +217,22 @@ def test_warnings(t):
 LAYERS = {
     "encoder": lambda n: n.TransformerEncoderLayer(8, 2, 16),
     "encoder norm first": lambda n: n.TransformerEncoderLayer(
-        8, 2, 16, dropout=0.0, activation="gelu", batch_first=True, norm_first=True, layer_norm_eps=1e-3
+        8,
+        2,
+        16,
+        dropout=0.0,
+        activation="gelu",
+        batch_first=True,
+        norm_first=True,
+        layer_norm_eps=1e-3,
     ),
-    "encoder no bias": lambda n: n.TransformerEncoderLayer(8, 4, 16, bias=False, activation=n.Tanh()),
+    "encoder no bias": lambda n: n.TransformerEncoderLayer(
+        8, 4, 16, bias=False, activation=n.Tanh()
+    ),
     "decoder": lambda n: n.TransformerDecoderLayer(8, 2, 16),
-    "decoder norm first": lambda n: n.TransformerDecoderLayer(8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=True),
+    "decoder norm first": lambda n: n.TransformerDecoderLayer(
+        8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=True
+    ),
 }
 
 

@@ -42,7 +42,13 @@ def test_factors_and_last_offset(t):
     )
     (found * found).sum().backward()
     given = t.nn.EmbeddingBag.from_pretrained(t.eye(3), mode="sum")
-    return [found, weight.grad, factors.grad, given.weight.requires_grad, given(t.tensor([[0, 1], [1, 1]]))]
+    return [
+        found,
+        weight.grad,
+        factors.grad,
+        given.weight.requires_grad,
+        given(t.tensor([[0, 1], [1, 1]])),
+    ]
 
 
 def first_line(action):
@@ -65,7 +71,9 @@ def test_errors_of_bags(t):
         "weight": error_of(lambda: bag(x, w[0], t.tensor([0]))),
         "input": error_of(lambda: bag(x[None, None], w)),
         "factors": error_of(lambda: bag(x, w, t.tensor([0]), per_sample_weights=t.ones(3))),
-        "factors of a mean": error_of(lambda: bag(x, w, t.tensor([0]), per_sample_weights=t.ones(2))),
+        "factors of a mean": error_of(
+            lambda: bag(x, w, t.tensor([0]), per_sample_weights=t.ones(2))
+        ),
         "padding": error_of(lambda: t.nn.EmbeddingBag(3, 2, padding_idx=3)),
         "table": error_of(lambda: t.nn.EmbeddingBag(3, 2, _weight=t.ones(2, 2))),
         "pretrained": error_of(lambda: t.nn.EmbeddingBag.from_pretrained(t.ones(2))),
@@ -78,7 +86,9 @@ def test_multi_margin_loss(p, reduction):
     def program(t):
         t.manual_seed(0)
         x, y = t.randn(4, 3).requires_grad_(), t.tensor([0, 2, 1, 1])
-        loss = t.nn.MultiMarginLoss(p=p, margin=0.7, weight=t.tensor([0.5, 1.0, 2.0]), reduction=reduction)(x, y)
+        loss = t.nn.MultiMarginLoss(
+            p=p, margin=0.7, weight=t.tensor([0.5, 1.0, 2.0]), reduction=reduction
+        )(x, y)
         loss.sum().backward()
         F = t.nn.functional
         single = [F.multi_margin_loss(x[0], y[k], reduction=reduction) for k in (0, slice(0, 1))]

@@ -15,7 +15,12 @@ def test_sequential(t):
     t.manual_seed(0)
     m = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     found = [m(t.ones(1, 2)), len(m), m[0], m[-1], m[:2], m[::2], list(m.state_dict())]
-    found += [m.append(nn.Tanh()), m.insert(1, nn.Sigmoid()), m.insert(-1, nn.GELU()), m.extend([nn.ReLU(), nn.ReLU()])]
+    found += [
+        m.append(nn.Tanh()),
+        m.insert(1, nn.Sigmoid()),
+        m.insert(-1, nn.GELU()),
+        m.extend([nn.ReLU(), nn.ReLU()]),
+    ]
     found.append(m.pop(1))
     found.append(m.pop(slice(4, 6)))
     m[1] = nn.ELU()

@@ -92,8 +92,20 @@ NORMS = [
 def said_of(t, text):
     """What the last part of `text` is, or the error on the way."""
     x = t.tensor([-2.0, 0.5, 3.0])
-    named = {"torch": t, "F": t.nn.functional, "x": x, "d": x.double() / 3, "h": x.half(), "i": t.tensor([-1, 1, 2]), "b": x > 0}
-    named |= {"s": t.linspace(-1, 1, 6).view(2, 3), "q": t.linspace(-1, 1, 6).view(2, 3, 1, 1), "t": t.linspace(-2, 3, 24).sin().view(2, 3, 4)}
+    named = {
+        "torch": t,
+        "F": t.nn.functional,
+        "x": x,
+        "d": x.double() / 3,
+        "h": x.half(),
+        "i": t.tensor([-1, 1, 2]),
+        "b": x > 0,
+    }
+    named |= {
+        "s": t.linspace(-1, 1, 6).view(2, 3),
+        "q": t.linspace(-1, 1, 6).view(2, 3, 1, 1),
+        "t": t.linspace(-2, 3, 24).sin().view(2, 3, 4),
+    }
     named |= {"g": t.tensor([0.5, 1.0, 2.0], requires_grad=True), "inf": t.tensor(float("inf"))}
     *before, last = text.split("; ")
     found = []
@@ -105,10 +117,20 @@ def said_of(t, text):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         said = error_of(act)
-    shown = lambda y: [y, y.stride() if y.numel() else None, y.grad_fn and y.grad_fn.name()] if isinstance(y, t.Tensor) else y
+    shown = lambda y: (
+        [y, y.stride() if y.numel() else None, y.grad_fn and y.grad_fn.name()]
+        if isinstance(y, t.Tensor)
+        else y
+    )
     return [said, *map(shown, found)]
 
 
 @pytest.mark.parametrize("text", [*LOSSES, *ACTIVATIONS, *NORMS])
 def test_corner(text):
-    check("test_nn_corners", text, lambda t: said_of(t, text), only_cpu="words about dtypes come from CPU kernels", rtol=4e-6)
+    check(
+        "test_nn_corners",
+        text,
+        lambda t: said_of(t, text),
+        only_cpu="words about dtypes come from CPU kernels",
+        rtol=4e-6,
+    )

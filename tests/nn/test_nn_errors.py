@@ -178,9 +178,17 @@ def names(torch):
 
 @pytest.mark.parametrize("code", MISTAKES)
 def test_error(code):
-    found_late = re.search(r"nll_loss\(.*[35-]|binary_cross_entropy\(|Embedding\(", code) is not None
-    only_cpu = "the numbers are wrong: a GPU tells at the next wait (test_devices_demands.py)" if found_late else ""
-    check("test_nn_errors", code, lambda torch: error_of(lambda: eval(code, names(torch))), only_cpu)
+    found_late = (
+        re.search(r"nll_loss\(.*[35-]|binary_cross_entropy\(|Embedding\(", code) is not None
+    )
+    only_cpu = (
+        "the numbers are wrong: a GPU tells at the next wait (test_devices_demands.py)"
+        if found_late
+        else ""
+    )
+    check(
+        "test_nn_errors", code, lambda torch: error_of(lambda: eval(code, names(torch))), only_cpu
+    )
 
 
 @pytest.mark.parametrize("code", MISTAKES)

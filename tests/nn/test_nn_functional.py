@@ -66,17 +66,25 @@ FUNCTIONS = {
     "nll": lambda t, F, x: F.nll_loss(x, t.tensor([0, 1, 2])),
     "nll sum": lambda t, F, x: F.nll_loss(x, t.tensor([0, 1, 2]), reduction="sum"),
     "nll none": lambda t, F, x: F.nll_loss(x, t.tensor([0, 1, 2]), reduction="none"),
-    "nll weight": lambda t, F, x: F.nll_loss(x, t.tensor([0, 3, 2]), weight=t.tensor([1.0, 2, 3, 4])),
+    "nll weight": lambda t, F, x: F.nll_loss(
+        x, t.tensor([0, 3, 2]), weight=t.tensor([1.0, 2, 3, 4])
+    ),
     "nll ignore": lambda t, F, x: F.nll_loss(x, t.tensor([0, 3, 2]), ignore_index=3),
     "nll all ignored": lambda t, F, x: F.nll_loss(x, t.tensor([-100, -100, -100])),
     "nll one sample": lambda t, F, x: F.nll_loss(x[0], t.tensor(1)),
     "nll image": lambda t, F, x: F.nll_loss(x.view(1, 3, 2, 2), t.tensor([[[0, 1], [2, 1]]])),
-    "nll sequence": lambda t, F, x: F.nll_loss(x.view(1, 3, 4), t.tensor([[0, 1, 2, 1]]), reduction="none"),
+    "nll sequence": lambda t, F, x: F.nll_loss(
+        x.view(1, 3, 4), t.tensor([[0, 1, 2, 1]]), reduction="none"
+    ),
     "nll bytes": lambda t, F, x: F.nll_loss(x, t.tensor([0, 1, 2], dtype=t.uint8)),
     "cross_entropy": lambda t, F, x: F.cross_entropy(x, t.tensor([0, 1, 2])),
     "cross_entropy one sample": lambda t, F, x: F.cross_entropy(x[0], t.tensor(1)),
-    "cross_entropy weight": lambda t, F, x: F.cross_entropy(x, t.tensor([0, 3, -100]), weight=t.tensor([1.0, 2, 3, 4])),
-    "cross_entropy smoothed": lambda t, F, x: F.cross_entropy(x, t.tensor([0, 1, 2]), label_smoothing=0.1),
+    "cross_entropy weight": lambda t, F, x: F.cross_entropy(
+        x, t.tensor([0, 3, -100]), weight=t.tensor([1.0, 2, 3, 4])
+    ),
+    "cross_entropy smoothed": lambda t, F, x: F.cross_entropy(
+        x, t.tensor([0, 1, 2]), label_smoothing=0.1
+    ),
     "cross_entropy smoothed, weight, ignored": lambda t, F, x: F.cross_entropy(
         x, t.tensor([0, -100, 3]), weight=t.tensor([1.0, 2, 3, 4]), label_smoothing=0.1
     ),
@@ -93,31 +101,55 @@ FUNCTIONS = {
     "cross_entropy probabilities, weight, smoothed": lambda t, F, x: F.cross_entropy(
         x, t.full((3, 4), 0.25), weight=t.tensor([1.0, 2, 3, 4]), label_smoothing=0.1
     ),
-    "cross_entropy probabilities none": lambda t, F, x: F.cross_entropy(x, t.full((3, 4), 0.25), reduction="none"),
-    "cross_entropy probabilities sequence": lambda t, F, x: F.cross_entropy(x.view(1, 3, 4), t.full((1, 3, 4), 1 / 3)),
+    "cross_entropy probabilities none": lambda t, F, x: F.cross_entropy(
+        x, t.full((3, 4), 0.25), reduction="none"
+    ),
+    "cross_entropy probabilities sequence": lambda t, F, x: F.cross_entropy(
+        x.view(1, 3, 4), t.full((1, 3, 4), 1 / 3)
+    ),
     "bce": lambda t, F, x: F.binary_cross_entropy(x.sigmoid(), t.full((3, 4), 0.3)),
     "bce weight": lambda t, F, x: F.binary_cross_entropy(
         x.sigmoid(), t.full((3, 4), 0.3), weight=t.tensor([1.0, 2, 3, 4])
     ),
-    "bce at 0 and 1": lambda t, F, x: F.binary_cross_entropy((x > 0).float(), t.full((3, 4), 1.0) + x * 0),
+    "bce at 0 and 1": lambda t, F, x: F.binary_cross_entropy(
+        (x > 0).float(), t.full((3, 4), 1.0) + x * 0
+    ),
     "bce logits": lambda t, F, x: F.binary_cross_entropy_with_logits(x, t.full((3, 4), 0.3)),
     "bce logits pos_weight": lambda t, F, x: F.binary_cross_entropy_with_logits(
         x, t.full((3, 4), 0.3), weight=t.tensor([1.0, 2, 3, 4]), pos_weight=t.tensor([4.0, 3, 2, 1])
     ),
-    "bce logits far out": lambda t, F, x: F.binary_cross_entropy_with_logits(x * 100, t.full((3, 4), 0.3)),
-    "bce logits of targets": lambda t, F, x: F.binary_cross_entropy_with_logits(t.ones(3, 4), x.sigmoid()),
+    "bce logits far out": lambda t, F, x: F.binary_cross_entropy_with_logits(
+        x * 100, t.full((3, 4), 0.3)
+    ),
+    "bce logits of targets": lambda t, F, x: F.binary_cross_entropy_with_logits(
+        t.ones(3, 4), x.sigmoid()
+    ),
     "kl_div": lambda t, F, x: F.kl_div(x, t.full((3, 4), 0.25), reduction="batchmean"),
     "kl_div mean": lambda t, F, x: F.kl_div(x, t.full((3, 4), 0.25)),
-    "kl_div log_target": lambda t, F, x: F.kl_div(x, t.full((3, 4), -1.0), reduction="sum", log_target=True),
+    "kl_div log_target": lambda t, F, x: F.kl_div(
+        x, t.full((3, 4), -1.0), reduction="sum", log_target=True
+    ),
     "poisson": lambda t, F, x: F.poisson_nll_loss(x, t.tensor([1.0, 2, 0, 3])),
-    "poisson full": lambda t, F, x: F.poisson_nll_loss(x.abs(), t.tensor([1.0, 2, 0, 3]), log_input=False, full=True),
-    "gaussian": lambda t, F, x: F.gaussian_nll_loss(x, t.ones(3, 4), t.full((3, 4), 0.5), full=True),
-    "gaussian per sample": lambda t, F, x: F.gaussian_nll_loss(x, t.ones(3, 4), t.tensor([0.5, 1.0, 0.0])),
+    "poisson full": lambda t, F, x: F.poisson_nll_loss(
+        x.abs(), t.tensor([1.0, 2, 0, 3]), log_input=False, full=True
+    ),
+    "gaussian": lambda t, F, x: F.gaussian_nll_loss(
+        x, t.ones(3, 4), t.full((3, 4), 0.5), full=True
+    ),
+    "gaussian per sample": lambda t, F, x: F.gaussian_nll_loss(
+        x, t.ones(3, 4), t.tensor([0.5, 1.0, 0.0])
+    ),
     "hinge": lambda t, F, x: F.hinge_embedding_loss(x, t.tensor([1.0, -1, 1, -1])),
     "soft_margin": lambda t, F, x: F.soft_margin_loss(x, t.ones(3, 4)),
-    "multilabel": lambda t, F, x: F.multilabel_soft_margin_loss(x, t.ones(3, 4), weight=t.tensor([1.0, 2, 3, 4])),
-    "margin_ranking": lambda t, F, x: F.margin_ranking_loss(x, t.ones(3, 4), -t.ones(3, 4), margin=0.5),
-    "cosine_embedding": lambda t, F, x: F.cosine_embedding_loss(x, t.ones(3, 4), t.tensor([1.0, -1, 1]), margin=0.2),
+    "multilabel": lambda t, F, x: F.multilabel_soft_margin_loss(
+        x, t.ones(3, 4), weight=t.tensor([1.0, 2, 3, 4])
+    ),
+    "margin_ranking": lambda t, F, x: F.margin_ranking_loss(
+        x, t.ones(3, 4), -t.ones(3, 4), margin=0.5
+    ),
+    "cosine_embedding": lambda t, F, x: F.cosine_embedding_loss(
+        x, t.ones(3, 4), t.tensor([1.0, -1, 1]), margin=0.2
+    ),
     "triplet": lambda t, F, x: F.triplet_margin_loss(x, t.ones(3, 4), -t.ones(3, 4), swap=True),
     # the rest
     "cosine_similarity": lambda t, F, x: F.cosine_similarity(x, t.ones(3, 4)),
@@ -132,7 +164,9 @@ FUNCTIONS = {
     "linear 3-D no bias": lambda t, F, x: F.linear(x.view(1, 3, 4), t.arange(8.0).view(2, 4)),
     "embedding": lambda t, F, x: F.embedding(t.tensor([2, 0, 2]), x),
     "embedding padding": lambda t, F, x: F.embedding(t.tensor([[2, 0], [1, 2]]), x, padding_idx=-1),
-    "embedding by frequency": lambda t, F, x: F.embedding(t.tensor([2, 0, 2]), x, scale_grad_by_freq=True),
+    "embedding by frequency": lambda t, F, x: F.embedding(
+        t.tensor([2, 0, 2]), x, scale_grad_by_freq=True
+    ),
     "dropout": lambda t, F, x: F.dropout(x, 0.3),
     "dropout all": lambda t, F, x: F.dropout(x, 1.0),
     "dropout in place": lambda t, F, x: F.dropout(x * 1, 0.3, inplace=True),
@@ -140,7 +174,9 @@ FUNCTIONS = {
     "dropout2d": lambda t, F, x: F.dropout2d(x.view(1, 3, 2, 2)),
     "dropout3d": lambda t, F, x: F.dropout3d(x.view(3, 2, 2, 1)),
     "alpha_dropout": lambda t, F, x: F.alpha_dropout(x, 0.3, training=True),
-    "feature_alpha_dropout": lambda t, F, x: F.feature_alpha_dropout(x.view(1, 3, 4), 0.3, training=True),
+    "feature_alpha_dropout": lambda t, F, x: F.feature_alpha_dropout(
+        x.view(1, 3, 4), 0.3, training=True
+    ),
     "gumbel_softmax": lambda t, F, x: F.gumbel_softmax(x, tau=0.7),
 }
 
@@ -150,7 +186,11 @@ def chain(node):
     if node is None:
         return "-"
     name = node.name().rsplit("::", 1)[-1].replace("Backward", "")
-    return "A" if name == "AccumulateGrad" else f"{name}({','.join(chain(n) for n, _ in node.next_functions)})"
+    return (
+        "A"
+        if name == "AccumulateGrad"
+        else f"{name}({','.join(chain(n) for n, _ in node.next_functions)})"
+    )
 
 
 def saved(node):
@@ -175,7 +215,12 @@ def program(torch, function):
         warnings.simplefilter("always")
         y = function(torch, F, x)
     node = y.grad_fn
-    found = {"value": y, "graph": chain(node), "saved": saved(node), "warnings": [str(w.message) for w in caught]}
+    found = {
+        "value": y,
+        "graph": chain(node),
+        "saved": saved(node),
+        "warnings": [str(w.message) for w in caught],
+    }
     weights = torch.linspace(0.5, 1.5, y.numel()).view(y.shape).to(y.dtype)
     (found["gradient"],) = torch.autograd.grad(y, x, weights, create_graph=True)
     return found
@@ -204,7 +249,12 @@ def comparable(name, found):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_value_gradient_and_graph(name):
-    check("test_nn_functional", name, lambda torch: comparable(name, program(torch, FUNCTIONS[name])), rtol=4e-6)
+    check(
+        "test_nn_functional",
+        name,
+        lambda torch: comparable(name, program(torch, FUNCTIONS[name])),
+        rtol=4e-6,
+    )
 
 
 SMOOTH_TWICE = [
@@ -253,10 +303,15 @@ def test_gradient_of_the_gradient(name):
         try:
             y = FUNCTIONS[name](torch, torch.nn.functional, x)
             (g,) = torch.autograd.grad(
-                (y * torch.linspace(0.5, 1.5, y.numel()).view(y.shape)).sum().sin(), x, create_graph=True
+                (y * torch.linspace(0.5, 1.5, y.numel()).view(y.shape)).sum().sin(),
+                x,
+                create_graph=True,
             )
             (second,) = torch.autograd.grad((g * g).sum(), x)
-            return {"second": second, "node": None if name == "cosine_similarity" else g.grad_fn.name()}
+            return {
+                "second": second,
+                "node": None if name == "cosine_similarity" else g.grad_fn.name(),
+            }
         finally:
             torch.set_default_dtype(convert)
 
@@ -302,7 +357,10 @@ def test_layers_in_place():
     y = torch.ones(8)
     torch.manual_seed(0)
     assert torch.nn.Dropout(0.5, inplace=True)(y) is y and sorted(set(y.tolist())) == [0.0, 2.0]
-    assert torch.nn.Threshold(1.0, 7.0, inplace=True)(y) is y and sorted(set(y.tolist())) == [2.0, 7.0]
+    assert torch.nn.Threshold(1.0, 7.0, inplace=True)(y) is y and sorted(set(y.tolist())) == [
+        2.0,
+        7.0,
+    ]
 
 
 @pytest.mark.parametrize("size", [5, 5000])
@@ -331,7 +389,13 @@ HALVES = {
         ],
         [
             [0.1468505859375, 0.1824951171875, -0.03289794921875, 0.255615234375, -0.1134033203125],
-            [-0.1468505859375, -0.1829833984375, 0.03289794921875, -0.255615234375, 0.11322021484375],
+            [
+                -0.1468505859375,
+                -0.1829833984375,
+                0.03289794921875,
+                -0.255615234375,
+                0.11322021484375,
+            ],
         ],
     ),
     ("softmax", 1): (
@@ -340,8 +404,20 @@ HALVES = {
             [0.1644287109375, 0.0738525390625, 0.034881591796875, 0.66650390625, 0.060455322265625],
         ],
         [
-            [0.04241943359375, -0.0206451416015625, -0.2491455078125, 0.235107421875, -0.0077362060546875],
-            [0.0572509765625, -0.1441650390625, 0.0278472900390625, -0.0345458984375, 0.09356689453125],
+            [
+                0.04241943359375,
+                -0.0206451416015625,
+                -0.2491455078125,
+                0.235107421875,
+                -0.0077362060546875,
+            ],
+            [
+                0.0572509765625,
+                -0.1441650390625,
+                0.0278472900390625,
+                -0.0345458984375,
+                0.09356689453125,
+            ],
         ],
     ),
     ("log_softmax", 0): (
@@ -372,7 +448,12 @@ def test_softmax_of_float16_to_the_last_digit(name, dim):
     """Computed in float32; what PyTorch keeps in float16 meanwhile is rounded, too."""
     import autolab as torch
 
-    x = torch.tensor([[0.25, -1.5, 2.125, 0.7001953125, -3.0], [1.1005859375, 0.2998046875, -0.449951171875, 2.5, 0.0999755859375]])
+    x = torch.tensor(
+        [
+            [0.25, -1.5, 2.125, 0.7001953125, -3.0],
+            [1.1005859375, 0.2998046875, -0.449951171875, 2.5, 0.0999755859375],
+        ]
+    )
     g = torch.tensor([[1.0, -0.5, 0.25, 2.0, -1.25], [0.300048828125, -2.0, 0.75, -0.10001, 1.5]])
     x = x.half().requires_grad_()
     y = getattr(torch, name)(x, dim)
@@ -389,4 +470,7 @@ def test_gelu_far_from_zero(approximate, dtype):
     y = torch.nn.functional.gelu(x, approximate=approximate)
     (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
-    assert repr([y.tolist(), first.tolist(), second.tolist()]) == "[[100.0, -0.0], [1.0, 0.0], [0.0, 0.0]]"
+    assert (
+        repr([y.tolist(), first.tolist(), second.tolist()])
+        == "[[100.0, -0.0], [1.0, 0.0], [0.0, 0.0]]"
+    )

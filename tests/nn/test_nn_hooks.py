@@ -14,13 +14,21 @@ def shapes(grads):
 def test_order_and_arguments(t):
     t.manual_seed(0)
     m, log = t.nn.Linear(2, 1), []
-    m.register_forward_pre_hook(lambda mod, args: log.append(["pre", mod is m, type(args).__name__, len(args)]))
     m.register_forward_pre_hook(
-        lambda mod, args, kwargs: log.append(["pre kwargs", list(kwargs)]), with_kwargs=True, prepend=True
+        lambda mod, args: log.append(["pre", mod is m, type(args).__name__, len(args)])
     )
-    m.register_forward_hook(lambda mod, args, out: log.append(["fwd", type(args).__name__, list(out.shape)]))
+    m.register_forward_pre_hook(
+        lambda mod, args, kwargs: log.append(["pre kwargs", list(kwargs)]),
+        with_kwargs=True,
+        prepend=True,
+    )
     m.register_forward_hook(
-        lambda mod, args, kwargs, out: log.append(["fwd kwargs", list(kwargs)]), with_kwargs=True, prepend=True
+        lambda mod, args, out: log.append(["fwd", type(args).__name__, list(out.shape)])
+    )
+    m.register_forward_hook(
+        lambda mod, args, kwargs, out: log.append(["fwd kwargs", list(kwargs)]),
+        with_kwargs=True,
+        prepend=True,
     )
     m.register_full_backward_pre_hook(lambda mod, go: log.append(["bpre", go]))
     m.register_full_backward_hook(lambda mod, gi, go: log.append(["bwd", gi, go]))
@@ -63,7 +71,9 @@ def test_keyword_hooks_replace_both(t):
             return x * scale
 
     m = M()
-    m.register_forward_pre_hook(lambda mod, args, kwargs: (args, {**kwargs, "scale": 3.0}), with_kwargs=True)
+    m.register_forward_pre_hook(
+        lambda mod, args, kwargs: (args, {**kwargs, "scale": 3.0}), with_kwargs=True
+    )
     found = [m(t.ones(2)), m(t.ones(2), scale=7.0)]
     m.register_forward_pre_hook(lambda mod, args, kwargs: 1, with_kwargs=True)
     return [*found, error_of(lambda: m(t.ones(2)))]
@@ -136,7 +146,9 @@ def test_the_deprecated_backward_hook(t):
         (t.nn.Sigmoid(), t.ones(2, requires_grad=True) * 1),
     ):
         log = []
-        module.register_backward_hook(lambda mod, gi, go, log=log: log.append([shapes(gi), shapes(go)]))
+        module.register_backward_hook(
+            lambda mod, gi, go, log=log: log.append([shapes(gi), shapes(go)])
+        )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             module(x).sum().backward()
@@ -170,13 +182,27 @@ def test_hooks_of_all_modules(t):
     module = t.nn.modules.module
     net = t.nn.Sequential(t.nn.Linear(1, 1), t.nn.ReLU())
     handles = [
-        module.register_module_forward_pre_hook(lambda mod, args: log.append(["pre", type(mod).__name__])),
-        module.register_module_forward_hook(lambda mod, args, out: log.append(["fwd", type(mod).__name__])),
-        module.register_module_full_backward_pre_hook(lambda mod, go: log.append(["bpre", type(mod).__name__])),
-        module.register_module_full_backward_hook(lambda mod, gi, go: log.append(["bwd", type(mod).__name__])),
-        module.register_module_parameter_registration_hook(lambda mod, name, p: log.append(["parameter", name])),
-        module.register_module_module_registration_hook(lambda mod, name, m: log.append(["module", name])),
-        module.register_module_buffer_registration_hook(lambda mod, name, b: log.append(["buffer", name])),
+        module.register_module_forward_pre_hook(
+            lambda mod, args: log.append(["pre", type(mod).__name__])
+        ),
+        module.register_module_forward_hook(
+            lambda mod, args, out: log.append(["fwd", type(mod).__name__])
+        ),
+        module.register_module_full_backward_pre_hook(
+            lambda mod, go: log.append(["bpre", type(mod).__name__])
+        ),
+        module.register_module_full_backward_hook(
+            lambda mod, gi, go: log.append(["bwd", type(mod).__name__])
+        ),
+        module.register_module_parameter_registration_hook(
+            lambda mod, name, p: log.append(["parameter", name])
+        ),
+        module.register_module_module_registration_hook(
+            lambda mod, name, m: log.append(["module", name])
+        ),
+        module.register_module_buffer_registration_hook(
+            lambda mod, name, b: log.append(["buffer", name])
+        ),
     ]
     try:
         net(t.ones(1, 1, requires_grad=True)).sum().backward()
@@ -199,7 +225,9 @@ def test_always_called_after_an_error(t):
     m, log = Broken(), []
     m.register_forward_hook(lambda mod, args, out: log.append(["always", out]), always_call=True)
     m.register_forward_hook(
-        lambda mod, args, kwargs, out: log.append(["kwargs", list(kwargs), out]), always_call=True, with_kwargs=True
+        lambda mod, args, kwargs, out: log.append(["kwargs", list(kwargs), out]),
+        always_call=True,
+        with_kwargs=True,
     )
     m.register_forward_hook(lambda mod, args, out: log.append(["never"]))
     m.register_forward_hook(lambda mod, args, out: 1 / 0, always_call=True)
@@ -223,10 +251,28 @@ def test_output_that_is_no_tensor(t):
     return [result, [str(w.message) for w in caught]]
 
 
-REPLACEMENTS = ["(t.zeros(2, 3),)", "(t.zeros(2, 2),)", "(t.zeros(1),)", "(t.zeros(2, 3).double(),)", "(t.zeros(2, 2).double(),)", "(3,)", "()", "3"]
+REPLACEMENTS = [
+    "(t.zeros(2, 3),)",
+    "(t.zeros(2, 2),)",
+    "(t.zeros(1),)",
+    "(t.zeros(2, 3).double(),)",
+    "(t.zeros(2, 2).double(),)",
+    "(3,)",
+    "()",
+    "3",
+]
 
 
-@pytest.mark.parametrize("kind", ["register_full_backward_hook", "register_full_backward_pre_hook", "register_backward_hook", "node", "node pre"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "register_full_backward_hook",
+        "register_full_backward_pre_hook",
+        "register_backward_hook",
+        "node",
+        "node pre",
+    ],
+)
 def test_what_may_replace_gradients(kind):
     """A gradient keeps its size and dtype, whoever replaces it."""
 

@@ -31,7 +31,13 @@ def test_bits(name, shape):
         t.manual_seed(3)
         x = t.nn.Parameter(t.empty(shape))
         result = INITIAL[name](t, t.nn.init, x)
-        return [result is x, x, x.requires_grad, x.grad_fn, t.rand(1)]  # the stream stands where PyTorch's stands
+        return [
+            result is x,
+            x,
+            x.requires_grad,
+            x.grad_fn,
+            t.rand(1),
+        ]  # the stream stands where PyTorch's stands
 
     check("test_nn_init", f"{name} {shape}", program, rtol=0.0)
 
@@ -65,7 +71,12 @@ def test_a_generator_of_ones_own(t):
     t.manual_seed(0)
     return [
         f(t.empty(3, 4), generator=g)
-        for f in (t.nn.init.uniform_, t.nn.init.normal_, t.nn.init.xavier_uniform_, t.nn.init.kaiming_normal_)
+        for f in (
+            t.nn.init.uniform_,
+            t.nn.init.normal_,
+            t.nn.init.xavier_uniform_,
+            t.nn.init.kaiming_normal_,
+        )
     ] + [t.rand(2)]
 
 
@@ -90,7 +101,9 @@ LAYERS = {
     "Bilinear": lambda t: t.nn.Bilinear(2, 3, 4),
     "Embedding": lambda t: t.nn.Embedding(6, 3, padding_idx=2),
     "PReLU": lambda t: t.nn.PReLU(3, init=0.1),
-    "three layers": lambda t: t.nn.Sequential(t.nn.Linear(4, 8), t.nn.Tanh(), t.nn.Linear(8, 8), t.nn.Linear(8, 1)),
+    "three layers": lambda t: t.nn.Sequential(
+        t.nn.Linear(4, 8), t.nn.Tanh(), t.nn.Linear(8, 8), t.nn.Linear(8, 1)
+    ),
 }
 
 
@@ -139,7 +152,10 @@ def test_clipping(t):
 def test_an_infinite_norm_can_be_an_error():
     p = torch.nn.Parameter(torch.ones(1))
     p.grad = torch.tensor([float("inf")])
-    with pytest.raises(RuntimeError, match="The total norm of order 2.0 for gradients from `parameters` is non-finite"):
+    with pytest.raises(
+        RuntimeError,
+        match="The total norm of order 2.0 for gradients from `parameters` is non-finite",
+    ):
         torch.nn.utils.clip_grad_norm_(p, 1.0, error_if_nonfinite=True)
 
 

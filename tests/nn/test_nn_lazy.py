@@ -38,7 +38,13 @@ Sequential(
 
 def network(t):
     lazy = t.nn
-    layers = lazy.LazyConv2d(4, 3), lazy.LazyBatchNorm2d(), lazy.ReLU(), lazy.Flatten(), lazy.LazyLinear(5)
+    layers = (
+        lazy.LazyConv2d(4, 3),
+        lazy.LazyBatchNorm2d(),
+        lazy.ReLU(),
+        lazy.Flatten(),
+        lazy.LazyLinear(5),
+    )
     return lazy.Sequential(*layers, lazy.Linear(5, 5), lazy.LazyLinear(2, bias=False))
 
 
@@ -56,7 +62,13 @@ def test_repr_and_class():
     assert repr(net) == BEFORE
     net(images(torch))
     assert repr(net) == AFTER
-    assert [type(m) for m in net if hasattr(m, "weight")] == [nn.Conv2d, nn.BatchNorm2d, nn.Linear, nn.Linear, nn.Linear]
+    assert [type(m) for m in net if hasattr(m, "weight")] == [
+        nn.Conv2d,
+        nn.BatchNorm2d,
+        nn.Linear,
+        nn.Linear,
+        nn.Linear,
+    ]
 
 
 LAYERS = {
@@ -85,15 +97,47 @@ def test_every_layer(t):
     for name, (make, shape) in LAYERS.items():
         t.manual_seed(3)
         layer = make(getattr(t.nn, name.split(",")[0]))
-        before = [repr(layer), t.rand(1), layer.has_uninitialized_params(), sorted(layer.state_dict()), type(layer).__name__]
+        before = [
+            repr(layer),
+            t.rand(1),
+            layer.has_uninitialized_params(),
+            sorted(layer.state_dict()),
+            type(layer).__name__,
+        ]
         x = t.linspace(-1, 2, t.empty(shape).numel()).reshape(shape).cos().requires_grad_()
         y = layer(x)
-        after = [repr(layer), type(layer).__name__, y, y.grad_fn.name(), t.rand(1), dict(layer.state_dict())]
+        after = [
+            repr(layer),
+            type(layer).__name__,
+            y,
+            y.grad_fn.name(),
+            t.rand(1),
+            dict(layer.state_dict()),
+        ]
         if len(shape) > 1:
             (y * y).sum().backward()
-            after += [x.grad.shape, [(n, p.requires_grad, type(p).__name__, p.grad.shape) for n, p in layer.named_parameters()]]
-        hooks = [len(layer._forward_pre_hooks), len(layer._forward_pre_hooks_with_kwargs), len(layer._load_state_dict_pre_hooks)]
-        found.append([name, before, after, hooks, hasattr(layer, "_initialize_hook"), hasattr(layer, "_load_hook")])
+            after += [
+                x.grad.shape,
+                [
+                    (n, p.requires_grad, type(p).__name__, p.grad.shape)
+                    for n, p in layer.named_parameters()
+                ],
+            ]
+        hooks = [
+            len(layer._forward_pre_hooks),
+            len(layer._forward_pre_hooks_with_kwargs),
+            len(layer._load_state_dict_pre_hooks),
+        ]
+        found.append(
+            [
+                name,
+                before,
+                after,
+                hooks,
+                hasattr(layer, "_initialize_hook"),
+                hasattr(layer, "_load_hook"),
+            ]
+        )
     return found
 
 
@@ -101,11 +145,18 @@ def test_every_layer(t):
 def test_draws_come_in_the_order_of_the_first_forward(t):
     t.manual_seed(0)
     net = network(t)
-    first = net[5].weight.detach().clone()  # drawn when it was made; the lazy ones are drawn in the forward
+    first = (
+        net[5].weight.detach().clone()
+    )  # drawn when it was made; the lazy ones are drawn in the forward
     y = net(images(t))
     state = {name: value.clone() for name, value in net.state_dict().items()}
     t.manual_seed(0)
-    eager = t.nn.Linear(5, 5), t.nn.Conv2d(3, 4, 3), t.nn.Linear(64, 5), t.nn.Linear(5, 2, bias=False)
+    eager = (
+        t.nn.Linear(5, 5),
+        t.nn.Conv2d(3, 4, 3),
+        t.nn.Linear(64, 5),
+        t.nn.Linear(5, 2, bias=False),
+    )
     same = [t.equal(layer.weight, net[i].weight) for layer, i in zip(eager, (5, 0, 4, 6))]
     return [t.equal(first, net[5].weight), same, y, state, t.rand(2)]
 
@@ -113,12 +164,33 @@ def test_draws_come_in_the_order_of_the_first_forward(t):
 @same_as_torch
 def test_which_class_they_are(t):
     nn, pairs = t.nn, []
-    for name in ("Linear", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "BatchNorm1d", "BatchNorm2d", "InstanceNorm1d"):
+    for name in (
+        "Linear",
+        "Conv1d",
+        "Conv2d",
+        "ConvTranspose1d",
+        "ConvTranspose2d",
+        "BatchNorm1d",
+        "BatchNorm2d",
+        "InstanceNorm1d",
+    ):
         lazy, eager = getattr(nn, "Lazy" + name), getattr(nn, name)
-        pairs.append([name, issubclass(lazy, eager), issubclass(lazy, nn.modules.lazy.LazyModuleMixin), lazy.cls_to_become is eager])
+        pairs.append(
+            [
+                name,
+                issubclass(lazy, eager),
+                issubclass(lazy, nn.modules.lazy.LazyModuleMixin),
+                lazy.cls_to_become is eager,
+            ]
+        )
     bare = nn.LazyBatchNorm1d(affine=False, track_running_stats=False)
     full = nn.LazyBatchNorm1d()
-    return [pairs, [bare.weight, bare.bias, bare.running_mean, bare.num_batches_tracked], repr(full.running_var), full.num_batches_tracked]
+    return [
+        pairs,
+        [bare.weight, bare.bias, bare.running_mean, bare.num_batches_tracked],
+        repr(full.running_var),
+        full.num_batches_tracked,
+    ]
 
 
 @same_as_torch
@@ -160,7 +232,9 @@ def test_errors_of_the_first_forward(t):
 
 def test_a_first_forward_that_fails_half_way():
     net = network(torch)
-    assert error_of(lambda: net(torch.ones(2, 3, 2, 2))).startswith("RuntimeError: Calculated padded input size per channel: (2 x 2)")
+    assert error_of(lambda: net(torch.ones(2, 3, 2, 2))).startswith(
+        "RuntimeError: Calculated padded input size per channel: (2 x 2)"
+    )
     assert [type(m).__name__ for m in net[:2]] == ["Conv2d", "LazyBatchNorm2d"]
     net(images(torch))
     assert repr(net) == AFTER
@@ -173,16 +247,30 @@ def test_state_dicts(t):
     t.manual_seed(1)
     made, empty = network(t), network(t)
     made(images(t))
-    found = [repr(dict(empty.state_dict())), {k: v.requires_grad for k, v in made.state_dict(keep_vars=True).items()}]
+    found = [
+        repr(dict(empty.state_dict())),
+        {k: v.requires_grad for k, v in made.state_dict(keep_vars=True).items()},
+    ]
     weight = empty[4].weight
-    found += [repr(empty.load_state_dict(made.state_dict())), repr(empty), weight is empty[4].weight, type(weight).__name__, weight.requires_grad]
+    found += [
+        repr(empty.load_state_dict(made.state_dict())),
+        repr(empty),
+        weight is empty[4].weight,
+        type(weight).__name__,
+        weight.requires_grad,
+    ]
     made.eval(), empty.eval()
     found += [t.equal(made(images(t)), empty(images(t))), repr(empty), dict(empty.state_dict())]
-    found += [repr(network(t).load_state_dict(network(t).state_dict())), told(lambda: made.load_state_dict(network(t).state_dict()))]
+    found += [
+        repr(network(t).load_state_dict(network(t).state_dict())),
+        told(lambda: made.load_state_dict(network(t).state_dict())),
+    ]
     found += [told(lambda: nn.Linear(2, 3).load_state_dict(nn.LazyLinear(3).state_dict()))]
     lazy = nn.LazyLinear(3)
     found += [told(lambda: lazy.load_state_dict({})), lazy.has_uninitialized_params()]
-    found += [told(lambda: nn.LazyLinear(3, bias=False).load_state_dict(nn.Linear(2, 3).state_dict()))]
+    found += [
+        told(lambda: nn.LazyLinear(3, bias=False).load_state_dict(nn.Linear(2, 3).state_dict()))
+    ]
     other = nn.LazyLinear(3)
     other.load_state_dict(nn.Linear(2, 7).state_dict())  # nothing says that it had 3 outputs
     found += [other(t.ones(1, 2)).shape, repr(other)]
@@ -190,18 +278,33 @@ def test_state_dicts(t):
     double.load_state_dict(nn.Linear(2, 3, dtype=t.float64).state_dict())
     assigned = nn.LazyLinear(3)
     assigned.load_state_dict(nn.Linear(2, 3, dtype=t.float64).state_dict(), assign=True)
-    found += [double.weight.dtype, assigned.weight.dtype, assigned.weight.requires_grad, repr(assigned)]
-    return [*found, told(lambda: nn.LazyLinear(3).load_state_dict(nn.LazyLinear(3).state_dict(), assign=True))]
+    found += [
+        double.weight.dtype,
+        assigned.weight.dtype,
+        assigned.weight.requires_grad,
+        repr(assigned),
+    ]
+    return [
+        *found,
+        told(lambda: nn.LazyLinear(3).load_state_dict(nn.LazyLinear(3).state_dict(), assign=True)),
+    ]
 
 
 @ours
 def test_a_load_that_fails_changes_nothing():
-    net, other = nn.Sequential(nn.LazyLinear(3), nn.Linear(3, 2)), nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 5))
+    net, other = (
+        nn.Sequential(nn.LazyLinear(3), nn.Linear(3, 2)),
+        nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 5)),
+    )
     assert "size mismatch for 1.weight" in error_of(lambda: net.load_state_dict(other.state_dict()))
     assert net[0].has_uninitialized_params() and repr(net[0].weight) == "<UninitializedParameter>"
     # PyTorch: 'int' has no 'shape'
-    expected = "expected torch.Tensor or Tensor-like object from checkpoint but received <class 'int'>"
-    assert expected in error_of(lambda: net[0].load_state_dict({"weight": 1, "bias": torch.ones(3)}))
+    expected = (
+        "expected torch.Tensor or Tensor-like object from checkpoint but received <class 'int'>"
+    )
+    assert expected in error_of(
+        lambda: net[0].load_state_dict({"weight": 1, "bias": torch.ones(3)})
+    )
     assert net[0].has_uninitialized_params()
 
 
@@ -212,16 +315,35 @@ def test_copies_and_pickles(t):
     for make in (lambda: nn.LazyLinear(3, dtype=t.float64), lambda: nn.LazyConv1d(4, 1)):
         original = make()
         duplicate = copy.deepcopy(original)
-        found += [repr(duplicate), duplicate.weight.dtype, duplicate.weight is original.weight, len(duplicate._forward_pre_hooks)]
+        found += [
+            repr(duplicate),
+            duplicate.weight.dtype,
+            duplicate.weight is original.weight,
+            len(duplicate._forward_pre_hooks),
+        ]
         t.manual_seed(0)
         y = duplicate(t.ones(1, 2, 2, dtype=duplicate.weight.dtype))
-        found += [y, repr(duplicate), repr(original), original.has_uninitialized_params(), len(duplicate._forward_pre_hooks)]
+        found += [
+            y,
+            repr(duplicate),
+            repr(original),
+            original.has_uninitialized_params(),
+            len(duplicate._forward_pre_hooks),
+        ]
     found += [re.sub(r" in <.*?>\.", "", told(lambda: copy.deepcopy(nn.LazyBatchNorm1d())))]
     for make in (lambda: nn.LazyLinear(3, dtype=t.float64), nn.LazyBatchNorm1d, lambda: network(t)):
         revived = pickle.loads(pickle.dumps(make()))
-        found += [repr(revived), next(revived.parameters()).dtype]  # a pickle does not keep the dtype, as in PyTorch
+        found += [
+            repr(revived),
+            next(revived.parameters()).dtype,
+        ]  # a pickle does not keep the dtype, as in PyTorch
     t.manual_seed(0)
-    found += [revived(images(t)), repr(revived), len(revived[0]._forward_pre_hooks), len(revived[0]._load_state_dict_pre_hooks)]
+    found += [
+        revived(images(t)),
+        repr(revived),
+        len(revived[0]._forward_pre_hooks),
+        len(revived[0]._load_state_dict_pre_hooks),
+    ]
     revived = pickle.loads(pickle.dumps(nn.LazyLinear(2)))
     called = []
     # numbered after the revived hook
@@ -244,12 +366,17 @@ def test_saving():
     assert repr(saved(net.state_dict(), weights_only=False)) == repr(net.state_dict())
     refused = error_of(lambda: saved(net.state_dict()))
     assert refused.startswith("UnpicklingError: Weights only load failed.")
-    assert "Unsupported global: GLOBAL torch.nn.parameter.UninitializedParameter was not an allowed global by default." in refused
+    assert (
+        "Unsupported global: GLOBAL torch.nn.parameter.UninitializedParameter was not an allowed global by default."
+        in refused
+    )
     assert repr(saved(net, weights_only=False)) == BEFORE
     net(images(torch))
     loaded = network(torch)
     loaded.load_state_dict(saved(net.state_dict()))
-    assert all(torch.equal(loaded.state_dict()[name], value) for name, value in net.state_dict().items())
+    assert all(
+        torch.equal(loaded.state_dict()[name], value) for name, value in net.state_dict().items()
+    )
 
 
 @same_as_torch
@@ -259,13 +386,35 @@ def test_dtypes(t):
     changes = [lambda m: m.double(), lambda m: m.half(), lambda m: m.float(), lambda m: m.cpu()]
     for change in (*changes, lambda m: m.to(t.float64), lambda m: m.to(t.ones(1).double())):
         layer = change(nn.LazyBatchNorm1d())
-        found.append([repr(layer.weight), layer.weight.dtype, repr(layer.running_mean), layer.running_mean.dtype, layer.num_batches_tracked.dtype])
+        found.append(
+            [
+                repr(layer.weight),
+                layer.weight.dtype,
+                repr(layer.running_mean),
+                layer.running_mean.dtype,
+                layer.num_batches_tracked.dtype,
+            ]
+        )
     layer = nn.LazyLinear(2).double()
     t.manual_seed(0)
-    found += [layer(t.ones(1, 2, dtype=t.float64)), layer.weight, nn.LazyLinear(2, dtype=t.float64).weight.dtype]
-    found += [told(lambda: nn.LazyLinear(2).type(t.float64)), told(lambda: nn.LazyLinear(2).requires_grad_(False))]
+    found += [
+        layer(t.ones(1, 2, dtype=t.float64)),
+        layer.weight,
+        nn.LazyLinear(2, dtype=t.float64).weight.dtype,
+    ]
+    found += [
+        told(lambda: nn.LazyLinear(2).type(t.float64)),
+        told(lambda: nn.LazyLinear(2).requires_grad_(False)),
+    ]
     p = nn.UninitializedParameter()
-    return [*found, repr(p.float()), repr(p.half()), repr(p.long()), repr(nn.UninitializedBuffer().half()), nn.LazyLinear(2).zero_grad()]
+    return [
+        *found,
+        repr(p.float()),
+        repr(p.half()),
+        repr(p.long()),
+        repr(nn.UninitializedBuffer().half()),
+        nn.LazyLinear(2).zero_grad(),
+    ]
 
 
 @ours
@@ -284,12 +433,19 @@ def test_on_a_simulated_device():
         optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
         net(images(torch).to(place)).sum().backward()
         optimizer.step()
-        assert {str(t.device) for t in (*net.parameters(), *net.buffers(), *(p.grad for p in net.parameters()))} == {place}
+        assert {
+            str(t.device)
+            for t in (*net.parameters(), *net.buffers(), *(p.grad for p in net.parameters()))
+        } == {place}
         results.append([t.detach().cpu() for t in (*net.parameters(), *net.buffers())])
     for other in results[1:]:
         assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(results[0], other))
     moved = nn.LazyLinear(3).to("sim:0", torch.float64)
-    assert (str(moved.weight.device), moved.weight.dtype, repr(moved.weight)) == ("sim:0", torch.float64, "<UninitializedParameter>")
+    assert (str(moved.weight.device), moved.weight.dtype, repr(moved.weight)) == (
+        "sim:0",
+        torch.float64,
+        "<UninitializedParameter>",
+    )
     assert str(copy.deepcopy(moved).weight.device) == "sim:0"
 
 
@@ -297,7 +453,19 @@ def test_on_a_simulated_device():
 def test_optimizers(t):
     """They take uninitialised parameters, which stay the same objects; a step before the first forward does nothing."""
     found = []
-    for name in ("SGD", "Adam", "AdamW", "RMSprop", "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "Rprop", "LBFGS"):
+    for name in (
+        "SGD",
+        "Adam",
+        "AdamW",
+        "RMSprop",
+        "Adadelta",
+        "Adamax",
+        "ASGD",
+        "NAdam",
+        "RAdam",
+        "Rprop",
+        "LBFGS",
+    ):
         t.manual_seed(0)
         layer = t.nn.LazyLinear(2)
         optimizer = getattr(t.optim, name)(layer.parameters(), lr=0.1)
@@ -306,7 +474,9 @@ def test_optimizers(t):
             layer(t.ones(1, 3)).sum().backward()
             optimizer.step()
         found.append([name, repr(layer), repr(layer.weight)])
-    refused = re.sub(r" in <.*?>\.", "", told(lambda: t.optim.Adagrad(t.nn.LazyLinear(2).parameters())))
+    refused = re.sub(
+        r" in <.*?>\.", "", told(lambda: t.optim.Adagrad(t.nn.LazyLinear(2).parameters()))
+    )
     return [*found, refused, t.nn.utils.clip_grad_norm_(network(t).parameters(), 1.0)]
 
 
@@ -315,10 +485,14 @@ def test_hooks_and_sharing(t):
     nn, log = t.nn, []
     layer = nn.LazyLinear(2)
     layer.register_forward_pre_hook(lambda m, args: log.append(["after", type(m).__name__]))
-    layer.register_forward_pre_hook(lambda m, args: log.append(["before", type(m).__name__]), prepend=True)
+    layer.register_forward_pre_hook(
+        lambda m, args: log.append(["before", type(m).__name__]), prepend=True
+    )
     # lazy sizes are those of what it hands on
     layer.register_forward_pre_hook(lambda m, args: (args[0][:, :2],), prepend=True)
-    layer.register_forward_hook(lambda m, args, out: log.append([type(m).__name__, list(out.shape)]))
+    layer.register_forward_hook(
+        lambda m, args, out: log.append([type(m).__name__, list(out.shape)])
+    )
     layer.register_full_backward_hook(lambda m, gi, go: log.append([type(m).__name__, go[0]]))
     layer(t.ones(1, 3, requires_grad=True)).sum().backward()
     shared = nn.LazyLinear(3)
@@ -328,14 +502,20 @@ def test_hooks_and_sharing(t):
     evaluated = nn.LazyBatchNorm1d().eval()
     with t.no_grad():
         y = evaluated(t.ones(2, 3))
-    called = t.func.functional_call(nn.LazyLinear(3), {"weight": t.ones(3, 2), "bias": t.ones(3)}, (t.ones(1, 2),))
+    called = t.func.functional_call(
+        nn.LazyLinear(3), {"weight": t.ones(3, 2), "bias": t.ones(3)}, (t.ones(1, 2),)
+    )
     return [*log, y, evaluated.weight.requires_grad, evaluated.training, called]
 
 
 @same_as_torch
 def test_resetting_and_weight_norm(t):
     nn = t.nn
-    found = [nn.LazyLinear(3).reset_parameters(), nn.LazyConv2d(3, 1).reset_parameters(), nn.LazyBatchNorm1d().reset_parameters()]
+    found = [
+        nn.LazyLinear(3).reset_parameters(),
+        nn.LazyConv2d(3, 1).reset_parameters(),
+        nn.LazyBatchNorm1d().reset_parameters(),
+    ]
     found += [told(lambda: nn.LazyBatchNorm1d().reset_running_stats())]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -375,8 +555,18 @@ def test_modules_of_ones_own(t):
             return x * self.scale
 
     whole = Whole()
-    found = [told(lambda: Scale()(t.ones(2))), told(lambda: Forgetful()(t.ones(2))), whole(t.ones(2), times=3), whole(t.ones(2)), whole.calls]
-    found += [type(whole).__name__, told(lambda: Unaware()(t.ones(2))), told(lambda: Unaware().state_dict())]
+    found = [
+        told(lambda: Scale()(t.ones(2))),
+        told(lambda: Forgetful()(t.ones(2))),
+        whole(t.ones(2), times=3),
+        whole(t.ones(2)),
+        whole.calls,
+    ]
+    found += [
+        type(whole).__name__,
+        told(lambda: Unaware()(t.ones(2))),
+        told(lambda: Unaware().state_dict()),
+    ]
     return [*found, repr(list(Unaware().parameters()))]
 
 
@@ -388,11 +578,18 @@ def test_pictures_of_the_first_forward_show_what_the_layers_become():
 
     groups = [(g.path, g.type) for g in trace(network(torch)(images(torch))).groups]
     kinds = ["Conv2d", "BatchNorm2d", "ReLU", "Flatten", "Linear", "Linear", "Linear"]
-    assert groups == [("Sequential", "Sequential"), *((str(i), kind) for i, kind in enumerate(kinds))]
+    assert groups == [
+        ("Sequential", "Sequential"),
+        *((str(i), kind) for i, kind in enumerate(kinds)),
+    ]
     with torch.record() as recording:
         network(torch)(images(torch)).sum().backward()
     assert sorted((g.path, g.type) for g in recording.trace().groups) == sorted(groups)
-    assert error_of(lambda: count_parameters(network(torch))).startswith("ValueError: Attempted to use an uninitialized parameter")
+    assert error_of(lambda: count_parameters(network(torch))).startswith(
+        "ValueError: Attempted to use an uninitialized parameter"
+    )
     with pytest.raises(TypeError, match="got UninitializedParameter") as caught:
         plot_weight_histograms(network(torch))
-    assert caught.value.__notes__ == ["Before its first forward a lazy layer has no numbers: call the network once."]
+    assert caught.value.__notes__ == [
+        "Before its first forward a lazy layer has no numbers: call the network once."
+    ]

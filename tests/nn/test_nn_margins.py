@@ -17,7 +17,9 @@ def told(loss, x):
     """The loss, what its node is called and saves, and the gradient of x for a gradient that is not 1."""
     node = loss.grad_fn
     saved = {name: getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
-    seed = (loss.detach() * 0).flatten() + 0.375  # numbers without rounding, so that all bits can be compared
+    seed = (
+        loss.detach() * 0
+    ).flatten() + 0.375  # numbers without rounding, so that all bits can be compared
     seed[::2] = 1.5
     loss.backward(seed.reshape(loss.shape))
     return [loss, node.name(), saved, x.grad]
@@ -36,13 +38,22 @@ def test_multi_margin_loss(weighted, p, reduction, dtype):
     def program(t):
         F, x = t.nn.functional, scores(t, dtype, 7, 5)
         weight = t.tensor([0.5, 1.0, 2.0, 0.25, 3.0], dtype=x.dtype) if weighted else None
-        loss = F.multi_margin_loss(x, t.tensor([4, 0, 1, 1, 3, 2, 0]), p, 0.7, weight, reduction=reduction)
+        loss = F.multi_margin_loss(
+            x, t.tensor([4, 0, 1, 1, 3, 2, 0]), p, 0.7, weight, reduction=reduction
+        )
         return [*told(loss, x), digits(loss), digits(x.grad)]
 
     check("test_nn_margins", f"multi {weighted} {p} {reduction} {dtype}", program)
 
 
-LABELS = [[4, 0, -1, 3, 3], [1, 1, 1, -1, 0], [-1, 2, 3, 4, 0], [0, 1, 2, 3, 4], [2, 4, 2, 4, 2], [3, -1, -1, -1, -1]]
+LABELS = [
+    [4, 0, -1, 3, 3],
+    [1, 1, 1, -1, 0],
+    [-1, 2, 3, 4, 0],
+    [0, 1, 2, 3, 4],
+    [2, 4, 2, 4, 2],
+    [3, -1, -1, -1, -1],
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -54,7 +65,12 @@ def test_multilabel_margin_loss(reduction, dtype):
         F, x, y = t.nn.functional, scores(t, dtype, 6, 5), t.tensor(LABELS)
         loss = F.multilabel_margin_loss(x, y, reduction=reduction)
         one = scores(t, dtype, 5)
-        return [*told(loss, x), digits(loss), digits(x.grad), *told(F.multilabel_margin_loss(one, y[0], reduction=reduction), one)]
+        return [
+            *told(loss, x),
+            digits(loss),
+            digits(x.grad),
+            *told(F.multilabel_margin_loss(one, y[0], reduction=reduction), one),
+        ]
 
     check("test_nn_margins", f"multilabel {reduction} {dtype}", program)
 
@@ -66,7 +82,11 @@ def test_of_many_classes():
         F, x = t.nn.functional, scores(t, "float32", 20, 300)
         y = t.randint(0, 300, (20, 300))
         y[:, 40] = -1
-        losses = F.multi_margin_loss(x, y[:, 0]), F.multilabel_margin_loss(x, y), F.multilabel_margin_loss(x, y, reduction="none")
+        losses = (
+            F.multi_margin_loss(x, y[:, 0]),
+            F.multilabel_margin_loss(x, y),
+            F.multilabel_margin_loss(x, y, reduction="none"),
+        )
         sum(loss.sum() for loss in losses).backward()
         return [*map(digits, losses), x.grad]
 
@@ -96,7 +116,10 @@ def test_shapes_and_errors(text):
     def program(t):
         x = t.tensor([[0.1, 0.9, -0.4], [1.5, 0.2, 0.3]])
         named = {"torch": t, "x": x, "y": t.tensor([2, 0]), "z": t.tensor([[2, -1, 1], [0, 1, -1]])}
-        named |= {"multi": t.nn.functional.multi_margin_loss, "label": t.nn.functional.multilabel_margin_loss}
+        named |= {
+            "multi": t.nn.functional.multi_margin_loss,
+            "label": t.nn.functional.multilabel_margin_loss,
+        }
         found = []
         said = error_of(lambda: found.append(eval(text, named)))
         return [said, *(f if isinstance(f, t.Tensor) else repr(f) for f in found)]
@@ -120,6 +143,10 @@ def test_gradcheck(reduction):
     F, x = autolab.nn.functional, scores(autolab, "float64", 6, 5)
     weight = autolab.tensor([0.5, 1.0, 2.0, 0.25, 3.0], dtype=autolab.float64)
     for p in (1, 2):
-        multi = lambda x: F.multi_margin_loss(x, autolab.tensor([4, 0, 1, 1, 3, 2]), p, 0.7, weight, reduction=reduction)
+        multi = lambda x: F.multi_margin_loss(
+            x, autolab.tensor([4, 0, 1, 1, 3, 2]), p, 0.7, weight, reduction=reduction
+        )
         assert autolab.autograd.gradcheck(multi, x)
-    assert autolab.autograd.gradcheck(lambda x: F.multilabel_margin_loss(x, autolab.tensor(LABELS), reduction=reduction), x)
+    assert autolab.autograd.gradcheck(
+        lambda x: F.multilabel_margin_loss(x, autolab.tensor(LABELS), reduction=reduction), x
+    )

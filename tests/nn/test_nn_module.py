@@ -163,7 +163,18 @@ def test_names_of_everything():
     ]
     assert [name for name, _ in net.named_parameters("net", recurse=False)] == ["net.scale"]
     assert [name for name, _ in net.named_buffers()] == ["mean", "scratch"]
-    modules = ["", "fc1", "act", "layers", "layers.0", "layers.1", "layers.2", "extras", "extras.drop", "extras.flat"]
+    modules = [
+        "",
+        "fc1",
+        "act",
+        "layers",
+        "layers.0",
+        "layers.1",
+        "layers.2",
+        "extras",
+        "extras.drop",
+        "extras.flat",
+    ]
     assert [name for name, _ in net.named_modules()] == modules
     assert [name for name, _ in net.named_modules(remove_duplicate=False)] == [*modules, "tied"]
     assert [name for name, _ in net.named_children()] == ["fc1", "act", "layers", "extras"]
@@ -189,7 +200,9 @@ def test_errors_of_registering_and_finding(t):
             "M", (nn.Module,), {"__init__": lambda self: setattr(self, "fc", nn.Linear(1, 1))}
         )(),
         "parameter before init": lambda: type(
-            "M", (nn.Module,), {"__init__": lambda self: setattr(self, "w", nn.Parameter(t.ones(1)))}
+            "M",
+            (nn.Module,),
+            {"__init__": lambda self: setattr(self, "w", nn.Parameter(t.ones(1)))},
         )(),
         "buffer before init": lambda: type(
             "M", (nn.Module,), {"__init__": lambda self: self.register_buffer("b", t.ones(1))}
@@ -202,9 +215,15 @@ def test_errors_of_registering_and_finding(t):
         "number as parameter": lambda: setattr(nn.Linear(2, 1), "weight", 1),
         "list as module": lambda: setattr(nn.Sequential(nn.ReLU()), "0", [1]),
         "module as parameter": lambda: setattr(nn.Linear(2, 1), "weight", nn.ReLU()),
-        "number as buffer": lambda: (m := nn.Module(), m.register_buffer("b", t.ones(1)), setattr(m, "b", 2)),
+        "number as buffer": lambda: (
+            m := nn.Module(),
+            m.register_buffer("b", t.ones(1)),
+            setattr(m, "b", 2),
+        ),
         "register tensor": lambda: nn.Module().register_parameter("p", t.ones(2)),
-        "register non-leaf": lambda: nn.Module().register_parameter("p", nn.Parameter(t.ones(2)) * 1),
+        "register non-leaf": lambda: nn.Module().register_parameter(
+            "p", nn.Parameter(t.ones(2)) * 1
+        ),
         "register buffer of number": lambda: nn.Module().register_buffer("b", 3.0),
         "dot": lambda: nn.Module().register_parameter("a.b", None),
         "empty": lambda: nn.Module().register_buffer("", None),
@@ -246,7 +265,10 @@ def test_errors_of_registering_and_finding(t):
         "parameter dict key": lambda: nn.ParameterDict([(3, t.ones(1))]),
         "parameter dict called": lambda: nn.ParameterDict()(1),
     }
-    return {name: error_of(action).replace("'autolab.nn.", "'torch.nn.") for name, action in attempts.items()}
+    return {
+        name: error_of(action).replace("'autolab.nn.", "'torch.nn.")
+        for name, action in attempts.items()
+    }
 
 
 @same_as_torch
@@ -264,7 +286,12 @@ def test_assignment(t):
     found += [m.a, sorted(m._parameters), sorted(m._modules), m.d, list(m.state_dict())]
     m.d = t.zeros(3)
     m.e = nn.Buffer(t.ones(1), persistent=False)
-    found += [list(m.state_dict()), sorted(dict(m.named_buffers())), isinstance(m.e, nn.Buffer), type(m.e).__name__]
+    found += [
+        list(m.state_dict()),
+        sorted(dict(m.named_buffers())),
+        isinstance(m.e, nn.Buffer),
+        type(m.e).__name__,
+    ]
     del m.b, m.d, m.e
     found += [sorted(m._parameters), sorted(m._buffers), hasattr(m, "b")]
     m.c = nn.Parameter(t.ones(1))  # a plain attribute becomes a parameter
@@ -274,12 +301,22 @@ def test_assignment(t):
 def test_parameter_is_a_leaf_of_its_own_class_and_shares_memory():
     data = torch.ones(2)
     p = nn.Parameter(data)
-    assert p.requires_grad and p.is_leaf and isinstance(p, nn.Parameter) and not isinstance(data, nn.Parameter)
-    assert [type(x).__name__ for x in (p * 1, p.data, p.detach(), p.clone(), p[0])] == ["Tensor"] * 5
+    assert (
+        p.requires_grad
+        and p.is_leaf
+        and isinstance(p, nn.Parameter)
+        and not isinstance(data, nn.Parameter)
+    )
+    assert [type(x).__name__ for x in (p * 1, p.data, p.detach(), p.clone(), p[0])] == [
+        "Tensor"
+    ] * 5
     data[0] = 5
     assert p.tolist() == [5.0, 1.0]
     assert repr(p) == "Parameter containing:\ntensor([5., 1.], requires_grad=True)"
-    assert repr(nn.Parameter(torch.ones(2), requires_grad=False)) == "Parameter containing:\ntensor([1., 1.])"
+    assert (
+        repr(nn.Parameter(torch.ones(2), requires_grad=False))
+        == "Parameter containing:\ntensor([1., 1.])"
+    )
     assert not nn.Parameter(torch.tensor([1]), requires_grad=False).requires_grad
 
 

@@ -42,7 +42,13 @@ def test_networks(name, training):
         again, last = net(x, tuple(start) if len(start) > 1 else start[0])
         found = [output, *flat(state), again, *flat(last)]
         shapes = {key: list(value.shape) for key, value in net.state_dict().items()}
-        return [repr(net), shapes, list(net.parameters()), found, gradients(t, net, found, [x, *start])]
+        return [
+            repr(net),
+            shapes,
+            list(net.parameters()),
+            found,
+            gradients(t, net, found, [x, *start]),
+        ]
 
     check("test_nn_recurrent", f"{name} {training}", program, rtol=2e-5, atol=2e-6)
 
@@ -55,14 +61,22 @@ def test_packed_sequences(name):
         first = net.batch_first
         x = t.randn(4, 5, 3).requires_grad_()
         rnn, lengths = t.nn.utils.rnn, t.tensor([3, 5, 1, 3])
-        packed = rnn.pack_padded_sequence(x if first else x.transpose(0, 1), lengths, first, enforce_sorted=False)
+        packed = rnn.pack_padded_sequence(
+            x if first else x.transpose(0, 1), lengths, first, enforce_sorted=False
+        )
         output, state = net(packed)
         padded, found = rnn.pad_packed_sequence(output, first)
         sorted_too = rnn.pack_sequence([x[1], x[0, :3], x[2, :1]])
         start = tuple(t.randn(s.shape[0], 3, s.shape[2]) for s in flat(state))
         other, last = net(sorted_too, start if len(start) > 1 else start[0])
         values = [padded, *flat(state), other.data, *flat(last)]
-        facts = [found, output.batch_sizes, output.sorted_indices, output.unsorted_indices, other.sorted_indices]
+        facts = [
+            found,
+            output.batch_sizes,
+            output.sorted_indices,
+            output.unsorted_indices,
+            other.sorted_indices,
+        ]
         return [values, facts, gradients(t, net, values, [x])]
 
     check("test_nn_recurrent", f"packed {name}", program, rtol=2e-5, atol=2e-6)
@@ -101,7 +115,14 @@ def test_cells(name):
         single = cell(one)
         found = [*flat(state), *flat(next_state), *flat(single), *flat(cell(one, single))]
         graph = operations(flat(state)[0].grad_fn)
-        return [repr(cell), list(cell.state_dict()), list(cell.parameters()), found, graph, gradients(t, cell, found, [x])]
+        return [
+            repr(cell),
+            list(cell.state_dict()),
+            list(cell.parameters()),
+            found,
+            graph,
+            gradients(t, cell, found, [x]),
+        ]
 
     check("test_nn_recurrent", name, program, rtol=2e-5, atol=2e-6)
 
@@ -123,7 +144,13 @@ def test_one_sequence_without_a_batch(t):
 def test_in_double_and_with_sizes_of_zero(t):
     net = t.nn.LSTM(3, 2, dtype=t.float64)
     output, (h, c) = net(t.zeros(3, 0, 3, dtype=t.float64))
-    return [output, h, c, [list(w.shape) for w in net.all_weights[0]], list(t.nn.GRU(3, 2, 2).state_dict())]
+    return [
+        output,
+        h,
+        c,
+        [list(w.shape) for w in net.all_weights[0]],
+        list(t.nn.GRU(3, 2, 2).state_dict()),
+    ]
 
 
 @same_as_torch
@@ -205,6 +232,8 @@ def test_errors_of_packing(t):
         "none": error_of(lambda: rnn.pad_sequence([])),
         "no list": error_of(lambda: rnn.pad_sequence(3)),
         "side": error_of(lambda: rnn.pad_sequence([t.ones(2)], padding_side="up")),
-        "total": error_of(lambda: rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [4, 2, 1]), total_length=2)),
+        "total": error_of(
+            lambda: rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [4, 2, 1]), total_length=2)
+        ),
         "made": error_of(lambda: rnn.PackedSequence(x)),
     }

@@ -17,11 +17,19 @@ def test_rrelu(training, dtype):
         x = t.randn(3, 5, dtype=getattr(t, dtype)).requires_grad_()
         wide = t.nn.functional.rrelu(x, 0.1, 0.7, training)
         narrow = t.nn.functional.rrelu(x.t() * 1, 0.3, 0.3000001, training)
-        saved = {name: getattr(wide.grad_fn, name) for name in ("_saved_self", "_saved_lower", "_saved_upper", "_saved_training")}
+        saved = {
+            name: getattr(wide.grad_fn, name)
+            for name in ("_saved_self", "_saved_lower", "_saved_upper", "_saved_training")
+        }
         noise = wide.grad_fn._saved_noise if training else None
         node = wide.grad_fn.name()
         (g,) = t.autograd.grad((wide * wide).sum() + narrow.cos().sum(), x, create_graph=True)
-        names = [node, wide.stride(), narrow.stride(), t.autograd.grad(wide.sum(), x, create_graph=True)[0].grad_fn.name()]
+        names = [
+            node,
+            wide.stride(),
+            narrow.stride(),
+            t.autograd.grad(wide.sum(), x, create_graph=True)[0].grad_fn.name(),
+        ]
         second = t.autograd.grad((g * g).sum(), x)[0]
         return [wide, narrow, saved, noise, names, g, second, t.rand(3)]
 
@@ -53,7 +61,12 @@ CALLS = [
 def test_calls(text):
     def program(t):
         t.manual_seed(1)
-        named = {"torch": t, "F": t.nn.functional, "x": t.randn(2, 3), "c": t.arange(24).view(2, 6, 2)}
+        named = {
+            "torch": t,
+            "F": t.nn.functional,
+            "x": t.randn(2, 3),
+            "c": t.arange(24).view(2, 6, 2),
+        }
         *before, last = text.split("; ")
         found = []
 
@@ -62,13 +75,19 @@ def test_calls(text):
             found.append(eval(last, named))
 
         said = error_of(act)
-        return [said, *(f if isinstance(f, (t.Tensor, tuple)) else repr(f) for f in found), t.rand(1)]
+        return [
+            said,
+            *(f if isinstance(f, (t.Tensor, tuple)) else repr(f) for f in found),
+            t.rand(1),
+        ]
 
     check("test_nn_rrelu", text, program, only_cpu="words about dtypes come from CPU kernels")
 
 
 def test_gradcheck():
-    x = autolab.tensor([[-1.5, 2.0, -0.3], [0.4, -0.7, 1.1]], dtype=autolab.float64, requires_grad=True)
+    x = autolab.tensor(
+        [[-1.5, 2.0, -0.3], [0.4, -0.7, 1.1]], dtype=autolab.float64, requires_grad=True
+    )
 
     def drawn(x):
         autolab.manual_seed(2)

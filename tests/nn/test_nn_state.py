@@ -47,7 +47,14 @@ def test_loading(t):
     a, b = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), nn.Sequential(nn.Linear(2, 2), nn.ReLU())
     weight = b[0].weight
     result = b.load_state_dict(a.state_dict())
-    found = [repr(result), str(result), tuple(result), b.state_dict(), b[0].weight is weight, weight.requires_grad]
+    found = [
+        repr(result),
+        str(result),
+        tuple(result),
+        b.state_dict(),
+        b[0].weight is weight,
+        weight.requires_grad,
+    ]
     found.append(repr(b.load_state_dict({"0.weight": t.ones(2, 2), "w": t.ones(1)}, strict=False)))
     b.load_state_dict({"0.weight": t.zeros(2, 2).double(), "0.bias": t.ones(2)})
     found += [b[0].weight, b[0].weight.dtype]
@@ -84,15 +91,31 @@ def test_errors_of_loading(t):
         "no dict": error_of(lambda: m.load_state_dict([1])),
         "empty": error_of(lambda: m.load_state_dict({})),
         "missing and unexpected": error_of(
-            lambda: m.load_state_dict({**good, "x": t.ones(1), "1.0.y": t.ones(1), "2.z": t.ones(1)} | {"b": good["b"]})
+            lambda: m.load_state_dict(
+                {**good, "x": t.ones(1), "1.0.y": t.ones(1), "2.z": t.ones(1)} | {"b": good["b"]}
+            )
         ),
-        "shape": error_of(lambda: m.load_state_dict({**good, "0.weight": t.ones(3, 3), "1.0.bias": t.ones(2)})),
-        "everything": error_of(lambda: m.load_state_dict({"0.weight": t.ones(3, 3), "q": t.ones(1)})),
-        "shape without strict": error_of(lambda: m.load_state_dict({"0.weight": t.ones(3, 3)}, strict=False)),
+        "shape": error_of(
+            lambda: m.load_state_dict({**good, "0.weight": t.ones(3, 3), "1.0.bias": t.ones(2)})
+        ),
+        "everything": error_of(
+            lambda: m.load_state_dict({"0.weight": t.ones(3, 3), "q": t.ones(1)})
+        ),
+        "shape without strict": error_of(
+            lambda: m.load_state_dict({"0.weight": t.ones(3, 3)}, strict=False)
+        ),
         "no tensor": error_of(lambda: m.load_state_dict({**good, "0.bias": 3})),
-        "extra state": [extra.state_dict(), repr(extra.load_state_dict(extra.state_dict())), extra.n],
-        "extra state missing": error_of(lambda: Extra(1, 1).load_state_dict(nn.Linear(1, 1).state_dict())),
-        "extra state unexpected": error_of(lambda: nn.Linear(1, 1).load_state_dict(extra.state_dict())),
+        "extra state": [
+            extra.state_dict(),
+            repr(extra.load_state_dict(extra.state_dict())),
+            extra.n,
+        ],
+        "extra state missing": error_of(
+            lambda: Extra(1, 1).load_state_dict(nn.Linear(1, 1).state_dict())
+        ),
+        "extra state unexpected": error_of(
+            lambda: nn.Linear(1, 1).load_state_dict(extra.state_dict())
+        ),
     }
 
 
@@ -101,13 +124,21 @@ def test_hooks_of_state(t):
     nn = t.nn
     log = []
     m = nn.Sequential(nn.Linear(1, 1))
-    m.register_state_dict_pre_hook(lambda module, prefix, keep_vars: log.append(["pre", prefix, keep_vars]))
-    post = m.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.update(added=1))
+    m.register_state_dict_pre_hook(
+        lambda module, prefix, keep_vars: log.append(["pre", prefix, keep_vars])
+    )
+    post = m.register_state_dict_post_hook(
+        lambda module, state, prefix, metadata: state.update(added=1)
+    )
     m[0].register_load_state_dict_pre_hook(
-        lambda module, state, prefix, *rest: log.append(["load pre", type(module).__name__, prefix, sorted(state)])
+        lambda module, state, prefix, *rest: log.append(
+            ["load pre", type(module).__name__, prefix, sorted(state)]
+        )
     )
     m.register_load_state_dict_post_hook(
-        lambda module, keys: log.append(["load post", list(keys.missing_keys), list(keys.unexpected_keys)])
+        lambda module, keys: log.append(
+            ["load post", list(keys.missing_keys), list(keys.unexpected_keys)]
+        )
     )
     state = m.state_dict()
     log.append(list(state))

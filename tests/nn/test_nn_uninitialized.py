@@ -24,6 +24,7 @@ NO_SHAPE = (
     "their attributes."
 )
 
+
 def told(action):
     """The error without the addresses in it."""
     return re.sub(r"0x[0-9a-f]+", "0x", error_of(action))
@@ -33,18 +34,49 @@ def told(action):
 def test_uninitialized(t):
     nn = t.nn
     found = [repr(nn.UninitializedParameter), repr(nn.parameter.UninitializedBuffer)]
-    for made in (nn.UninitializedParameter(), nn.UninitializedParameter(False, dtype=t.float64), nn.UninitializedBuffer(dtype=t.int64)):
+    for made in (
+        nn.UninitializedParameter(),
+        nn.UninitializedParameter(False, dtype=t.float64),
+        nn.UninitializedBuffer(dtype=t.int64),
+    ):
         number, object_ = id(made), made
-        found += [repr(made), str(made), made.dtype, made.requires_grad, made.grad, made.is_leaf, made.size(), made.ndim, made.nbytes]
-        found += [isinstance(made, kind) for kind in (t.Tensor, nn.Parameter, nn.Buffer)] + [nn.parameter.is_lazy(made)]
-        found += [made.is_floating_point(), made.is_complex(), made.get_device() < 1, made in [made], t.is_tensor(made), repr(copy.copy(made))]
+        found += [
+            repr(made),
+            str(made),
+            made.dtype,
+            made.requires_grad,
+            made.grad,
+            made.is_leaf,
+            made.size(),
+            made.ndim,
+            made.nbytes,
+        ]
+        found += [isinstance(made, kind) for kind in (t.Tensor, nn.Parameter, nn.Buffer)] + [
+            nn.parameter.is_lazy(made)
+        ]
+        found += [
+            made.is_floating_point(),
+            made.is_complex(),
+            made.get_device() < 1,
+            made in [made],
+            t.is_tensor(made),
+            repr(copy.copy(made)),
+        ]
         made.materialize((2, 3))
         made.data.fill_(2)
-        found += [made, type(made).__name__, made.requires_grad, nn.parameter.is_lazy(made), object_ is made and id(made) == number]
+        found += [
+            made,
+            type(made).__name__,
+            made.requires_grad,
+            nn.parameter.is_lazy(made),
+            object_ is made and id(made) == number,
+        ]
     made = nn.UninitializedParameter()
     made.requires_grad = False
     made.materialize(4, dtype=t.float64)
-    persistent = [nn.UninitializedBuffer(**settings).persistent for settings in ({}, {"persistent": False})]
+    persistent = [
+        nn.UninitializedBuffer(**settings).persistent for settings in ({}, {"persistent": False})
+    ]
     return [*found, made.shape, made.dtype, made.requires_grad, persistent]
 
 
@@ -129,11 +161,16 @@ def test_uses_that_name_another_function(t):
 def test_stated_errors_and_notes():
     layer = nn.LazyLinear(3)
     method = "<method 'numel' of 'torch._C.TensorBase' objects>"
-    for use, expected in ((layer.weight.numel, UNUSABLE.format(method)), (lambda: layer.weight.shape, NO_SHAPE)):
+    for use, expected in (
+        (layer.weight.numel, UNUSABLE.format(method)),
+        (lambda: layer.weight.shape, NO_SHAPE),
+    ):
         assert error_of(use) == expected
         with pytest.raises((ValueError, RuntimeError)) as caught:
             use()
         note = "Its shape is known after the first forward: call the network once, with a batch of the size that it will get."
         assert sentences(caught.value) == [note]
-    assert error_of(lambda: layer.forward(torch.ones(1, 3))) == UNUSABLE.format("<built-in function linear>")
+    assert error_of(lambda: layer.forward(torch.ones(1, 3))) == UNUSABLE.format(
+        "<built-in function linear>"
+    )
     assert error_of(lambda: sum(p.numel() for p in layer.parameters())) == UNUSABLE.format(method)

@@ -33,7 +33,14 @@ def test_training(name):
 
     def program(t):
         layer, x = normed(t, name)
-        found = [layer.weight, layer.weight.grad_fn.name(), layer.weight_g, layer.weight_v, list(layer.state_dict()), repr(layer)]
+        found = [
+            layer.weight,
+            layer.weight.grad_fn.name(),
+            layer.weight_g,
+            layer.weight_v,
+            list(layer.state_dict()),
+            repr(layer),
+        ]
         optimizer = t.optim.SGD(layer.parameters(), 0.1)
         for _ in range(2):
             optimizer.zero_grad()
@@ -42,7 +49,12 @@ def test_training(name):
             optimizer.step()
             found += [y, layer.weight_g.grad, layer.weight_v.grad, layer.weight]
         t.nn.utils.remove_weight_norm(layer)
-        found += [layer.weight, [n for n, _ in layer.named_parameters()], len(layer._forward_pre_hooks), layer(x)]
+        found += [
+            layer.weight,
+            [n for n, _ in layer.named_parameters()],
+            len(layer._forward_pre_hooks),
+            layer(x),
+        ]
         return found
 
     check("test_nn_weight_norm", name, program, rtol=4e-6, atol=1e-6)
@@ -55,7 +67,11 @@ def test_saving_and_copying():
             other.weight_g.mul_(2)
         said = error_of(lambda: copy.deepcopy(layer))
         other.load_state_dict(layer.state_dict())
-        return [said, other(x) - layer(x), str(other.load_state_dict({"bias": layer.bias}, strict=False))]
+        return [
+            said,
+            other(x) - layer(x),
+            str(other.load_state_dict({"bias": layer.bias}, strict=False)),
+        ]
 
     check("test_nn_weight_norm", "saving", program)
 
@@ -69,7 +85,12 @@ def test_errors_and_the_warning():
             t.nn.utils.weight_norm(t.nn.Linear(2, 2), "bias")
         absent = error_of(lambda: t.nn.utils.remove_weight_norm(layer, "bias"))
         missing = error_of(lambda: t.nn.utils.weight_norm(t.nn.ReLU()))
-        return [twice, absent, missing, [(w.category.__name__, str(w.message)) for w in caught[-1:]]]
+        return [
+            twice,
+            absent,
+            missing,
+            [(w.category.__name__, str(w.message)) for w in caught[-1:]],
+        ]
 
     check("test_nn_weight_norm", "errors", program)
 
@@ -90,4 +111,6 @@ def test_gradcheck(dim):
     v = autolab.randn(2, 3, 2, dtype=autolab.float64, requires_grad=True)
     g = autolab.norm_except_dim(v.detach() * 1.5, 2, dim).requires_grad_()
     function = lambda v, g: weight_normalized(v, g, dim)
-    assert autolab.autograd.gradcheck(function, (v, g)) and autolab.autograd.gradgradcheck(function, (v, g))
+    assert autolab.autograd.gradcheck(function, (v, g)) and autolab.autograd.gradgradcheck(
+        function, (v, g)
+    )

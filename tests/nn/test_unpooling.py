@@ -45,10 +45,12 @@ FUNCTIONS = {
     "lp_pool2d inf": lambda t, i: t.nn.functional.lp_pool2d(i, float("inf"), 3, 2),
     "lp_pool2d -inf": lambda t, i: t.nn.functional.lp_pool2d(i, -float("inf"), 2),
     "lp_pool1d": lambda t, i: t.nn.functional.lp_pool1d(i[0].abs() + 0.1, 1.5, 2, 1),
-    "local_response_norm of sequences": lambda t, i: t.nn.functional.local_response_norm(i[0], 2, 1e-2, 0.5, 2.0),
+    "local_response_norm of sequences": lambda t, i: t.nn.functional.local_response_norm(
+        i[0], 2, 1e-2, 0.5, 2.0
+    ),
     **{
-        f"{mode} {size} {corners}": lambda t, i, mode=mode, size=size, corners=corners: t.nn.functional.interpolate(
-            i, size, mode=mode, antialias=True, align_corners=corners
+        f"{mode} {size} {corners}": lambda t, i, mode=mode, size=size, corners=corners: (
+            t.nn.functional.interpolate(i, size, mode=mode, antialias=True, align_corners=corners)
         )
         for mode, size, corners in itertools.product(
             ("bilinear", "bicubic", "lanczos"), ((3, 2), (11, 3), (6, 9), (1, 1)), (False, True)
@@ -68,7 +70,9 @@ def test_values_graph_and_derivatives(name):
         y = FUNCTIONS[name](t, x)
         seed = t.cos(t.arange(float(y.numel()), dtype=t.float64)).reshape(y.shape)
         (g,) = t.autograd.grad(y, x, seed, create_graph=True)
-        second = t.autograd.grad(g.square().sum(), x, allow_unused=True)[0] if g.requires_grad else None
+        second = (
+            t.autograd.grad(g.square().sum(), x, allow_unused=True)[0] if g.requires_grad else None
+        )
         return [y, chain(y.grad_fn), saved(y.grad_fn), g, second]
 
     check("test_unpooling", name, program, rtol=1e-10, atol=1e-13)
@@ -91,7 +95,9 @@ def test_response_norm_of_images_and_volumes():
 @same_as_torch
 def test_padding_of_volumes(torch):
     found = []
-    for mode, pad in itertools.product(("reflect", "replicate", "circular"), ((1, 2, 0, 3, 2, 1), (-1, 1, 0, 0, 0, 2))):
+    for mode, pad in itertools.product(
+        ("reflect", "replicate", "circular"), ((1, 2, 0, 3, 2, 1), (-1, 1, 0, 0, 0, 2))
+    ):
         x = volume(torch).requires_grad_()
         y = torch.nn.functional.pad(x, pad, mode=mode)
         (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
@@ -110,10 +116,17 @@ def test_layers(torch):
         nn.LocalResponseNorm(3, 0.1, 0.5, 2.0),
     ):
         found += [repr(layer), layer(x)]
-    for layer in (nn.ReflectionPad3d(1), nn.ReplicationPad3d((1, 2, 3, 4, 5, 6)), nn.CircularPad3d(2)):
+    for layer in (
+        nn.ReflectionPad3d(1),
+        nn.ReplicationPad3d((1, 2, 3, 4, 5, 6)),
+        nn.CircularPad3d(2),
+    ):
         found += [repr(layer), layer(volume(torch))]
     y, indices = nn.MaxPool2d(2, stride=3, return_indices=True)(x)
-    for layer, size in ((nn.MaxUnpool2d(2, 3), x.size()), (nn.MaxUnpool2d((2, 2), (3, 3), 0), None)):
+    for layer, size in (
+        (nn.MaxUnpool2d(2, 3), x.size()),
+        (nn.MaxUnpool2d((2, 2), (3, 3), 0), None),
+    ):
         found += [repr(layer), layer(y, indices, output_size=size)]
     sequences = nn.MaxPool1d(2, return_indices=True)(x[0])
     found += [repr([nn.MaxUnpool1d(2), nn.MaxUnpool3d(2, padding=1), nn.LPPool1d(2, 3)])]
@@ -133,12 +146,20 @@ WRONG = {
     "a size too short": lambda F, t, y, i: F.max_unpool2d(y, i, 2, output_size=(9,)),
     "padding beyond the image": lambda F, t, y, i: F.max_unpool2d(y, i, 2, padding=4),
     "integers": lambda F, t, y, i: F.max_unpool2d(y.int(), i, 2),
-    "no channels": lambda F, t, y, i: F.max_unpool2d(t.ones(1, 0, 2, 2), t.zeros(1, 0, 2, 2, dtype=t.long), 2),
+    "no channels": lambda F, t, y, i: F.max_unpool2d(
+        t.ones(1, 0, 2, 2), t.zeros(1, 0, 2, 2, dtype=t.long), 2
+    ),
     "a stride of 0": lambda F, t, y, i: F.max_unpool3d(y[None], i[None], 2, 0),
-    "volumes: indices of another dtype": lambda F, t, y, i: F.max_unpool3d(y[None], i[None].int(), 2),
+    "volumes: indices of another dtype": lambda F, t, y, i: F.max_unpool3d(
+        y[None], i[None].int(), 2
+    ),
     "volumes: indices too big": lambda F, t, y, i: F.max_unpool3d(y[None], i[None] + 99, 2),
-    "antialias of sequences": lambda F, t, y, i: F.interpolate(y[0], 2, mode="linear", antialias=True),
-    "antialias of integers": lambda F, t, y, i: F.interpolate(y.int(), (3, 3), mode="bilinear", antialias=True),
+    "antialias of sequences": lambda F, t, y, i: F.interpolate(
+        y[0], 2, mode="linear", antialias=True
+    ),
+    "antialias of integers": lambda F, t, y, i: F.interpolate(
+        y.int(), (3, 3), mode="bilinear", antialias=True
+    ),
     "lanczos without antialias": lambda F, t, y, i: F.interpolate(y, (2, 2), mode="lanczos"),
     "lanczos with corners": lambda F, t, y, i: F.interpolate(
         y, (2, 2), mode="lanczos", antialias=True, align_corners=True
@@ -146,9 +167,15 @@ WRONG = {
     "lanczos of sequences": lambda F, t, y, i: F.interpolate(y[0], 2, mode="lanczos"),
     "response norm of rows": lambda F, t, y, i: F.local_response_norm(y[0, 0], 2),
     "windows that do not fit": lambda F, t, y, i: F.lp_pool2d(y, 2, 5),
-    "reflection of a volume": lambda F, t, y, i: F.pad(t.ones(1, 2, 4, 4, 4), (1, 1, 1, 4, 1, 1), mode="reflect"),
-    "an empty volume": lambda F, t, y, i: F.pad(t.ones(1, 2, 0, 4, 4), (1, 1, 1, 1, 1, 1), mode="replicate"),
-    "a volume of bools": lambda F, t, y, i: F.pad(t.ones(1, 2, 3, 4, 4) > 0, (1, 1, 1, 1, 1, 1), mode="reflect"),
+    "reflection of a volume": lambda F, t, y, i: F.pad(
+        t.ones(1, 2, 4, 4, 4), (1, 1, 1, 4, 1, 1), mode="reflect"
+    ),
+    "an empty volume": lambda F, t, y, i: F.pad(
+        t.ones(1, 2, 0, 4, 4), (1, 1, 1, 1, 1, 1), mode="replicate"
+    ),
+    "a volume of bools": lambda F, t, y, i: F.pad(
+        t.ones(1, 2, 3, 4, 4) > 0, (1, 1, 1, 1, 1, 1), mode="reflect"
+    ),
     "circular padding of an image": lambda F, t, y, i: t.nn.CircularPad3d(1)(y[0]),
 }
 

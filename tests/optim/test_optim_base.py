@@ -95,8 +95,12 @@ def test_errors(t):
         "names": lambda: o.SGD([("a", p()[0]), p()[0]], lr=0.1),
         "named and not": lambda: o.SGD([{"params": [("a", p()[0])]}, {"params": p()}], lr=0.1),
         "base step": lambda: o.Optimizer(p(), {}).step(),
-        "group count": lambda: o.SGD(p(), lr=0.1).load_state_dict({"state": {}, "param_groups": []}),
-        "group size": lambda: o.SGD(p(), lr=0.1).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
+        "group count": lambda: o.SGD(p(), lr=0.1).load_state_dict(
+            {"state": {}, "param_groups": []}
+        ),
+        "group size": lambda: o.SGD(p(), lr=0.1).load_state_dict(
+            {"state": {}, "param_groups": [{"params": [0, 1]}]}
+        ),
         "unknown": lambda: o.SGD(p(), foo=1),
     }
     return {name: error_of(action) for name, action in attempts.items()}
@@ -117,19 +121,33 @@ def test_options_that_only_make_pytorch_faster_are_refused(name, option):
 @same_as_torch
 def test_groups(t):
     a, b, c = (t.nn.Parameter(t.ones(i + 1)) for i in range(3))
-    optimizer = t.optim.SGD([{"params": a}, {"params": [b], "lr": 0.5, "name": "second"}], lr=0.1, momentum=0.9)
+    optimizer = t.optim.SGD(
+        [{"params": a}, {"params": [b], "lr": 0.5, "name": "second"}], lr=0.1, momentum=0.9
+    )
     optimizer.add_param_group({"params": c, "momentum": 0.0})
     for p in (a, b, c):
         p.grad = t.ones_like(p)
     optimizer.step()
     optimizer.param_groups[0]["lr"] = 1.0
     optimizer.step()
-    found = [a, b, c, repr(optimizer), optimizer.state_dict(), [list(group) for group in optimizer.param_groups]]
+    found = [
+        a,
+        b,
+        c,
+        repr(optimizer),
+        optimizer.state_dict(),
+        [list(group) for group in optimizer.param_groups],
+    ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         t.optim.SGD([a, a], lr=0.1)
     named = t.optim.SGD(t.nn.Linear(1, 1).named_parameters(), lr=0.1)
-    return [*found, [str(w.message) for w in caught], named.param_groups[0]["param_names"], named.state_dict()]
+    return [
+        *found,
+        [str(w.message) for w in caught],
+        named.param_groups[0]["param_names"],
+        named.state_dict(),
+    ]
 
 
 @same_as_torch
@@ -212,15 +230,21 @@ def test_hooks(t):
     p, log = t.nn.Parameter(t.ones(1)), []
     optimizer = t.optim.SGD([p], lr=0.1)
     handles = [
-        from_outside.register_optimizer_step_pre_hook(lambda o, args, kwargs: log.append("global pre")),
-        from_outside.register_optimizer_step_post_hook(lambda o, args, kwargs: log.append("global post")),
+        from_outside.register_optimizer_step_pre_hook(
+            lambda o, args, kwargs: log.append("global pre")
+        ),
+        from_outside.register_optimizer_step_post_hook(
+            lambda o, args, kwargs: log.append("global post")
+        ),
         optimizer.register_step_pre_hook(
             lambda o, args, kwargs: log.append(["pre", o is optimizer, len(args), list(kwargs)])
         ),
         optimizer.register_step_post_hook(lambda o, args, kwargs: log.append("post")),
         optimizer.register_state_dict_pre_hook(lambda o: log.append("state pre")),
         optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 1}),
-        optimizer.register_load_state_dict_pre_hook(lambda o, state: log.append(["load pre", sorted(state)])),
+        optimizer.register_load_state_dict_pre_hook(
+            lambda o, state: log.append(["load pre", sorted(state)])
+        ),
         optimizer.register_load_state_dict_post_hook(lambda o: log.append("load post")),
     ]
     optimizer.step()
@@ -231,10 +255,15 @@ def test_hooks(t):
         handle.remove()
     optimizer.step()
     log.append(sorted(optimizer.state_dict()))
-    optimizer.register_step_pre_hook(lambda o, args, kwargs: (args, {"closure": lambda: log.append("replaced") or 5}))
+    optimizer.register_step_pre_hook(
+        lambda o, args, kwargs: (args, {"closure": lambda: log.append("replaced") or 5})
+    )
     log.append(optimizer.step())
     optimizer.register_step_pre_hook(lambda o, args, kwargs: 3)
-    log.append("must return None or a tuple of (new_args, new_kwargs), but got 3." in error_of(optimizer.step))
+    log.append(
+        "must return None or a tuple of (new_args, new_kwargs), but got 3."
+        in error_of(optimizer.step)
+    )
     return log
 
 
@@ -272,7 +301,19 @@ def test_copying():
         assert abs(q.item() - (0.9 - 0.19)) < 1e-6
 
 
-ELEMENTWISE = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"]
+ELEMENTWISE = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "RMSprop",
+    "Adagrad",
+    "Adadelta",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "ASGD",
+    "Rprop",
+]
 
 
 def stepped(t, name, *shape):
@@ -290,13 +331,25 @@ def test_what_older_versions_saved(name):
     def program(t):
         p, optimizer = stepped(t, name, 2)
         saved = copy.deepcopy(optimizer.state_dict())
-        for later in ("maximize", "foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay"):
+        for later in (
+            "maximize",
+            "foreach",
+            "capturable",
+            "differentiable",
+            "fused",
+            "decoupled_weight_decay",
+        ):
             saved["param_groups"][0].pop(later, None)
         for count in {"step", "mu_product", "eta", "mu"} & set(saved["state"][0]):
             saved["state"][0][count] = saved["state"][0][count].item()
         optimizer.load_state_dict(saved)
         optimizer.step()
-        return [p, optimizer.state_dict(), repr(optimizer), type(saved["state"].get(0, {}).get("step", 1.0)).__name__]
+        return [
+            p,
+            optimizer.state_dict(),
+            repr(optimizer),
+            type(saved["state"].get(0, {}).get("step", 1.0)).__name__,
+        ]
 
     check("test_optim_base", f"older {name}", program, rtol=1e-6)
 
@@ -319,7 +372,9 @@ def test_a_state_of_another_shape_rprop():
     state = stepped(torch, "Rprop", 3)[1].state_dict()
     _, optimizer = stepped(torch, "Rprop", 2)
     optimizer.load_state_dict(state)
-    with pytest.raises(RuntimeError, match="The size of tensor a .* must match the size of tensor b"):
+    with pytest.raises(
+        RuntimeError, match="The size of tensor a .* must match the size of tensor b"
+    ):
         optimizer.step()
 
 
@@ -339,7 +394,10 @@ def test_no_warnings_about_infinite_gradients(name):
         warnings.simplefilter("error")
         optimizer.step()
     assert name == "Rprop" or p[0].isnan()
-    with pytest.warns(RuntimeWarning), warnings.catch_warnings():  # and NumPy's own warnings are as before
+    with (
+        pytest.warns(RuntimeWarning),
+        warnings.catch_warnings(),
+    ):  # and NumPy's own warnings are as before
         import numpy
 
         numpy.float64(1.0) / numpy.float64(0.0)

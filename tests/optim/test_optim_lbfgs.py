@@ -22,9 +22,18 @@ PROBLEMS = {
     "valley of short memory": (valley, {"lr": 0.05, "history_size": 2, "max_iter": 9}),
     "valley wolfe": (valley, {"line_search_fn": "strong_wolfe"}),
     "rosenbrock wolfe": (rosenbrock, {"line_search_fn": "strong_wolfe", "max_iter": 10}),
-    "rosenbrock wolfe short memory": (rosenbrock, {"line_search_fn": "strong_wolfe", "history_size": 3}),
-    "rosenbrock wolfe long step": (rosenbrock, {"line_search_fn": "strong_wolfe", "lr": 30.0, "max_iter": 4}),
-    "rosenbrock wolfe no room": (rosenbrock, {"line_search_fn": "strong_wolfe", "max_iter": 5, "max_eval": 3}),
+    "rosenbrock wolfe short memory": (
+        rosenbrock,
+        {"line_search_fn": "strong_wolfe", "history_size": 3},
+    ),
+    "rosenbrock wolfe long step": (
+        rosenbrock,
+        {"line_search_fn": "strong_wolfe", "lr": 30.0, "max_iter": 4},
+    ),
+    "rosenbrock wolfe no room": (
+        rosenbrock,
+        {"line_search_fn": "strong_wolfe", "max_iter": 5, "max_eval": 3},
+    ),
     "tolerance": (valley, {"tolerance_grad": 0.5, "line_search_fn": "strong_wolfe"}),
     "change": (valley, {"tolerance_change": 0.5, "lr": 0.1}),
 }
@@ -79,7 +88,9 @@ def test_errors(t):
         return loss
 
     return {
-        "groups": error_of(lambda: t.optim.LBFGS([{"params": [p]}, {"params": [t.nn.Parameter(t.ones(1))]}])),
+        "groups": error_of(
+            lambda: t.optim.LBFGS([{"params": [p]}, {"params": [t.nn.Parameter(t.ones(1))]}])
+        ),
         "line search": error_of(lambda: t.optim.LBFGS([p], line_search_fn="armijo").step(closure)),
         "no closure": error_of(lambda: t.optim.LBFGS([p]).step()),
     }

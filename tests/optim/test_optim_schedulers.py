@@ -13,13 +13,17 @@ SCHEDULES = {
     "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 7),
     "CosineAnnealingLR eta_min": lambda s, o: s.CosineAnnealingLR(o, T_max=10, eta_min=0.01),
     "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 0.95**epoch),
-    "LambdaLR list": lambda s, o: s.LambdaLR(o, [lambda epoch: 1 / (epoch + 1), lambda epoch: epoch]),
+    "LambdaLR list": lambda s, o: s.LambdaLR(
+        o, [lambda epoch: 1 / (epoch + 1), lambda epoch: epoch]
+    ),
     "OneCycleLR": lambda s, o: s.OneCycleLR(o, max_lr=0.5, total_steps=26),
     "OneCycleLR three phases": lambda s, o: s.OneCycleLR(
         o, [0.5, 0.2], epochs=5, steps_per_epoch=6, three_phase=True, anneal_strategy="linear"
     ),
     "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, lambda epoch: 0.9 + epoch / 1000),
-    "MultiplicativeLR list": lambda s, o: s.MultiplicativeLR(o, [lambda epoch: 0.95, lambda epoch: 1.1]),
+    "MultiplicativeLR list": lambda s, o: s.MultiplicativeLR(
+        o, [lambda epoch: 0.95, lambda epoch: 1.1]
+    ),
     "ConstantLR": lambda s, o: s.ConstantLR(o),
     "ConstantLR late": lambda s, o: s.ConstantLR(o, factor=0.3, total_iters=11),
     "LinearLR": lambda s, o: s.LinearLR(o),
@@ -27,25 +31,43 @@ SCHEDULES = {
     "PolynomialLR": lambda s, o: s.PolynomialLR(o),
     "PolynomialLR power": lambda s, o: s.PolynomialLR(o, total_iters=30, power=0.9),
     "CyclicLR": lambda s, o: s.CyclicLR(o, base_lr=0.01, max_lr=0.3, step_size_up=4),
-    "CyclicLR triangular2": lambda s, o: s.CyclicLR(o, [0.01, 0.1], [0.3, 0.4], 3, 5, mode="triangular2"),
+    "CyclicLR triangular2": lambda s, o: s.CyclicLR(
+        o, [0.01, 0.1], [0.3, 0.4], 3, 5, mode="triangular2"
+    ),
     "CyclicLR exp_range": lambda s, o: s.CyclicLR(
         o, 0.01, 0.3, 4, mode="exp_range", gamma=0.97, base_momentum=[0.7, 0.6], max_momentum=0.99
     ),
     "CyclicLR own": lambda s, o: s.CyclicLR(
-        o, 0.01, 0.3, 4, mode="own", scale_fn=lambda x: 1 / (1 + x), scale_mode="iterations", cycle_momentum=False
+        o,
+        0.01,
+        0.3,
+        4,
+        mode="own",
+        scale_fn=lambda x: 1 / (1 + x),
+        scale_mode="iterations",
+        cycle_momentum=False,
     ),
     "warm restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 4),
-    "warm restarts longer": lambda s, o: s.CosineAnnealingWarmRestarts(o, T_0=3, T_mult=2, eta_min=0.01),
-    "SequentialLR": lambda s, o: s.SequentialLR(o, [s.ConstantLR(o, 0.1, 7), s.ExponentialLR(o, 0.9)], [5]),
+    "warm restarts longer": lambda s, o: s.CosineAnnealingWarmRestarts(
+        o, T_0=3, T_mult=2, eta_min=0.01
+    ),
+    "SequentialLR": lambda s, o: s.SequentialLR(
+        o, [s.ConstantLR(o, 0.1, 7), s.ExponentialLR(o, 0.9)], [5]
+    ),
     "SequentialLR of three": lambda s, o: s.SequentialLR(
         o, [s.LinearLR(o), s.StepLR(o, 2), s.CosineAnnealingWarmRestarts(o, 4)], [4, 9]
     ),
     "SequentialLR nested": lambda s, o: s.SequentialLR(
         o,
-        [s.SequentialLR(o, [s.LinearLR(o, 0.5), s.ExponentialLR(o, 0.8)], [3]), s.PolynomialLR(o, 20)],
+        [
+            s.SequentialLR(o, [s.LinearLR(o, 0.5), s.ExponentialLR(o, 0.8)], [3]),
+            s.PolynomialLR(o, 20),
+        ],
         milestones=[6],
     ),
-    "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 7), s.ExponentialLR(o, 0.9)]),
+    "ChainedScheduler": lambda s, o: s.ChainedScheduler(
+        [s.ConstantLR(o, 0.1, 7), s.ExponentialLR(o, 0.9)]
+    ),
     "ChainedScheduler of three": lambda s, o: s.ChainedScheduler(
         [s.LinearLR(o), s.CosineAnnealingLR(o, 20), s.MultiStepLR(o, [12])], optimizer=o
     ),
@@ -58,7 +80,11 @@ def test_learning_rates(name, kind):
     def program(t):
         parameters = [t.nn.Parameter(t.ones(1)) for _ in range(2)]
         groups = [{"params": parameters[:1]}, {"params": parameters[1:], "lr": 0.7}]
-        optimizer = t.optim.SGD(groups, lr=0.1, momentum=0.9) if kind == "SGD" else t.optim.Adam(groups, lr=0.1)
+        optimizer = (
+            t.optim.SGD(groups, lr=0.1, momentum=0.9)
+            if kind == "SGD"
+            else t.optim.Adam(groups, lr=0.1)
+        )
         scheduler = SCHEDULES[name](t.optim.lr_scheduler, optimizer)
         found = [[scheduler.get_last_lr(), getattr(scheduler, "last_epoch", None)]]
         for _ in range(25):
@@ -80,7 +106,26 @@ def test_learning_rates(name, kind):
 @same_as_torch
 def test_plateau(t):
     found = []
-    losses = [1.0, 0.9, 0.9, 0.91, 0.92, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.49999, 0.4, 0.4, 0.4, 0.4, 0.4]
+    losses = [
+        1.0,
+        0.9,
+        0.9,
+        0.91,
+        0.92,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.49999,
+        0.4,
+        0.4,
+        0.4,
+        0.4,
+        0.4,
+    ]
     for options in (
         {},
         {"patience": 1},
@@ -96,7 +141,13 @@ def test_plateau(t):
             scheduler.step(t.tensor(loss))
             rates.append(scheduler.get_last_lr()[0])
         found.append(
-            [rates, scheduler.best, scheduler.num_bad_epochs, scheduler.in_cooldown, sorted(scheduler.state_dict())]
+            [
+                rates,
+                scheduler.best,
+                scheduler.num_bad_epochs,
+                scheduler.in_cooldown,
+                sorted(scheduler.state_dict()),
+            ]
         )
     return found
 
@@ -124,7 +175,9 @@ def test_warnings(t):
 def test_errors(t):
     s = t.optim.lr_scheduler
     o = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
-    over = s.OneCycleLR(t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1, momentum=0.9), 0.1, total_steps=1)
+    over = s.OneCycleLR(
+        t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1, momentum=0.9), 0.1, total_steps=1
+    )
     return {
         "no optimizer": error_of(lambda: s.StepLR(3, 1)),
         "resume": error_of(lambda: s.StepLR(o, 1, last_epoch=3)),
@@ -140,7 +193,9 @@ def test_errors(t):
         "strategy": error_of(lambda: s.OneCycleLR(o, 0.1, 3, anneal_strategy="x")),
         "max_lr": error_of(lambda: s.OneCycleLR(o, [0.1, 0.2], 3)),
         "base": error_of(lambda: s.LRScheduler(o)),
-        "momentum": error_of(lambda: s.OneCycleLR(t.optim.Adagrad([t.nn.Parameter(t.ones(1))]), 0.1, 3)),
+        "momentum": error_of(
+            lambda: s.OneCycleLR(t.optim.Adagrad([t.nn.Parameter(t.ones(1))]), 0.1, 3)
+        ),
         "over": error_of(lambda: [over.step() for _ in range(3)]),
         "no function": error_of(lambda: s.MultiplicativeLR(o, 0.5)),
         "functions": error_of(lambda: s.MultiplicativeLR(o, [len, len])),
@@ -150,7 +205,9 @@ def test_errors(t):
         "cyclic mode": error_of(lambda: s.CyclicLR(o, 0.1, 0.2, mode="x")),
         "cyclic lr": error_of(lambda: s.CyclicLR(o, [0.1, 0.2], 0.2)),
         "cyclic optimizer": error_of(lambda: s.CyclicLR(None, 0.1, 0.2)),
-        "cyclic momentum": error_of(lambda: s.CyclicLR(t.optim.Adagrad([t.nn.Parameter(t.ones(1))]), 0.1, 0.2)),
+        "cyclic momentum": error_of(
+            lambda: s.CyclicLR(t.optim.Adagrad([t.nn.Parameter(t.ones(1))]), 0.1, 0.2)
+        ),
         "T_0": error_of(lambda: s.CosineAnnealingWarmRestarts(o, 0)),
         "T_mult": error_of(lambda: s.CosineAnnealingWarmRestarts(o, 1, 0.5)),
         "eta_min": error_of(lambda: s.CosineAnnealingWarmRestarts(o, 1, 1, "x")),
@@ -199,12 +256,22 @@ class _Fading:
 
 RESUMED = {
     "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, _Fading(0.9)),
-    "CyclicLR": lambda s, o: s.CyclicLR(o, 0.1, 0.2, 3, mode="exp_range", gamma=0.9, cycle_momentum=False),
-    "CyclicLR own": lambda s, o: s.CyclicLR(o, 0.1, 0.2, 3, scale_fn=_Fading(0.9), cycle_momentum=False),
-    "CyclicLR function": lambda s, o: s.CyclicLR(o, 0.1, 0.2, 3, scale_fn=lambda x: 1 / x, cycle_momentum=False),
+    "CyclicLR": lambda s, o: s.CyclicLR(
+        o, 0.1, 0.2, 3, mode="exp_range", gamma=0.9, cycle_momentum=False
+    ),
+    "CyclicLR own": lambda s, o: s.CyclicLR(
+        o, 0.1, 0.2, 3, scale_fn=_Fading(0.9), cycle_momentum=False
+    ),
+    "CyclicLR function": lambda s, o: s.CyclicLR(
+        o, 0.1, 0.2, 3, scale_fn=lambda x: 1 / x, cycle_momentum=False
+    ),
     "warm restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2),
-    "SequentialLR": lambda s, o: s.SequentialLR(o, [s.LinearLR(o), s.CosineAnnealingWarmRestarts(o, 3)], [3]),
-    "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.LinearLR(o), s.LambdaLR(o, _Fading(0.9))]),
+    "SequentialLR": lambda s, o: s.SequentialLR(
+        o, [s.LinearLR(o), s.CosineAnnealingWarmRestarts(o, 3)], [3]
+    ),
+    "ChainedScheduler": lambda s, o: s.ChainedScheduler(
+        [s.LinearLR(o), s.LambdaLR(o, _Fading(0.9))]
+    ),
 }
 
 
@@ -231,7 +298,9 @@ def test_states(name):
         end = go(optimizer, scheduler, 4)
         other, resumed = start()
         other.load_state_dict(saved[0])
-        resumed.load_state_dict(copy.deepcopy(saved[1]))  # PyTorch's CyclicLR takes a key out of what it is given
+        resumed.load_state_dict(
+            copy.deepcopy(saved[1])
+        )  # PyTorch's CyclicLR takes a key out of what it is given
         return [saved[1], end == go(other, resumed, 4), end, scheduler.get_last_lr()]
 
     check("test_optim_schedulers", f"state {name}", program)
@@ -266,10 +335,17 @@ def test_resuming(t):
         def __call__(self, epoch):
             return self.factor**epoch
 
-    custom = t.optim.lr_scheduler.LambdaLR(t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1), Halving())
+    custom = t.optim.lr_scheduler.LambdaLR(
+        t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1), Halving()
+    )
     state = custom.state_dict()
     custom.load_state_dict({**state, "lr_lambdas": [{"factor": 0.25}]})
-    return [end == go(other, resumed, 3), state["lr_lambdas"], custom.lr_lambdas[0].factor, sorted(state)]
+    return [
+        end == go(other, resumed, 3),
+        state["lr_lambdas"],
+        custom.lr_lambdas[0].factor,
+        sorted(state),
+    ]
 
 
 @same_as_torch
@@ -315,11 +391,18 @@ def test_the_base_class_under_its_old_name(t):
         optimizer.step()
         scheduler.step()
         rates += scheduler.get_last_lr()
-    return [rates, isinstance(scheduler, t.optim.lr_scheduler.LRScheduler), Halves.__mro__[1].__name__]
+    return [
+        rates,
+        isinstance(scheduler, t.optim.lr_scheduler.LRScheduler),
+        Halves.__mro__[1].__name__,
+    ]
 
 
 @same_as_torch
 def test_factors_are_counted_before_they_are_looked_at(t):
     optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
     attempts = ([0.1, 0.2], [0.1], 0.1, [])
-    return [error_of(lambda given=given: t.optim.lr_scheduler.MultiplicativeLR(optimizer, given)) for given in attempts]
+    return [
+        error_of(lambda given=given: t.optim.lr_scheduler.MultiplicativeLR(optimizer, given))
+        for given in attempts
+    ]

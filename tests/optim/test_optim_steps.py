@@ -26,28 +26,50 @@ ROOTED = {
     "Adam betas": lambda o, p: o.Adam(p, lr=0.013, betas=(0.3, 0.99), eps=1e-3),
     "Adam weight_decay": lambda o, p: o.Adam(p, lr=0.013, weight_decay=0.1, maximize=True),
     "Adam amsgrad": lambda o, p: o.Adam(p, lr=0.013, amsgrad=True),
-    "Adam decoupled": lambda o, p: o.Adam(p, lr=0.013, weight_decay=0.1, decoupled_weight_decay=True),
+    "Adam decoupled": lambda o, p: o.Adam(
+        p, lr=0.013, weight_decay=0.1, decoupled_weight_decay=True
+    ),
     "AdamW": lambda o, p: o.AdamW(p, lr=0.013),
     "AdamW amsgrad": lambda o, p: o.AdamW(p, lr=0.013, weight_decay=0.2, amsgrad=True),
     "RMSprop": lambda o, p: o.RMSprop(p, lr=0.013),
     "RMSprop centered": lambda o, p: o.RMSprop(p, lr=0.013, centered=True, alpha=0.8),
-    "RMSprop momentum": lambda o, p: o.RMSprop(p, lr=0.013, momentum=0.9, weight_decay=0.01, maximize=True),
+    "RMSprop momentum": lambda o, p: o.RMSprop(
+        p, lr=0.013, momentum=0.9, weight_decay=0.01, maximize=True
+    ),
     "Adagrad": lambda o, p: o.Adagrad(p, lr=0.13),
-    "Adagrad decay": lambda o, p: o.Adagrad(p, lr=0.13, lr_decay=0.1, weight_decay=0.01, initial_accumulator_value=0.5),
+    "Adagrad decay": lambda o, p: o.Adagrad(
+        p, lr=0.13, lr_decay=0.1, weight_decay=0.01, initial_accumulator_value=0.5
+    ),
     "Adadelta": lambda o, p: o.Adadelta(p),
-    "Adadelta decay": lambda o, p: o.Adadelta(p, lr=0.7, rho=0.6, eps=1e-3, weight_decay=0.1, maximize=True),
+    "Adadelta decay": lambda o, p: o.Adadelta(
+        p, lr=0.7, rho=0.6, eps=1e-3, weight_decay=0.1, maximize=True
+    ),
     "Adamax": lambda o, p: o.Adamax(p, lr=0.013),
-    "Adamax decay": lambda o, p: o.Adamax(p, lr=0.013, betas=(0.3, 0.9), eps=0.1, weight_decay=0.1, maximize=True),
+    "Adamax decay": lambda o, p: o.Adamax(
+        p, lr=0.013, betas=(0.3, 0.9), eps=0.1, weight_decay=0.1, maximize=True
+    ),
     "ASGD": lambda o, p: o.ASGD(p, lr=0.013),
-    "ASGD averaging": lambda o, p: o.ASGD(p, lr=0.5, lambd=0.1, alpha=0.6, t0=2, weight_decay=0.1, maximize=True),
+    "ASGD averaging": lambda o, p: o.ASGD(
+        p, lr=0.5, lambd=0.1, alpha=0.6, t0=2, weight_decay=0.1, maximize=True
+    ),
     "NAdam": lambda o, p: o.NAdam(p, lr=0.013),
-    "NAdam decay": lambda o, p: o.NAdam(p, betas=(0.7, 0.99), weight_decay=0.1, momentum_decay=0.1, maximize=True),
-    "NAdam decoupled": lambda o, p: o.NAdam(p, lr=0.013, weight_decay=0.1, decoupled_weight_decay=True),
+    "NAdam decay": lambda o, p: o.NAdam(
+        p, betas=(0.7, 0.99), weight_decay=0.1, momentum_decay=0.1, maximize=True
+    ),
+    "NAdam decoupled": lambda o, p: o.NAdam(
+        p, lr=0.013, weight_decay=0.1, decoupled_weight_decay=True
+    ),
     "RAdam": lambda o, p: o.RAdam(p, lr=0.013),
-    "RAdam soon": lambda o, p: o.RAdam(p, lr=0.013, betas=(0.9, 0.9), eps=1e-3, weight_decay=0.1, maximize=True),
-    "RAdam decoupled": lambda o, p: o.RAdam(p, lr=0.013, weight_decay=0.1, decoupled_weight_decay=True),
+    "RAdam soon": lambda o, p: o.RAdam(
+        p, lr=0.013, betas=(0.9, 0.9), eps=1e-3, weight_decay=0.1, maximize=True
+    ),
+    "RAdam decoupled": lambda o, p: o.RAdam(
+        p, lr=0.013, weight_decay=0.1, decoupled_weight_decay=True
+    ),
     "Rprop": lambda o, p: o.Rprop(p, lr=0.013),
-    "Rprop sizes": lambda o, p: o.Rprop(p, lr=0.1, etas=(0.3, 1.7), step_sizes=(0.05, 0.2), maximize=True),
+    "Rprop sizes": lambda o, p: o.Rprop(
+        p, lr=0.1, etas=(0.3, 1.7), step_sizes=(0.05, 0.2), maximize=True
+    ),
 }
 
 MORE = ["Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "Rprop", "LBFGS"]
@@ -57,7 +79,9 @@ def steps(t, make, count, dtype="float32", sizes=((3,), (2, 5), (257,), ())):
     """Parameters and state after `count` steps with gradients that are random but the same in both engines."""
     random = np.random.default_rng(0)
     kind = getattr(t, dtype)
-    parameters = [t.nn.Parameter(t.from_numpy(np.array(random.standard_normal(s))).to(kind)) for s in sizes]
+    parameters = [
+        t.nn.Parameter(t.from_numpy(np.array(random.standard_normal(s))).to(kind)) for s in sizes
+    ]
     optimizer = make(t.optim, parameters)
     for _ in range(count):
         for p in parameters:
@@ -97,7 +121,12 @@ def test_optimizers_with_a_root(name, count):
 
 @pytest.mark.parametrize("name", ROOTED)
 def test_optimizers_with_a_root_in_double(name):
-    check("test_optim_steps", f"{name} double", lambda t: steps(t, ROOTED[name], 5, "float64"), rtol=1e-12)
+    check(
+        "test_optim_steps",
+        f"{name} double",
+        lambda t: steps(t, ROOTED[name], 5, "float64"),
+        rtol=1e-12,
+    )
 
 
 EXACT = {
@@ -141,7 +170,10 @@ def test_a_graph_from_before_the_step_is_stale():
     loss = (w * w).sum()
     loss.backward(retain_graph=True)
     torch.optim.SGD([w], lr=0.25).step()
-    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[3\]\] is at version 1; expected version 0 instead"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"\[torch.FloatTensor \[3\]\] is at version 1; expected version 0 instead",
+    ):
         loss.backward()
 
 
@@ -154,7 +186,11 @@ def test_parameters_without_gradient_stay():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda o, p: o.SGD(p, lr=torch.tensor(0.25)), lambda o, p: o.Adagrad(p, lr=torch.tensor(0.25))]
+    "make",
+    [
+        lambda o, p: o.SGD(p, lr=torch.tensor(0.25)),
+        lambda o, p: o.Adagrad(p, lr=torch.tensor(0.25)),
+    ],
 )
 def test_lr_may_be_a_tensor(make):
     p = torch.ones(1, requires_grad=True)
@@ -226,7 +262,9 @@ def test_defaults_state_and_refused_settings(name):
         ]
         return [same, repr(optimizer), saved, refused]
 
-    wide = {"rtol": 1e-3, "atol": 1e-3} if name == "LBFGS" else {"rtol": 2e-6}  # it amplifies the last digit
+    wide = (
+        {"rtol": 1e-3, "atol": 1e-3} if name == "LBFGS" else {"rtol": 2e-6}
+    )  # it amplifies the last digit
     check("test_optim_steps", f"defaults {name}", program, **wide)
 
 

@@ -49,7 +49,9 @@ def test_the_right_run_is_the_engines(tasks, number):
         played = machine.play()
         for leaf in drawn.trace.nodes:
             if leaf.kind == "leaf":
-                want = leaf.grad if not any(f.event == "error" for f in drawn.trace.frames) else None
+                want = (
+                    leaf.grad if not any(f.event == "error" for f in drawn.trace.frames) else None
+                )
                 got = played.grads.get(leaf.id)
                 assert want is None or np.allclose(got, array_of(want), rtol=1e-4)
 
@@ -58,7 +60,11 @@ def test_the_right_run_is_the_engines(tasks, number):
 def test_no_two_rules_answer_alike(tasks, number):
     level, beliefs = LEVELS[number], set()
     for drawn in graphs(tasks, number):
-        assert {d.decision for d in drawn.decisions} - {"then"} == {*level.kinds} & {"who", "what", "how"}
+        assert {d.decision for d in drawn.decisions} - {"then"} == {*level.kinds} & {
+            "who",
+            "what",
+            "how",
+        }
         for one in drawn.decisions:
             given = [one.answer, *(wrong.answer for wrong in one.wrong)]
             assert one.judge(one.answer) and one.met(one.answer) is None
@@ -72,7 +78,9 @@ def test_no_two_rules_answer_alike(tasks, number):
                 assert not any(alike(a, b) for i, a in enumerate(given) for b in given[:i])
                 assert one.whole is None or one.judge(one.whole)
             if one.form in ("choice", "node"):
-                assert {*map(str, given), *map(str, one.also)} <= {value for value, _ in one.choices}
+                assert {*map(str, given), *map(str, one.also)} <= {
+                    value for value, _ in one.choices
+                }
     assert beliefs
 
 
@@ -84,8 +92,14 @@ LEAF = "x = tensor({}, requires_grad=True)\n"
     [
         (LEAF.format("3.") + "y = x * 0\ny.backward()", "the answer is 0"),
         (LEAF.format("0.5") + "a = x * 2\ny = a ** 2\ny.backward()", "own answers as another rule"),
-        (LEAF.format("3.") + "a = x * 3\ny = a ** 2\ny.backward()", "own answers as the right rule"),
-        (LEAF.format("3.") + "a = x * 2\nb = x * 0\ny = a + b\ny.backward()", "ends as the right rule"),
+        (
+            LEAF.format("3.") + "a = x * 3\ny = a ** 2\ny.backward()",
+            "own answers as the right rule",
+        ),
+        (
+            LEAF.format("3.") + "a = x * 2\nb = x * 0\ny = a + b\ny.backward()",
+            "ends as the right rule",
+        ),
         (
             LEAF.format("-2.") + "a = x * -3\nb = x + 5\np = a * b\ny = p + b\ny.backward()",
             "a wrong run ends as the right one",
@@ -96,7 +110,9 @@ def test_graphs_that_tell_too_little_are_rejected(program, why):
     kinds = ("how",) if "b = x" in program and "x * 0" in program else ("what",)
     with pytest.raises(Ambiguous, match=why):
         Decisions(run(program), kinds, strict=True).all()
-    assert Decisions(run(program), kinds).all() is not None  # a graph of one's own is taken as it is
+    assert (
+        Decisions(run(program), kinds).all() is not None
+    )  # a graph of one's own is taken as it is
 
 
 class Learner:
@@ -107,8 +123,12 @@ class Learner:
 
     def answer(self, one):
         if self.dice is not None:
-            return self.dice.choice([value for value, _ in one.choices] or [self.dice.randint(-9, 9) * 0.7])
-        return next((wrong.answer for wrong in one.wrong if wrong.belief == self.belief), one.answer)
+            return self.dice.choice(
+                [value for value, _ in one.choices] or [self.dice.randint(-9, 9) * 0.7]
+            )
+        return next(
+            (wrong.answer for wrong in one.wrong if wrong.belief == self.belief), one.answer
+        )
 
 
 def played_by(learner, game, drawn, facts):
@@ -145,20 +165,26 @@ def test_learners(number):
     agree."""
     drawn, facts = _of_level(number, "none", "backward", 3)
     play, decisions = (
-        partial(played_by, game=Practice(drawn.trace, drawn.asked, facts), drawn=drawn, facts=facts),
+        partial(
+            played_by, game=Practice(drawn.trace, drawn.asked, facts), drawn=drawn, facts=facts
+        ),
         drawn.decisions,
     )
     right = play(Learner())
-    assert right.result.complete and right.result.perfect and progress.events("practice")[-1].right is True
+    assert (
+        right.result.complete
+        and right.result.perfect
+        and progress.events("practice")[-1].right is True
+    )
     for belief in sorted({wrong.belief for one in decisions for wrong in one.wrong}):
         before = len(progress.events("practice"))
         result, kept = play(Learner(belief)).result, progress.events("practice")[before:]
         missed = [one for one in decisions if any(wrong.belief == belief for wrong in one.wrong)]
         assert result.complete and not result.perfect and missed
         assert sum(result.asked.values()) - sum(result.at_once.values()) == len(missed)
-        assert [e.belief for e in kept if e.right is False and e.belief] == [belief] * len(missed) and kept[
-            -1
-        ].id == str(number)
+        assert [e.belief for e in kept if e.right is False and e.belief] == [belief] * len(
+            missed
+        ) and kept[-1].id == str(number)
         assert kept[-1].right is False and {e.tries for e in kept if e.id != str(number)} == {1, 2}
     guesses = [Learner(dice=random.Random(i)) for i in range(3)]
     scores = [sum(play(guess).result.at_once.values()) for guess in guesses]
@@ -176,7 +202,9 @@ def test_a_wrong_run_is_that_of_the_wrong_engine(tasks):
             return names["x"].grad
 
         ends = Machine(drawn.trace).play(RULES["set"]).grads
-        assert float(ends["n0"]) == float(autolab.specimens["set instead of add"].outcome(program).value)
+        assert float(ends["n0"]) == float(
+            autolab.specimens["set instead of add"].outcome(program).value
+        )
 
 
 def test_the_diamond_of_the_issue_ends_at_6_and_descends_elsewhere():
@@ -184,7 +212,9 @@ def test_the_diamond_of_the_issue_ends_at_6_and_descends_elsewhere():
     a = x * 3
     b = a * 1.5 + x * x
     asked = Decisions(autolab.trace.trace(a * b))
-    wrong = [w for one in asked.all() if one.decision == "how" for w in one.wrong if w.answer == "set"]
+    wrong = [
+        w for one in asked.all() if one.decision == "how" for w in one.wrong if w.answer == "set"
+    ]
     assert wrong and all(w.ends for w in wrong)
     quadratic = autolab.practice(level=5, seed=1)
     walks = quadratic.practice["walks"]
@@ -195,12 +225,20 @@ def test_the_diamond_of_the_issue_ends_at_6_and_descends_elsewhere():
 def test_forward(number):
     drawn = task(number, 1, forward=True)
     assert drawn.decisions and {one.decision for one in drawn.decisions} == {"value"}
-    assert all(one.judge(one.answer) and not one.judge(one.answer + 1 + abs(one.answer)) for one in drawn.decisions)
+    assert all(
+        one.judge(one.answer) and not one.judge(one.answer + 1 + abs(one.answer))
+        for one in drawn.decisions
+    )
 
 
 def test_forward_game_and_a_long_graph():
     game = autolab.practice(level=5, seed=1, mode="forward")
-    assert [one["node"] for one in game.questions] == ["n2", "n4", "n5", "n6"] and game.result.asked == {"value": 4}
+    assert [one["node"] for one in game.questions] == [
+        "n2",
+        "n4",
+        "n5",
+        "n6",
+    ] and game.result.asked == {"value": 4}
     x = autolab.tensor(0.5, requires_grad=True)
     y = x
     for _ in range(60):
@@ -209,17 +247,23 @@ def test_forward_game_and_a_long_graph():
 
 
 def test_a_graph_of_ones_own():
-    x, w = autolab.tensor(3.0, requires_grad=True), autolab.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    x, w = (
+        autolab.tensor(3.0, requires_grad=True),
+        autolab.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True),
+    )
     x.grad = autolab.tensor(4.0)
     y = ((w * x) @ w).sum() + x * x
     game = autolab.practice(y)
     assert isinstance(game, Practice) and {"who", "what", "how", "then"} == set(game.result.asked)
     assert any(
-        one["text"].startswith("74 has arrived at the leaf `x`, whose `.grad` held 4.") for one in game.questions
+        one["text"].startswith("74 has arrived at the leaf `x`, whose `.grad` held 4.")
+        for one in game.questions
     )
     assert game.program == "" and game.seed is None and "your graph" in repr(game)
     big = autolab.randn(30, 40, requires_grad=True)
-    shapes = [one for one in autolab.practice((big * 2).tanh().sum()).questions if one["form"] == "shape"]
+    shapes = [
+        one for one in autolab.practice((big * 2).tanh().sum()).questions if one["form"] == "shape"
+    ]
     assert [one["answer"] for one in shapes] == [[30, 40]]
     with pytest.raises(TypeError, match="no level"):
         game.another()
@@ -234,22 +278,29 @@ def test_a_graph_of_torch():
     mine = autolab.tensor(3.0, requires_grad=True)
     ours = mine * mine * 2 + mine.exp()
     strip = lambda game: [(one["text"], one["answer"]) for one in game.questions]
-    assert strip(autolab.practice(y)) == strip(autolab.practice(ours, namespace={"x": mine, "y": ours}))
+    assert strip(autolab.practice(y)) == strip(
+        autolab.practice(ours, namespace={"x": mine, "y": ours})
+    )
 
 
 def test_help_fades_and_levels_become_yours():
     for expected in ("full", "hints", "none", "none"):
         game = autolab.practice(level=3)
         assert game.help == expected
-        game.replies = {one["id"]: {"answer": "", "right": True, "tries": 1, "over": True} for one in game.questions}
+        game.replies = {
+            one["id"]: {"answer": "", "right": True, "tries": 1, "over": True}
+            for one in game.questions
+        }
     assert (
         in_a_row(3) == 4
         and game.practice["yours"] == 4
-        and " 3  a leaf used twice      contributions are added (yours, again on" in repr(autolab.practice)
+        and " 3  a leaf used twice      contributions are added (yours, again on"
+        in repr(autolab.practice)
     )
     missed = autolab.practice(level=3)
     missed.replies = {
-        one["id"]: {"answer": "x", "right": False, "tries": 1, "over": True, "shown": True} for one in missed.questions
+        one["id"]: {"answer": "x", "right": False, "tries": 1, "over": True, "shown": True}
+        for one in missed.questions
     }
     assert (
         in_a_row(3) == 0
@@ -260,7 +311,11 @@ def test_help_fades_and_levels_become_yours():
     assert missed.practice["next"] == 3  # it was begun
     before = missed.program
     missed._on_message(missed, {"kind": "another"}, [])
-    assert missed.program != before and not missed.result.complete and missed.step == missed.questions[0]["until"]
+    assert (
+        missed.program != before
+        and not missed.result.complete
+        and missed.step == missed.questions[0]["until"]
+    )
     missed._on_message(missed, {"kind": "another", "level": 4}, [])
     assert missed._facts["level"] == 4 and missed.practice["title"] == "an operand used twice"
 
@@ -269,7 +324,10 @@ def test_what_was_played_forward_makes_no_level_yours():
     for expected in ("full", "hints", "none"):
         game = autolab.practice(level=5, mode="forward")
         assert game.help == expected
-        game.replies = {one["id"]: {"answer": "", "right": True, "tries": 1, "over": True} for one in game.questions}
+        game.replies = {
+            one["id"]: {"answer": "", "right": True, "tries": 1, "over": True}
+            for one in game.questions
+        }
     assert game.result.perfect and progress.events("practice")[-1].id == "5 forward"
     assert due().level == 1 and in_a_row(5) == 0 and "yours" not in game.practice
 
@@ -295,7 +353,9 @@ def test_what_is_due(monkeypatch):
     assert due().level == 2 and "(yours, again on 2026-03-02)" in repr(autolab.practice)
     done(2, right=False)
     day[0] += timedelta(days=1)
-    assert due() == (1, "it comes again: last done on 2026-03-01") and "(yours, due again)" in repr(autolab.practice)
+    assert due() == (1, "it comes again: last done on 2026-03-01") and "(yours, due again)" in repr(
+        autolab.practice
+    )
     done(1)
     assert due() == (2, "begun: 0 of 3 in a row")  # level 1 has two days now
     day[0] += timedelta(days=2)
@@ -312,8 +372,13 @@ def test_what_would_have_helped_helps(tasks):
     kinds = set()
     for seed in range(12):
         drawn = task(11, seed)
-        assert len(drawn.decisions) >= (4 if "_(" in drawn.program or "* " in drawn.program else 2), drawn.program
-        lines, names = drawn.program.splitlines(), {"tensor": autolab.tensor, "no_grad": autolab.no_grad}
+        assert len(drawn.decisions) >= (
+            4 if "_(" in drawn.program or "* " in drawn.program else 2
+        ), drawn.program
+        lines, names = (
+            drawn.program.splitlines(),
+            {"tensor": autolab.tensor, "no_grad": autolab.no_grad},
+        )
         for one in drawn.decisions:
             if "What would have helped" not in one.text:
                 continue
@@ -321,11 +386,18 @@ def test_what_would_have_helped_helps(tasks):
             change = next((line for line in lines if "_(" in line), "")
             target, _, rest = change.partition(".")
             tried = {
-                "out": [line if line != change else f"{target} = {target}.{rest.replace('_(', '(')}" for line in lines],
-                "no_grad": [line if line != change else f"with no_grad(): {change}" for line in lines],
+                "out": [
+                    line if line != change else f"{target} = {target}.{rest.replace('_(', '(')}"
+                    for line in lines
+                ],
+                "no_grad": [
+                    line if line != change else f"with no_grad(): {change}" for line in lines
+                ],
                 "clear": [*lines[:-1], "x.grad = None", lines[-1]],
                 "detach": [*lines[:-1], "y.detach().backward()"],
-                "retain": [line.replace("backward()", "backward(retain_graph=True)") for line in lines],
+                "retain": [
+                    line.replace("backward()", "backward(retain_graph=True)") for line in lines
+                ],
             }
             for key, _ in one.choices:
                 try:
@@ -334,7 +406,9 @@ def test_what_would_have_helped_helps(tasks):
                 except RuntimeError:
                     helped = False
                 assert helped == (key == one.answer), (key, drawn.program)
-        after = next((one for one in drawn.decisions if "The error has been raised" in one.text), None)
+        after = next(
+            (one for one in drawn.decisions if "The error has been raised" in one.text), None
+        )
         scope = dict(names)
         try:
             exec(drawn.program, scope)
@@ -368,8 +442,12 @@ def test_levels_are_small_and_say_nothing_in_advance(tasks):
         assert len(drawn.trace.nodes) <= 20 and len(drawn.decisions) <= 12
     for number in (5, 11):
         game = autolab.practice(level=number, seed=1)
-        assert "image/svg+xml" not in game._repr_mimebundle_()[0] and not game.trace.meta.get("failures")
-    assert run("x = tensor(2., requires_grad=True)\ny = x.exp()\ny.add_(1)\ny.backward()\n").meta["error"]
+        assert "image/svg+xml" not in game._repr_mimebundle_()[0] and not game.trace.meta.get(
+            "failures"
+        )
+    assert run("x = tensor(2., requires_grad=True)\ny = x.exp()\ny.add_(1)\ny.backward()\n").meta[
+        "error"
+    ]
 
 
 def test_the_page_runs():

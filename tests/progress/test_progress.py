@@ -93,9 +93,7 @@ def test_what_no_event_has_is_refused(path, arguments, words):
 def test_a_broken_line_is_passed_over_and_kept(path):
     path.parent.mkdir()
     good = '{"time": "2026-03-01T12:00:00Z", "kind": "ask", "id": "a", "later": 1}\n'
-    broken = (
-        '[1]\n\0\0\n\xff\n{"kind": "ask"}\n{"time": "t", "kind": "unheard of", "id": "b"}\n{"time": "2026-03-01T12:00'
-    )
+    broken = '[1]\n\0\0\n\xff\n{"kind": "ask"}\n{"time": "t", "kind": "unheard of", "id": "b"}\n{"time": "2026-03-01T12:00'
     path.write_bytes((good + broken).encode("latin-1"))
     progress.record("ask", "c", right=True)
     assert [e.id for e in progress.events()] == ["a", "c"]
@@ -103,9 +101,7 @@ def test_a_broken_line_is_passed_over_and_kept(path):
     assert progress.events()[0] == progress.Event("2026-03-01T12:00:00Z", "ask", "a")
 
 
-WRITER = (
-    "import sys, autolab\nfor i in range(150): autolab.progress.record('ask', sys.argv[1] + str(i), given='x' * 300)"
-)
+WRITER = "import sys, autolab\nfor i in range(150): autolab.progress.record('ask', sys.argv[1] + str(i), given='x' * 300)"
 
 
 def test_two_notebooks_at_once_and_one_killed(path):
@@ -114,7 +110,9 @@ def test_two_notebooks_at_once_and_one_killed(path):
     )
     writers = [start(name) for name in ("a", "b", "killed")]
     until = time.monotonic() + 60
-    while not any(e.id.startswith("killed") for e in progress.events()) and time.monotonic() < until:
+    while (
+        not any(e.id.startswith("killed") for e in progress.events()) and time.monotonic() < until
+    ):
         time.sleep(0.01)
     writers[2].send_signal(signal.SIGKILL)
     assert [w.wait(60) for w in writers][:2] == [0, 0]
@@ -125,7 +123,9 @@ def test_two_notebooks_at_once_and_one_killed(path):
         and len(ids) == len(set(ids))
         and ids[-1] == "last"
     )
-    assert len(path.read_bytes().splitlines()) - len(ids) <= 1  # at most the killed one's last line is broken
+    assert (
+        len(path.read_bytes().splitlines()) - len(ids) <= 1
+    )  # at most the killed one's last line is broken
 
 
 def test_who_holds_the_lock_for_ever_stops_no_lesson(path, monkeypatch):
@@ -155,10 +155,22 @@ def test_a_full_disk_is_told_once_and_loses_nothing(path, monkeypatch, capsys):
         told = capsys.readouterr().err
         assert told.count("cannot be written") == 1 and "No space left" in told
         assert [e.id for e in progress.events()] == ["a", "b", "c"]
-        assert "Kept in memory, until this kernel ends" in repr(progress()) and "No space left" in repr(progress())
+        assert "Kept in memory, until this kernel ends" in repr(
+            progress()
+        ) and "No space left" in repr(progress())
     progress.record("ask", "d")
-    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["a", "b", "c", "d"]
-    assert f"Kept in {path}" in repr(progress()) and [e.id for e in progress.events()] == ["a", "b", "c", "d"]
+    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
+    assert f"Kept in {path}" in repr(progress()) and [e.id for e in progress.events()] == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
 
 
 def test_a_folder_that_cannot_be_is_told(path, capsys):
@@ -174,7 +186,11 @@ def test_forgetting(path, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(os, "ftruncate", failing(errno.EROFS))
         assert progress.forget().startswith("Not forgotten") and len(progress.events()) == 1
-    assert progress.forget() == "Forgotten: 1 event." and path.read_bytes() == b"" and progress.events() == []
+    assert (
+        progress.forget() == "Forgotten: 1 event."
+        and path.read_bytes() == b""
+        and progress.events() == []
+    )
     path.unlink()
     assert progress.forget() == "Forgotten: 0 events."
 
@@ -217,7 +233,9 @@ def test_what_it_says(path):
         f"  ask x         2 answers, 1 right (0 at the first try); last on {progress.events()[0].time[:10]}",
         f"  practice x    1 answer, 0 right; last on {progress.events()[0].time[:10]}",
     ]
-    assert "forget() deletes it" in progress()._repr_html_() and "ask x" not in repr(progress("practice"))
+    assert "forget() deletes it" in progress()._repr_html_() and "ask x" not in repr(
+        progress("practice")
+    )
 
 
 def test_lessons_keep_answers_beyond_the_kernel(path):
@@ -236,7 +254,9 @@ def test_lessons_keep_answers_beyond_the_kernel(path):
     check("01.5", ...)
     assert len(progress.events()) == 4
     session.__init__()
-    assert "tried  01.5" in repr(of_lesson("01")) and "1 of 35 made, 1 of them came true" in repr(of_lesson("01"))
+    assert "tried  01.5" in repr(of_lesson("01")) and "1 of 35 made, 1 of them came true" in repr(
+        of_lesson("01")
+    )
     progress.record("exercise", "01.5", right=True, tries=2)
     assert "solved  01.5" in repr(of_lesson("01")) and ": 1 of " in repr(of_lesson("01"))
 
@@ -244,7 +264,12 @@ def test_lessons_keep_answers_beyond_the_kernel(path):
 def test_tests_and_notebooks_under_test_write_to_no_home():
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import conftest, autolab; print(autolab.progress.where())"
     without = {k: v for k, v in os.environ.items() if k != "AUTOLAB_PROGRESS"}
-    assert subprocess.run([sys.executable, "-c", code], env=without, capture_output=True, text=True).stdout == "None\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], env=without, capture_output=True, text=True
+        ).stdout
+        == "None\n"
+    )
 
 
 def test_the_page_runs():

@@ -49,7 +49,13 @@ def test_a_notebook_sends_what_was_answered_and_nothing_else(room):
     progress.record("ask", "my.0", given="before it joined")
     joined = autolab.room(room.address, "4kd2")
     progress.record(
-        "prediction", "my.1", given="6", right=False, because="my name is Ada", choices=("6", "12"), confidence=2
+        "prediction",
+        "my.1",
+        given="6",
+        right=False,
+        because="my name is Ada",
+        choices=("6", "12"),
+        confidence=2,
     )
     progress.record("exercise", "01.1", given="a program")
     progress.record("ask", "my.2", given=[1.0, 2.0], right=True)
@@ -71,7 +77,9 @@ def test_joining_again_counts_nobody_twice(room):
         joined = autolab.room(room.address, "4KD2")
         progress.record("ask", "my.1", given=given, right=False)
         assert until(lambda one=joined: one.sent == 1)
-    assert len(room.tally.students) == 1 and list(room.tally.questions["my.1"].given.values()) == ["6"]
+    assert len(room.tally.students) == 1 and list(room.tally.questions["my.1"].given.values()) == [
+        "6"
+    ]
 
 
 def test_a_room_that_is_not_there_disturbs_nothing(tmp_path, capsys):
@@ -138,15 +146,29 @@ def test_a_wrong_code_is_told(room):
 def test_answers_are_hidden_until_released(room):
     for who, given in (("0" * 16, "6"), (YOU, "6.0"), ("a" * 16, "12")):
         assert room.says("answer", who, **answer(given=given, right=given == "12"))[0] == 200
-    assert room.says("answer", **answer(given="12", right=True))[0] == 200  # a second answer does not count
+    assert (
+        room.says("answer", **answer(given="12", right=True))[0] == 200
+    )  # a second answer does not count
     (hidden,) = room.state()["questions"]
-    assert hidden == {"id": "my.1", "ask": "", "answers": [3], "released": False, "last": False, "bars": []}
+    assert hidden == {
+        "id": "my.1",
+        "ask": "",
+        "answers": [3],
+        "released": False,
+        "last": False,
+        "bars": [],
+    }
     assert room.ask("/release", {"id": "my.1", "shown": True})[0] == 403
     assert room.release("my.1")[0] == 200 and room.release("not there")[0] == 400
-    bars = [{"text": "6", "counts": [2], "right": False}, {"text": "12", "counts": [1], "right": True}]
+    bars = [
+        {"text": "6", "counts": [2], "right": False},
+        {"text": "12", "counts": [1], "right": True},
+    ]
     assert room.state()["questions"][0]["bars"] == bars
     assert "code" not in room.state()
-    assert json.loads(room.ask("/state", headers={"X-Room-Key": room.tally.key})[1])["code"] == "4KD2"
+    assert (
+        json.loads(room.ask("/state", headers={"X-Room-Key": room.tally.key})[1])["code"] == "4KD2"
+    )
     room.release("my.1", False)
     assert room.state()["questions"][0]["bars"] == []
 
@@ -158,7 +180,9 @@ def test_the_courses_questions_are_told_in_full(room):
     room.says("answer", **answer(id, asked.choices[1], choices=reversed(asked.choices)))
     room.release(id)
     (shown,) = room.state()["questions"]
-    assert shown["ask"] == asked.ask and [bar["text"] for bar in shown["bars"]] == list(asked.choices)
+    assert shown["ask"] == asked.ask and [bar["text"] for bar in shown["bars"]] == list(
+        asked.choices
+    )
 
 
 def test_what_nobody_asked_is_counted_and_not_shown(tmp_path):
@@ -167,8 +191,14 @@ def test_what_nobody_asked_is_counted_and_not_shown(tmp_path):
     for id in ("Kim is late", "my.1", in_an_explorer, predicted, "01.q999"):
         tally.answer(YOU, answer(id))
     tally.answer("0" * 16, answer("my.1"))
-    assert [q["id"] for q in tally.state["questions"]] == [q["id"] for q in tally.asked("")["questions"]] == [predicted, in_an_explorer]
-    assert tally.state["unknown"] == {"questions": 3, "answers": 4} and "Kim" not in json.dumps(tally.state)
+    assert (
+        [q["id"] for q in tally.state["questions"]]
+        == [q["id"] for q in tally.asked("")["questions"]]
+        == [predicted, in_an_explorer]
+    )
+    assert tally.state["unknown"] == {"questions": 3, "answers": 4} and "Kim" not in json.dumps(
+        tally.state
+    )
     for refused in (lambda: tally.release("Kim is late", True), lambda: tally.again("Kim is late")):
         with pytest.raises(ValueError, match="id should be"):
             refused()
@@ -178,13 +208,20 @@ def test_what_nobody_asked_is_counted_and_not_shown(tmp_path):
         tally.answer(YOU, answer("one more"))
     tally.answer(YOU, answer("01.q2"))  # those of the course find their place
     tally.close()
-    again = Tally(tally.path, own=["my.1"])  # an instructor who names the notebook later finds all answers
-    assert again.state["questions"][-1]["id"] == "my.1" and again.state["questions"][-1]["answers"] == [2]
+    again = Tally(
+        tally.path, own=["my.1"]
+    )  # an instructor who names the notebook later finds all answers
+    assert again.state["questions"][-1]["id"] == "my.1" and again.state["questions"][-1][
+        "answers"
+    ] == [2]
     again.close()
 
 
 def test_the_instructors_questions_are_those_of_named_notebooks(tmp_path, capsys):
-    cells = [("code", ["%matplotlib inline\n", 'q = Prediction("What?", ["6", "12"], id="my.1")\n']), ("markdown", 'id="text"')]
+    cells = [
+        ("code", ["%matplotlib inline\n", 'q = Prediction("What?", ["6", "12"], id="my.1")\n']),
+        ("markdown", 'id="text"'),
+    ]
     cells.append(("code", "explorer.ask('w', 'grad', id = 'my.2'); identity = 'id'"))
     notebook = {"cells": [{"cell_type": kind, "source": source} for kind, source in cells]}
     (tmp_path / "own.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
@@ -193,9 +230,27 @@ def test_the_instructors_questions_are_those_of_named_notebooks(tmp_path, capsys
     assert declared(tmp_path / "own.py") == {"my.3"}
     (tmp_path / "bad.ipynb").write_text("[]", encoding="utf-8")
     (tmp_path / "none").mkdir()
-    wrong = {"gone": "gone cannot be read: No such file", "none": "none should have questions with names", "bad.ipynb": "is no notebook"}
+    wrong = {
+        "gone": "gone cannot be read: No such file",
+        "none": "none should have questions with names",
+        "bad.ipynb": "is no notebook",
+    }
     for path, said in wrong.items():
-        assert cli.main(["room", "serve", "--port", "0", "--file", str(tmp_path / "r"), "--questions", str(tmp_path / path)]) == 1
+        assert (
+            cli.main(
+                [
+                    "room",
+                    "serve",
+                    "--port",
+                    "0",
+                    "--file",
+                    str(tmp_path / "r"),
+                    "--questions",
+                    str(tmp_path / path),
+                ]
+            )
+            == 1
+        )
         assert said in capsys.readouterr().err and not (tmp_path / "r").exists()
 
 
@@ -206,7 +261,10 @@ def test_it_survives_a_restart_and_a_line_that_broke_off(room, tmp_path):
     copy = tmp_path / "copy.jsonl"
     copy.write_text(room.tally.path.read_text() + '{"what": "answer", "wh')
     again = Tally(copy, own=OWN)
-    assert again.state == room.tally.state and (again.code, again.key) == (room.tally.code, room.tally.key)
+    assert again.state == room.tally.state and (again.code, again.key) == (
+        room.tally.code,
+        room.tally.key,
+    )
     again.answer("a" * 16, answer(given="13"))
     again.close()
     third = Tally(copy, own=OWN)
@@ -219,7 +277,10 @@ def test_it_survives_a_restart_and_a_line_that_broke_off(room, tmp_path):
 
 
 def test_the_inventorys_gains(room):
-    for when, choose in (("before", lambda form: form.beliefs[0]), ("after", lambda form: form.key)):
+    for when, choose in (
+        ("before", lambda form: form.beliefs[0]),
+        ("after", lambda form: form.key),
+    ):
         sitting = inventory.sitting(when)
         for item in inventory.ITEMS:
             sitting = sitting.answer(item, choose(sitting.form(item)))
@@ -237,7 +298,10 @@ def test_the_inventorys_gains(room):
     assert again.state == room.tally.state
     again.close()
     none = {"letter": "B", "answers": {}}
-    for before in ({"letter": "A", "answers": {"1": "no choice"}}, {"letter": ["A"], "answers": {}}):
+    for before in (
+        {"letter": "A", "answers": {"1": "no choice"}},
+        {"letter": ["A"], "answers": {}},
+    ):
         assert room.says("inventory", before=before, after=none)[0] == 400
 
 
@@ -246,16 +310,27 @@ def test_a_second_vote_is_counted_beside_the_first(room):
         room.says("answer", who, **answer(given=given))
     room.release("my.1")
     key = {"X-Room-Key": room.tally.key}
-    assert room.ask("/again", {"id": "my.1"})[0] == 403 and room.ask("/again", {"id": "other"}, key)[0] == 400
+    assert (
+        room.ask("/again", {"id": "my.1"})[0] == 403
+        and room.ask("/again", {"id": "other"}, key)[0] == 400
+    )
     assert room.ask("/again", {"id": "my.1"}, key)[0] == 200
     (hidden,) = room.state()["questions"]
-    assert (hidden["answers"], hidden["released"], hidden["last"], hidden["bars"]) == ([3, 0], False, True, [])
+    assert (hidden["answers"], hidden["released"], hidden["last"], hidden["bars"]) == (
+        [3, 0],
+        False,
+        True,
+        [],
+    )
     for given in ("12", "6"):  # the first of the second vote counts
         room.says("answer", **answer(given=given))
     room.says("answer", YOU, **answer(given="6"))
     assert json.loads(room.ask("/question?id=my.1")[1])["round"] == 2
     room.release("my.1")
-    bars = [{"text": "6", "counts": [2, 1], "right": False}, {"text": "12", "counts": [1, 1], "right": False}]
+    bars = [
+        {"text": "6", "counts": [2, 1], "right": False},
+        {"text": "12", "counts": [1, 1], "right": False},
+    ]
     assert room.state()["questions"][0]["bars"] == bars
     assert room.ask("/again", {"id": "my.1"}, key)[0] == 409
     again = Tally(room.tally.path, own=OWN)
@@ -270,7 +345,10 @@ def test_what_a_phone_is_told(room):
     id, asked = next((i, q) for i, q in book.lesson("01").QUESTIONS.items() if q.choices)
     told = json.loads(room.ask(f"/question?id={id}")[1])
     assert told == {"id": id, "ask": asked.ask, "choices": list(asked.choices), "round": 1}
-    assert json.loads(room.ask("/question?id=%3Cb%3E")[1])["choices"] == [] and not room.tally.questions
+    assert (
+        json.loads(room.ask("/question?id=%3Cb%3E")[1])["choices"] == []
+        and not room.tally.questions
+    )
     room.says("answer", **answer("my.1"))
     room.says("answer", **answer("my.2"))
     room.release("my.1")
@@ -283,10 +361,15 @@ def test_the_address_of_a_question():
     from autolab.room import phone
 
     here = "http://192.168.1.5:8765"
-    assert phone.address(here) == f"{here}/phone" and phone.address(here, "4kd2") == f"{here}/phone#4KD2"
+    assert (
+        phone.address(here) == f"{here}/phone"
+        and phone.address(here, "4kd2") == f"{here}/phone#4KD2"
+    )
     assert phone.address(here, "4KD2", "my.1", ("6", "a/b")) == f"{here}/phone#4KD2/my.1/6/a%2Fb"
     assert phone.address(here, "", "my.1", ("6" * 300,)) == f"{here}/phone#/my.1"
-    assert phone.address(here, "4KD2", "01.q1", ("6",)) == f"{here}/phone#4KD2/01.q1"  # the room knows its choices
+    assert (
+        phone.address(here, "4KD2", "01.q1", ("6",)) == f"{here}/phone#4KD2/01.q1"
+    )  # the room knows its choices
     with pytest.raises(ValueError, match="address should be"):
         phone.address("ftp://here")
 
@@ -297,24 +380,33 @@ def test_a_code_is_one():
 
     side, path = phone.squares("http://192.168.1.5:8765/phone#4KD2/01.q1")
     corner = [(0, 0), (6, 0), (0, 6), (6, 6)]  # of the finder pattern
-    assert side == 37 and all(f"M{x + phone.QUIET} {y + phone.QUIET}h1v1h-1z" in path for x, y in corner)
+    assert side == 37 and all(
+        f"M{x + phone.QUIET} {y + phone.QUIET}h1v1h-1z" in path for x, y in corner
+    )
     assert "&lt;" in phone.figure("http://a/phone#<") and "<b" not in phone.figure("http://a/<b>")
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
 def test_foreign_requests_are_refused(room):
-    assert room.ask("/state", headers={"Host": "evil.example"})[0] == 403  # a name elsewhere that leads here
+    assert (
+        room.ask("/state", headers={"Host": "evil.example"})[0] == 403
+    )  # a name elsewhere that leads here
     assert room.ask("/state", headers={"Host": "localhost:1"})[0] == 200
     said = {"code": "4KD2", "who": "0" * 16, **answer()}
     assert room.ask("/answer", said, {"Origin": "http://evil.example"})[0] == 403
     assert room.ask("/answer", said, {"Origin": "null"})[0] == 403
-    assert room.ask("/answer", said, {"Content-Type": "text/plain"})[0] == 415  # what a form of another page could send
+    assert (
+        room.ask("/answer", said, {"Content-Type": "text/plain"})[0] == 415
+    )  # what a form of another page could send
     assert room.ask("/answer", said, {"Origin": room.address})[0] == 200
     assert room.ask("/etc/passwd")[0] == room.ask("/../room.jsonl")[0] == 404
     line = http.client.HTTPConnection("127.0.0.1", room.port, timeout=30)
     line.request("GET", "/")
     reply = line.getresponse()
-    assert "default-src 'none'" in reply.headers["Content-Security-Policy"] and reply.headers["Server"] is None
+    assert (
+        "default-src 'none'" in reply.headers["Content-Security-Policy"]
+        and reply.headers["Server"] is None
+    )
     line.close()
 
 
@@ -352,9 +444,13 @@ def test_floods_are_refused(tmp_path):
         assert running.says("join", YOU)[0] == 200  # nobody else is held up
         now[0] += 1.5
         assert [running.says("answer", **answer("later"))[0] for _ in range(2)] == [200, 429]
-        guesses = [running.ask("/join", {"code": f"AA{n:02}", "who": "b" * 16})[0] for n in range(22)]
+        guesses = [
+            running.ask("/join", {"code": f"AA{n:02}", "who": "b" * 16})[0] for n in range(22)
+        ]
         assert guesses == [403] * 20 + [429] * 2
-        assert running.says("join", "b" * 16)[0] == 429 and running.says("join", YOU)[0] == 200  # who is in stays in
+        assert (
+            running.says("join", "b" * 16)[0] == 429 and running.says("join", YOU)[0] == 200
+        )  # who is in stays in
         now[0] += 61
         assert running.says("join", "b" * 16)[0] == 200
     finally:
@@ -436,7 +532,18 @@ def test_a_taken_port_gets_a_sentence(tmp_path, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert (
-            cli.main(["room", "serve", "--interface", "127.0.0.1", "--port", str(port), "--file", str(tmp_path / "r")])
+            cli.main(
+                [
+                    "room",
+                    "serve",
+                    "--interface",
+                    "127.0.0.1",
+                    "--port",
+                    str(port),
+                    "--file",
+                    str(tmp_path / "r"),
+                ]
+            )
             == 1
         )
     assert f"port {port} cannot be had" in capsys.readouterr().err and not (tmp_path / "r").exists()

@@ -24,7 +24,10 @@ def values(request):
 def test_values_and_dtypes(values):
     expected = {
         "half": (torch.float16, [np.float16(0.1), 65504.0]),
-        "bfloat16": (torch.float32, [0.10009765625, -3.00405527047391e38]),  # what bfloat16 makes of 0.1 and -3e38
+        "bfloat16": (
+            torch.float32,
+            [0.10009765625, -3.00405527047391e38],
+        ),  # what bfloat16 makes of 0.1 and -3e38
         "double": (torch.float64, [0.1]),
         "bytes": (torch.uint8, [0, 255]),
         "uint16": (torch.uint16, [0, 65535]),
@@ -42,7 +45,18 @@ def test_values_and_dtypes(values):
     assert [t.dtype for t in values["ints"]] == [torch.int8, torch.int16, torch.int32, torch.int64]
     assert all(t.tolist() == [1, -1] for t in values["ints"])
     assert values["empty"].shape == (0, 3) and values["scalar"].shape == ()
-    assert values["plain"]["list"] == [1, 2.5, None, True, "text", (1, 2), b"bytes", {1, 2}, 1 + 2j, 2**70]
+    assert values["plain"]["list"] == [
+        1,
+        2.5,
+        None,
+        True,
+        "text",
+        (1, 2),
+        b"bytes",
+        {1, 2},
+        1 + 2j,
+        2**70,
+    ]
     assert values["plain"][3] == "three"
     assert values["size"] == torch.Size([2, 3]) and type(values["size"]) is torch.Size
     assert values["dtype"] is torch.float16 and values["device"] == torch.device("cpu")
@@ -60,7 +74,11 @@ def test_memory_that_was_shared_is_shared(values):
 
 def test_gradients_are_asked_for_as_before(values):
     parameter, frozen, asking = values["parameter"], values["frozen"], values["asking"]
-    assert type(parameter) is torch.nn.Parameter and parameter.requires_grad and parameter.tolist() == [1.5, -2.5]
+    assert (
+        type(parameter) is torch.nn.Parameter
+        and parameter.requires_grad
+        and parameter.tolist() == [1.5, -2.5]
+    )
     assert type(frozen) is torch.nn.Parameter and not frozen.requires_grad
     assert type(asking) is torch.Tensor and asking.requires_grad and asking.is_leaf
     assert not values["x"].requires_grad
@@ -103,18 +121,27 @@ def test_a_file_without_byte_order_is_read_as_set():
 
     endian = torch.serialization.LoadEndianness
     buffer = io.BytesIO()
-    with zipfile.ZipFile(FILES / "big_endian.pth") as source, zipfile.ZipFile(buffer, "w") as target:
+    with (
+        zipfile.ZipFile(FILES / "big_endian.pth") as source,
+        zipfile.ZipFile(buffer, "w") as target,
+    ):
         for name in source.namelist():
             if not name.endswith("byteorder"):
                 target.writestr(name, source.read(name))
     assert torch.serialization.get_default_load_endianness() is None
     try:
-        for order, expected in ((endian.BIG, 1.0), (endian.LITTLE, 4.600602988224807e-41), (None, 4.600602988224807e-41)):
+        for order, expected in (
+            (endian.BIG, 1.0),
+            (endian.LITTLE, 4.600602988224807e-41),
+            (None, 4.600602988224807e-41),
+        ):
             torch.serialization.set_default_load_endianness(order)
             assert torch.load(io.BytesIO(buffer.getvalue()))["x"][1].item() == expected
     finally:
         torch.serialization.set_default_load_endianness(None)
-    with pytest.raises(TypeError, match="Invalid argument type in function set_default_load_endianness"):
+    with pytest.raises(
+        TypeError, match="Invalid argument type in function set_default_load_endianness"
+    ):
         torch.serialization.set_default_load_endianness("big")
 
 
@@ -122,15 +149,22 @@ def test_a_whole_module_needs_trust():
     path = FILES / "module.pth"
     with pytest.raises(Exception, match="Weights only load failed") as caught:
         torch.load(path)
-    assert "torch.nn.modules.container.Sequential was not an allowed global by default" in str(caught.value)
+    assert "torch.nn.modules.container.Sequential was not an allowed global by default" in str(
+        caught.value
+    )
     assert "state_dict()" in caught.value.__notes__[0]
     unsafe = torch.serialization.get_unsafe_globals_in_checkpoint(path)
-    assert "torch.nn.modules.container.Sequential" in unsafe and "torch.nn.modules.linear.Linear" in unsafe
+    assert (
+        "torch.nn.modules.container.Sequential" in unsafe
+        and "torch.nn.modules.linear.Linear" in unsafe
+    )
     with pytest.warns(UserWarning, match="runs whatever code the file names"):
         model = torch.load(path, weights_only=False)
     assert type(model) is torch.nn.Sequential and type(model[0]) is torch.nn.Linear
     x = torch.ones(1, 2)
-    expected = np.tanh(x.numpy() @ model[0].weight.detach().numpy().T + model[0].bias.detach().numpy())
+    expected = np.tanh(
+        x.numpy() @ model[0].weight.detach().numpy().T + model[0].bias.detach().numpy()
+    )
     assert np.allclose(model(x).detach().numpy(), expected, atol=1e-6)
 
 
@@ -153,11 +187,21 @@ def test_mmap(mmap):
 class TestMapLocation:
     @pytest.mark.parametrize(
         "where",
-        ["cpu", torch.device("cpu"), {"cpu": "cpu"}, {"cuda:0": "cpu"}, lambda storage, _: storage, lambda *_: None, None]
+        [
+            "cpu",
+            torch.device("cpu"),
+            {"cpu": "cpu"},
+            {"cuda:0": "cpu"},
+            lambda storage, _: storage,
+            lambda *_: None,
+            None,
+        ]
         + [lambda storage, location: storage.cpu()],
     )
     def test_to_the_cpu(self, where):
-        assert torch.load(FILES / "big_endian.pth", map_location=where)["x"].device == torch.device("cpu")
+        assert torch.load(FILES / "big_endian.pth", map_location=where)["x"].device == torch.device(
+            "cpu"
+        )
 
     def test_the_function_is_called_for_each_storage(self):
         calls = []
@@ -166,16 +210,27 @@ class TestMapLocation:
         buffer = io.BytesIO()
         torch.save(saved, buffer)
         buffer.seek(0)
-        torch.load(buffer, map_location=lambda storage, location: calls.append((storage.nbytes(), location)))
+        torch.load(
+            buffer,
+            map_location=lambda storage, location: calls.append((storage.nbytes(), location)),
+        )
         assert calls == [(12, "cpu"), (16, "cpu")]
 
     @pytest.mark.parametrize(
         ("where", "kind", "words"),
         [
-            ("foo", RuntimeError, "don't know how to restore data location of torch.storage.UntypedStorage \\(tagged with foo\\)"),
+            (
+                "foo",
+                RuntimeError,
+                "don't know how to restore data location of torch.storage.UntypedStorage \\(tagged with foo\\)",
+            ),
             ("meta", RuntimeError, "don't know how to restore data location"),
             (3, TypeError, "'int' object is not callable"),
-            (lambda *_: "cpu", TypeError, "Argument 'wrap_storage' must be UntypedStorage, but got <class 'str'>"),
+            (
+                lambda *_: "cpu",
+                TypeError,
+                "Argument 'wrap_storage' must be UntypedStorage, but got <class 'str'>",
+            ),
         ],
     )
     def test_nowhere(self, where, kind, words):
@@ -185,8 +240,15 @@ class TestMapLocation:
 
     @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
     def test_no_gpu(self):
-        for where in ("cuda", torch.device("cuda:0"), {"cpu": "cuda:1"}, lambda storage, _: storage.cuda()):
-            with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device") as caught:
+        for where in (
+            "cuda",
+            torch.device("cuda:0"),
+            {"cpu": "cuda:1"},
+            lambda storage, _: storage.cuda(),
+        ):
+            with pytest.raises(
+                RuntimeError, match="Attempting to deserialize object on a CUDA device"
+            ) as caught:
                 torch.load(FILES / "big_endian.pth", map_location=where)
             assert "map_location='cpu'" in caught.value.__notes__[0]
 
@@ -194,7 +256,11 @@ class TestMapLocation:
         saved = {"x": torch.arange(12.0).reshape(3, 4)}
         saved["part"] = saved["x"][1:, 1:3]
         buffer = io.BytesIO()
-        torch.save({name: t.to("sim:0") for name, t in saved.items()} | {"view": (y := saved["x"].to("sim:0"), y.t())}, buffer)
+        torch.save(
+            {name: t.to("sim:0") for name, t in saved.items()}
+            | {"view": (y := saved["x"].to("sim:0"), y.t())},
+            buffer,
+        )
         buffer.seek(0)
         loaded = torch.load(buffer, map_location="sim:0")
         assert {str(loaded[name].device) for name in saved} == {"sim:0"}
@@ -203,4 +269,6 @@ class TestMapLocation:
         y[0, 1] = 50
         assert transposed[1, 0].item() == 50 and transposed.stride() == (1, 4)
         buffer.seek(0)
-        assert str(torch.load(buffer)["x"].device) == "cpu", "a simulated GPU is no place that PyTorch knows"
+        assert str(torch.load(buffer)["x"].device) == "cpu", (
+            "a simulated GPU is no place that PyTorch knows"
+        )

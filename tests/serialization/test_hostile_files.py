@@ -27,7 +27,10 @@ def archive(changes=(), add=(), compression=zipfile.ZIP_STORED, folder="archive"
     """A checkpoint whose records `changes` (name -> content, or None to leave out) differ; `add`: more (name,
     content)."""
     out, changes = io.BytesIO(), dict(changes)
-    with zipfile.ZipFile(io.BytesIO(good())) as source, zipfile.ZipFile(out, "w", compression) as target:
+    with (
+        zipfile.ZipFile(io.BytesIO(good())) as source,
+        zipfile.ZipFile(out, "w", compression) as target,
+    ):
         for name in source.namelist():
             short = name.partition("/")[2]
             content = changes.get(short, source.read(name))
@@ -87,13 +90,18 @@ def legacy(cut=0, keys=None, magic=None):
 
 def bomb():
     """Ten records that declare 4 GB together, of a few kB."""
-    return archive(add=[(f"archive/data/{i}", bytes(1 << 20)) for i in range(1, 11)], compression=zipfile.ZIP_DEFLATED)
+    return archive(
+        add=[(f"archive/data/{i}", bytes(1 << 20)) for i in range(1, 11)],
+        compression=zipfile.ZIP_DEFLATED,
+    )
 
 
 def lying_sizes():
     """The directory declares more than the file has."""
     content = bytearray(good())
-    start = content.rindex(b"PK\x01\x02", 0, content.index(b"archive/version", content.index(b"PK\x01\x02")))
+    start = content.rindex(
+        b"PK\x01\x02", 0, content.index(b"archive/version", content.index(b"PK\x01\x02"))
+    )
     content[start + 20 : start + 28] = struct.pack("<II", 1 << 30, 1 << 30)
     return bytes(content)
 
@@ -201,9 +209,36 @@ def test_refused(name, place, tmp_path, monkeypatch):
 
 
 IN_PYTORCHS_WORDS = (
-    *("web page", "lfs pointer", "picture", "gzip", "json", "another pickle", "another zip", "TorchScript", "truncated"),
-    *("start of a zip", "no storage", "byte order", "legacy magic", "os.system", "eval", "Python 2's eval", "getattr"),
-    *("dotted name", "protocol 4", "out of band", "extension", "instance", "calling a result", "append to a dict"),
+    *(
+        "web page",
+        "lfs pointer",
+        "picture",
+        "gzip",
+        "json",
+        "another pickle",
+        "another zip",
+        "TorchScript",
+        "truncated",
+    ),
+    *(
+        "start of a zip",
+        "no storage",
+        "byte order",
+        "legacy magic",
+        "os.system",
+        "eval",
+        "Python 2's eval",
+        "getattr",
+    ),
+    *(
+        "dotted name",
+        "protocol 4",
+        "out of band",
+        "extension",
+        "instance",
+        "calling a result",
+        "append to a dict",
+    ),
     *("a persistent id", "key with a path", "wrong dtype"),
 )
 
@@ -225,7 +260,10 @@ def test_the_good_file_is_good():
     """Each case above differs from this in one thing."""
     assert torch.load(io.BytesIO(archive()))["x"].tolist() == [0, 1, 2, 3]
     assert torch.load(io.BytesIO(pickled(tensor()))).tolist() == [0, 1, 2, 3]
-    assert torch.load(io.BytesIO(pickled(tensor(size=(2, 2), stride=(1, 2))))).tolist() == [[0, 2], [1, 3]]
+    assert torch.load(io.BytesIO(pickled(tensor(size=(2, 2), stride=(1, 2))))).tolist() == [
+        [0, 2],
+        [1, 3],
+    ]
 
 
 def test_conjugated_and_negated_tensors():
@@ -233,21 +271,34 @@ def test_conjugated_and_negated_tensors():
     both = b"}(" + text("conj") + b"\x88" + text("neg") + b"\x88u"
     hooks = b"ccollections\nOrderedDict\n)R"
     for size, stride in (((2,), (1,)), ((), ())):
-        one = tensor(size=size, stride=stride, numel=2, storage="ComplexFloatStorage").removesuffix(b"tR") + both + b"tR"
+        one = (
+            tensor(size=size, stride=stride, numel=2, storage="ComplexFloatStorage").removesuffix(
+                b"tR"
+            )
+            + both
+            + b"tR"
+        )
         assert one.count(hooks) == 1
         found = torch.load(io.BytesIO(pickled(one)))
-        assert found.tolist() == ([-0 + 1j, -2 + 3j] if size else 1j) and found.dtype is torch.complex64
+        assert (
+            found.tolist() == ([-0 + 1j, -2 + 3j] if size else 1j)
+            and found.dtype is torch.complex64
+        )
 
 
 def test_texts_of_python_2():
     assert torch.load(io.BytesIO(pickled(b"U\x03k\xc3\xa9"))) == "ké"
-    with pytest.raises(pickle.UnpicklingError, match="damaged at SHORT_BINSTRING: UnicodeDecodeError"):
+    with pytest.raises(
+        pickle.UnpicklingError, match="damaged at SHORT_BINSTRING: UnicodeDecodeError"
+    ):
         torch.load(io.BytesIO(pickled(b"U\x02\xff\xfe")))
 
 
 @pytest.mark.filterwarnings("ignore:torch.load with weights_only=False")
 def test_tar_archives_are_not_read_with_weights_only_false_either():
-    with pytest.raises(NotImplementedError, match="legacy .tar format are not supported by autolab") as caught:
+    with pytest.raises(
+        NotImplementedError, match="legacy .tar format are not supported by autolab"
+    ) as caught:
         torch.load(io.BytesIO(tar()), weights_only=False)
     assert "Load it in PyTorch and save it again" in caught.value.__notes__[0]
 
@@ -266,7 +317,9 @@ def test_changed_bytes_give_an_error_or_a_value():
     """No changed byte in the pickle leads to anything but the errors that torch.load names."""
     import random
 
-    content = zipfile.ZipFile(io.BytesIO((FILES / "values.pth").read_bytes())).read("values/data.pkl")
+    content = zipfile.ZipFile(io.BytesIO((FILES / "values.pth").read_bytes())).read(
+        "values/data.pkl"
+    )
     draw, ended = random.Random(0), {"error": 0, "value": 0}
     for _ in range(400):
         changed = bytearray(content)
@@ -274,7 +327,9 @@ def test_changed_bytes_give_an_error_or_a_value():
         out = io.BytesIO()
         with zipfile.ZipFile(FILES / "values.pth") as source, zipfile.ZipFile(out, "w") as target:
             for name in source.namelist():
-                target.writestr(name, bytes(changed) if name.endswith("data.pkl") else source.read(name))
+                target.writestr(
+                    name, bytes(changed) if name.endswith("data.pkl") else source.read(name)
+                )
         try:
             torch.load(io.BytesIO(out.getvalue()))
             ended["value"] += 1
@@ -305,7 +360,10 @@ def test_no_file_and_no_reader(tmp_path):
         torch.load(tmp_path / "nothing.pth")
     with pytest.raises(IsADirectoryError, match="Is a directory"):
         torch.load(tmp_path)
-    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'seek'. You can only torch.load from a file"):
+    with pytest.raises(
+        AttributeError,
+        match="'NoneType' object has no attribute 'seek'. You can only torch.load from a file",
+    ):
         torch.load(None)
     with pytest.raises(TypeError, match="a bytes-like object is required"):
         torch.load(io.StringIO("text"))
@@ -320,9 +378,14 @@ def test_what_the_user_allows():
     buffer = io.BytesIO()
     torch.save({"a": Allowed()}, buffer)
     content = buffer.getvalue()
-    with pytest.raises(pickle.UnpicklingError, match="Allowed was not an allowed global by default"):
+    with pytest.raises(
+        pickle.UnpicklingError, match="Allowed was not an allowed global by default"
+    ):
         torch.load(io.BytesIO(content))
-    assert [name.rpartition(".")[2] for name in torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(content))] == ["Allowed"]
+    assert [
+        name.rpartition(".")[2]
+        for name in torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(content))
+    ] == ["Allowed"]
     with torch.serialization.safe_globals([Allowed]):
         assert torch.load(io.BytesIO(content))["a"].n == 3
         assert torch.serialization.get_safe_globals() == [Allowed]
@@ -336,26 +399,35 @@ class TestStateDicts:
     """Files that are whole, but of another network: nothing is copied."""
 
     def check(self, change, words):
-        model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
+        model = torch.nn.Sequential(
+            torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1)
+        )
         before = {name: t.clone() for name, t in model.state_dict().items()}
         state = {name: t + 1 for name, t in model.state_dict().items()}
         change(state)
         with pytest.raises(RuntimeError, match=words) as caught:
             model.load_state_dict(state)
         assert caught.value.__notes__
-        assert all((t == before[name]).all() for name, t in model.state_dict().items()), "nothing was copied"
+        assert all((t == before[name]).all() for name, t in model.state_dict().items()), (
+            "nothing was copied"
+        )
 
     def test_missing(self):
         self.check(lambda s: s.pop("2.bias"), 'Missing key.s. in state_dict: "2.bias"')
 
     def test_unexpected(self):
-        self.check(lambda s: s.update(more=torch.ones(1)), 'Unexpected key.s. in state_dict: "more"')
+        self.check(
+            lambda s: s.update(more=torch.ones(1)), 'Unexpected key.s. in state_dict: "more"'
+        )
 
     def test_shape_of_the_last(self):
         self.check(lambda s: s.update({"2.weight": torch.ones(2, 3)}), "size mismatch for 2.weight")
 
     def test_no_tensor(self):
-        self.check(lambda s: s.update({"2.weight": [1.0]}), 'expected torch.Tensor or Tensor-like object from checkpoint')
+        self.check(
+            lambda s: s.update({"2.weight": [1.0]}),
+            "expected torch.Tensor or Tensor-like object from checkpoint",
+        )
 
     def test_another_architecture(self):
         other = torch.vision.models.lenet5().state_dict()
@@ -369,7 +441,9 @@ class TestStateDicts:
         assert (model.bias == before).all()
 
     def test_optimizer_of_another_model(self):
-        small, big = (torch.optim.SGD(torch.nn.Linear(n, 1).parameters(), lr=0.1 * n) for n in (1, 2))
+        small, big = (
+            torch.optim.SGD(torch.nn.Linear(n, 1).parameters(), lr=0.1 * n) for n in (1, 2)
+        )
         state = big.state_dict()
         state["param_groups"][0]["params"].append(2)
         with pytest.raises(ValueError, match="doesn't match the size of optimizer's group"):

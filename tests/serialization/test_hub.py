@@ -39,12 +39,17 @@ def test_fetched_once_into_pytorchs_folder(server, tmp_path, capsys):
     assert [path.name for path in (tmp_path / "home" / "hub" / "checkpoints").iterdir()] == [name]
     assert len(server.log) == 1
     shown = capsys.readouterr()
-    assert shown.out.startswith(f'Downloading: "{server.url}{name}" to ') and f"{name}: 100%" in shown.err
+    assert (
+        shown.out.startswith(f'Downloading: "{server.url}{name}" to ')
+        and f"{name}: 100%" in shown.err
+    )
 
 
 def test_quiet_and_elsewhere(server, tmp_path, capsys):
     server.files["a.pth"] = checkpoint()
-    torch.hub.load_state_dict_from_url(server.url + "a.pth?x=1", tmp_path / "d", progress=False, file_name="b.pth")
+    torch.hub.load_state_dict_from_url(
+        server.url + "a.pth?x=1", tmp_path / "d", progress=False, file_name="b.pth"
+    )
     assert (tmp_path / "d" / "b.pth").read_bytes() == checkpoint()
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err == ""
@@ -53,7 +58,10 @@ def test_quiet_and_elsewhere(server, tmp_path, capsys):
 def test_a_broken_connection_is_continued(server):
     name = named(checkpoint())
     server.files[name], server.breaks = checkpoint(), [100_000, 50_000]
-    assert torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)["w"].numel() == 50_000
+    assert (
+        torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)["w"].numel()
+        == 50_000
+    )
     assert [asked for _, asked in server.log] == [None, "bytes=100000-", "bytes=150000-"]
 
 
@@ -76,7 +84,9 @@ def test_a_server_without_ranges(server):
 def test_a_wrong_checksum(server, tmp_path):
     server.files["net-0123abcd.pth"] = checkpoint()
     digest = hashlib.sha256(checkpoint()).hexdigest()
-    with pytest.raises(RuntimeError, match=f'invalid hash value .expected "0123abcd", got "{digest}"'):
+    with pytest.raises(
+        RuntimeError, match=f'invalid hash value .expected "0123abcd", got "{digest}"'
+    ):
         torch.hub.load_state_dict_from_url(server.url + "net-0123abcd.pth", check_hash=True)
     assert not [*(tmp_path / "home" / "hub" / "checkpoints").iterdir()]
 
@@ -87,7 +97,10 @@ def test_a_damaged_file_in_the_folder_is_fetched_again(server, tmp_path):
     folder.mkdir(parents=True)
     (folder / name).write_bytes(b"half")
     server.files[name] = checkpoint()
-    assert torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)["w"].numel() == 50_000
+    assert (
+        torch.hub.load_state_dict_from_url(server.url + name, check_hash=True)["w"].numel()
+        == 50_000
+    )
 
 
 @pytest.mark.parametrize("page", [b"<!DOCTYPE html><html>Please log in", b"\n <html><body>404"])
@@ -101,7 +114,10 @@ def test_a_web_page_instead(server, tmp_path, page):
 
 def test_offline_and_not_found(server, tmp_path):
     dead = f"{nowhere()}a.pth"
-    for url, words in ((dead, "urlopen error"), (server.url + "a.pth", "HTTP Error 404: Not Found")):
+    for url, words in (
+        (dead, "urlopen error"),
+        (server.url + "a.pth", "HTTP Error 404: Not Found"),
+    ):
         with pytest.raises(RuntimeError, match=f"Error downloading {url}: .*{words}") as caught:
             torch.hub.load_state_dict_from_url(url)
         note = caught.value.__notes__[0]
@@ -137,7 +153,9 @@ def test_download_url_to_file(server, tmp_path):
 
 def test_models_with_their_code_are_not_loaded():
     for name in ("load", "list", "help"):
-        with pytest.raises(AttributeError, match=f"module 'torch.hub' has no attribute '{name}'") as caught:
+        with pytest.raises(
+            AttributeError, match=f"module 'torch.hub' has no attribute '{name}'"
+        ) as caught:
             getattr(torch.hub, name)
         assert "runs code from a repository" in caught.value.__notes__[0]
     assert not hasattr(torch.hub, "no_such_thing")

@@ -55,9 +55,15 @@ def test_killed(k, uninterrupted, tmp_path):
     """SIGKILL as soon as step k is reported, wherever the process then is: computing the next step, or writing it."""
     path = tmp_path / "x.pth"
     root = str(Path(torch.__file__).parent.parent)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]),
+    }
     process = subprocess.Popen(
-        [sys.executable, training.__file__, path], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, training.__file__, path],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
     while process.stdout.readline().strip() != str(k):
         assert process.poll() is None
@@ -73,7 +79,10 @@ def test_killed(k, uninterrupted, tmp_path):
 def test_every_part_matters(part, uninterrupted, tmp_path):
     """With one part of the checkpoint from elsewhere other bits come out: the tests above would notice."""
     path = tmp_path / "x.pth"
-    state, early = training.train(path, stop_after=6), training.train(tmp_path / "early.pth", stop_after=1)
+    state, early = (
+        training.train(path, stop_after=6),
+        training.train(tmp_path / "early.pth", stop_after=1),
+    )
     torch.save({**torch.load(path), part: early[part]}, path)
     assert state[part] is not early[part]
     assert bits(training.train(path)) != uninterrupted[1]

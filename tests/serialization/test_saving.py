@@ -43,19 +43,40 @@ def everything():
         "empty": torch.empty(0, 3),
         "nan": torch.tensor([float("nan"), float("inf"), -0.0]),
     }
-    for dtype in ("float16", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"):
+    for dtype in (
+        "float16",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "bool",
+    ):
         saved[dtype] = torch.tensor([0, 1, 100]).to(getattr(torch, dtype))
-    return saved | {"complex64": torch.tensor([1 + 2j]), "complex128": torch.tensor([1 + 2j], dtype=torch.complex128)}
+    return saved | {
+        "complex64": torch.tensor([1 + 2j]),
+        "complex128": torch.tensor([1 + 2j], dtype=torch.complex128),
+    }
 
 
 def same(found, saved):
     assert list(found) == list(saved)
     for name, tensor in saved.items():
         assert bits(found[name]) == bits(tensor), name
-        assert found[name].stride() == tensor.stride() and found[name].requires_grad == tensor.requires_grad, name
+        assert (
+            found[name].stride() == tensor.stride()
+            and found[name].requires_grad == tensor.requires_grad
+        ), name
         assert type(found[name]).__name__ == type(tensor).__name__, name
     for name in ("t", "part", "column"):
-        assert found[name].data_ptr() - found["x"].data_ptr() == saved[name].data_ptr() - saved["x"].data_ptr(), name
+        assert (
+            found[name].data_ptr() - found["x"].data_ptr()
+            == saved[name].data_ptr() - saved["x"].data_ptr()
+        ), name
 
 
 def test_round_trip(tmp_path):
@@ -75,7 +96,10 @@ def test_pytorch_reads_it(tmp_path, mmap):
 @pytest.mark.parametrize("zipped", [True, False])
 def test_what_pytorch_writes(tmp_path, zipped):
     t = real()
-    saved = {name: t.load(io.BytesIO(content), weights_only=True) for name, content in _each(everything()).items()}
+    saved = {
+        name: t.load(io.BytesIO(content), weights_only=True)
+        for name, content in _each(everything()).items()
+    }
     x = saved["x"]
     saved |= {"t": x.t(), "part": x[1:, 1:3], "column": x[:, 2]}
     t.save(saved, tmp_path / "all.pth", _use_new_zipfile_serialization=zipped)
@@ -94,10 +118,15 @@ def _each(saved):
 def test_every_bit_pattern_of_bfloat16_and_half(tmp_path):
     t = real()
     patterns = t.arange(1 << 16).to(t.int32).to(t.int16)
-    t.save({"bfloat16": patterns.clone().view(t.bfloat16), "half": patterns.view(t.float16)}, tmp_path / "p.pth")
+    t.save(
+        {"bfloat16": patterns.clone().view(t.bfloat16), "half": patterns.view(t.float16)},
+        tmp_path / "p.pth",
+    )
     with pytest.warns(UserWarning, match="no bfloat16"):
         found = torch.load(tmp_path / "p.pth")
-    assert found["bfloat16"].numpy().tobytes() == patterns.view(t.bfloat16).float().numpy().tobytes()
+    assert (
+        found["bfloat16"].numpy().tobytes() == patterns.view(t.bfloat16).float().numpy().tobytes()
+    )
     assert found["half"].numpy().tobytes() == patterns.numpy().tobytes()
 
 
@@ -153,7 +182,9 @@ def test_resnet18_with_random_weights_both_ways(tmp_path):
 def test_modules_are_read_by_pytorch(tmp_path):
     t = real()
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))
+    model = nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2)
+    )
     torch.save(model, tmp_path / "m.pth")
     theirs = t.load(tmp_path / "m.pth", weights_only=False)
     x = np.random.default_rng(0).normal(size=(2, 1, 4, 4)).astype("f4")
@@ -166,13 +197,21 @@ def test_nothing_in_the_file_tells_who_wrote_it():
     model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Tanh())
     p = torch.nn.Parameter(torch.ones(1))
     p.note = "mine"
-    things = [model, model.state_dict(), torch.optim.Adam(model.parameters()).state_dict(), torch.float32, torch.Size([1])]
+    things = [
+        model,
+        model.state_dict(),
+        torch.optim.Adam(model.parameters()).state_dict(),
+        torch.float32,
+        torch.Size([1]),
+    ]
     things += [torch.device("cpu"), torch.strided, p, everything()]
     buffer = io.BytesIO()
     torch.save(things, buffer)
     assert b"autolab" not in buffer.getvalue()
     names = zipfile.ZipFile(buffer).namelist()
-    assert {"archive/data.pkl", "archive/byteorder", "archive/version", "archive/data/0"} <= set(names)
+    assert {"archive/data.pkl", "archive/byteorder", "archive/version", "archive/data/0"} <= set(
+        names
+    )
 
 
 def test_the_same_object_gives_the_same_bytes():
@@ -187,7 +226,9 @@ def test_storages_are_aligned():
     torch.save([torch.ones(3), torch.ones(5, dtype=torch.int8), torch.ones(7)], buffer)
     for info in zipfile.ZipFile(buffer).infolist():
         name_and_extra = buffer.getvalue()[info.header_offset + 26 : info.header_offset + 30]
-        assert (info.header_offset + 30 + sum(np.frombuffer(name_and_extra, "<u2"))) % 64 == 0, info.filename
+        assert (info.header_offset + 30 + sum(np.frombuffer(name_and_extra, "<u2"))) % 64 == 0, (
+            info.filename
+        )
 
 
 def test_a_big_tensor_is_saved_once_with_its_views():
@@ -200,23 +241,36 @@ def test_a_big_tensor_is_saved_once_with_its_views():
 class TestErrors:
     def test_same_memory_of_two_types(self):
         x = np.ones(4, np.float32)
-        with pytest.raises(RuntimeError, match="Cannot save multiple tensors or storages that view the same data as different"):
+        with pytest.raises(
+            RuntimeError,
+            match="Cannot save multiple tensors or storages that view the same data as different",
+        ):
             torch.save([torch.from_numpy(x), torch.from_numpy(x.view(np.int32))], io.BytesIO())
 
     def test_no_folder(self, tmp_path):
-        with pytest.raises(RuntimeError, match=f"Parent directory {tmp_path}/no does not exist.") as caught:
+        with pytest.raises(
+            RuntimeError, match=f"Parent directory {tmp_path}/no does not exist."
+        ) as caught:
             torch.save(1, tmp_path / "no" / "x.pth")
         assert "os.makedirs" in caught.value.__notes__[0]
 
     def test_no_file(self, tmp_path):
-        with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like object with a 'write' attribute"):
+        with pytest.raises(
+            AttributeError,
+            match="expected 'f' to be string, path, or a file-like object with a 'write' attribute",
+        ):
             torch.save(1, None)
         with pytest.raises(IsADirectoryError, match="Is a directory"):
             torch.save(1, tmp_path)
 
-    @pytest.mark.parametrize("options", [{"_use_new_zipfile_serialization": False}, {"pickle_module": os}])
+    @pytest.mark.parametrize(
+        "options", [{"_use_new_zipfile_serialization": False}, {"pickle_module": os}]
+    )
     def test_what_is_not_supported(self, options):
-        with pytest.raises(NotImplementedError, match=f"argument '{next(iter(options))}' is not supported by autolab"):
+        with pytest.raises(
+            NotImplementedError,
+            match=f"argument '{next(iter(options))}' is not supported by autolab",
+        ):
             torch.save(1, io.BytesIO(), **options)
 
     def test_what_cannot_be_pickled_leaves_the_old_file(self, tmp_path):
@@ -257,7 +311,9 @@ def test_a_private_file_is_never_readable_by_others_and_long_names_are_names(tmp
     torch.save(1, path)
     path.chmod(0o600)
     sync = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda file: (seen.append(os.fstat(file).st_mode & 0o777), sync(file)))
+    monkeypatch.setattr(
+        os, "fsync", lambda file: (seen.append(os.fstat(file).st_mode & 0o777), sync(file))
+    )
     torch.save(2, path)
     assert torch.load(path) == 2 and seen == [0o600]
 
@@ -275,7 +331,9 @@ def test_killed_while_saving_leaves_a_whole_file(tmp_path):
         "    n += 1\n"
     )
     for attempt in range(3):
-        process = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True
+        )
         for _ in range(2 + attempt):
             process.stdout.readline()
         process.kill()

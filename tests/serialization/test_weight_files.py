@@ -17,7 +17,12 @@ pytestmark = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own reade
 
 def tensors():
     torch.manual_seed(0)
-    found = {"w": torch.randn(2, 3), "t": torch.randn(2, 3).t(), "scalar": torch.tensor(2.5), "empty": torch.empty(0, 2)}
+    found = {
+        "w": torch.randn(2, 3),
+        "t": torch.randn(2, 3).t(),
+        "scalar": torch.tensor(2.5),
+        "empty": torch.empty(0, 2),
+    }
     for dtype in ("float16", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"):
         found[dtype] = torch.tensor([0, 1, 100]).to(getattr(torch, dtype))
     return found
@@ -27,7 +32,11 @@ def same(found, saved):
     assert set(found) == set(saved)
     for name, t in saved.items():
         a, b = found[name].detach().numpy(), t.numpy()
-        assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, np.ascontiguousarray(b).tobytes()), name
+        assert (a.dtype, a.shape, a.tobytes()) == (
+            b.dtype,
+            b.shape,
+            np.ascontiguousarray(b).tobytes(),
+        ), name
 
 
 def test_round_trip(tmp_path):
@@ -70,18 +79,58 @@ DAMAGED = {
     "empty": (b"", ValueError, "it has no header"),
     "web page": (b"<!DOCTYPE html><html>", ValueError, "it has no header"),
     "lfs pointer": (b"version https://git-lfs.github.com/spec/v1", ValueError, "it has no header"),
-    "huge header": (raw({"x": entry(0, 8)}, bytes(8), length=1 << 60), ValueError, "a header of 1,152,921,504,606,846,976 bytes"),
+    "huge header": (
+        raw({"x": entry(0, 8)}, bytes(8), length=1 << 60),
+        ValueError,
+        "a header of 1,152,921,504,606,846,976 bytes",
+    ),
     "cut": (raw({"x": entry(0, 8)}, bytes(4)), ValueError, "is not a whole .safetensors file"),
-    "too long": (raw({"x": entry(0, 8)}, bytes(12)), ValueError, "is not a whole .safetensors file"),
-    "overlap": (raw({"x": entry(0, 8), "y": entry(4, 12)}, bytes(12)), ValueError, "is not a whole .safetensors file"),
-    "hole": (raw({"x": entry(0, 8), "y": entry(12, 20)}, bytes(20)), ValueError, "is not a whole .safetensors file"),
-    "out of range": (raw({"x": entry(0, 1 << 40, shape=(1 << 38,))}, bytes(8)), ValueError, "is not a whole .safetensors file"),
-    "backwards": (raw({"x": entry(8, 0)}, bytes(8)), ValueError, "is not a whole .safetensors file"),
-    "shape and size": (raw({"x": entry(0, 8, shape=(3,))}, bytes(8)), ValueError, "is not a whole .safetensors file"),
-    "negative shape": (raw({"x": entry(0, 8, shape=(-2,))}, bytes(8)), ValueError, "is not a whole .safetensors file"),
-    "unknown dtype": (raw({"x": entry(0, 8, "F99")}, bytes(8)), ValueError, "is not a whole .safetensors file"),
+    "too long": (
+        raw({"x": entry(0, 8)}, bytes(12)),
+        ValueError,
+        "is not a whole .safetensors file",
+    ),
+    "overlap": (
+        raw({"x": entry(0, 8), "y": entry(4, 12)}, bytes(12)),
+        ValueError,
+        "is not a whole .safetensors file",
+    ),
+    "hole": (
+        raw({"x": entry(0, 8), "y": entry(12, 20)}, bytes(20)),
+        ValueError,
+        "is not a whole .safetensors file",
+    ),
+    "out of range": (
+        raw({"x": entry(0, 1 << 40, shape=(1 << 38,))}, bytes(8)),
+        ValueError,
+        "is not a whole .safetensors file",
+    ),
+    "backwards": (
+        raw({"x": entry(8, 0)}, bytes(8)),
+        ValueError,
+        "is not a whole .safetensors file",
+    ),
+    "shape and size": (
+        raw({"x": entry(0, 8, shape=(3,))}, bytes(8)),
+        ValueError,
+        "is not a whole .safetensors file",
+    ),
+    "negative shape": (
+        raw({"x": entry(0, 8, shape=(-2,))}, bytes(8)),
+        ValueError,
+        "is not a whole .safetensors file",
+    ),
+    "unknown dtype": (
+        raw({"x": entry(0, 8, "F99")}, bytes(8)),
+        ValueError,
+        "is not a whole .safetensors file",
+    ),
     "no JSON": (raw(b"{nonsense"), ValueError, "is not a whole .safetensors file"),
-    "float8": (raw({"x": entry(0, 2, "F8_E5M2")}, bytes(2)), NotImplementedError, "dtype 'F8_E5M2' is not supported"),
+    "float8": (
+        raw({"x": entry(0, 2, "F8_E5M2")}, bytes(2)),
+        NotImplementedError,
+        "dtype 'F8_E5M2' is not supported",
+    ),
 }
 
 
@@ -110,7 +159,10 @@ def test_what_cannot_be_saved(tmp_path):
         assert not path.exists()
     for where, words in (({}, "dict"), (lambda s, _: s, "callable")):
         save_safetensors({"a": x}, path)
-        with pytest.raises(RuntimeError, match=f"Loading safetensors file with {words} map_location is not supported"):
+        with pytest.raises(
+            RuntimeError,
+            match=f"Loading safetensors file with {words} map_location is not supported",
+        ):
             torch.load(path, map_location=where)
 
 
@@ -126,7 +178,10 @@ def test_without_the_package(tmp_path, monkeypatch):
 
 def shards(folder, ending, **changes):
     """A model in two files, with an index."""
-    first, second = {"a.weight": torch.ones(2, 2), "a.bias": torch.zeros(2)}, {"b.weight": torch.full((1, 2), 3.0)}
+    first, second = (
+        {"a.weight": torch.ones(2, 2), "a.bias": torch.zeros(2)},
+        {"b.weight": torch.full((1, 2), 3.0)},
+    )
     stem = "model" if ending == "safetensors" else "pytorch_model"
     names = [f"{stem}-0000{i}-of-00002.{ending}" for i in (1, 2)]
     for name, part in zip(names, (first, second)):
@@ -151,16 +206,26 @@ def test_shards_and_folders(tmp_path, ending):
             "b.weight": [[3, 3]],
         }
         assert list(found) == ["a.weight", "a.bias", "b.weight"]
-    assert ending == "bin" or torch.load(tmp_path / "model-00002-of-00002.safetensors")["b.weight"].tolist() == [[3, 3]]
+    assert ending == "bin" or torch.load(tmp_path / "model-00002-of-00002.safetensors")[
+        "b.weight"
+    ].tolist() == [[3, 3]]
 
 
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     [
-        ({"c": "model-00003-of-00003.safetensors"}, FileNotFoundError, "no weights file '.*00003.safetensors', named by"),
+        (
+            {"c": "model-00003-of-00003.safetensors"},
+            FileNotFoundError,
+            "no weights file '.*00003.safetensors', named by",
+        ),
         ({"c": "../../etc/passwd"}, ValueError, "names the shard '../../etc/passwd'"),
         ({"c": "/etc/passwd"}, ValueError, "names the shard '/etc/passwd'"),
-        ({"c": "model.safetensors.index.json"}, ValueError, "names the shard 'model.safetensors.index.json'"),
+        (
+            {"c": "model.safetensors.index.json"},
+            ValueError,
+            "names the shard 'model.safetensors.index.json'",
+        ),
         ({"c": "model-00001-of-00002.safetensors"}, ValueError, "'c' is not in it"),
         ({"a.bias": "model-00002-of-00002.safetensors"}, ValueError, "does not fit"),
         ({"c": 3}, ValueError, "is not an index of shards: TypeError"),
@@ -187,7 +252,9 @@ def test_no_index(tmp_path):
 def test_files_that_hold_something_else(tmp_path):
     path = tmp_path / "x.pth"
     torch.save({"epoch": 3, "model": {"w": torch.ones(1)}}, path)
-    with pytest.raises(ValueError, match="holds more than tensors by name: 'epoch' is a int") as caught:
+    with pytest.raises(
+        ValueError, match="holds more than tensors by name: 'epoch' is a int"
+    ) as caught:
         read_weights(path)
     assert "torch.load(path)['model']" in caught.value.__notes__[0]
     torch.save(torch.ones(1), path)

@@ -16,11 +16,18 @@ EPOCHS, BATCHES = 3, 4
 def objects():
     torch.manual_seed(0)
     nn = torch.nn
-    model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2))
+    model = nn.Sequential(
+        nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2)
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=5, gamma=0.5)
     data = torch.utils.data.TensorDataset(torch.randn(11, 3), torch.arange(11) % 2)
-    return model, optimizer, scheduler, torch.utils.data.DataLoader(data, batch_size=3, shuffle=True)
+    return (
+        model,
+        optimizer,
+        scheduler,
+        torch.utils.data.DataLoader(data, batch_size=3, shuffle=True),
+    )
 
 
 def train(path, stop_after=None, on_step=None):

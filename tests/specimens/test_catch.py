@@ -32,7 +32,10 @@ def game_of(given):
 def test_a_graph_that_tells_nothing_apart_says_so():
     trial = game_of("set instead of add").try_(chain)
     assert not trial.tells and trial.right.same_as(trial.given) and trial.before == trial.after
-    assert "This graph gives the same with every engine still possible (10): the right engine; " in repr(trial)
+    assert (
+        "This graph gives the same with every engine still possible (10): the right engine; "
+        in repr(trial)
+    )
     assert "yours gives the same" in repr(trial) and "they differ" not in trial._repr_markdown_()
 
 
@@ -40,7 +43,9 @@ def test_a_graph_that_tells_them_apart():
     game = game_of("set instead of add")
     trial = game.try_(diamond)
     assert trial.tells and game.left == ["set instead of add"]
-    assert repr(trial).startswith("Try 1. The right engine gives tensor(60.); yours gives tensor(30.).\n9 engines are excluded; 1 still possible")
+    assert repr(trial).startswith(
+        "Try 1. The right engine gives tensor(60.); yours gives tensor(30.).\n9 engines are excluded; 1 still possible"
+    )
     assert "they differ" in trial._repr_markdown_()
 
 
@@ -48,12 +53,22 @@ def test_the_name_and_the_line_end_it():
     game = game_of("set instead of add")
     game.try_(diamond)
     asked = game.name("set instead of add")
-    assert not asked.right and "“set instead of add” is right. Which line is it?" in repr(asked) and "return +second" in repr(asked)
+    assert (
+        not asked.right
+        and "“set instead of add” is right. Which line is it?" in repr(asked)
+        and "return +second" in repr(asked)
+    )
     assert "Line 1 is not the one." in repr(game.name(3, line=1)) and not game.over
     verdict = game.name(3, line=2)
     assert verdict.right and game.over
-    assert "Right: “set instead of add”. Line 2 is `return +second`; in its place the engine has: `return first + second`." in repr(verdict)
-    assert specimens[3].belief in repr(verdict) and repr(game) == "Catch it: named after 1 try: set instead of add."
+    assert (
+        "Right: “set instead of add”. Line 2 is `return +second`; in its place the engine has: `return first + second`."
+        in repr(verdict)
+    )
+    assert (
+        specimens[3].belief in repr(verdict)
+        and repr(game) == "Catch it: named after 1 try: set instead of add."
+    )
 
 
 def test_the_right_engine_is_one_of_them():
@@ -61,7 +76,10 @@ def test_the_right_engine_is_one_of_them():
     for specimen in specimens:
         if specimen.level == 1:
             game.try_(specimen.goes_wrong.program)
-    assert game.left == ["the right engine"] and game.hint == "One engine is left: name it, and its line."
+    assert (
+        game.left == ["the right engine"]
+        and game.hint == "One engine is left: name it, and its line."
+    )
     assert repr(game.name("the right engine")) == "Right: nothing was exchanged." and game.over
     assert game.rule(0) == "Nothing was exchanged."
 
@@ -76,7 +94,11 @@ def test_a_name_that_a_try_had_excluded():
 def test_a_name_that_no_try_had_excluded():
     game = game_of("set instead of add")
     verdict = game.name("the right engine")
-    assert not verdict.right and "no try had told the two apart" in verdict.why and verdict.why.endswith(game.hint)
+    assert (
+        not verdict.right
+        and "no try had told the two apart" in verdict.why
+        and verdict.why.endswith(game.hint)
+    )
     assert "the right engine" not in game.left and len(game.left) == 9
     lucky = game.name(3, 2)
     assert lucky.right and "Your tries had not excluded backward clears .grad first; " in lucky.why
@@ -87,7 +109,9 @@ def test_every_engine_can_be_caught():
     programs = [s.goes_wrong.program for s in specimens]
     given = {one.name: [one.outcome(p) for p in programs] for one in [RIGHT, *specimens]}
     for name, mine in given.items():
-        alike = [n for n, theirs in given.items() if all(a.same_as(b) for a, b in zip(mine, theirs))]
+        alike = [
+            n for n, theirs in given.items() if all(a.same_as(b) for a, b in zip(mine, theirs))
+        ]
         assert alike == [name]
 
 
@@ -100,7 +124,10 @@ def test_levels_grow_and_a_seed_chooses_the_same():
 
 def test_nothing_that_is_shown_tells():
     """Two games of different engines look the same until something is tried."""
-    assert repr(game_of(3)) == repr(game_of(25)) and game_of(3)._repr_markdown_() == game_of(25)._repr_markdown_()
+    assert (
+        repr(game_of(3)) == repr(game_of(25))
+        and game_of(3)._repr_markdown_() == game_of(25)._repr_markdown_()
+    )
     assert game_of(3).hint == game_of(25).hint
 
 
@@ -134,7 +161,10 @@ def test_a_function_that_gives_something_else_each_time():
         (shared * 3).backward()
         return shared.grad.clone()
 
-    with pytest.raises(ValueError, match=r"function should give the same each time .* gave tensor\(3.\), then tensor\(9.\)") as caught:
+    with pytest.raises(
+        ValueError,
+        match=r"function should give the same each time .* gave tensor\(3.\), then tensor\(9.\)",
+    ) as caught:
         game_of(3).try_(accumulates)
     assert "inside the function" in caught.value.__notes__[0]
 
@@ -159,7 +189,9 @@ def test_what_counts_as_the_same(one, other, same):
 
 def test_errors_are_known_by_their_first_words():
     long = "one of the variables needed for gradient computation has been modified"
-    assert Outcome(error=RuntimeError(long)).same_as(Outcome(error=RuntimeError(long + ": [torch.FloatTensor [2]]")))
+    assert Outcome(error=RuntimeError(long)).same_as(
+        Outcome(error=RuntimeError(long + ": [torch.FloatTensor [2]]"))
+    )
     assert not Outcome(error=RuntimeError("a")).same_as(Outcome(error=RuntimeError("b")))
     assert not Outcome(error=RuntimeError("a")).same_as(Outcome(error=ValueError("a")))
     assert not Outcome(error=RuntimeError("a")).same_as(Outcome(None))

@@ -127,4 +127,6 @@ def higher_order(torch):
     dx.backward()
 
 
-PROGRAMS = {name: f for name, f in list(globals().items()) if callable(f) and f.__module__ == __name__}
+PROGRAMS = {
+    name: f for name, f in list(globals().items()) if callable(f) and f.__module__ == __name__
+}

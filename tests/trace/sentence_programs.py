@@ -2,7 +2,11 @@
 
 
 def logistic_regression(torch):
-    x, w, b = torch.tensor([0.5, -1.25]), torch.tensor([0.3, 0.7], requires_grad=True), torch.tensor(0.1, requires_grad=True)
+    x, w, b = (
+        torch.tensor([0.5, -1.25]),
+        torch.tensor([0.3, 0.7], requires_grad=True),
+        torch.tensor(0.1, requires_grad=True),
+    )
     p = torch.sigmoid(torch.dot(w, x) + b)
     loss = -torch.log(p)
     loss.backward()
@@ -122,4 +126,6 @@ def parts_without_names(torch):
     (x.split(2)[0] * x.chunk(2)[1]).sum().backward()
 
 
-PROGRAMS = {name: f for name, f in list(globals().items()) if callable(f) and not name.startswith("_")}
+PROGRAMS = {
+    name: f for name, f in list(globals().items()) if callable(f) and not name.startswith("_")
+}

@@ -24,7 +24,9 @@ class Witness(observe.Observer):
         self.results: dict[int, tuple[Any, list[np.ndarray]]] = {}
         self.seen = 0
 
-    def forward(self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False) -> None:
+    def forward(
+        self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False
+    ) -> None:
         self.seen += 1
         if node is not None:
             self.results[id(node)] = (node, [np.array(o._array) for o in outputs])
@@ -57,7 +59,11 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, int, np.ndarray
 def compared(witness: Witness, computed: list[tuple[Any, int, np.ndarray]]) -> int:
     for fn, nr, array in computed:
         real = witness.results[id(fn)][1][nr]
-        assert (array.dtype, array.shape, array.tobytes()) == (real.dtype, real.shape, real.tobytes()), fn
+        assert (array.dtype, array.shape, array.tobytes()) == (
+            real.dtype,
+            real.shape,
+            real.tobytes(),
+        ), fn
     return len(computed)
 
 
@@ -73,7 +79,9 @@ def resnet() -> Any:
 
 
 def evaluated() -> Any:
-    model = nn.Sequential(nn.Linear(60, 60), nn.BatchNorm1d(60), nn.Softplus(), nn.LayerNorm(60), nn.Linear(60, 60))
+    model = nn.Sequential(
+        nn.Linear(60, 60), nn.BatchNorm1d(60), nn.Softplus(), nn.LayerNorm(60), nn.Linear(60, 60)
+    )
     model(autolab.randn(40, 60))
     return (model.eval()(autolab.randn(40, 60)) + 1).pow(2).mean()
 
@@ -90,8 +98,18 @@ def recurrent() -> Any:
 
 def shapes() -> Any:
     x = autolab.randn(40, 60, requires_grad=True)
-    y = autolab.cat([x * 2, x.t().reshape(40, 60) + 1], dim=1).view(60, 80).unsqueeze(0).expand(2, 60, 80)
-    return (y.permute(0, 2, 1).cumsum(1) - y.mean((1, 2), keepdim=True)).clamp(min=0.25).logsumexp(-1).sum()
+    y = (
+        autolab.cat([x * 2, x.t().reshape(40, 60) + 1], dim=1)
+        .view(60, 80)
+        .unsqueeze(0)
+        .expand(2, 60, 80)
+    )
+    return (
+        (y.permute(0, 2, 1).cumsum(1) - y.mean((1, 2), keepdim=True))
+        .clamp(min=0.25)
+        .logsumexp(-1)
+        .sum()
+    )
 
 
 def changed_in_place() -> Any:
@@ -116,7 +134,9 @@ def test_what_is_computed_again_is_what_it_was(make: Any, computed: Any) -> None
     assert sum(node.again for node in found.nodes) == len({id(fn) for fn, _, _ in computed})
     assert all(node.missing for node in found.nodes if node.value is None)
     lost = Counter(node.missing for node in found.nodes if node.kind == "op" and node.value is None)
-    assert sum(lost.values()) <= {"transformer": 6, "recurrent": 60, "shapes": 4}.get(make.__name__, 0), lost
+    assert sum(lost.values()) <= {"transformer": 6, "recurrent": 60, "shapes": 4}.get(
+        make.__name__, 0
+    ), lost
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -148,17 +168,29 @@ def test_resnet_18_has_every_value() -> None:
 
 def test_nothing_is_touched() -> None:
     autolab.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Dropout(0.3), nn.BatchNorm2d(4), nn.ReLU())
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Dropout(0.3), nn.BatchNorm2d(4), nn.ReLU()
+    )
     x = autolab.randn(8, 1, 16, 16)
     loss = model(x).sum()
     loss.backward(retain_graph=True)
-    state = lambda: [np.array(t._array) for t in [*model.state_dict().values(), *(p.grad for p in model.parameters()), autolab.get_rng_state()]]
+    state = lambda: [
+        np.array(t._array)
+        for t in [
+            *model.state_dict().values(),
+            *(p.grad for p in model.parameters()),
+            autolab.get_rng_state(),
+        ]
+    ]
     versions = lambda: [t._version for t in [x, *model.parameters(), *model.buffers()]]
     before, versions_before = state(), versions()
     with observe.watching(Witness()) as witness:
         found = trace(loss)
     assert any(node.again for node in found.nodes)
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(before, state(), strict=True)) and versions() == versions_before
+    assert (
+        all(a.tobytes() == b.tobytes() for a, b in zip(before, state(), strict=True))
+        and versions() == versions_before
+    )
     assert not witness.results and not witness.seen, "and nobody has seen it"
 
 
@@ -168,7 +200,9 @@ def missing(root: Any, op: str) -> str:
 
 def test_what_cannot_be_computed_again_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     x = autolab.randn(40, 60, requires_grad=True)
-    drawn = x.sigmoid().bernoulli().add(1).sum()  # in a line of its own: `assert` would hold what is in between
+    drawn = (
+        x.sigmoid().bernoulli().add(1).sum()
+    )  # in a line of its own: `assert` would hold what is in between
     assert missing(drawn, "bernoulli").endswith("it was drawn at random")
     cleaned = x.nan_to_num(nan=2.0).add(1).sum()
     assert missing(cleaned, "nan_to_num").endswith("its argument nan was not kept")
@@ -192,7 +226,10 @@ def test_what_cannot_be_computed_again_says_why(monkeypatch: pytest.MonkeyPatch)
         b += 1
     assert "changed in place since" in missing(loss, "mm")
     big = (x + 1).expand(2000, 40, 60).add(1).sum()
-    assert missing(big, "expand") == f"{again.UNKEPT}, and it is not computed again: 4,800,000 numbers are too many"
+    assert (
+        missing(big, "expand")
+        == f"{again.UNKEPT}, and it is not computed again: 4,800,000 numbers are too many"
+    )
     monkeypatch.setattr(again, "WORK", 1000)
     much = (x + 1).sum()
     assert missing(much, "add").endswith("it takes too much work")
@@ -205,7 +242,9 @@ def test_with_pytorch() -> None:
                                 torch.nn.BatchNorm2d(4), torch.nn.Flatten(), torch.nn.Linear(100, 40))  # fmt: skip
     kept: dict[str, Any] = {}
     for name, module in model.named_modules():
-        module.register_forward_hook(lambda m, args, out, name=name: kept.__setitem__(name, out.detach().clone()))
+        module.register_forward_hook(
+            lambda m, args, out, name=name: kept.__setitem__(name, out.detach().clone())
+        )
     x = torch.randn(8, 1, 16, 16)
     buffers, stream = [b.clone() for b in model.buffers()], torch.get_rng_state()
     loss = (model(x) + 1).square().mean()
@@ -219,7 +258,9 @@ def test_with_pytorch() -> None:
     assert last.value == Value.of(kept["5"].numpy())
     assert again_["addmm"].value == Value.of(kept["7"].numpy())
     assert all(torch.equal(a, b) for a, b in zip(after, model.buffers())) and buffers is not None
-    assert torch.equal(stream, torch.get_rng_state()) and all(p.grad is None for p in model.parameters())
+    assert torch.equal(stream, torch.get_rng_state()) and all(
+        p.grad is None for p in model.parameters()
+    )
     assert all(node.missing for node in found.nodes if node.value is None)
 
 

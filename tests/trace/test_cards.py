@@ -50,7 +50,12 @@ def tensors(groups=1, dims=2, transposed=False):
     torch.manual_seed(0)
     sizes = (2, 4, 5, 6)[: 2 + dims]
     kernel = (3, 2)[:dims]
-    w = torch.randn(*((4, 4 // groups) if transposed else (4, 4 // groups)), *kernel, dtype=torch.float64, requires_grad=True)
+    w = torch.randn(
+        *((4, 4 // groups) if transposed else (4, 4 // groups)),
+        *kernel,
+        dtype=torch.float64,
+        requires_grad=True,
+    )
     x = torch.randn(*sizes, dtype=torch.float64, requires_grad=True)
     return x, w, torch.randn(4, dtype=torch.float64, requires_grad=True)
 
@@ -97,10 +102,16 @@ def test_the_gradient_rules_of_a_convolution_name_the_same_places():
         r"\bar{w}_{o,\,c,\,u,\,v} = \sum_{n=0}^{1} \sum_{i=0}^{2} \sum_{j=0}^{3} "
         r"\bar{y}_{n,\,o,\,i,\,j} \cdot x_{n,\,c,\,2i+u-1,\,2j+v-1}"
     )
-    assert card["gradient of b"][1] == r"\bar{b}_{o} = \sum_{n=0}^{1} \sum_{i=0}^{2} \sum_{j=0}^{3} \bar{y}_{n,\,o,\,i,\,j}"
+    assert (
+        card["gradient of b"][1]
+        == r"\bar{b}_{o} = \sum_{n=0}^{1} \sum_{i=0}^{2} \sum_{j=0}^{3} \bar{y}_{n,\,o,\,i,\,j}"
+    )
 
 
-@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1, "output_padding": 1}, {"dilation": 2, "stride": (1, 3)}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"stride": 2, "padding": 1, "output_padding": 1}, {"dilation": 2, "stride": (1, 3)}],
+)
 def test_the_formula_of_a_transposed_convolution(options):
     x, w, b = tensors(transposed=True)
     y = F.conv_transpose2d(x, w, b, **options)
@@ -115,7 +126,9 @@ def test_the_formula_of_a_transposed_convolution(options):
             if all(0 <= k < s for k, s in zip(target, made.shape)):
                 made[target] += X[n, c, i, j] * W[c, o, u, v]
     np.testing.assert_allclose(made, y.detach().numpy(), rtol=1e-10)
-    sizes = [tex.rpartition(" = ")[2] for name, (_, tex) in card.items() if name.startswith("output")]
+    sizes = [
+        tex.rpartition(" = ")[2] for name, (_, tex) in card.items() if name.startswith("output")
+    ]
     assert sizes == ([str(n) for n in y.shape[2:]] if len(sizes) == 2 else [str(y.shape[2])])
     assert f"= {X.size * math.prod(W.shape[1:]):,} forward" in card["multiplications"][0]
 
@@ -133,12 +146,20 @@ def test_counts_of_lenets_first_layer():
         r"\left\lfloor \frac{28 + 2 \cdot 2 - 1 \cdot (5-1) - 1}{1} \right\rfloor + 1 = 28"
     )
     assert card[name][0] == "k kernel 5, s stride 1, p padding 2, d dilation 1"
-    assert node.layer["names"].startswith("x is ") and "w is weight, b is bias" in node.layer["names"]
+    assert (
+        node.layer["names"].startswith("x is ") and "w is weight, b is bias" in node.layer["names"]
+    )
 
 
 @pytest.mark.parametrize(
     ("n", "k", "s", "p", "d", "ceil"),
-    [(7, 3, 2, 1, 1, True), (9, 2, 2, 0, 1, False), (9, 2, 2, 0, 1, True), (5, 2, 3, 0, 2, True), (6, 2, 5, 1, 1, True)],
+    [
+        (7, 3, 2, 1, 1, True),
+        (9, 2, 2, 0, 1, False),
+        (9, 2, 2, 0, 1, True),
+        (5, 2, 3, 0, 2, True),
+        (6, 2, 5, 1, 1, True),
+    ],
 )
 def test_the_output_size_of_pooling(n, k, s, p, d, ceil):
     x = torch.rand(1, 2, n, n, requires_grad=True)
@@ -146,17 +167,27 @@ def test_the_output_size_of_pooling(n, k, s, p, d, ceil):
     card, _ = card_of(y, x=x)
     text, tex = card["output size, height and width alike"]
     numbers = re.findall(r"frac\{([^{}]*)\}\{(\d+)\}", tex)[-1]
-    span = eval(numbers[0].replace(r"\cdot", "*").replace(f"({k}-1)", f"({k - 1})")) / int(numbers[1])
+    span = eval(numbers[0].replace(r"\cdot", "*").replace(f"({k}-1)", f"({k - 1})")) / int(
+        numbers[1]
+    )
     full = (math.ceil if ceil else math.floor)(span) + 1
-    assert tex.split(" = ")[-1] == (str(full) if full == y.shape[-1] else rf"{full} \rightarrow {y.shape[-1]}")
+    assert tex.split(" = ")[-1] == (
+        str(full) if full == y.shape[-1] else rf"{full} \rightarrow {y.shape[-1]}"
+    )
     assert ("one window less" in text) is (full != y.shape[-1]) and ("lceil" in tex) is ceil
 
 
 def test_pooling_formulas():
     x = torch.rand(2, 3, 6, 6, requires_grad=True)
     card, _ = card_of(F.max_pool2d(x, 3, 2, 1), x=x)
-    assert card["forward"][1] == r"y_{c,\,i,\,j} = \max_{0 \le u < 3,\, 0 \le v < 3} x_{c,\,2i+u-1,\,2j+v-1}"
-    assert card["multiplications"][0] == "None: 2 × 3 × 3 × 3 × 8 = 432 comparisons, 8 for each output number."
+    assert (
+        card["forward"][1]
+        == r"y_{c,\,i,\,j} = \max_{0 \le u < 3,\, 0 \le v < 3} x_{c,\,2i+u-1,\,2j+v-1}"
+    )
+    assert (
+        card["multiplications"][0]
+        == "None: 2 × 3 × 3 × 3 × 8 = 432 comparisons, 8 for each output number."
+    )
     assert card["parameters"][0].startswith("None")
     card, _ = card_of(F.avg_pool2d(x, 2, divisor_override=3), x=x)
     assert r"\frac{1}{3}" in card["forward"][1] and "divisor_override" in card["forward"][0]
@@ -172,7 +203,10 @@ def test_batch_norm_in_training_and_evaluation():
     layer = torch.nn.BatchNorm2d(3)
     x = torch.rand(2, 3, 4, 5, requires_grad=True)
     card, _ = card_of(layer(x), x=x)
-    assert card["mean and variance (training)"][0] == "Over the whole batch, 2 × 4 × 5 = 40 numbers per channel."
+    assert (
+        card["mean and variance (training)"][0]
+        == "Over the whole batch, 2 × 4 × 5 = 40 numbers per channel."
+    )
     assert r"\frac{1}{40} \sum \bar{y}" in card["gradient of x"][1]
     assert card["parameters"][0] == "3 scales γ and as many shifts β: 6, one per channel."
     card, _ = card_of(layer.eval()(x), x=x)
@@ -195,7 +229,11 @@ def test_the_gradient_formulas_of_normalisation_are_its_gradients():
     for make, shape, group in (
         (lambda: torch.nn.BatchNorm1d(3, dtype=torch.float64), (7, 3), lambda a: a.T),
         (lambda: torch.nn.LayerNorm(3, dtype=torch.float64), (7, 3), lambda a: a),
-        (lambda: torch.nn.GroupNorm(2, 4, dtype=torch.float64), (3, 4, 5), lambda a: a.reshape(6, 10)),
+        (
+            lambda: torch.nn.GroupNorm(2, 4, dtype=torch.float64),
+            (3, 4, 5),
+            lambda a: a.reshape(6, 10),
+        ),
     ):
         layer, x = make(), torch.randn(*shape, dtype=torch.float64, requires_grad=True)
         with torch.no_grad():
@@ -208,10 +246,16 @@ def test_the_gradient_formulas_of_normalisation_are_its_gradients():
         rows = group(x.detach().numpy())
         root = np.sqrt(rows.var(1, keepdims=True) + eps)
         hat = (rows - rows.mean(1, keepdims=True)) / root
-        back = (weighted - weighted.mean(1, keepdims=True) - hat * (weighted * hat).mean(1, keepdims=True)) / root
+        back = (
+            weighted
+            - weighted.mean(1, keepdims=True)
+            - hat * (weighted * hat).mean(1, keepdims=True)
+        ) / root
         np.testing.assert_allclose(back, group(x.grad.numpy()), rtol=1e-9, atol=1e-12)
     card, _ = card_of(torch.nn.LayerNorm(3)(torch.rand(7, 3, requires_grad=True)))
-    assert card["mean and variance"][0].startswith("Each sample by itself, over its last dimension: 7 times over 3 numbers")
+    assert card["mean and variance"][0].startswith(
+        "Each sample by itself, over its last dimension: 7 times over 3 numbers"
+    )
     card, _ = card_of(torch.nn.GroupNorm(2, 4)(torch.rand(3, 4, 5, requires_grad=True)))
     assert "6 times over 10 numbers" in card["mean and variance"][0]
 
@@ -225,7 +269,9 @@ def test_every_card_is_mathml():
         for node in trace(result, names, namespace={}).nodes:
             for _, text, tex in node.layer["card"] if node.layer else ():
                 kinds.add(node.op)
-                assert len(text) > 20 and not set("{}\\_") & set(text.replace("divisor_override", "")), text
+                assert len(text) > 20 and not set("{}\\_") & set(
+                    text.replace("divisor_override", "")
+                ), text
                 assert not tex or convert(tex).startswith("<math"), tex
     assert len(kinds) >= 8
     assert {op for op in cards.OPS if op not in torch.engine.core.op.OPS} == set()

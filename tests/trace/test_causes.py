@@ -30,8 +30,14 @@ def explained(code, recorded=False):
     """(trace, the text of the explanation, marks by label)"""
     trace = causes.of_error(caught(code, recorded))
     said = trace.meta["explanation"]
-    assert trace.from_json(trace.to_json()) == trace and 0 <= said["step"] < max(1, len(trace.frames))
-    return trace, " ".join([*said["text"], said["more"]]), {n.label: n.mark for n in trace.nodes if n.mark}
+    assert trace.from_json(trace.to_json()) == trace and 0 <= said["step"] < max(
+        1, len(trace.frames)
+    )
+    return (
+        trace,
+        " ".join([*said["text"], said["more"]]),
+        {n.label: n.mark for n in trace.nodes if n.mark},
+    )
 
 
 # -- operations --------------------------------------------------------------------------------------------------------
@@ -46,9 +52,16 @@ def product():
 def test_a_failed_operation_with_its_operands_and_what_they_came_from(recorded):
     trace, text, _ = explained(product, recorded)
     node = trace.node(trace.meta["explanation"]["node"])
-    assert (node.op, node.label, trace.frames[trace.meta["explanation"]["step"]].node) == ("mv", "no result", node.id)
+    assert (node.op, node.label, trace.frames[trace.meta["explanation"]["step"]].node) == (
+        "mv",
+        "no result",
+        node.id,
+    )
     assert {n.label for n in trace.nodes} >= {"counts", "logs", "price"}
-    assert "It was given logs: float32 [2, 3] on cpu; price: float64 [4] on cpu. They are of different dtypes." in text
+    assert (
+        "It was given logs: float32 [2, 3] on cpu; price: float64 [4] on cpu. They are of different dtypes."
+        in text
+    )
     assert "torch.mv(logs, price)" in text and ("autolab.record()" in text) is not recorded
 
 
@@ -88,11 +101,19 @@ def twice():
 
 def test_freed_buffers_and_where_they_were_freed():
     trace, text, marks = explained(twice, recorded=True)
-    assert "That was backward pass 1 (test_causes.py, line" in text and ": loss.backward())." in text
-    assert list(marks.values()) == ["freed before"] and trace.node(trace.meta["explanation"]["node"]).op == "tanh"
+    assert (
+        "That was backward pass 1 (test_causes.py, line" in text and ": loss.backward())." in text
+    )
+    assert (
+        list(marks.values()) == ["freed before"]
+        and trace.node(trace.meta["explanation"]["node"]).op == "tanh"
+    )
     assert trace.frames[trace.meta["explanation"]["step"]].run == 2
     trace, text, marks = explained(twice)
-    assert "a backward pass before this one freed them" in text and "A recording of both passes shows which line" in text
+    assert (
+        "a backward pass before this one freed them" in text
+        and "A recording of both passes shows which line" in text
+    )
     assert trace.node(trace.meta["explanation"]["node"]).op == "tanh"
 
 
@@ -112,7 +133,9 @@ def test_the_operation_that_changed_and_the_one_that_saved():
     assert ops["root(2)"] == ("div_", "root /= 2") and ops["root"] == ("sqrt", "root = w.sqrt()")
     assert "to version 1 (test_causes.py, line" in text and "root /= 2" in text
     _, text, marks = explained(changed)
-    assert sorted(marks.values()) == ["changed here", "saved here"] and marks["root"] == "changed here"
+    assert (
+        sorted(marks.values()) == ["changed here", "saved here"] and marks["root"] == "changed here"
+    )
 
 
 def test_explore_marks_them_as_far_as_known():
@@ -120,7 +143,10 @@ def test_explore_marks_them_as_far_as_known():
     y = x.exp()
     y.neg_()
     found = trace_of(y.sum())
-    assert {n.label: n.mark for n in found.nodes if n.mark} == {"v1": "saved here", "y": "changed here"}
+    assert {n.label: n.mark for n in found.nodes if n.mark} == {
+        "v1": "saved here",
+        "y": "changed here",
+    }
     assert "changed in place" in found.meta["why"]
 
 
@@ -152,7 +178,10 @@ def test_a_view_whose_base_was_changed():
         second.exp()
 
     trace, _, marks = explained(code, recorded=True)
-    assert list(marks.values()) == ["changed here"] and trace.node(trace.meta["explanation"]["node"]).op == "exp"
+    assert (
+        list(marks.values()) == ["changed here"]
+        and trace.node(trace.meta["explanation"]["node"]).op == "exp"
+    )
 
 
 def test_an_operation_in_place_is_called_what_it_is():
@@ -161,7 +190,10 @@ def test_an_operation_in_place_is_called_what_it_is():
         leaf += 1
 
     trace, text, _ = explained(code)
-    assert trace.node(trace.meta["explanation"]["node"]).op == "add_" and "add_(leaf, 1) failed" in text
+    assert (
+        trace.node(trace.meta["explanation"]["node"]).op == "add_"
+        and "add_(leaf, 1) failed" in text
+    )
 
 
 def test_a_tensor_that_grad_was_asked_about_in_vain():
@@ -177,7 +209,15 @@ def test_a_tensor_that_grad_was_asked_about_in_vain():
     assert "the gradient of total with respect to the tensor at index 1, but" in text
 
 
-@pytest.mark.parametrize("code", [twice, changed, lambda: (torch.ones(2, requires_grad=True) * 2).backward(), lambda: torch.ones(()).backward()])
+@pytest.mark.parametrize(
+    "code",
+    [
+        twice,
+        changed,
+        lambda: (torch.ones(2, requires_grad=True) * 2).backward(),
+        lambda: torch.ones(()).backward(),
+    ],
+)
 def test_what_went_wrong_in_backward_is_of_that_phase(code):
     trace, *_ = explained(code)
     assert trace.frames[-1].event == "error" and trace.frames[-1].phase == "backward"
@@ -199,9 +239,15 @@ def test_what_cut_the_graph(cut, op):
         loss.backward()
 
     trace, text, marks = explained(code, recorded=True)
-    assert [(n.op, n.mark) for n in trace.nodes if n.mark] == [(op, "the graph is cut here")] and "The graph ends at" in text
+    assert [(n.op, n.mark) for n in trace.nodes if n.mark] == [
+        (op, "the graph is cut here")
+    ] and "The graph ends at" in text
     _, text, _ = explained(code)
-    assert "loss has no graph behind it" in text and "Variables at that line that require grad: w." in text and "a recording shows them all" in text
+    assert (
+        "loss has no graph behind it" in text
+        and "Variables at that line that require grad: w." in text
+        and "a recording shows them all" in text
+    )
 
 
 def test_under_no_grad():
@@ -230,7 +276,10 @@ def test_the_first_number_that_is_not_finite():
     assert trace.node(trace.meta["explanation"]["node"]).label == "y"
     assert "In the backward pass y = sqrt(v1) made the first number that is not finite" in text
     _, text, _ = explained(not_a_number)
-    assert "x * x gave the first NaN of the backward pass" in text and "A recording has the numbers of the backward pass" in text
+    assert (
+        "x * x gave the first NaN of the backward pass" in text
+        and "A recording has the numbers of the backward pass" in text
+    )
 
 
 def test_of_a_recording_and_of_a_result():
@@ -239,20 +288,33 @@ def test_of_a_recording_and_of_a_result():
         inverse = rate.log()
         inverse * 0
     said = causes.of_numbers(recording.trace()).meta["explanation"]
-    assert recording.trace().node(said["node"]).label == "inverse" and "it was given" in said["text"][0]
+    assert (
+        recording.trace().node(said["node"]).label == "inverse"
+        and "it was given" in said["text"][0]
+    )
     sick = torch.tensor([float("inf")])
     with torch.record() as recording:
         sick + 1
-    assert "sick was so already" in causes.of_numbers(recording.trace()).meta["explanation"]["text"][0]
-    assert causes.of_numbers(trace_of(torch.ones(2, requires_grad=True) * 2)).meta["explanation"]["title"].startswith("Every number")
+    assert (
+        "sick was so already" in causes.of_numbers(recording.trace()).meta["explanation"]["text"][0]
+    )
+    assert (
+        causes.of_numbers(trace_of(torch.ones(2, requires_grad=True) * 2))
+        .meta["explanation"]["title"]
+        .startswith("Every number")
+    )
 
 
 # -- other errors ------------------------------------------------------------------------------------------------------
 def test_an_error_without_tensors_says_so():
     assert causes.of_error(caught(lambda: {}["rate"])) is None
-    assert causes.in_words(caught(lambda: {}["rate"]))[1][0].startswith("This KeyError is not an error of autolab")
+    assert causes.in_words(caught(lambda: {}["rate"]))[1][0].startswith(
+        "This KeyError is not an error of autolab"
+    )
     error = caught(lambda: torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=-3.0))
-    assert causes.of_error(error) is None and causes.in_words(error)[1][0].startswith("This ValueError is about no operation on tensors")
+    assert causes.of_error(error) is None and causes.in_words(error)[1][0].startswith(
+        "This ValueError is about no operation on tensors"
+    )
 
 
 def test_an_error_of_the_learners_own_with_a_tensor_in_the_line():
@@ -286,7 +348,10 @@ def test_of_pytorch():
 
     trace, text, _ = explained(code)
     assert trace.meta["library"] == "torch" and "kernel: float32 [3, 1, 2] on cpu" in text
-    assert "This is an error of PyTorch itself" in text and "Something else in this line has no name" in text
+    assert (
+        "This is an error of PyTorch itself" in text
+        and "Something else in this line has no name" in text
+    )
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -300,7 +365,10 @@ def test_who_made_a_value_did_not_change_it(whole):
         loss.backward()
 
     _, text, marks = explained(code)
-    assert "changed here" not in marks.values() and "Changed to version 1 by an operation that is not known." in text
+    assert (
+        "changed here" not in marks.values()
+        and "Changed to version 1 by an operation that is not known." in text
+    )
 
 
 # -- nothing is kept ---------------------------------------------------------------------------------------------------
@@ -323,8 +391,12 @@ def test_no_tensor_outlives_its_error(recorded):
 
 def test_the_message_stays_and_the_note_is_one():
     error = caught(twice)
-    assert str(error).startswith("Trying to backward through the graph a second time (or directly access saved tensors")
-    assert [n for n in error.__notes__ if n not in sentences(error)] == ["torch.explain() shows where."]
+    assert str(error).startswith(
+        "Trying to backward through the graph a second time (or directly access saved tensors"
+    )
+    assert [n for n in error.__notes__ if n not in sentences(error)] == [
+        "torch.explain() shows where."
+    ]
     assert re.fullmatch(r"\w+\.explain\(\) shows where\.", error.__notes__[-1])
 
 
@@ -349,8 +421,16 @@ def test_a_backward_pass_of_pytorch_failed_at_what_it_began_with():
         (w * 2).backward()
 
     for code, root, said in (
-        (freed, "area", "The graph behind area had saved values for its gradient, and some of them are gone"),
-        (stale, "total", "Something that the graph behind total had saved for its gradient has been changed in place since."),
+        (
+            freed,
+            "area",
+            "The graph behind area had saved values for its gradient, and some of them are gone",
+        ),
+        (
+            stale,
+            "total",
+            "Something that the graph behind total had saved for its gradient has been changed in place since.",
+        ),
         (many, "v1", "v1 has the shape [3, 2]; backward() starts from one number."),
     ):
         trace, text, _ = explained(code)

@@ -16,10 +16,16 @@ class Tensor:
 def test_memory_that_is_given_out_again_is_no_detach():
     result = SimpleNamespace(id="n1", requires_grad=True, shape=(2,))
     reader = SimpleNamespace(memory=lambda tensor: tensor.address)
-    cuts = Cuts(SimpleNamespace(reader=reader, by_tensor=Seen(weak=True), draft=lambda node: result), weak=True)
+    cuts = Cuts(
+        SimpleNamespace(reader=reader, by_tensor=Seen(weak=True), draft=lambda node: result),
+        weak=True,
+    )
     tensor = Tensor(address=64)
     cuts.remember(tensor, "n1")
-    assert cuts.origin(Tensor(address=64)) == ("n1", 0)  # while it lives, another one at its address shares its memory
+    assert cuts.origin(Tensor(address=64)) == (
+        "n1",
+        0,
+    )  # while it lives, another one at its address shares its memory
     assert cuts.origin(Tensor(address=128)) is None
     del tensor
     assert cuts.origin(Tensor(address=64)) is None

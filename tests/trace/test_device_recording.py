@@ -69,7 +69,9 @@ def simulated():
 def recorded(source, **given):
     """What happens when a learner runs `source` (from its second line on) within a recording."""
     names = {"torch": torch, **given}
-    block = "with torch.record_devices() as recording:\n" + textwrap.indent(source.removeprefix("\n"), "    ")
+    block = "with torch.record_devices() as recording:\n" + textwrap.indent(
+        source.removeprefix("\n"), "    "
+    )
     exec(compile(block, "learner.py", "exec"), names)
     return names["recording"]
 
@@ -99,7 +101,12 @@ c = b @ a
 d = c + 1
 torch.cuda.synchronize()
 """).trace()
-    assert [(k.op or k.name, k.ahead) for k in trace.kernels] == [("ones", 0), ("mm", 1), ("mm", 2), ("add", 3)]
+    assert [(k.op or k.name, k.ahead) for k in trace.kernels] == [
+        ("ones", 0),
+        ("mm", 1),
+        ("mm", 2),
+        ("add", 3),
+    ]
     first, *others = trace.kernels
     for before, kernel in zip(trace.kernels, others):
         assert kernel.start == pytest.approx(before.end) and kernel.queued < kernel.start
@@ -123,9 +130,20 @@ back = q.cpu()
 """).trace()
     there, back = trace.copies
     assert (there.pinned, there.waited, there.bytes) == (True, None, 4_000_000)
-    assert (back.pinned, back.origin, back.target) == (False, "cuda:0", "cpu") and back.waited == pytest.approx(back.end - back.queued)
-    assert [trace.tensor(i).name for i in (there.tensor, there.made, back.tensor, back.made)] == ["p", "q", "q", "back"]
-    assert (there.end - there.start) < (back.end - back.start) / 1.9, "pinned memory is copied twice as fast"
+    assert (back.pinned, back.origin, back.target) == (
+        False,
+        "cuda:0",
+        "cpu",
+    ) and back.waited == pytest.approx(back.end - back.queued)
+    assert [trace.tensor(i).name for i in (there.tensor, there.made, back.tensor, back.made)] == [
+        "p",
+        "q",
+        "q",
+        "back",
+    ]
+    assert (there.end - there.start) < (back.end - back.start) / 1.9, (
+        "pinned memory is copied twice as fast"
+    )
     assert [s.phase for s in trace.steps] == ["copy", "wait", "copy"]
     assert trace.waits[0].call == "synchronize"
     assert trace.steps[0].text.endswith(", from page-locked memory; the host runs on")
@@ -142,9 +160,20 @@ c = torch.ones(500, device="cuda")
         (4096, "launch"), (4096 + 8192, "launch"), (8192, "free"), (8192 + 2048, "launch")
     ]  # fmt: skip
     assert [trace.in_use(i, "cuda:0") for i in range(-1, 4)] == [0, 4096, 12288, 8192, 10240]
-    assert [[t.name for t in trace.alive(i)] for i in range(-1, 4)] == [[], ["a"], ["a", "b"], ["b"], ["b", "c"]]
+    assert [[t.name for t in trace.alive(i)] for i in range(-1, 4)] == [
+        [],
+        ["a"],
+        ["a", "b"],
+        ["b"],
+        ["b", "c"],
+    ]
     device = trace.device("cuda:0")
-    assert (device.peak, device.before, device.memory, device.simulated) == (12288, 0, 1 << 30, True)
+    assert (device.peak, device.before, device.memory, device.simulated) == (
+        12288,
+        0,
+        1 << 30,
+        True,
+    )
     a = trace.tensors[0]
     assert (a.bytes, a.taken, a.shape, a.dtype) == (4000, 4096, (1000,), "float32")
     assert (a.source.line, a.freed.line) == (2, 4)
@@ -156,7 +185,9 @@ def test_what_was_there_before(simulated):
     trace = recorded("new = old + 1\ndel old", old=old).trace()
     assert trace.device("cuda:0").before == 4096 + 512
     known = {t.name: t for t in trace.tensors}
-    assert (known["old"].born, known["old"].born_step, known["old"].died) == (None, -1, None), "this test still holds it"
+    assert (known["old"].born, known["old"].born_step, known["old"].died) == (None, -1, None), (
+        "this test still holds it"
+    )
     assert known["new"].born_step == 0 and trace.in_use(-1, "cuda:0") == 4608
     assert "4.5 KiB in use before" in render(trace)
     del hidden
@@ -168,7 +199,15 @@ def test_what_nothing_here_uses_is_idle(simulated):
     w = torch.ones(4, requires_grad=True, **on)
     h = w.exp()  # saved by its node, and used in the backward pass only
     loss = h.sum()
-    here = {"other": other, "other_there": other_there, "w": w, "h": h, "loss": loss, "a": torch.ones(5), "b": torch.ones(5)}
+    here = {
+        "other": other,
+        "other_there": other_there,
+        "w": w,
+        "h": h,
+        "loss": loss,
+        "a": torch.ones(5),
+        "b": torch.ones(5),
+    }
     trace = recorded("c = a + b\nloss.backward()\nnew = other_there.new_ones(3)", **here).trace()
     idle = {t.name: t.idle for t in trace.tensors if t.name in (*here, "c", "new", "w.grad")}
     assert {name for name, is_idle in idle.items() if is_idle} >= {"other", "w"}
@@ -185,7 +224,10 @@ with torch.no_grad():
 """).trace()
     names = [t.name for t in trace.tensors]
     assert names.count("w.grad") == 1 and names.count("w") == 1 and names.count("loss") == 1
-    assert {(k.phase, k.op) for k in trace.kernels if k.source.line == 4} >= {("backward", "backward"), ("backward", "MulBackward0")}
+    assert {(k.phase, k.op) for k in trace.kernels if k.source.line == 4} >= {
+        ("backward", "backward"),
+        ("backward", "MulBackward0"),
+    }
     assert {k.phase for k in trace.kernels if k.source.line != 4} == {"forward"}
 
 
@@ -211,7 +253,10 @@ s.synchronize()
     assert [d.name for d in trace.devices] == ["cpu", "cuda:0", "cuda:1"]
     (copy,) = trace.copies
     assert (copy.origin, copy.target, copy.bytes, copy.waited) == ("cuda:0", "cuda:1", 4000, None)
-    assert [(k.name, k.device, k.stream) for k in trace.kernels] == [("ones", "cuda:0", 0), ("multiply", "cuda:0", 1)]
+    assert [(k.name, k.device, k.stream) for k in trace.kernels] == [
+        ("ones", "cuda:0", 0),
+        ("multiply", "cuda:0", 1),
+    ]
     assert (trace.waits[0].device, trace.waits[0].stream) == ("cuda:0", 1)
     assert trace.steps[-1].text == "the host waits 2.5 µs for stream 1 of cuda:0 in synchronize()"
     assert trace.queue(1, "cuda:1") == ["c0"] and trace.queue(0, "cuda:0") == ["k0"]
@@ -228,8 +273,16 @@ except torch.OutOfMemoryError:
 """)
     trace = recording.trace()
     (refusal,) = trace.refusals
-    assert (refusal.bytes, refusal.allocated, refusal.memory, refusal.source.line) == (12_000_256, 4096, 4 << 20, 4)
-    assert steps(recording)[-1] == ("out of memory", "out of memory on cuda:0: 11.4 MiB asked for, 4 KiB of 4 MiB in use")
+    assert (refusal.bytes, refusal.allocated, refusal.memory, refusal.source.line) == (
+        12_000_256,
+        4096,
+        4 << 20,
+        4,
+    )
+    assert steps(recording)[-1] == (
+        "out of memory",
+        "out of memory on cuda:0: 11.4 MiB asked for, 4 KiB of 4 MiB in use",
+    )
     assert trace.error == ""
 
 
@@ -238,7 +291,9 @@ def test_an_error_ends_the_recording_and_is_kept(simulated):
     with pytest.raises(ZeroDivisionError), recording:
         torch.ones(3, device="cuda")
         raise ZeroDivisionError("division by zero")
-    assert observe.observer is None or recording not in getattr(observe.observer, "observers", [observe.observer])
+    assert observe.observer is None or recording not in getattr(
+        observe.observer, "observers", [observe.observer]
+    )
     assert recording.trace().error == "ZeroDivisionError: division by zero"
     assert recording.text().endswith("ZeroDivisionError: division by zero")
 
@@ -250,7 +305,9 @@ y = x + 1
 torch.nonzero(y)
 """).trace()
     assert [(d.name, d.title) for d in trace.devices] == [("cpu", "CPU"), ("sim:0", "Simulated T4")]
-    assert [k.name for k in trace.kernels[:2]] == ["ones", "add"] and trace.waits[0].call == "nonzero"
+    assert [k.name for k in trace.kernels[:2]] == ["ones", "add"] and trace.waits[
+        0
+    ].call == "nonzero"
     assert trace.kernels[0].queued == pytest.approx(5e-6)
 
 
@@ -263,7 +320,10 @@ z = y + 1
 """).trace()
     x = next(t for t in trace.tensors if t.device == "cpu")
     assert (x.name, x.bytes, x.died_step) == ("x", 40, 1)
-    assert [t.name for t in trace.alive(0)] == ["x", "y"] and [t.name for t in trace.alive(1)] == ["y", "z"]
+    assert [t.name for t in trace.alive(0)] == ["x", "y"] and [t.name for t in trace.alive(1)] == [
+        "y",
+        "z",
+    ]
 
 
 def test_a_recording_keeps_nothing_alive(simulated):
@@ -306,7 +366,11 @@ def test_it_is_data(simulated):
     trace = recorded(LEARNER).trace()
     data = trace.to_json()
     assert DeviceTrace.from_json(json.loads(json.dumps(data))).to_json() == data
-    assert trace.item("k1").name == "matmul" and trace.item("c0").bytes == 20_000 and trace.item("t0").device == "cpu"
+    assert (
+        trace.item("k1").name == "matmul"
+        and trace.item("c0").bytes == 20_000
+        and trace.item("t0").device == "cpu"
+    )
     for wrong in ("k99", "", "x", "kk", "c"):
         with pytest.raises(KeyError):
             trace.item(wrong)
@@ -330,7 +394,13 @@ def test_a_real_gpu_is_measured_by_events_in_its_stream(monkeypatch):
     clock = iter([0.0, 0.1, 0.2, 0.6])
     queue = SimpleNamespace(number=0, mark=lambda: Mark(next(moments)))
     pool = SimpleNamespace(allocated=0, total=1 << 30)
-    gpu = new_canonical("cuda", 0, lambda d: SimpleNamespace(device=d, simulated=False, queue=queue, pool=pool, name="NVIDIA X"))
+    gpu = new_canonical(
+        "cuda",
+        0,
+        lambda d: SimpleNamespace(
+            device=d, simulated=False, queue=queue, pool=pool, name="NVIDIA X"
+        ),
+    )
     monkeypatch.setattr(recorder.DeviceRecording, "_now", lambda self, name: next(clock, 0.8))
     _tensor = torch.ones(2)  # a name that is not looked at
     recording = torch.record_devices()
@@ -342,11 +412,20 @@ def test_a_real_gpu_is_measured_by_events_in_its_stream(monkeypatch):
         monkeypatch.undo()
         recording._blocks.clear()
     trace = recording.trace()
-    assert [(k.op, k.measured, k.device) for k in trace.kernels] == [("exp", True, "cuda:0"), ("add", True, "cuda:0")]
+    assert [(k.op, k.measured, k.device) for k in trace.kernels] == [
+        ("exp", True, "cuda:0"),
+        ("add", True, "cuda:0"),
+    ]
     first, second = trace.kernels
-    assert first.end == pytest.approx(0.5) and second.end == pytest.approx(0.75) and Mark.waited_for == 1.75
+    assert (
+        first.end == pytest.approx(0.5)
+        and second.end == pytest.approx(0.75)
+        and Mark.waited_for == 1.75
+    )
     assert second.start == pytest.approx(max(first.end, first.queued)) and first.makes == ("t0",)
-    assert [d.title for d in trace.devices] == ["CPU", "NVIDIA X"] and not trace.devices[1].simulated
+    assert [d.title for d in trace.devices] == ["CPU", "NVIDIA X"] and not trace.devices[
+        1
+    ].simulated
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,16 @@ def test_the_failed_operation_is_drawn_with_both_operands():
 
     trace, node, facts = failure(code)
     assert (node.op, node.label, node.call, node.shape) == ("mul", "no result", "v1 * mask", None)
-    assert operands(facts) == [("self", (3, 4), "float32", "cpu"), ("other", (2, 5), "float32", "cpu")]
+    assert operands(facts) == [
+        ("self", (3, 4), "float32", "cpu"),
+        ("other", (2, 5), "float32", "cpu"),
+    ]
     assert {trace.node(e.parent).label for e in trace.edges if e.child == node.id} == {"v1", "mask"}
     assert node.source.text == "scores.sigmoid() * mask"
     assert trace.frames[-1].text == "v1 * mask failed: " + node.error
-    assert node.error.startswith("RuntimeError: The size of tensor a (4) must match the size of tensor b (5)")
+    assert node.error.startswith(
+        "RuntimeError: The size of tensor a (4) must match the size of tensor b (5)"
+    )
     assert "v1 * mask" in str(trace) and "failed" in str(trace)
 
 
@@ -91,8 +96,16 @@ def test_a_module_that_fails_is_named_and_the_learners_line_shown():
 
     model = Encoder()
     trace, node, facts = failure(lambda: model(torch.ones(5, 4)))
-    assert (node.op, node.module, node.source.text) == ("linear", "second", "return self.second(hidden)")
-    assert [trace.node(o["node"]).label for o in facts["operands"]] == ["hidden", "second.weight", "second.bias"]
+    assert (node.op, node.module, node.source.text) == (
+        "linear",
+        "second",
+        "return self.second(hidden)",
+    )
+    assert [trace.node(o["node"]).label for o in facts["operands"]] == [
+        "hidden",
+        "second.weight",
+        "second.bias",
+    ]
     group = next(g for g in trace.groups if g.path == "second")
     assert node.id in group.nodes
     folding = Folding(trace)
@@ -108,7 +121,9 @@ def test_a_custom_function_fails_as_one_operation_and_says_where_inside():
 
     trace, node, facts = failure(lambda: Shift.apply(torch.ones(3, requires_grad=True), 4))
     assert (node.op, [n.op for n in trace.nodes]) == ("shift", ["", "shift"])
-    assert facts["inside"]["text"] == "return y + torch.ones(by)" and "Shift.apply" in node.source.text
+    assert (
+        facts["inside"]["text"] == "return y + torch.ones(by)" and "Shift.apply" in node.source.text
+    )
 
     class Own(torch.autograd.Function):
         @staticmethod
@@ -116,7 +131,9 @@ def test_a_custom_function_fails_as_one_operation_and_says_where_inside():
             raise ValueError("a sum of money is never negative")
 
     _, node, facts = failure(lambda: Own.apply(torch.ones(3)))
-    assert facts["message"] == "a sum of money is never negative" and facts["inside"]["text"].startswith("raise ValueError")
+    assert facts["message"] == "a sum of money is never negative" and facts["inside"][
+        "text"
+    ].startswith("raise ValueError")
 
 
 def test_an_error_that_is_caught_is_kept_and_the_program_goes_on():
@@ -129,7 +146,9 @@ def test_an_error_that_is_caught_is_kept_and_the_program_goes_on():
                 total = table.sum()
         total * 2
     trace = recording.trace()
-    assert [n.call for n in trace.nodes if n.error] == ["sum(table, dim=2)"] and trace.meta["error"] is None
+    assert [n.call for n in trace.nodes if n.error] == ["sum(table, dim=2)"] and trace.meta[
+        "error"
+    ] is None
     assert trace.nodes[-1].call == "total(2) * 2"
 
 
@@ -144,7 +163,10 @@ def test_an_error_that_the_package_catches_is_none_of_the_learners():
         turned = torch.ones(2, 3).to("sim").t()
         turned.reshape(6) + 1
     assert peek.seen, "nothing is caught any more: this needs another example"
-    assert not any(n.error for n in recording.trace().nodes) and "failures" not in recording.trace().meta
+    assert (
+        not any(n.error for n in recording.trace().nodes)
+        and "failures" not in recording.trace().meta
+    )
     assert not any(f.event == "error" for f in recording.trace().frames)
 
 
@@ -181,7 +203,9 @@ def test_backward_that_cannot_begin_fails_at_its_root():
 
 
 def test_a_convolution_that_fails_keeps_no_pictures():
-    _, node, facts = failure(lambda: nn.functional.conv2d(torch.ones(1, 2, 5, 5), torch.ones(4, 3, 3, 3)))
+    _, node, facts = failure(
+        lambda: nn.functional.conv2d(torch.ones(1, 2, 5, 5), torch.ones(4, 3, 3, 3))
+    )
     assert node.layer is None and [o["name"] for o in facts["operands"]] == ["input", "weight"]
 
 
@@ -192,13 +216,27 @@ def test_an_error_about_tensors_names_explain_once_under_the_name_of_the_library
     assert str(caught.value) == "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"
     assert caught.value.__notes__[1:] == ["torch.explain() shows where."]
     names = {}
-    exec(compile("import autolab\nx = autolab.ones(2, requires_grad=True)\ndef fail():\n    x.exp().backward()", "cell", "exec"), names)
+    exec(
+        compile(
+            "import autolab\nx = autolab.ones(2, requires_grad=True)\ndef fail():\n    x.exp().backward()",
+            "cell",
+            "exec",
+        ),
+        names,
+    )
     with pytest.raises(RuntimeError) as caught:
         names["fail"]()
     assert caught.value.__notes__[-1] == "autolab.explain() shows where."
 
 
-@pytest.mark.parametrize("code", [lambda: torch.optim.SGD([torch.ones(2)], lr=-1.0), lambda: torch.zeros(-1), lambda: torch.device("toaster")])
+@pytest.mark.parametrize(
+    "code",
+    [
+        lambda: torch.optim.SGD([torch.ones(2)], lr=-1.0),
+        lambda: torch.zeros(-1),
+        lambda: torch.device("toaster"),
+    ],
+)
 def test_an_error_about_no_operation_does_not_name_explain(code):
     with pytest.raises((ValueError, RuntimeError)) as caught:
         code()

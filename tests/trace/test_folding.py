@@ -15,8 +15,12 @@ from autolab.vision import models
 def chain(length):
     """A leaf x, and `length` operations one after the other."""
     nodes = [Node("n0", "leaf", label="x", name="x", shape=(), requires_grad=True)]
-    nodes += [Node(f"n{i}", "op", op="mul" if i % 2 else "add", shape=()) for i in range(1, length + 1)]
-    return Trace(tuple(nodes), tuple(Edge(f"e{i}", f"n{i}", 0, f"n{i + 1}", 0) for i in range(length)))
+    nodes += [
+        Node(f"n{i}", "op", op="mul" if i % 2 else "add", shape=()) for i in range(1, length + 1)
+    ]
+    return Trace(
+        tuple(nodes), tuple(Edge(f"e{i}", f"n{i}", 0, f"n{i + 1}", 0) for i in range(length))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +28,17 @@ def resnet():
     torch.manual_seed(0)
     model = models.resnet18()
     loss = nn.functional.cross_entropy(model(torch.randn(2, 3, 32, 32)), torch.tensor([1, 2]))
-    return Folding(trace(loss, dict(model.named_parameters()), backward=False, values=False, formulas=False))
+    return Folding(
+        trace(loss, dict(model.named_parameters()), backward=False, values=False, formulas=False)
+    )
 
 
 def named(folding, folded):
     """The boxes as a reader sees them."""
-    of = [(folding.parts[b.of].name if b.of in folding.parts else folding.trace.node(b.of).op) for b in folded.boxes.values()]
+    of = [
+        (folding.parts[b.of].name if b.of in folding.parts else folding.trace.node(b.of).op)
+        for b in folded.boxes.values()
+    ]
     return sorted(filter(None, of))
 
 
@@ -39,8 +48,15 @@ def test_resnet_18_begins_with_its_layers(resnet):
         "conv1 bn1 relu maxpool layer1 layer2 layer3 layer4 avgpool view fc log_softmax nll_loss".split()
     )
     layer = next(p for p in resnet.parts.values() if p.label == "layer1")
-    assert (layer.type, layer.ops, layer.parameters, layer.shape) == ("Sequential", 14, 147_968, (2, 64, 8, 8))
-    total = sum(resnet.parts[b.of].parameters for b in folded.boxes.values() if b.of in resnet.parts)
+    assert (layer.type, layer.ops, layer.parameters, layer.shape) == (
+        "Sequential",
+        14,
+        147_968,
+        (2, 64, 8, 8),
+    )
+    total = sum(
+        resnet.parts[b.of].parameters for b in folded.boxes.values() if b.of in resnet.parts
+    )
     assert total == sum(p.numel() for p in models.resnet18().parameters())
 
 
@@ -51,7 +67,9 @@ def test_edges_between_two_boxes_are_one_line_with_their_number(resnet):
     assert len(by_ends) == len(folded.links) == 14
     both = by_ends[ids["layer1"], ids["layer2"]]
     assert len(both.edges) == 2, "into the first convolution and into the shortcut"
-    assert {resnet.trace.node(e.child).module for e in resnet.trace.edges if e.id in both.edges} == {
+    assert {
+        resnet.trace.node(e.child).module for e in resnet.trace.edges if e.id in both.edges
+    } == {
         "layer2.0.conv1",
         "layer2.0.downsample.0",
     }
@@ -71,7 +89,9 @@ def test_opening_a_part_shows_what_is_right_inside(resnet):
 def test_all_open_is_the_whole_graph(resnet):
     folded = resnet.fold(resnet.parts)
     assert {box.of for box in folded.boxes.values()} == {n.id for n in resnet.trace.nodes}
-    assert sorted(e for link in folded.links for e in link.edges) == sorted(e.id for e in resnet.trace.edges)
+    assert sorted(e for link in folded.links for e in link.edges) == sorted(
+        e.id for e in resnet.trace.edges
+    )
     assert all(link.edges == [link.id] for link in folded.links)
 
 
@@ -83,25 +103,36 @@ def test_every_edge_is_on_one_line_or_inside_one_box(resnet, expanded):
     on_lines = [e for link in folded.links for e in link.edges]
     assert len(on_lines) == len(set(on_lines))
     for edge in resnet.trace.edges:
-        around = [next((p for p in [*resnet.opening(n), n] if p in shown), None) for n in (edge.child, edge.parent)]
+        around = [
+            next((p for p in [*resnet.opening(n), n] if p in shown), None)
+            for n in (edge.child, edge.parent)
+        ]
         assert None not in around
         assert (edge.id in on_lines) == (around[0] != around[1])
 
 
 def test_a_part_that_is_not_there_is_refused_by_name(resnet):
-    with pytest.raises(ValueError, match='no part "layer5"; there are conv1, bn1, relu, maxpool, layer1'):
+    with pytest.raises(
+        ValueError, match='no part "layer5"; there are conv1, bn1, relu, maxpool, layer1'
+    ):
         resnet.named(["layer5"])
-    assert resnet.named(["layer2", "layer1"]) == resnet.named(["layer1", "layer2"]), "outer and earlier parts first"
+    assert resnet.named(["layer2", "layer1"]) == resnet.named(["layer1", "layer2"]), (
+        "outer and earlier parts first"
+    )
 
 
 def test_a_shared_parameter_is_drawn_in_each_call_that_uses_it():
     layer = nn.Linear(2, 2)
-    model = nn.Sequential(layer, nn.Tanh(), layer, nn.Tanh(), nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2))
+    model = nn.Sequential(
+        layer, nn.Tanh(), layer, nn.Tanh(), nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)
+    )
     folding = Folding(trace(model(torch.ones(1, 2)).sum(), dict(model.named_parameters())))
     weight = next(n.id for n in folding.trace.nodes if n.name == "0.weight")
     closed = folding.fold([])
     assert weight not in {box.of for box in closed.boxes.values()}
-    assert not any(len(link.edges) > 1 for link in closed.links), "sharing is no line between the two calls"
+    assert not any(len(link.edges) > 1 for link in closed.links), (
+        "sharing is no line between the two calls"
+    )
     opened = folding.fold(folding.parts)
     boxes = [box for box in opened.boxes.values() if box.of == weight]
     assert [folding.parts[box.frame].name for box in boxes] == ["0", "0 (call 2)"]
@@ -111,7 +142,10 @@ def test_a_shared_parameter_is_drawn_in_each_call_that_uses_it():
 def test_a_small_network_begins_open():
     model = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
     folding = Folding(trace(model(torch.ones(1, 2)).sum()))
-    assert folding.first() == list(folding.parts) and [p.name for p in folding.parts.values()] == ["0", "1"]
+    assert folding.first() == list(folding.parts) and [p.name for p in folding.parts.values()] == [
+        "0",
+        "1",
+    ]
 
 
 def test_few_boxes_open_further():
@@ -120,10 +154,14 @@ def test_few_boxes_open_further():
     folding = Folding(trace(net(torch.randn(2, 1, 28, 28)).sum()))
     folded = folding.fold(folding.first())
     assert folding.first() and 8 <= len(folded.boxes) <= ENOUGH_BOXES
-    assert any(box.of in folding.parts for box in folded.boxes.values()), "the layers themselves stay closed"
+    assert any(box.of in folding.parts for box in folded.boxes.values()), (
+        "the layers themselves stay closed"
+    )
 
 
-@pytest.mark.parametrize(("length", "runs"), [(LONGEST, 0), (100, 2), (1000, 20), (10_000, 20), (100_000, 20)])
+@pytest.mark.parametrize(
+    ("length", "runs"), [(LONGEST, 0), (100, 2), (1000, 20), (10_000, 20), (100_000, 20)]
+)
 def test_a_long_chain_is_in_runs_of_round_lengths(length, runs):
     folding = Folding(chain(length))
     folded = folding.fold([])
@@ -132,7 +170,9 @@ def test_a_long_chain_is_in_runs_of_round_lengths(length, runs):
     assert "n0" in folded.boxes, "a variable stays beside the runs"
     if runs:
         assert sum(part.ops for part in closed) == length
-        assert closed[0].name == f"ops 1–{length // runs:,}" and closed[-1].name.endswith(f"–{length:,}")
+        assert closed[0].name == f"ops 1–{length // runs:,}" and closed[-1].name.endswith(
+            f"–{length:,}"
+        )
         assert len(folded.links) == runs and all(len(link.edges) == 1 for link in folded.links)
 
 
@@ -192,7 +232,9 @@ def test_folding_takes_time_in_proportion_to_the_graph():
             best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(40_000) < 4 * 4 * max(seconds(10_000), 0.01), "four times the graph, far from sixteen times the work"
+    assert seconds(40_000) < 4 * 4 * max(seconds(10_000), 0.01), (
+        "four times the graph, far from sixteen times the work"
+    )
 
 
 def test_what_the_script_gets_says_the_same(resnet):
@@ -204,24 +246,47 @@ def test_what_the_script_gets_says_the_same(resnet):
     assert data["parts"][ids.index("g5")]["shape"] == [2, 64, 8, 8]
 
 
-
 def test_parameters_are_rows_of_the_cards_that_use_them():
     model, x = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU()), torch.ones(2, 3)
     with torch.record() as recording:
         model(x).sum().backward()
     folding = Folding(recording.trace())
     node = folding.trace.node
-    counter = "1.num_batches_tracked"  # what is added to it concerns nothing else: not a card of its own
-    assert {node(op).op: [node(row).label for row in rows] for op, rows in folding.rows.items()} == {
+    counter = (
+        "1.num_batches_tracked"  # what is added to it concerns nothing else: not a card of its own
+    )
+    assert {
+        node(op).op: [node(row).label for row in rows] for op, rows in folding.rows.items()
+    } == {
         "addmm": ["0.weight", "v1", "0.bias"],  # v1: the weight, transposed
-        "native_batch_norm": [counter, "1", f"{counter}(2)", "1.weight", "1.bias", "1.running_mean", "1.running_var"],
+        "native_batch_norm": [
+            counter,
+            "1",
+            f"{counter}(2)",
+            "1.weight",
+            "1.bias",
+            "1.running_mean",
+            "1.running_var",
+        ],
     }
     opened = folding.fold(folding.parts, rows=True)
-    assert [node(box.of).label for box in opened.boxes.values()] == ["x", "v2", "v3", "v4", "v5"] and len(opened.links) == 4
-    assert opened.frames == [] and {folding.parts[part].label for part in folding.single} == {"0", "1", "2"}
+    assert [node(box.of).label for box in opened.boxes.values()] == [
+        "x",
+        "v2",
+        "v3",
+        "v4",
+        "v5",
+    ] and len(opened.links) == 4
+    assert opened.frames == [] and {folding.parts[part].label for part in folding.single} == {
+        "0",
+        "1",
+        "2",
+    }
     closed = [box.of for box in folding.fold([], rows=True).boxes.values()]
     labels = [folding.parts[of].label if of in folding.parts else node(of).label for of in closed]
-    assert sorted(labels) == ["0", "1", "v4", "v5", "x"], "what has no rows is a card, not a closed part"
+    assert sorted(labels) == ["0", "1", "v4", "v5", "x"], (
+        "what has no rows is a card, not a closed part"
+    )
 
 
 def test_only_what_a_module_holds_is_in_a_card():

@@ -89,8 +89,12 @@ def test_micrograd_unchanged():
     trace = autolab.explore(y).trace
     assert trace.meta["library"] == "foreign" and "Value's own backward()" in trace.meta["why"]
     assert [n.call for n in trace.nodes if n.kind == "op"][:3] == ["x * x", "v1 * w[0]", "x * 2"]
-    assert [(e.parent, e.child) for e in trace.edges if e.child == "n1"] == [("n0", "n1")] * 2, "x of x * x counts twice"
-    assert (x.grad, y.grad, "grad" in vars(Value)) == (0, 0, False), "every grad is put back, and the class is as it was"
+    assert [(e.parent, e.child) for e in trace.edges if e.child == "n1"] == [("n0", "n1")] * 2, (
+        "x of x * x counts twice"
+    )
+    assert (x.grad, y.grad, "grad" in vars(Value)) == (0, 0, False), (
+        "every grad is put back, and the class is as it was"
+    )
     assert isinstance(y._backward(), type(None))
     for v in (x, *w, y):
         v.grad = 0
@@ -107,7 +111,13 @@ def test_the_steps_are_those_of_the_engine_right_or_wrong(engine):
     y = b + b * x
     trace = foreign.trace(y)
     y.backward()
-    assert totals(trace) == {"y": 1.0, "v1": y.parents[1].grad, "b": b.grad, "x": x.grad, "a": a.grad}
+    assert totals(trace) == {
+        "y": 1.0,
+        "v1": y.parents[1].grad,
+        "b": b.grad,
+        "x": x.grad,
+        "a": a.grad,
+    }
     right = {"x": 25.0, "a": 6.0}
     assert (totals(trace).items() >= right.items()) == (engine is Mine)
     said = " ".join(texts(trace))
@@ -139,10 +149,16 @@ def test_slots_gradients_that_were_there_and_an_engine_that_fails():
     assert totals(foreign.trace(y)) == {"y": 1.0, "x": 6.0} and x.grad is None
     y.backward()
     again = foreign.trace(y)
-    assert totals(again)["x"] == 12.0 and "Some grad were not 0 before" in again.meta["why"] and x.grad == 6.0
+    assert (
+        totals(again)["x"] == 12.0
+        and "Some grad were not 0 before" in again.meta["why"]
+        and x.grad == 6.0
+    )
     y.local = (3.0, "three")
     failed = foreign.trace(y)
-    assert failed.frames[-1].event == "error" and "TypeError" in failed.meta["why"] and x.grad == 6.0
+    assert (
+        failed.frames[-1].event == "error" and "TypeError" in failed.meta["why"] and x.grad == 6.0
+    )
 
 
 def test_gradients_that_share_an_array_are_told():
@@ -164,12 +180,30 @@ def test_gradients_that_share_an_array_are_told():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda x, y: delattr(y, "parents"), "the Mine of value 6.0 does not say its parents: it has none of the attributes `parents` or `_prev`"),
-        (lambda x, y: delattr(x, "data"), "the Mine does not say its value: it has none of the attributes `data` or `value`"),
-        (lambda x, y: setattr(y, "parents", (x, 3.0)), "a parent of the Mine of value 6.0 is 3.0, which says neither its value nor its parents"),
-        (lambda x, y: setattr(y, "parents", 3), "the parents of the Mine of value 6.0 must be a tuple of objects, got int"),
-        (lambda x, y: setattr(y, "local", (1.0,)), "the Mine of value 6.0 has 2 parents and 1 local derivatives"),
-        (lambda x, y: setattr(x, "data", "two"), "the value of the Mine must be a number or an array of numbers, got 'two'"),
+        (
+            lambda x, y: delattr(y, "parents"),
+            "the Mine of value 6.0 does not say its parents: it has none of the attributes `parents` or `_prev`",
+        ),
+        (
+            lambda x, y: delattr(x, "data"),
+            "the Mine does not say its value: it has none of the attributes `data` or `value`",
+        ),
+        (
+            lambda x, y: setattr(y, "parents", (x, 3.0)),
+            "a parent of the Mine of value 6.0 is 3.0, which says neither its value nor its parents",
+        ),
+        (
+            lambda x, y: setattr(y, "parents", 3),
+            "the parents of the Mine of value 6.0 must be a tuple of objects, got int",
+        ),
+        (
+            lambda x, y: setattr(y, "local", (1.0,)),
+            "the Mine of value 6.0 has 2 parents and 1 local derivatives",
+        ),
+        (
+            lambda x, y: setattr(x, "data", "two"),
+            "the value of the Mine must be a number or an array of numbers, got 'two'",
+        ),
         (lambda x, y: setattr(x, "parents", (y, y)), "was computed from itself"),
     ],
 )
@@ -183,7 +217,9 @@ def test_errors_name_what_is_missing(change, message):
 
 
 def test_what_is_for_tensors_only_is_refused():
-    with pytest.raises(TypeError, match="gradient: only for tensors; this is a Mine of another engine"):
+    with pytest.raises(
+        TypeError, match="gradient: only for tensors; this is a Mine of another engine"
+    ):
         autolab.explore(Mine(2.0), gradient=1.0)
 
 
@@ -200,4 +236,4 @@ def test_a_deep_graph():
 
 def test_the_page_says_what_happens():
     page = Path(__file__).parents[2] / "docs" / "own_engine.md"
-    assert doctest.testfile(str(page), module_relative=False) .failed == 0
+    assert doctest.testfile(str(page), module_relative=False).failed == 0

@@ -56,7 +56,9 @@ def test_templates(template, names, tex):
     ],
 )
 def test_local_derivatives_are_what_the_gradient_is_multiplied_with(rule, tex):
-    assert formulas.derivative(rule, {"self": "x", "other": "y", "result": "z", "index": "i"}) == tex
+    assert (
+        formulas.derivative(rule, {"self": "x", "other": "y", "result": "z", "index": "i"}) == tex
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,9 +121,9 @@ def test_every_formula_of_a_recording_is_mathml(name):
     except RuntimeError:
         assert name == "backward_twice"
     t = recording.trace()
-    found = {tex for part in (t.nodes, t.edges) for item in part for tex in (item.tex, item.tex_numbers)} | {
-        f.tex for f in t.frames
-    }
+    found = {
+        tex for part in (t.nodes, t.edges) for item in part for tex in (item.tex, item.tex_numbers)
+    } | {f.tex for f in t.frames}
     assert len(found) > 3
     for tex in found - {""}:
         assert convert(tex).startswith("<math")
@@ -141,16 +143,24 @@ def test_every_ops_templates_are_mathml_once_filled():
 def shown(y, x, gradient=None):
     """The formulas of the steps that send a gradient to x."""
     found = trace(y, gradient=gradient, namespace={"x": x, "y": y})
-    return [f.tex for f in found.frames if f.event == "contribution" and found.node(f.receiver).name == "x"]
+    return [
+        f.tex
+        for f in found.frames
+        if f.event == "contribution" and found.node(f.receiver).name == "x"
+    ]
 
 
 def test_what_was_reduced_is_spread_and_what_was_broadcast_is_summed():
     x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
     ones = r"\begin{bmatrix}1 & 1 & 1\end{bmatrix}"
-    assert shown(x.sum(), x) == [rf"\bar{{x}} = \bar{{y}} \cdot \mathbf{{1}}_{{3}} = 1 \cdot \mathbf{{1}}_{{3}} = {ones}"]
+    assert shown(x.sum(), x) == [
+        rf"\bar{{x}} = \bar{{y}} \cdot \mathbf{{1}}_{{3}} = 1 \cdot \mathbf{{1}}_{{3}} = {ones}"
+    ]
     assert shown((x * torch.tensor([2.0, 3.0, 5.0])).sum(), x)[0].startswith(r"\bar{x} = ")
     mean = shown(x.mean(), x)[0]
-    assert mean.startswith(r"\bar{x} = \frac{1}{n} \cdot \bar{y} \cdot \mathbf{1}_{3} = \frac{1}{3} \cdot 1 \cdot \mathbf{1}_{3} \approx ")
+    assert mean.startswith(
+        r"\bar{x} = \frac{1}{n} \cdot \bar{y} \cdot \mathbf{1}_{3} = \frac{1}{3} \cdot 1 \cdot \mathbf{1}_{3} \approx "
+    )
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x + torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert shown(y, x, torch.tensor([[1.0, 2.0], [3.0, 5.0]])) == [
@@ -167,20 +177,35 @@ def test_what_was_reduced_is_spread_and_what_was_broadcast_is_summed():
     ]
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x.expand(2, 2)
-    assert trace(y, namespace={"x": x, "y": y}).nodes[-1].tex == r"y = x \cdot \mathbf{1}_{2 \times 2}"
+    assert (
+        trace(y, namespace={"x": x, "y": y}).nodes[-1].tex == r"y = x \cdot \mathbf{1}_{2 \times 2}"
+    )
 
 
 def test_a_loss_is_stated_with_the_reduction_that_was_asked_for():
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.0, 4.0])
     loss = torch.nn.functional.mse_loss
     names = {"x": x, "y": y}
-    assert trace(loss(x, y, reduction="sum"), namespace=names).nodes[-1].tex == r"v_{1} = \sum (x - y)^{2}"
-    assert trace(loss(x, y, reduction="none"), namespace=names).nodes[-1].tex == r"v_{1} = (x - y)^{2}"
-    assert trace(loss(x, y), namespace=names).nodes[-1].tex == r"v_{1} = \frac{1}{n} \sum (x - y)^{2}"
+    assert (
+        trace(loss(x, y, reduction="sum"), namespace=names).nodes[-1].tex
+        == r"v_{1} = \sum (x - y)^{2}"
+    )
+    assert (
+        trace(loss(x, y, reduction="none"), namespace=names).nodes[-1].tex == r"v_{1} = (x - y)^{2}"
+    )
+    assert (
+        trace(loss(x, y), namespace=names).nodes[-1].tex == r"v_{1} = \frac{1}{n} \sum (x - y)^{2}"
+    )
     gelu = trace(torch.nn.functional.gelu(x, approximate="tanh"), namespace=names)
-    assert gelu.nodes[-1].tex == r"v_{1} = \operatorname{gelu}(x)" and gelu.edges[0].tex == r"\frac{\partial v_{1}}{\partial x}"
+    assert (
+        gelu.nodes[-1].tex == r"v_{1} = \operatorname{gelu}(x)"
+        and gelu.edges[0].tex == r"\frac{\partial v_{1}}{\partial x}"
+    )
     b, m = torch.ones(2, requires_grad=True), torch.ones(2, 2)
-    assert trace(torch.addmm(b, m, m, beta=2), namespace={"b": b, "m": m}).nodes[-1].tex == r"v_{1} = 2 \cdot b + m \, m"
+    assert (
+        trace(torch.addmm(b, m, m, beta=2), namespace={"b": b, "m": m}).nodes[-1].tex
+        == r"v_{1} = 2 \cdot b + m \, m"
+    )
 
 
 def test_each_pass_has_its_own_numbers():
@@ -193,9 +218,13 @@ def test_each_pass_has_its_own_numbers():
     rule = r"\bar{x} = \frac{1}{n} \cdot \bar{y} \cdot \mathbf{1}_{3} = \frac{1}{3} \cdot "
     assert [f.tex for f in trace.frames if f.event == "contribution"] == [
         rule + r"6 \cdot \mathbf{1}_{3} = \begin{bmatrix}2 & 2 & 2\end{bmatrix}",
-        rule + r"\left(-30\right) \cdot \mathbf{1}_{3} = \begin{bmatrix}-10 & -10 & -10\end{bmatrix}",
+        rule
+        + r"\left(-30\right) \cdot \mathbf{1}_{3} = \begin{bmatrix}-10 & -10 & -10\end{bmatrix}",
     ]
-    assert trace.frames[-1].tex == r"x\mathrm{.grad} \mathrel{+}= \bar{x} \Rightarrow x\mathrm{.grad} = \begin{bmatrix}-8 & -8 & -8\end{bmatrix}"
+    assert (
+        trace.frames[-1].tex
+        == r"x\mathrm{.grad} \mathrel{+}= \bar{x} \Rightarrow x\mathrm{.grad} = \begin{bmatrix}-8 & -8 & -8\end{bmatrix}"
+    )
 
 
 def test_what_is_passed_on_has_as_many_digits_as_it_needs():
@@ -208,32 +237,50 @@ def test_what_is_passed_on_has_as_many_digits_as_it_needs():
 
 
 def test_a_vector_in_a_product_is_a_column():
-    A, v = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True), torch.tensor([5.0, -1.0], requires_grad=True)
+    A, v = (
+        torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True),
+        torch.tensor([5.0, -1.0], requires_grad=True),
+    )
     y = A @ v
     column = r"\begin{bmatrix}%s \\ %s\end{bmatrix}"
     matrix = r"\begin{bmatrix}1 & 2 \\ 3 & 4\end{bmatrix}"
     node = trace(y, namespace={"A": A, "v": v, "y": y}).nodes[-1]
     assert node.tex_numbers == rf"{column % (3, 11)} = {matrix} \, {column % (5, -1)}"
-    assert shown(y, v, torch.tensor([1.0, 2.0]))[-1].endswith(rf"= {{{matrix}}}^{{T}} \, {column % (1, 2)} = {column % (7, 10)}")
+    assert shown(y, v, torch.tensor([1.0, 2.0]))[-1].endswith(
+        rf"= {{{matrix}}}^{{T}} \, {column % (1, 2)} = {column % (7, 10)}"
+    )
     y = torch.dot(v, v.detach())
-    assert trace(y, namespace={"v": v, "y": y}).nodes[-1].tex_numbers == rf"26 = {{{column % (5, -1)}}}^{{T}} \, {column % (5, -1)}"
+    assert (
+        trace(y, namespace={"v": v, "y": y}).nodes[-1].tex_numbers
+        == rf"26 = {{{column % (5, -1)}}}^{{T}} \, {column % (5, -1)}"
+    )
 
 
-@pytest.mark.parametrize(("correction", "under"), [(None, "n - 1"), (0, "n"), (1, "n - 1"), (2, "n - 2")])
+@pytest.mark.parametrize(
+    ("correction", "under"), [(None, "n - 1"), (0, "n"), (1, "n - 1"), (2, "n - 2")]
+)
 def test_a_variance_says_what_it_divides_by_and_its_mean_is_no_gradient(correction, under):
     x = torch.tensor([[1.0, 2.0, 4.0], [3.0, 5.0, 0.0]], requires_grad=True)
     y = x.var(correction=correction)
     known = trace(y, namespace={"x": x, "y": y})
     assert known.nodes[-1].tex == rf"y = \frac{{1}}{{{under}}} \sum (x - \mu)^{{2}}"
-    assert known.edges[0].tex == rf"\bar{{x}} = \bar{{y}} \cdot \frac{{2}}{{{under}}} \cdot (x - \mu)"
+    assert (
+        known.edges[0].tex == rf"\bar{{x}} = \bar{{y}} \cdot \frac{{2}}{{{under}}} \cdot (x - \mu)"
+    )
     y = x.std(1, correction=correction)
-    assert trace(y, namespace={"x": x, "y": y}).nodes[-1].tex == rf"y = \sqrt{{\frac{{1}}{{{under}}} \sum_{{1}} (x - \mu)^{{2}}}}"
+    assert (
+        trace(y, namespace={"x": x, "y": y}).nodes[-1].tex
+        == rf"y = \sqrt{{\frac{{1}}{{{under}}} \sum_{{1}} (x - \mu)^{{2}}}}"
+    )
 
 
 def test_a_mean_of_a_loss_says_how_many():
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.0, 4.0])
     node = trace(torch.nn.functional.mse_loss(x, y), namespace={"x": x, "y": y}).nodes[-1]
-    assert node.tex_numbers == r"2.5 = \frac{1}{2} \sum (\begin{bmatrix}1 & 2\end{bmatrix} - \begin{bmatrix}0 & 4\end{bmatrix})^{2}"
+    assert (
+        node.tex_numbers
+        == r"2.5 = \frac{1}{2} \sum (\begin{bmatrix}1 & 2\end{bmatrix} - \begin{bmatrix}0 & 4\end{bmatrix})^{2}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,26 +296,43 @@ def test_a_mean_of_a_loss_says_how_many():
     ],
 )
 def test_who_gets_the_gradient_at_a_tie(operation, chain):
-    x, y = torch.tensor([1.0, 1.0, 1.0], requires_grad=True), torch.tensor([0.0, 1.0, 2.0], requires_grad=True)
+    x, y = (
+        torch.tensor([1.0, 1.0, 1.0], requires_grad=True),
+        torch.tensor([0.0, 1.0, 2.0], requires_grad=True),
+    )
     z = operation(x, y)
     gradient = torch.tensor([2.0, 4.0, 8.0]) if z.shape else torch.tensor(6.0)
     t = trace(z, gradient=gradient, namespace={"x": x, "y": y, "z": z})
-    frame = next(f for f in t.frames if f.event == "contribution" and t.node(f.receiver).name == "x")
+    frame = next(
+        f for f in t.frames if f.event == "contribution" and t.node(f.receiver).name == "x"
+    )
     local = next(e.tex for e in t.edges if e.id == frame.edge)
     assert chain in local
     left, *rest = truth.split(frame.tex)
     assert set(rest[0::2]) == {"="}  # its digits say so, not float32
-    assert truth.evaluate(rest[-3]) is not None and (truth.evaluate(rest[-3]) == truth.evaluate(rest[-1])).all()
+    assert (
+        truth.evaluate(rest[-3]) is not None
+        and (truth.evaluate(rest[-3]) == truth.evaluate(rest[-1])).all()
+    )
 
 
 def test_sums_along_a_dimension_are_worked_out():
     """With their own digits: one dimension is a row, and a sum along a dimension keeps it for what it divides."""
-    for x, dim in ((torch.tensor([1.0, 2.0], requires_grad=True), 0), (torch.tensor([[1.0, 2.0], [0.0, 3.0]], requires_grad=True), 1)):
+    for x, dim in (
+        (torch.tensor([1.0, 2.0], requires_grad=True), 0),
+        (torch.tensor([[1.0, 2.0], [0.0, 3.0]], requires_grad=True), 1),
+    ):
         for operation in (torch.softmax, torch.log_softmax, torch.logsumexp, torch.sum, torch.mean):
             y = operation(x, dim)
-            left, relation, right = truth.split(trace(y, namespace={"x": x, "y": y}).nodes[-1].tex_numbers)
+            left, relation, right = truth.split(
+                trace(y, namespace={"x": x, "y": y}).nodes[-1].tex_numbers
+            )
             assert relation in ("=", r"\approx"), (operation, relation)
-            assert np.allclose(np.ravel(truth.evaluate(left)).astype(float), np.ravel(truth.evaluate(right)).astype(float), rtol=0.01)
+            assert np.allclose(
+                np.ravel(truth.evaluate(left)).astype(float),
+                np.ravel(truth.evaluate(right)).astype(float),
+                rtol=0.01,
+            )
 
 
 def test_batch_norm_in_eval_mode_takes_its_statistics_for_constants():
@@ -286,7 +350,9 @@ def test_what_the_graph_did_not_keep_is_a_symbol_and_no_placeholder():
         keep = x > 0
     z = y.masked_fill(keep, 7.0)
     for node in trace(z).nodes:
-        assert "{other}" not in node.tex.replace(r"\mathrm{other}", "") and "{value}" not in node.tex.replace(r"\mathrm{value}", "")
+        assert "{other}" not in node.tex.replace(
+            r"\mathrm{other}", ""
+        ) and "{value}" not in node.tex.replace(r"\mathrm{value}", "")
 
 
 @pytest.mark.parametrize("eps", [None, 0.1])
@@ -316,7 +382,11 @@ def test_contributions_are_counted_for_each_result_of_an_operation():
         a, b = x.unbind()
         y = a * b + a
         y.backward()
-    sent = [(f.text, f.tex) for f in recording.trace().frames if f.event == "contribution" and f.text.split(" to ")[-1][:1] in "ab"]
+    sent = [
+        (f.text, f.tex)
+        for f in recording.trace().frames
+        if f.event == "contribution" and f.text.split(" to ")[-1][:1] in "ab"
+    ]
     assert [text for text, _ in sent] == [
         "y sends 1 to a (contribution 1 of 2, so far 1)",
         "v1 sends 2.5 to a (contribution 2 of 2, so far 3.5)",
@@ -331,5 +401,7 @@ def test_a_derivative_that_is_a_number_of_the_code_stands_as_it_is_written():
         y = p * 1.0003
         z = y * -1.0003
         z.backward()
-    for edge, factor in zip([e for e in recording.trace().edges if e.differentiable], ["1.0003", "-1.0003"], strict=True):
+    for edge, factor in zip(
+        [e for e in recording.trace().edges if e.differentiable], ["1.0003", "-1.0003"], strict=True
+    ):
         assert edge.tex.endswith(f"= {factor}") and edge.tex_numbers.endswith(f"= {factor}")

@@ -44,13 +44,23 @@ def indexing(torch):
     a, b = x.unbind(0)
     largest = x.max(1)[0]
     parts = torch.cat([y, largest, a, b])
-    z = parts.sum() + torch.stack([a, b]).mean() + x.gather(1, index).sum() + torch.where(mask, x, 2 * x).sum()
+    z = (
+        parts.sum()
+        + torch.stack([a, b]).mean()
+        + x.gather(1, index).sum()
+        + torch.where(mask, x, 2 * x).sum()
+    )
     return z, dict(x=x, mask=mask, index=index, y=y, a=a, b=b, largest=largest, parts=parts, z=z)
 
 
 def shapes(torch):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    z = (x.t() @ x).view(4).sum() + x.expand(3, 2, 2).sum() + x.softmax(1).prod() + x.unsqueeze(0).squeeze(0).sum()
+    z = (
+        (x.t() @ x).view(4).sum()
+        + x.expand(3, 2, 2).sum()
+        + x.softmax(1).prod()
+        + x.unsqueeze(0).squeeze(0).sum()
+    )
     return z, {"x": x, "z": z}
 
 
@@ -125,14 +135,20 @@ def without_results(t: Trace) -> Trace:
         for n in t.nodes
     ]
     frames = [
-        dataclasses.replace(f, value=None, text=f.text.partition(" = ")[0] + " = " + t.node(f.node).call, tex="")
+        dataclasses.replace(
+            f, value=None, text=f.text.partition(" = ")[0] + " = " + t.node(f.node).call, tex=""
+        )
         if f.event == "compute"
         else dataclasses.replace(f, tex="")
         for f in t.frames
     ]
     edges = [dataclasses.replace(e, tex_numbers="") for e in t.edges]
-    meta = {k: v for k, v in t.meta.items() if k not in ("library", "why")} | {"why": t.meta["why"].partition(" Hooks did not run")[0]}
-    return dataclasses.replace(t, nodes=tuple(nodes), edges=tuple(edges), frames=tuple(frames), meta=meta)
+    meta = {k: v for k, v in t.meta.items() if k not in ("library", "why")} | {
+        "why": t.meta["why"].partition(" Hooks did not run")[0]
+    }
+    return dataclasses.replace(
+        t, nodes=tuple(nodes), edges=tuple(edges), frames=tuple(frames), meta=meta
+    )
 
 
 def comparable(build):
@@ -153,7 +169,10 @@ def comparable(build):
 
 @pytest.mark.parametrize("build", GRAPHS, ids=lambda f: f.__name__)
 def test_pytorchs_graph_and_ours_read_the_same(build):
-    ours, theirs = comparable(build)(autolab), oracle.answer("trace", build.__name__, comparable(build))
+    ours, theirs = (
+        comparable(build)(autolab),
+        oracle.answer("trace", build.__name__, comparable(build)),
+    )
     assert ours[0] == theirs[0]
     assert json.loads(ours[1]) == json.loads(theirs[1])
 
@@ -172,7 +191,11 @@ def test_the_rehearsal_changes_nothing_and_tells_what_backward_does(build):
     before = {n: None if t.grad is None else t.grad.numpy().copy() for n, t in leaves.items()}
     t = trace(result, names, namespace={})
     for name, leaf in leaves.items():
-        assert (leaf.grad is None) if before[name] is None else np.array_equal(leaf.grad.numpy(), before[name])
+        assert (
+            (leaf.grad is None)
+            if before[name] is None
+            else np.array_equal(leaf.grad.numpy(), before[name])
+        )
     assert all(s.state == "alive" for s in t.saved if s.node != "none")
     result.backward()  # nothing was freed
     foretold = {t.node(f.receiver).name: f.total.data for f in t.frames if f.event == "accumulate"}
@@ -190,7 +213,11 @@ def test_the_rehearsal_reads_like_the_recording_of_a_real_backward(build):
     recorded = recording.trace()
 
     def told(t):
-        return [(f.event, f.state, f.node, f.receiver, f.value, f.total) for f in t.frames if f.phase == "backward"]
+        return [
+            (f.event, f.state, f.node, f.receiver, f.value, f.total)
+            for f in t.frames
+            if f.phase == "backward"
+        ]
 
     # The recording began after the forward pass, so it has the history from the graph, as the rehearsal has.
     assert told(recorded) == told(rehearsed)
@@ -221,9 +248,15 @@ def test_states_while_two_paths_meet():
         "freed",
     ]
     arrived = [
-        (f.value.data, f.total.data, f.state) for f in t.frames if f.receiver == ids["a"] and f.event == "contribution"
+        (f.value.data, f.total.data, f.state)
+        for f in t.frames
+        if f.receiver == ids["a"] and f.event == "contribution"
     ]
-    assert arrived == [(1.0, 1.0, "contribution"), (6.0, 7.0, "contribution"), (6.0, 13.0, "accumulated")]
+    assert arrived == [
+        (1.0, 1.0, "contribution"),
+        (6.0, 7.0, "contribution"),
+        (6.0, 13.0, "accumulated"),
+    ]
     assert t.frames[-2].event == "accumulate" or t.frames[-1].event == "accumulate"
     assert next(f.total.data for f in t.frames if f.event == "accumulate") == 39.0
 
@@ -235,9 +268,15 @@ def test_a_node_that_saved_nothing_lets_its_gradient_go_too():
     kept.retain_grad()
     z = kept - 1  # saves nothing
     t = trace(z)
-    assert [f.event for f in t.frames if f.phase == "backward"].count("free") == 1, "only y * 3 had saved something"
-    seen = {n.name: [t.states(i)[n.id] for i in range(-1, len(t.frames))] for n in t.nodes if n.name}
-    changes = {name: [state for state, _ in itertools.groupby(states)] for name, states in seen.items()}
+    assert [f.event for f in t.frames if f.phase == "backward"].count("free") == 1, (
+        "only y * 3 had saved something"
+    )
+    seen = {
+        n.name: [t.states(i)[n.id] for i in range(-1, len(t.frames))] for n in t.nodes if n.name
+    }
+    changes = {
+        name: [state for state, _ in itertools.groupby(states)] for name, states in seen.items()
+    }
     assert changes["z"] == ["none", "accumulated", "freed"]
     assert changes["y"] == ["none", "accumulated", "freed"]
     assert changes["kept"] == ["none", "accumulated"], "retain_grad was asked for"
@@ -268,7 +307,9 @@ def test_what_saved_nothing_can_be_rehearsed_after_backward():
     y.backward()
     t = trace(y)
     assert t.meta["backward"] == "dry"
-    assert next(f for f in t.frames if f.event == "accumulate").total.data == 2.0  # 1 is there already
+    assert (
+        next(f for f in t.frames if f.event == "accumulate").total.data == 2.0
+    )  # 1 is there already
 
 
 def test_a_stale_value_is_named_and_its_result_is_that_of_then():
@@ -278,7 +319,9 @@ def test_a_stale_value_is_named_and_its_result_is_that_of_then():
     t = trace(y.sum())
     exp = next(n for n in t.nodes if n.op == "exp")
     assert exp.again and exp.value.data == [2.7182817, 7.389056], "before it was changed"
-    assert [(s.state, s.missing) for s in t.saved] == [("modified", "changed in place since it was saved")]
+    assert [(s.state, s.missing) for s in t.saved] == [
+        ("modified", "changed in place since it was saved")
+    ]
     assert "changed in place" in t.meta["why"]
 
 
@@ -312,11 +355,16 @@ def test_without_requires_grad_there_is_no_backward():
 def test_looking_at_a_graph_calls_no_saved_tensor_hook():
     calls = []
     x = autolab.tensor([1.0, 2.0], requires_grad=True)
-    with autolab.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: calls.append("unpack") or t):
+    with autolab.autograd.graph.saved_tensors_hooks(
+        lambda t: t, lambda t: calls.append("unpack") or t
+    ):
         y = (x * x).sum()
     t = trace(y, backward=False)
     assert calls == []
-    assert [(s.name, s.state, s.value) for s in t.saved] == [("self", "alive", None), ("other", "alive", None)]
+    assert [(s.name, s.state, s.value) for s in t.saved] == [
+        ("self", "alive", None),
+        ("other", "alive", None),
+    ]
 
 
 def test_several_roots():
@@ -364,7 +412,9 @@ def test_big_results_are_a_sample_computed_again():
     assert added.shape == (50, 50) and added.dtype == "float32" and added.again
     assert added.value.data is None and added.value.stats["min"] == added.value.stats["max"] == 2.0
     leaf = t.nodes[0]
-    assert leaf.value.data is None and len(leaf.value.sample) == 64 and leaf.value.stats["mean"] == 1.0
+    assert (
+        leaf.value.data is None and len(leaf.value.sample) == 64 and leaf.value.stats["mean"] == 1.0
+    )
 
 
 def test_a_leaf_used_often_gets_alias_edges():
@@ -391,7 +441,10 @@ def test_deep_graphs_are_traced_without_recursion():
 
 def test_what_is_no_result_is_told_what_to_pass():
     for wrong in (3, autolab.nn.Linear(2, 1)):
-        with pytest.raises(TypeError, match="root must be a tensor, or a list or tuple of tensors, got (int|Linear)") as caught:
+        with pytest.raises(
+            TypeError,
+            match="root must be a tensor, or a list or tuple of tensors, got (int|Linear)",
+        ) as caught:
             trace(wrong)
         assert caught.value.__notes__ == [
             "A graph belongs to a result: pass what was computed, such as model(x) or the loss, not the model or a number."
@@ -418,4 +471,8 @@ def test_what_retain_grad_kept_is_there_before_the_first_frame(library):
     t = trace(loss, namespace={"x": x, "y": y})
     assert list(before.values()) == ["none"] * 3
     assert [t.states(-1)[n.id] for n in t.nodes] == ["accumulated", "accumulated", "none"]
-    assert [t.states(len(t.frames) - 1)[n.id] for n in t.nodes] == ["accumulated", "accumulated", "freed"]
+    assert [t.states(len(t.frames) - 1)[n.id] for n in t.nodes] == [
+        "accumulated",
+        "accumulated",
+        "freed",
+    ]

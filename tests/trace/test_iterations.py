@@ -12,7 +12,11 @@ nn = torch.nn
 
 def grouped(trace):
     """(path, type, the labels of its operations) of each iteration."""
-    return [(g.path, g.type, [trace.node(n).label for n in g.nodes]) for g in trace.groups if g.kind == "iteration"]
+    return [
+        (g.path, g.type, [trace.node(n).label for n in g.nodes])
+        for g in trace.groups
+        if g.kind == "iteration"
+    ]
 
 
 def sizes(trace):
@@ -42,7 +46,11 @@ def test_what_comes_after_the_step_belongs_to_its_round(world, resets):
         after = w * 10
     trace = recording.trace()
     rounds = grouped(trace)
-    assert [(path, kind) for path, kind, _ in rounds] == [("iteration 1", "loss = 4"), ("iteration 2", "loss = 1"), ("iteration 3", "loss = 0.25")]
+    assert [(path, kind) for path, kind, _ in rounds] == [
+        ("iteration 1", "loss = 4"),
+        ("iteration 2", "loss = 1"),
+        ("iteration 3", "loss = 0.25"),
+    ]
     assert all(len(labels) == len(rounds[0][2]) for _, _, labels in rounds)
     assert not {"start", "after"} & {label for _, _, labels in rounds for label in labels}
     assert start is not None and size is not None and after is not None
@@ -74,7 +82,10 @@ def test_the_same_lines_written_out_are_no_loop(world):
         train()
         train()
     assert grouped(recording.trace()) == []
-    assert [g.label for g in recording.trace().groups] == ["optimizer.step()", "optimizer.step() (call 2)"]
+    assert [g.label for g in recording.trace().groups] == [
+        "optimizer.step()",
+        "optimizer.step() (call 2)",
+    ]
 
 
 def test_one_round_and_loops_that_change_nothing_are_no_iterations(world):
@@ -125,7 +136,10 @@ def test_two_networks_in_turns_are_one_round():
             second.step()
     trace = recording.trace()
     assert len(grouped(trace)) == 2
-    assert [g.label for g in trace.groups if g.kind == "step"] == ["first.step()", "second.step()"] * 2
+    assert [g.label for g in trace.groups if g.kind == "step"] == [
+        "first.step()",
+        "second.step()",
+    ] * 2
 
 
 def test_a_closure_is_called_again_within_its_round():
@@ -142,7 +156,10 @@ def test_a_closure_is_called_again_within_its_round():
         for _ in range(2):
             newton.step(closure)
     trace = recording.trace()
-    assert len(grouped(trace)) == 2 and [g.type for g in trace.groups if g.kind == "step"] == ["LBFGS", "LBFGS"]
+    assert len(grouped(trace)) == 2 and [g.type for g in trace.groups if g.kind == "step"] == [
+        "LBFGS",
+        "LBFGS",
+    ]
 
 
 def test_one_loop_after_another_goes_on_counting(world):
@@ -158,7 +175,10 @@ def test_one_loop_after_another_goes_on_counting(world):
     trace = recording.trace()
     assert [path for path, _, _ in grouped(trace)] == [f"iteration {i}" for i in range(1, 6)]
     assert sizes(trace) == [3, 3, 3, 3, 3]
-    assert "between" not in {label for _, _, labels in grouped(trace) for label in labels} and between is not None
+    assert (
+        "between" not in {label for _, _, labels in grouped(trace) for label in labels}
+        and between is not None
+    )
 
 
 def test_a_round_that_ends_early_is_one_too(world):
@@ -211,7 +231,11 @@ def trained():
 
 
 def test_modules_and_steps_are_inside_their_iteration(trained):
-    inside = {g.id: [inner.label for inner in trained.groups if inner.parent == g.id] for g in trained.groups if g.kind == "iteration"}
+    inside = {
+        g.id: [inner.label for inner in trained.groups if inner.parent == g.id]
+        for g in trained.groups
+        if g.kind == "iteration"
+    }
     assert list(inside.values()) == [["Net", "optimizer.step()"]] * 3
     places = [g.id for g in trained.groups]
     assert places == [f"g{i}" for i in range(len(places))]
@@ -226,8 +250,15 @@ def test_a_loop_opens_folded_and_only_updates_lead_from_one_round_to_the_next(tr
     rounds = [p.id for p in parts.values() if p.kind == "iteration"]
     assert [parts[r].amount for r in rounds] == ["11 ops · 6 updates"] * 3
     links = folding.fold([]).links
-    between = [(link.start, link.end, link.update, link.differentiable, len(link.edges)) for link in links if {link.start, link.end} <= set(rounds)]
-    assert between == [(rounds[0], rounds[1], True, False, 6), (rounds[1], rounds[2], True, False, 6)]
+    between = [
+        (link.start, link.end, link.update, link.differentiable, len(link.edges))
+        for link in links
+        if {link.start, link.end} <= set(rounds)
+    ]
+    assert between == [
+        (rounds[0], rounds[1], True, False, 6),
+        (rounds[1], rounds[2], True, False, 6),
+    ]
     # What the last step made is beside it; parameters count once.
     (step,) = [p for p in parts.values() if p.kind == "step" and p.parent == rounds[2]]
     unused = [n.id for n in trained.nodes if n.kind == "leaf" and n.label.endswith("(4)")]
@@ -239,10 +270,20 @@ def test_states_are_each_rounds_own(trained):
     last = len(trained.frames) - 1
     states = trained.states(last)
     weights = [n for n in trained.nodes if n.kind == "leaf" and n.name == "conv.weight"]
-    assert [n.label for n in weights] == ["conv.weight", "conv.weight(2)", "conv.weight(3)", "conv.weight(4)"]
-    assert [states[n.id] for n in weights] == ["accumulated"] * 4  # the last one has what the step before found in .grad
+    assert [n.label for n in weights] == [
+        "conv.weight",
+        "conv.weight(2)",
+        "conv.weight(3)",
+        "conv.weight(4)",
+    ]
+    assert [states[n.id] for n in weights] == [
+        "accumulated"
+    ] * 4  # the last one has what the step before found in .grad
     begin = next(f.index for f in trained.frames if f.run == 2 and f.phase == "backward")
-    assert trained.states(begin - 1)[weights[1].id] == "none" and trained.states(begin - 1)[weights[0].id] == "accumulated"
+    assert (
+        trained.states(begin - 1)[weights[1].id] == "none"
+        and trained.states(begin - 1)[weights[0].id] == "accumulated"
+    )
     assert trained.frames[begin].receiver is not None
     freed = [n.id for n in trained.nodes if n.op == "relu"]
     assert len(freed) == 6 and all(states[n] == "freed" for n in freed)

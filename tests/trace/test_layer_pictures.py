@@ -56,19 +56,25 @@ def normalisation(torch, name, *args, size=(3, 4, 5, 5), train=True):
 
 LAYERS = {
     "convolution": lambda t: convolution(t),
-    "strides and dilation": lambda t: convolution(t, stride=(2, 1), padding=(1, 2), dilation=(1, 2)),
+    "strides and dilation": lambda t: convolution(
+        t, stride=(2, 1), padding=(1, 2), dilation=(1, 2)
+    ),
     "groups": lambda t: convolution(t, groups=2),
     "transposed": lambda t: convolution(t, transposed=True, stride=2, padding=1, output_padding=1),
     "sequence without bias": sequence,
     "frozen bias": frozen,
     "max": lambda t: pooling(t, "max_pool2d", 2),
     "max, overlapping": lambda t: pooling(t, "max_pool2d", 3, stride=2, padding=1),
-    "max, ceil": lambda t: pooling(t, "max_pool2d", (2, 3), ceil_mode=True, dilation=(2, 1), stride=1),
+    "max, ceil": lambda t: pooling(
+        t, "max_pool2d", (2, 3), ceil_mode=True, dilation=(2, 1), stride=1
+    ),
     "max, large": lambda t: pooling(t, "max_pool2d", 2, size=(1, 6, 40, 40)),
     "max, one dimension": lambda t: pooling(t, "max_pool1d", 2, size=(2, 3, 8)),
     "max, adaptive": lambda t: pooling(t, "adaptive_max_pool2d", (3, 4)),
     "mean": lambda t: pooling(t, "avg_pool2d", 2),
-    "mean, padded": lambda t: pooling(t, "avg_pool2d", 3, stride=2, padding=1, count_include_pad=False),
+    "mean, padded": lambda t: pooling(
+        t, "avg_pool2d", 3, stride=2, padding=1, count_include_pad=False
+    ),
     "mean, adaptive": lambda t: pooling(t, "adaptive_avg_pool2d", (3, 4)),
     "batch norm": lambda t: normalisation(t, "BatchNorm2d", 4),
     "batch norm, evaluation": lambda t: normalisation(t, "BatchNorm2d", 4, train=False),
@@ -92,7 +98,9 @@ def shown(panel: dict):
 
 
 def find(layer: dict, what: str, run: int = 0) -> dict:
-    (panel,) = [p for p in layer["panels"] if p["type"] == "maps" and (p["what"], p["run"]) == (what, run)]
+    (panel,) = [
+        p for p in layer["panels"] if p["type"] == "maps" and (p["what"], p["run"]) == (what, run)
+    ]
     return panel
 
 
@@ -104,13 +112,21 @@ def test_pytorchs_graph_gives_the_same_pictures_and_card(name):
         # Our nodes keep a small result of their own; PyTorch's keep none.
         layer["panels"] = [p for p in layer["panels"] if (p.get("what"), p["run"]) != ("y", 0)]
         layer["missing"] = [why for why in layer["missing"] if not why.startswith("y")]
-        drawn = [{k: p[k] for k in ("title", "caption", "names", "run", "edge")} for p in layer["panels"]]
+        drawn = [
+            {k: p[k] for k in ("title", "caption", "names", "run", "edge")} for p in layer["panels"]
+        ]
         for panel, plain in zip(layer["panels"], drawn):
             if panel["type"] == "maps":
-                plain |= {"numbers": shown(panel).tolist(), "windows": panel["windows"], "marks": panel["marks"]}
+                plain |= {
+                    "numbers": shown(panel).tolist(),
+                    "windows": panel["windows"],
+                    "marks": panel["marks"],
+                }
             else:
                 plain |= {"columns": panel["columns"], "intervals": panel["intervals"]}
-        names_of = layer["names"] if name != "frozen bias" else ""  # ours keeps a frozen bias, PyTorch's graph does not
+        names_of = (
+            layer["names"] if name != "frozen bias" else ""
+        )  # ours keeps a frozen bias, PyTorch's graph does not
         return [layer["kind"], names_of, json.dumps(layer["card"]), drawn, layer["missing"]]
 
     oracle.check("test_layer_pictures", name, program, rtol=1e-2, atol=2e-3)
@@ -125,7 +141,11 @@ def test_winners_are_the_indices_that_pytorch_returns(name):
         node = result.grad_fn.next_functions[0][0].next_functions[0][0]
         if "Squeeze" in node.name():
             node = node.next_functions[0][0]
-        return node._saved_result1[0].tolist() if node._saved_result1.ndim == 4 else node._saved_result1.tolist()
+        return (
+            node._saved_result1[0].tolist()
+            if node._saved_result1.ndim == 4
+            else node._saved_result1.tolist()
+        )
 
     indices = np.array(oracle.answer("test_layer_pictures", f"{name}: indices", program))
     result, names = LAYERS[name](autolab)
@@ -151,7 +171,9 @@ def recorded(build):
 
 def test_a_recording_shows_the_tensors_themselves():
     layer, tensors = recorded(LAYERS["convolution"])
-    close = lambda panel, wanted: np.testing.assert_allclose(shown(panel), wanted, rtol=1e-3, atol=panel["scale"] / 200)
+    close = lambda panel, wanted: np.testing.assert_allclose(
+        shown(panel), wanted, rtol=1e-3, atol=panel["scale"] / 200
+    )
     x, w = tensors["x"], tensors["w"]
     close(find(layer, "x"), x.detach().numpy()[0])
     close(find(layer, "w"), w.detach().numpy()[:6, :4].reshape(24, 3, 2))
@@ -160,13 +182,18 @@ def test_a_recording_shows_the_tensors_themselves():
     close(find(layer, "y", 1), 2 * y[0])
     close(find(layer, "x", 1), x.grad.numpy()[0])
     close(find(layer, "w", 1), w.grad.numpy().reshape(24, 3, 2))
-    assert find(layer, "w")["names"][:5] == [*(f"filter 0 ← channel {i}" for i in range(4)), "filter 1 ← channel 0"]
+    assert find(layer, "w")["names"][:5] == [
+        *(f"filter 0 ← channel {i}" for i in range(4)),
+        "filter 1 ← channel 0",
+    ]
     assert find(layer, "w")["columns"] == 4
     assert find(layer, "y")["caption"] == "Image 0 of 2; all 6 channels."
     assert layer["missing"] == []
 
 
-@pytest.mark.parametrize(("name", "words"), [("sequence without bias", "no bias."), ("frozen bias", "and 2 biases: 20.")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("sequence without bias", "no bias."), ("frozen bias", "and 2 biases: 20.")]
+)
 def test_the_card_knows_whether_there_is_a_bias(name, words):
     result, names = LAYERS[name](autolab)
     card = {line[0]: line[1] for line in layer_of(trace(result, names, namespace={}))["card"]}
@@ -175,10 +202,15 @@ def test_the_card_knows_whether_there_is_a_bias(name, words):
 
 def test_a_sequence_is_a_row():
     layer, tensors = recorded(sequence)
-    assert find(layer, "x")["caption"].endswith("all 3 channels; each square is the mean of 1×2 numbers.")
+    assert find(layer, "x")["caption"].endswith(
+        "all 3 channels; each square is the mean of 1×2 numbers."
+    )
     assert find(layer, "x")["shape"] == [3, 1, 20] and find(layer, "w")["shape"] == [6, 1, 5]
     np.testing.assert_allclose(
-        shown(find(layer, "x"))[:, 0], tensors["x"].detach().numpy()[0].reshape(3, 20, 2).mean(2), rtol=1e-3, atol=1e-4
+        shown(find(layer, "x"))[:, 0],
+        tensors["x"].detach().numpy()[0].reshape(3, 20, 2).mean(2),
+        rtol=1e-3,
+        atol=1e-4,
     )
 
 
@@ -195,7 +227,9 @@ def test_the_gradient_of_max_pooling_lies_on_the_winners():
         places = {(r, c) for r, c, _ in marks}
         got = {(int(r), int(c)) for r, c in np.argwhere(shown(back)[channel])}
         assert got == places and len(places) == 3 * 4
-        np.testing.assert_allclose(shown(back)[channel].sum(), shown(arrived)[channel].sum(), rtol=1e-3)
+        np.testing.assert_allclose(
+            shown(back)[channel].sum(), shown(arrived)[channel].sum(), rtol=1e-3
+        )
     assert there["windows"][:2] == [[0, 0, 2, 2], [0, 2, 2, 2]] and len(there["windows"]) == 12
     assert "dots mark the winner" in there["caption"]
 
@@ -203,13 +237,21 @@ def test_the_gradient_of_max_pooling_lies_on_the_winners():
 def test_the_gradient_of_average_pooling_is_shared_out_evenly():
     layer, _ = recorded(LAYERS["mean"])
     back, arrived = shown(find(layer, "x", 1)), shown(find(layer, "y", 1))
-    np.testing.assert_allclose(back[:, :6], np.kron(arrived / 4, np.ones((2, 2))), rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(
+        back[:, :6], np.kron(arrived / 4, np.ones((2, 2))), rtol=2e-3, atol=1e-4
+    )
     assert not back[:, 6].any(), "the seventh row is in no window"
 
 
 def statistics(layer):
-    (panel,) = [p for p in layer["panels"] if p["type"] == "statistics" and p["title"] == "mean and variance"]
-    return {c["name"]: np.array(c["values"]) for c in panel["columns"]}, [c["name"] for c in panel["columns"] if c["used"]]
+    (panel,) = [
+        p
+        for p in layer["panels"]
+        if p["type"] == "statistics" and p["title"] == "mean and variance"
+    ]
+    return {c["name"]: np.array(c["values"]) for c in panel["columns"]}, [
+        c["name"] for c in panel["columns"] if c["used"]
+    ]
 
 
 @pytest.mark.parametrize("train", [True, False])
@@ -217,7 +259,9 @@ def test_batch_norm_says_which_statistics_were_used(train):
     layer, tensors = recorded(LAYERS["batch norm" if train else "batch norm, evaluation"])
     values, used = statistics(layer)
     x = tensors["x"].detach().numpy().astype(np.float64)
-    close = lambda name, wanted: np.testing.assert_allclose(values[name], wanted, rtol=1e-3, atol=1e-3)
+    close = lambda name, wanted: np.testing.assert_allclose(
+        values[name], wanted, rtol=1e-3, atol=1e-3
+    )
     mean, variance, n = x.mean((0, 2, 3)), x.var((0, 2, 3)), x.size / 4
     passes = 2 if train else 1
     close("batch mean", mean)
@@ -238,16 +282,28 @@ def test_layer_and_group_norm_have_statistics_of_their_own():
     assert used == ["mean", "variance"]
     layer, tensors = recorded(LAYERS["layer norm"])
     values, _ = statistics(layer)
-    np.testing.assert_allclose(values["mean"], tensors["x"].detach().numpy().reshape(-1, 5).mean(1)[:16], rtol=1e-3, atol=1e-4)
-    assert layer["panels"][-1]["title"] == "scale and shift" and layer["panels"][-1]["names"][-1] == "position 4"
+    np.testing.assert_allclose(
+        values["mean"],
+        tensors["x"].detach().numpy().reshape(-1, 5).mean(1)[:16],
+        rtol=1e-3,
+        atol=1e-4,
+    )
+    assert (
+        layer["panels"][-1]["title"] == "scale and shift"
+        and layer["panels"][-1]["names"][-1] == "position 4"
+    )
 
 
 def test_under_no_grad_there_are_pictures_too():
     with autolab.record() as recording, autolab.no_grad():
         F.max_pool2d(F.conv2d(autolab.ones(1, 1, 4, 4), autolab.ones(1, 1, 1, 1) * 2), 2)
     conv, pool = (n.layer for n in recording.trace().nodes if n.layer)
-    assert shown(find(conv, "y")).tolist() == [[[2.0] * 4] * 4] and shown(find(pool, "y")).tolist() == [[[2.0] * 2] * 2]
-    assert find(pool, "x")["marks"] == [[[0, 0, 1], [0, 2, 1], [2, 0, 1], [2, 2, 1]]], "of equals the first wins"
+    assert shown(find(conv, "y")).tolist() == [[[2.0] * 4] * 4] and shown(
+        find(pool, "y")
+    ).tolist() == [[[2.0] * 2] * 2]
+    assert find(pool, "x")["marks"] == [[[0, 0, 1], [0, 2, 1], [2, 0, 1], [2, 2, 1]]], (
+        "of equals the first wins"
+    )
 
 
 # -- what is left out --------------------------------------------------------------------------------------------------
@@ -269,24 +325,38 @@ def test_many_numbers_are_bytes_few_are_numbers():
     read = shown(packed | {"shape": [1, 32, 32]})
     assert np.isnan(read[0, 0, 0])
     np.testing.assert_allclose(read[0, 1:], torch_like[0, 1:], atol=3 / 127)
-    assert panels.encoded(np.array([[[1.23456, np.inf]]])) == {"scale": 1.235, "numbers": [[[1.235, "inf"]]], "bytes": None}
+    assert panels.encoded(np.array([[[1.23456, np.inf]]])) == {
+        "scale": 1.235,
+        "numbers": [[[1.235, "inf"]]],
+        "bytes": None,
+    }
 
 
 def test_a_picture_says_what_was_left_out():
     with autolab.record() as recording:
         F.conv2d(autolab.rand(5, 20, 90, 90), autolab.rand(12, 20, 3, 3))
     layer = layer_of(recording.trace())
-    assert find(layer, "x")["caption"] == "Image 0 of 5; channels 0 to 7 of 20; each square is the mean of 3×3 numbers."
+    assert (
+        find(layer, "x")["caption"]
+        == "Image 0 of 5; channels 0 to 7 of 20; each square is the mean of 3×3 numbers."
+    )
     assert find(layer, "x")["shape"] == [8, 30, 30]
     assert find(layer, "w")["caption"] == "Filters 0 to 7 of 12; input channels 0 to 3 of 20."
     layer, _ = recorded(LAYERS["max, large"])
-    assert "Channels 0 to 3 of 6; rows 12 to 27 of 40, columns 12 to 27 of 40" in find(layer, "x")["caption"]
+    assert (
+        "Channels 0 to 3 of 6; rows 12 to 27 of 40, columns 12 to 27 of 40"
+        in find(layer, "x")["caption"]
+    )
 
 
 def test_a_window_larger_than_the_picture_is_averaged():
     layer, _ = recorded(lambda t: pooling(t, "max_pool2d", 40, size=(1, 2, 80, 80)))
     panel = find(layer, "x")
-    assert panel["shape"] == [2, 20, 20] and panel["windows"] == [[0, 0, 20, 20]] and len(panel["marks"][0]) == 1
+    assert (
+        panel["shape"] == [2, 20, 20]
+        and panel["windows"] == [[0, 0, 20, 20]]
+        and len(panel["marks"][0]) == 1
+    )
 
 
 def test_later_layers_are_coarser_and_the_rest_has_no_pictures(monkeypatch):
@@ -298,7 +368,9 @@ def test_later_layers_are_coarser_and_the_rest_has_no_pictures(monkeypatch):
             x = F.conv2d(x, w)
     first, second, third = (n.layer for n in recording.trace().nodes if n.layer)
     assert [find(a, "x")["shape"] for a in (first, second)] == [[8, 20, 20], [4, 10, 10]]
-    assert third["panels"] == [] and third["missing"] == ["A trace keeps pictures of its first 2 such layers."]
+    assert third["panels"] == [] and third["missing"] == [
+        "A trace keeps pictures of its first 2 such layers."
+    ]
     assert third["card"], "the card is there all the same"
 
 
@@ -329,12 +401,23 @@ def test_what_was_changed_in_place_is_not_shown_as_it_was():
     assert shown(find(layer_of(recording.trace()), "y")).max() == 1, "the picture is a copy"
 
 
-@pytest.mark.parametrize("call", [lambda x: F.conv2d(x, autolab.ones(2, 1, 2, 2)), lambda x: F.max_pool2d(x, 2), autolab.nn.LayerNorm(4)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.conv2d(x, autolab.ones(2, 1, 2, 2)),
+        lambda x: F.max_pool2d(x, 2),
+        autolab.nn.LayerNorm(4),
+    ],
+)
 def test_an_empty_batch_has_a_card_and_nothing_to_show(call):
     with autolab.record() as recording:
         call(autolab.ones(0, 1, 4, 4))
     layer = layer_of(recording.trace())
-    assert layer["card"] and layer["panels"] == [] and layer["missing"] == ["There is nothing to show: x is empty."]
+    assert (
+        layer["card"]
+        and layer["panels"] == []
+        and layer["missing"] == ["There is nothing to show: x is empty."]
+    )
 
 
 def test_numbers_that_are_none_are_shown_as_such():
@@ -369,7 +452,10 @@ def test_panels_outlive_what_made_them():
     layer = layer_of(trace(result, names, namespace={}))
     before = json.dumps(layer)
     gc.collect()
-    assert json.dumps(layer) == before and [p["shape"] for p in layer["panels"] if p["type"] == "maps"][0] != []
+    assert (
+        json.dumps(layer) == before
+        and [p["shape"] for p in layer["panels"] if p["type"] == "maps"][0] != []
+    )
 
 
 def test_a_trace_with_layers_survives_json():

@@ -33,9 +33,13 @@ def test_the_sample_refers_only_to_what_exists(sample):
     nodes, edges = {n.id for n in sample.nodes}, {e.id for e in sample.edges}
     assert [n.id for n in sample.nodes] == [f"n{i}" for i in range(len(nodes))]
     assert all(e.parent in nodes and e.child in nodes for e in sample.edges)
-    assert all(int(e.parent[1:]) < int(e.child[1:]) for e in sample.edges), "node ids follow the forward order"
+    assert all(int(e.parent[1:]) < int(e.child[1:]) for e in sample.edges), (
+        "node ids follow the forward order"
+    )
     assert len({(e.parent, e.child, e.slot) for e in sample.edges}) == len(edges)
-    assert all(s.node in nodes and (s.source_node is None or s.source_node in nodes) for s in sample.saved)
+    assert all(
+        s.node in nodes and (s.source_node is None or s.source_node in nodes) for s in sample.saved
+    )
     assert [f.index for f in sample.frames] == list(range(len(sample.frames)))
     for frame in sample.frames:
         assert frame.node in nodes and (frame.edge is None or frame.edge in edges)
@@ -56,12 +60,23 @@ def test_the_sample_shows_the_chain_rule_in_numbers(sample):
 def test_states_of_a_shared_leaf_pass_through_contribution_to_accumulated(sample):
     x = next(n.id for n in sample.nodes if n.name == "x")
     seen = [sample.states(i)[x] for i in range(-1, len(sample.frames))]
-    assert [s for i, s in enumerate(seen) if i == 0 or s != seen[i - 1]] == ["none", "contribution", "accumulated"]
+    assert [s for i, s in enumerate(seen) if i == 0 or s != seen[i - 1]] == [
+        "none",
+        "contribution",
+        "accumulated",
+    ]
 
 
 def _trace(frames, passes=(), **node):
-    nodes = (Node("n0", "leaf", name="x", requires_grad=True, **node), Node("n1", "op", "mul", requires_grad=True))
-    return Trace(nodes, frames=tuple(Frame(i, "backward", **f) for i, f in enumerate(frames)), passes=tuple(passes))
+    nodes = (
+        Node("n0", "leaf", name="x", requires_grad=True, **node),
+        Node("n1", "op", "mul", requires_grad=True),
+    )
+    return Trace(
+        nodes,
+        frames=tuple(Frame(i, "backward", **f) for i, f in enumerate(frames)),
+        passes=tuple(passes),
+    )
 
 
 def test_a_leaf_starts_with_the_grad_it_had():
@@ -73,9 +88,18 @@ def test_a_leaf_starts_with_the_grad_it_had():
 
 FIRST = [
     {"event": "seed", "run": 1, "node": "n1", "receiver": "n1", "state": "accumulated"},
-    {"event": "accumulate", "run": 1, "node": "n0", "receiver": "n0", "state": "accumulated", "dropped": ("n1",)},
+    {
+        "event": "accumulate",
+        "run": 1,
+        "node": "n0",
+        "receiver": "n0",
+        "state": "accumulated",
+        "dropped": ("n1",),
+    },
 ]
-SECOND = [{"event": "contribution", "run": 2, "node": "n1", "receiver": "n0", "state": "contribution"}]
+SECOND = [
+    {"event": "contribution", "run": 2, "node": "n1", "receiver": "n0", "state": "contribution"}
+]
 
 
 def test_what_a_second_pass_goes_through_again_begins_anew_and_all_else_stays():
@@ -92,13 +116,26 @@ def test_where_a_pass_never_comes_is_known_from_its_first_step():
     trace = _trace([FIRST[0]], passes)
     assert [trace.states(i)["n0"] for i in (-1, 0)] == ["none", "never"]
     assert [trace.why_never("n0", i) for i in (-1, 0)] == ["", "it is frozen"]
-    assert _trace([FIRST[0]], passes, grad_before=four).states(0)["n0"] == "accumulated", "it holds a gradient"
+    assert _trace([FIRST[0]], passes, grad_before=four).states(0)["n0"] == "accumulated", (
+        "it holds a gradient"
+    )
 
 
 def test_what_was_returned_leaves_grad_as_it_was():
     held = Value.of(np.float32(4))
-    returned = {"event": "return", "run": 1, "node": "n0", "receiver": "n0", "state": "returned", "name": "g"}
-    trace = _trace([FIRST[0], returned, *SECOND[:1]], [Pass(1, "grad", inputs=("n0",)), Pass(2, fresh=("n0",))], grad_before=held)
+    returned = {
+        "event": "return",
+        "run": 1,
+        "node": "n0",
+        "receiver": "n0",
+        "state": "returned",
+        "name": "g",
+    }
+    trace = _trace(
+        [FIRST[0], returned, *SECOND[:1]],
+        [Pass(1, "grad", inputs=("n0",)), Pass(2, fresh=("n0",))],
+        grad_before=held,
+    )
     states = [trace.states(i)["n0"] for i in range(-1, 3)]
     assert states == ["accumulated", "accumulated", "returned", "contribution"]
     seed = {"event": "seed", "run": 2, "node": "n1", "receiver": "n1", "state": "contribution"}
@@ -249,4 +286,7 @@ def test_nodes_edges_and_frames_of_a_graph_are_made_when_they_are_looked_at():
     pack(seen, numbers=False)
     Folding(seen)
     assert not any(item for part in (seen.nodes, seen.edges, seen.frames) for item in part._made)
-    assert seen.frames[0].text == "v1 = x * x = 4" and sum(item is not None for item in seen.nodes._made) == 1
+    assert (
+        seen.frames[0].text == "v1 = x * x = 4"
+        and sum(item is not None for item in seen.nodes._made) == 1
+    )

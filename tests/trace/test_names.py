@@ -95,12 +95,19 @@ def test_every_result_of_an_operation_that_has_several():
         one, *others = a.split(1, 1)
         top, at = a.max(1)
         _, order = a.sort(1)
-        (left * right).sum() + (one * others[1]).sum() + top.sum() + torch.gather(a, 1, order * at).sum()
+        (
+            (left * right).sum()
+            + (one * others[1]).sum()
+            + top.sum()
+            + torch.gather(a, 1, order * at).sum()
+        )
 
     found = recorded(program)
     made = {node.op: node.made for node in found.nodes}
     assert made["max"] == "top, at" and "order" in made["sort"]
-    assert {"left, right", "one, others[0], others[1], others[2]"} <= {node.made for node in found.nodes}
+    assert {"left, right", "one, others[0], others[1], others[2]"} <= {
+        node.made for node in found.nodes
+    }
     words = next(f.text for f in found.frames if f.text.startswith("left, right"))
     assert words.endswith("= [[5, 1]], [[2, 0.5]]")
 
@@ -135,11 +142,38 @@ def test_comprehensions_nested_unpacking_and_attributes():
         torch.stack([*squares, *table.values(), out]).sum()
 
     made = {node.call: node.label for node in recorded(program).nodes}
-    assert [made[f"a * {n}"] for n in (2, 3, 4, 5, 6)] == ["self.state", "self.kept['last'][0]", "p", "q", "r"]
-    assert (made["p * p"], made["r * r"], made["squares[1] * 7"]) == ("squares[0]", "squares[2]", "table[1]")
+    assert [made[f"a * {n}"] for n in (2, 3, 4, 5, 6)] == [
+        "self.state",
+        "self.kept['last'][0]",
+        "p",
+        "q",
+        "r",
+    ]
+    assert (made["p * p"], made["r * r"], made["squares[1] * 7"]) == (
+        "squares[0]",
+        "squares[2]",
+        "table[1]",
+    )
 
 
-NAMES = ["a{b", "}", "it's", '"', "x^2", "x_1_2", "cost $", "50 %", "#&", "größe_λ", "a\\b", "~`", "<b>", "a = b", "[", "e"]
+NAMES = [
+    "a{b",
+    "}",
+    "it's",
+    '"',
+    "x^2",
+    "x_1_2",
+    "cost $",
+    "50 %",
+    "#&",
+    "größe_λ",
+    "a\\b",
+    "~`",
+    "<b>",
+    "a = b",
+    "[",
+    "e",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,16 +181,24 @@ def test_a_name_of_any_characters_comes_out_in_formulas_and_pictures(name):
     x, inputs = torch.tensor(3.0, requires_grad=True), {name: torch.tensor(2.0, requires_grad=True)}
     y = x * inputs[name] * 2.5
     t, label = trace(y), f"inputs[{name!r}]"
-    shown = [node.tex for node in t.nodes if node.tex] + [f.tex for f in t.frames if f.tex] + [e.tex for e in t.edges if e.tex]
+    shown = (
+        [node.tex for node in t.nodes if node.tex]
+        + [f.tex for f in t.frames if f.tex]
+        + [e.tex for e in t.edges if e.tex]
+    )
     named = 0
     for tex in shown:
         mathml = mathml_of(tex)
         assert mathml.startswith("<math") and "<b>" not in mathml
-        words = [unescape(word) for word in re.findall(r'<mi mathvariant="normal">([^<]*)</mi>', mathml)]
+        words = [
+            unescape(word) for word in re.findall(r'<mi mathvariant="normal">([^<]*)</mi>', mathml)
+        ]
         named += label in words
         assert all(word in (label, ".grad") for word in words), words
     assert named >= 4
-    assert formulas.plain_name(re.fullmatch(r"\\mathrm\{(.*)\}", formulas.symbol(label))[1]) == label
+    assert (
+        formulas.plain_name(re.fullmatch(r"\\mathrm\{(.*)\}", formulas.symbol(label))[1]) == label
+    )
     source = to_dot(t).source
     assert '"' + label.replace("\\", "\\\\").replace('"', '\\"') in source
     assert label in t.to_text()

@@ -24,7 +24,11 @@ def whys(trace, run):
 
 
 def returns(trace):
-    return [(trace.node(f.receiver).label, f.name, f.state, None if f.value is None else f.value.data) for f in trace.frames if f.event == "return"]
+    return [
+        (trace.node(f.receiver).label, f.name, f.state, None if f.value is None else f.value.data)
+        for f in trace.frames
+        if f.event == "return"
+    ]
 
 
 def recorded(program):
@@ -45,7 +49,10 @@ def test_grad_hands_the_gradient_back_and_grad_of_the_leaf_stays_none():
     last = trace.frames[-1]
     assert (last.event, last.name, last.total.data) == ("return", "slope", last.value.data)
     assert last.value.data == pytest.approx(slope.item())
-    assert last.text == "grad() returns 1.92 as slope: the gradient of b with respect to a; a.grad stays None"
+    assert (
+        last.text
+        == "grad() returns 1.92 as slope: the gradient of b with respect to a; a.grad stays None"
+    )
     assert last.tex == r"\mathrm{slope} = \bar{a} \approx 1.92"
     assert trace.passes[0].call == "grad" and trace.passes[0].inputs == ("n0",)
 
@@ -68,7 +75,22 @@ def assignments(y, u, v, box):
         return None
     twice = autograd.grad(y, u, retain_graph=True)[0] * 2
     autograd.grad(y, u, retain_graph=True)
-    return one, two, three, four, five, eight, nine, ten, eleven, twelve, rest, thirteen, fourteen, twice
+    return (
+        one,
+        two,
+        three,
+        four,
+        five,
+        eight,
+        nine,
+        ten,
+        eleven,
+        twelve,
+        rest,
+        thirteen,
+        fourteen,
+        twice,
+    )
 
 
 def test_the_name_is_the_one_it_was_assigned_to():
@@ -91,7 +113,11 @@ def test_results_of_operations_that_were_asked_for_are_returned_too():
 
     trace = recorded(program)
     assert [(label, name) for label, name, *_ in returns(trace)] == [("q", "dq"), ("p", "dp")]
-    assert {k: v for k, v in told(trace).items() if k in "pqs"} == {"p": "returned", "q": "returned", "s": "freed"}
+    assert {k: v for k, v in told(trace).items() if k in "pqs"} == {
+        "p": "returned",
+        "q": "returned",
+        "s": "freed",
+    }
 
 
 def test_none_is_returned_where_nothing_comes_and_the_reason_is_said():
@@ -103,7 +129,12 @@ def test_none_is_returned_where_nothing_comes_and_the_reason_is_said():
         return gm, gn, zm, zn
 
     trace = recorded(program)
-    assert returns(trace) == [("m", "gm", "returned", 4.0), ("n", "gn", "never", None), ("m", "zm", "returned", 4.0), ("n", "zn", "never", 0.0)]
+    assert returns(trace) == [
+        ("m", "gm", "returned", 4.0),
+        ("n", "gn", "never", None),
+        ("m", "zm", "returned", 4.0),
+        ("n", "zn", "never", 0.0),
+    ]
     texts = [f.text for f in trace.frames if f.event == "return" and f.state == "never"]
     assert texts == [
         "grad() returns None as gn for n: r does not depend on it",
@@ -133,7 +164,9 @@ def test_grad_leaves_an_older_grad_as_it_was():
     given = next(f for f in trace.frames if f.event == "return")
     assert given.text.endswith("; k.grad stays 7")
     assert told(trace, given.index)["k"] == "returned"
-    assert told(trace, given.index + 1 + 2)["k"] in ("accumulated", "contribution"), "the next pass begins with what .grad holds"
+    assert told(trace, given.index + 1 + 2)["k"] in ("accumulated", "contribution"), (
+        "the next pass begins with what .grad holds"
+    )
     assert next(n for n in trace.nodes if n.name == "k").grad.data == 10.0
 
 
@@ -148,7 +181,11 @@ def test_double_backward_through_what_grad_returned():
 
     trace = recorded(program)
     assert [name for _, name, *_ in returns(trace)] == ["df", "ddf"]
-    assert told(trace)["h"] == "accumulated" and [p.call for p in trace.passes] == ["grad", "grad", "backward"]
+    assert told(trace)["h"] == "accumulated" and [p.call for p in trace.passes] == [
+        "grad",
+        "grad",
+        "backward",
+    ]
     assert "returned" not in set(told(trace).values())
 
 
@@ -163,7 +200,9 @@ def test_backward_with_inputs_goes_to_those_only():
     trace = recorded(program)
     assert (told(trace)["a"], told(trace)["b"]) == ("accumulated", "never")
     assert [f.event for f in trace.frames if f.receiver == "n0"] == ["contribution", "accumulate"]
-    assert not [f for f in trace.frames if f.event == "contribution" and trace.node(f.receiver).label == "b"], "nothing is sent to it"
+    assert not [
+        f for f in trace.frames if f.event == "contribution" and trace.node(f.receiver).label == "b"
+    ], "nothing is sent to it"
     assert whys(trace, 1)["b"] == "only the gradient of a was asked for"
 
 
@@ -186,7 +225,9 @@ def test_why_no_gradient_comes():
 
     trace = recorded(program)
     found = whys(trace, 1)
-    assert {k: found[k] for k in ("data", "labels", "base", "kept", "scale", "best", "unused", "weight")} == {
+    assert {
+        k: found[k] for k in ("data", "labels", "base", "kept", "scale", "best", "unused", "weight")
+    } == {
         "data": "data does not require grad",
         "labels": "whole numbers have no gradient",
         "base": "its way to loss is cut at kept by detach()",
@@ -237,8 +278,14 @@ def test_a_leaf_frozen_after_the_graph_was_made_gets_nothing():
         w.requires_grad_(False)
         trace = trace_of(y, namespace={"x": x, "w": w, "y": y})
         assert (told(trace)["x"], told(trace)["w"]) == ("accumulated", "never")
-        assert [trace.node(f.receiver).label for f in trace.frames if f.event == "accumulate"] == ["x"]
-        sent = next(f for f in trace.frames if f.event == "contribution" and trace.node(f.receiver).label == "w")
+        assert [trace.node(f.receiver).label for f in trace.frames if f.event == "accumulate"] == [
+            "x"
+        ]
+        sent = next(
+            f
+            for f in trace.frames
+            if f.event == "contribution" and trace.node(f.receiver).label == "w"
+        )
         assert sent.text.endswith("frozen, so nothing would be accumulated") and sent.total is None
         y.backward()
         assert w.grad is None
@@ -259,7 +306,10 @@ def test_a_rule_that_sends_nothing_is_a_reason():
         Half.apply(a, b).backward()
 
     trace = recorded(program)
-    assert told(trace)["b"] == "never" and whys(trace, 1)["b"] == "the operations that use it send nothing here"
+    assert (
+        told(trace)["b"] == "never"
+        and whys(trace, 1)["b"] == "the operations that use it send nothing here"
+    )
 
 
 # -- several passes ------------------------------------------------------------------------------------
@@ -272,7 +322,9 @@ def test_a_new_graph_leaves_the_finished_one_as_it_was():
 
     trace = recorded(program)
     ends = {run: max(f.index for f in trace.frames if f.run == run) for run in (1, 2, 3)}
-    first = {n: s for n, s in trace.states(ends[1]).items() if trace.node(n).kind == "op" and s != "none"}
+    first = {
+        n: s for n, s in trace.states(ends[1]).items() if trace.node(n).kind == "op" and s != "none"
+    }
     assert set(first.values()) == {"freed"} and len(first) == 4
     for run in (2, 3):
         assert {n: trace.states(ends[run])[n] for n in first} == first
@@ -292,8 +344,13 @@ def test_the_same_graph_again_begins_at_not_yet_and_the_first_pass_is_kept():
     end = max(f.index for f in trace.frames if f.run == 1)
     begin = trace.frames[end + 1]
     assert begin.event == "seed" and begin.run == 2
-    assert (trace.states(end)[ids["add"]], trace.states(begin.index)[ids["add"]]) == ("freed", "none")
-    assert trace.states(begin.index)[ids["v"]] == "accumulated", ".grad holds what the first pass gave"
+    assert (trace.states(end)[ids["add"]], trace.states(begin.index)[ids["add"]]) == (
+        "freed",
+        "none",
+    )
+    assert trace.states(begin.index)[ids["v"]] == "accumulated", (
+        ".grad holds what the first pass gave"
+    )
     assert told(trace) == told(trace, end)
 
 
@@ -371,18 +428,28 @@ def test_transforms_return_gradients_without_a_name():
 @pytest.mark.parametrize("seed", range(40))
 def test_states_agree_with_what_happened(seed):
     trace = trace_stories.recorded(seed)
-    begun = {run: min(f.index for f in trace.frames if f.run == run) for run in {f.run for f in trace.frames} - {0}}
+    begun = {
+        run: min(f.index for f in trace.frames if f.run == run)
+        for run in {f.run for f in trace.frames} - {0}
+    }
     for frame in trace.frames:
         states = trace.states(frame.index)
-        assert {n: bool(trace.why_never(n, frame.index)) for n in states} == {n: s == "never" for n, s in states.items()}
+        assert {n: bool(trace.why_never(n, frame.index)) for n in states} == {
+            n: s == "never" for n, s in states.items()
+        }
     if not trace.frames or not begun:
         return
-    states, whole = trace.states(len(trace.frames) - 1), all(f.event != "error" for f in trace.frames)
+    states, whole = (
+        trace.states(len(trace.frames) - 1),
+        all(f.event != "error" for f in trace.frames),
+    )
     for node in trace.nodes:
         if node.kind == "leaf" and states[node.id] in ("accumulated", "zero"):
             assert node.grad is not None, f"{node.label} holds a gradient"
         if node.kind == "op" and whole and "retain_grad" not in trace_stories.source(seed):
-            assert states[node.id] not in ("accumulated", "contribution"), f"{node.label} does not hold its gradient"
+            assert states[node.id] not in ("accumulated", "contribution"), (
+                f"{node.label} does not hold its gradient"
+            )
     for p in trace.passes:
         if p.run not in begun:
             continue
@@ -391,11 +458,17 @@ def test_states_agree_with_what_happened(seed):
             continue
         first, last = trace.states(begun[p.run]), trace.states(end)
         there = {n for n in first if first[n] != "none"} | set(p.never)
-        assert "never" not in {last[f.receiver] for f in trace.frames if f.run == p.run and f.event == "accumulate"}
+        assert "never" not in {
+            last[f.receiver] for f in trace.frames if f.run == p.run and f.event == "accumulate"
+        }
         for f in trace.frames:
             if f.run == p.run and f.event in ("seed", "contribution") and f.state != "never":
-                assert last[f.receiver] not in ("none", "never"), "what got a gradient has not got none"
-        assert not [trace.node(n).label for n in there if last[n] == "none"], "not yet, although it is over"
+                assert last[f.receiver] not in ("none", "never"), (
+                    "what got a gradient has not got none"
+                )
+        assert not [trace.node(n).label for n in there if last[n] == "none"], (
+            "not yet, although it is over"
+        )
 
 
 # -- rehearsed -------------------------------------------------------------------------------------------
@@ -417,7 +490,11 @@ def test_a_rehearsal_is_told_in_the_conditional():
         "v1 would be done: what it saved (self, other) would be freed, and with it its gradient",
     ]
     text = str(trace).split("Steps\n")[1]
-    assert text.startswith("Rehearsed: this is what backward() would do now") and "rehearsed 1" in text and "backward 1" not in text
+    assert (
+        text.startswith("Rehearsed: this is what backward() would do now")
+        and "rehearsed 1" in text
+        and "backward 1" not in text
+    )
     assert text.count("Rehearsed:") == 1
     with torch.record() as recording:
         r.backward()
@@ -431,7 +508,10 @@ def test_words_of_states():
     from autolab.viz import palette
 
     assert set(STATE_WORDS) == set(GRAD_STATES)
-    assert state_word("returned", "dw") == "returned as dw" and state_word("returned") == "returned by grad()"
+    assert (
+        state_word("returned", "dw") == "returned as dw"
+        and state_word("returned") == "returned by grad()"
+    )
     assert (state_word("freed"), state_word("freed", rehearsed=True)) == ("freed", "would be freed")
     would = [would for happened, would in STATE_WORDS.values() if would != happened]
     assert all("would be" in words for words in would)
@@ -450,18 +530,29 @@ def test_what_retain_grad_keeps_adds_up_over_passes_as_in_pytorch():
                 z.backward(retain_graph=True)
                 z.backward(retain_graph=True)
             found = recording.trace()
-            kept = [f for f in found.frames if f.event == "accumulate" and found.node(f.node).name == "y"]
-            assert [(f.run, f.value.data, f.total.data) for f in kept] == [(2, [6.0, 12.0], [12.0, 24.0])]
+            kept = [
+                f
+                for f in found.frames
+                if f.event == "accumulate" and found.node(f.node).name == "y"
+            ]
+            assert [(f.run, f.value.data, f.total.data) for f in kept] == [
+                (2, [6.0, 12.0], [12.0, 24.0])
+            ]
             assert kept[0].text == "y.grad is now [12, 24]: [6, 12] was added to what it held"
             node = found.node(kept[0].node)
             last = [f for f in found.frames if f.receiver == node.id and f.total is not None][-1]
-            assert last.total == node.grad and found.states(len(found.frames) - 1)[node.id] == "accumulated"
+            assert (
+                last.total == node.grad
+                and found.states(len(found.frames) - 1)[node.id] == "accumulated"
+            )
         else:
             z.backward(retain_graph=True)
             z.backward(retain_graph=True)
         assert y.grad.tolist() == [12.0, 24.0]
         found = trace_of(z, namespace={"y": y})
-        would = next(f for f in found.frames if f.event == "accumulate" and found.node(f.node).name == "y")
+        would = next(
+            f for f in found.frames if f.event == "accumulate" and found.node(f.node).name == "y"
+        )
         assert would.text == "y.grad would become [18, 36]: [6, 12] would be added to what it holds"
         assert y.grad.tolist() == [12.0, 24.0]
 
@@ -473,10 +564,15 @@ def test_a_reentrant_checkpoint_is_not_rehearsed_and_what_it_uses_is_not_denied(
     x, w = (pytorch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
     y = checkpoint(lambda x: pytorch.tanh(x * w), x, use_reentrant=True)
     found = trace_of(y)
-    assert "checkpoint(use_reentrant=True)" in found.meta["why"] and "use_reentrant=False" in found.meta["why"]
+    assert (
+        "checkpoint(use_reentrant=True)" in found.meta["why"]
+        and "use_reentrant=False" in found.meta["why"]
+    )
     assert (x.grad, w.grad) == (None, None) and all(f.phase == "forward" for f in found.frames)
     ours = torch.tensor(2.0, requires_grad=True)
-    result = torch.utils.checkpoint.checkpoint(lambda x: x * ours, torch.tensor(3.0, requires_grad=True), use_reentrant=True)
+    result = torch.utils.checkpoint.checkpoint(
+        lambda x: x * ours, torch.tensor(3.0, requires_grad=True), use_reentrant=True
+    )
     assert "use_reentrant=False" in trace_of(result).meta["why"] and ours.grad is None
     with pytest.warns(UserWarning, match="use_reentrant"), torch.record() as recording:
         known = w * 1

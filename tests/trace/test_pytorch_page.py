@@ -26,7 +26,12 @@ def test_the_page_runs(capsys, tmp_path, monkeypatch):
             trace = names["recording"].trace()
     weights, *groups = shown[3].splitlines()
     assert weights.startswith("(4, 4, 6, 6) encoder.layers.0.self_attn ")
-    assert groups == ["iteration iteration 1", "step optimizer.step()", "iteration iteration 2", "step optimizer.step()"]
+    assert groups == [
+        "iteration iteration 1",
+        "step optimizer.step()",
+        "iteration iteration 2",
+        "step optimizer.step()",
+    ]
     assert {n.update["optimizer"] for n in trace.nodes if n.update} == {"Adam"}
     assert len([n for n in names["explorer"].trace.nodes if n.op == "convolution"]) == 20
     assert (tmp_path / "resnet18.html").stat().st_size > 500_000

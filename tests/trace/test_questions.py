@@ -41,7 +41,9 @@ def test_a_gradient_is_asked_for_before_anything_of_it_has_come():
     asked = question(trace, "x", "grad")
     assert (asked.answer, asked.text) == (15.0, "What is `x.grad` after the backward pass?")
     frames = trace.frames
-    assert frames[asked.until].receiver == asked.node and not any(f.receiver == asked.node for f in frames[: asked.until])
+    assert frames[asked.until].receiver == asked.node and not any(
+        f.receiver == asked.node for f in frames[: asked.until]
+    )
     assert frames[asked.shows].event == "accumulate"
     assert "sends, alone" in why(asked, 8.0) and "`a`" in why(asked, 7.0)
     assert why(asked, 7.5) == "Contributions are added; this is their mean."
@@ -53,23 +55,39 @@ def test_a_gradient_is_asked_for_before_anything_of_it_has_come():
 def test_mistakes_that_cannot_be_told_apart_are_not_told():
     x = torch.tensor(3.0, requires_grad=True)
     asked = question(torch.trace.trace(x * x), "x", "grad")
-    assert asked.answer == 6.0 and "one of the 2 uses" in why(asked, 3.0) and "handed on" in why(asked, 2.0)
+    assert (
+        asked.answer == 6.0
+        and "one of the 2 uses" in why(asked, 3.0)
+        and "handed on" in why(asked, 2.0)
+    )
     x = torch.tensor(2.0, requires_grad=True)  # here 2 is either of them
     assert question(torch.trace.trace(x * x), "x", "grad").wrong == ()
     y = torch.tensor(1.0, requires_grad=True)
-    assert question(torch.trace.trace(y * 1.0), "y", "grad").wrong == ()  # whatever is forgotten, 1 comes out
+    assert (
+        question(torch.trace.trace(y * 1.0), "y", "grad").wrong == ()
+    )  # whatever is forgotten, 1 comes out
 
 
 def test_each_belief_about_a_value_or_a_gradient_has_its_number():
     trace = two_steps()
     grad = question(trace, "w", "grad")
-    assert grad.answer == [[1.0, 1.0], [0.5, 0.5]] and "transposed" in why(grad, [[1.0, 0.5], [1.0, 0.5]])
+    assert grad.answer == [[1.0, 1.0], [0.5, 0.5]] and "transposed" in why(
+        grad, [[1.0, 0.5], [1.0, 0.5]]
+    )
     again = question(trace, "w", "grad", step=grad.shows)
     assert again.text == "What is `w(2).grad` after backward pass 2 of 2?"
     step = question(trace, "step of w", "value")
     np.testing.assert_allclose(step.answer, [[0.9, 1.9], [2.95, 4.95]], rtol=1e-6)
     beliefs = " ".join(because for _, because in step.wrong)
-    assert all(words in beliefs for words in ("before the step", "up the slope", "learning rate is missing", "how far it moves"))
+    assert all(
+        words in beliefs
+        for words in (
+            "before the step",
+            "up the slope",
+            "learning rate is missing",
+            "how far it moves",
+        )
+    )
     v3 = question(trace, "v3", "value")
     assert "before it was changed" in why(v3, [[5.0, 9.0]])
     loss = question(trace, "loss", "value")
@@ -77,7 +95,10 @@ def test_each_belief_about_a_value_or_a_gradient_has_its_number():
 
 
 def test_weights_left_out_and_what_lies_behind_a_copy_are_mistakes_too():
-    A, x = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0]]), torch.tensor([5.0, 7.0], requires_grad=True)
+    A, x = (
+        torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0]]),
+        torch.tensor([5.0, 7.0], requires_grad=True),
+    )
     y = A @ x
     one = question(torch.trace.trace((y * torch.tensor([1.0, 0.0, 1.0])).sum()), "x", "grad")
     assert one.answer == [4.0, 3.0] and [given for given, _ in one.wrong] == [[4.0, 2.0]]
@@ -111,20 +132,30 @@ def test_a_second_pass_adds_to_what_is_there():
 def test_shapes_states_and_what_comes_next():
     trace = two_steps()
     shape = question(trace, "v1", "shape")
-    assert shape.answer == [1, 2] and "transposed" in why(shape, [2, 1]) and "shape of `w`" in why(shape, [2, 2])
+    assert (
+        shape.answer == [1, 2]
+        and "transposed" in why(shape, [2, 1])
+        and "shape of `w`" in why(shape, [2, 2])
+    )
     x = torch.ones(2, 3, requires_grad=True)
     summed = question(torch.trace.trace(x.sum(dim=0)), "v1", "shape")
     assert "keepdim" in why(summed, [1, 3]) and "goes away" in why(summed, [2])
     trace = diamond()
     state = question(trace, "a", "state")
-    assert state.answer == "freed" and "retain_grad()" in why(state, "accumulated") and trace.frames[state.until].event == "seed"
+    assert (
+        state.answer == "freed"
+        and "retain_grad()" in why(state, "accumulated")
+        and trace.frames[state.until].event == "seed"
+    )
     assert question(trace, "x", "state").answer == "accumulated"
     after = question(trace, "y", "next", step=state.until)
     assert trace.node(after.answer).label == "v1"
     assert "still waits for what `v1` sends" in why(after, trace.nodes[2].id)
     assert "a leaf has no rule" in why(after, "n0")
     forward = question(trace, "a", "next")
-    assert trace.node(forward.answer).label == "b" and "not computed yet" in why(forward, trace.nodes[-1].id)
+    assert trace.node(forward.answer).label == "b" and "not computed yet" in why(
+        forward, trace.nodes[-1].id
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,9 @@ def test_an_error_ends_the_recording_and_keeps_what_happened():
         y.backward()
     trace = recording.trace()
     assert [f.event for f in trace.frames].count("accumulate") == 1
-    assert trace.frames[-1].event == "error" and trace.frames[-1].text.startswith("error at y: RuntimeError")
+    assert trace.frames[-1].event == "error" and trace.frames[-1].text.startswith(
+        "error at y: RuntimeError"
+    )
     assert trace.meta["error"]["type"] == "RuntimeError" and trace.meta["error"]["notes"]
 
 
@@ -57,7 +59,11 @@ def test_recording_sees_every_backward_as_a_run_of_its_own():
     with torch.record() as recording:
         for _ in range(3):
             (x * x).backward()
-    accumulated = [(f.run, f.value.data, f.total.data) for f in recording.trace().frames if f.event == "accumulate"]
+    accumulated = [
+        (f.run, f.value.data, f.total.data)
+        for f in recording.trace().frames
+        if f.event == "accumulate"
+    ]
     assert accumulated == [(1, 6.0, 6.0), (2, 6.0, 12.0), (3, 6.0, 18.0)]
 
 
@@ -82,8 +88,17 @@ def test_a_graph_that_is_kept_still_lets_its_gradients_go():
         y.backward(retain_graph=True)
         y.backward()
     trace = recording.trace()
-    y_states = [trace.states(f.index)[next(n.id for n in trace.nodes if n.name == "y")] for f in trace.frames]
-    assert [state for state, _ in itertools.groupby(y_states)] == ["none", "accumulated", "freed", "accumulated", "freed"]
+    y_states = [
+        trace.states(f.index)[next(n.id for n in trace.nodes if n.name == "y")]
+        for f in trace.frames
+    ]
+    assert [state for state, _ in itertools.groupby(y_states)] == [
+        "none",
+        "accumulated",
+        "freed",
+        "accumulated",
+        "freed",
+    ]
 
 
 def test_source_lines_are_the_callers():
@@ -92,7 +107,9 @@ def test_source_lines_are_the_callers():
         y = torch.nn.functional.softplus(x)  # the library's own lines do not count
     source = next(n for n in recording.trace().nodes if n.name == "y").source
     assert source.file == "test_record.py"
-    assert source.text == "y = torch.nn.functional.softplus(x)  # the library's own lines do not count"
+    assert (
+        source.text == "y = torch.nn.functional.softplus(x)  # the library's own lines do not count"
+    )
     assert y.requires_grad
 
 
@@ -173,7 +190,10 @@ def test_nothing_is_watched_after_the_block():
     assert observe.observer is None
     torch.tensor(1.0, requires_grad=True) * 2
     assert recording.trace().nodes == ()
-    assert recording.trace().meta["why"] == "Nothing was recorded: no operation on a tensor ran in the block."
+    assert (
+        recording.trace().meta["why"]
+        == "Nothing was recorded: no operation on a tensor ran in the block."
+    )
 
 
 def test_a_recording_is_made_once_and_says_what_it_is():
@@ -196,12 +216,23 @@ def test_lines_of_notebook_cells_are_found():
 
     shell = InteractiveShell.instance()
     try:
-        shell.run_cell("import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)", store_history=True)
-        result = shell.run_cell("with torch.record() as r:\n    y = x * x\n    y.backward()", store_history=True)
+        shell.run_cell(
+            "import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)", store_history=True
+        )
+        result = shell.run_cell(
+            "with torch.record() as r:\n    y = x * x\n    y.backward()", store_history=True
+        )
         result.raise_error()
         node = shell.user_ns["r"].trace().nodes[1]
-        assert (node.name, node.source.file, node.source.line, node.source.text) == ("y", "cell 2", 2, "y = x * x")
-        shell.run_cell("t = torch.trace.trace(y * 3, backward=False)", store_history=True).raise_error()
+        assert (node.name, node.source.file, node.source.line, node.source.text) == (
+            "y",
+            "cell 2",
+            2,
+            "y = x * x",
+        )
+        shell.run_cell(
+            "t = torch.trace.trace(y * 3, backward=False)", store_history=True
+        ).raise_error()
         assert [n.label for n in shell.user_ns["t"].nodes] == ["x", "y", "3", "v1"]
     finally:
         InteractiveShell.clear_instance()
@@ -209,11 +240,23 @@ def test_lines_of_notebook_cells_are_found():
 
 def test_names_and_lines_are_found_when_the_package_lies_behind_a_link(tmp_path):
     (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "autolab").symlink_to(Path(torch.__file__).parent, target_is_directory=True)
+    (tmp_path / "site" / "autolab").symlink_to(
+        Path(torch.__file__).parent, target_is_directory=True
+    )
     (tmp_path / "own.py").write_text(
         "import autolab as torch\nx = torch.tensor(2.0, requires_grad=True)\nwith torch.record() as r:\n    s = x * x\n"
         "print([(n.label, n.source.file, n.source.text) for n in r.trace().nodes if n.source and n.label == 's'], torch.__file__)"
     )
     environment = {**os.environ, "PYTHONPATH": "site"}
-    run = subprocess.run([sys.executable, "own.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == f"[('s', 'own.py', 's = x * x')] {tmp_path / 'site' / 'autolab' / '__init__.py'}"
+    run = subprocess.run(
+        [sys.executable, "own.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (
+        run.stdout.strip()
+        == f"[('s', 'own.py', 's = x * x')] {tmp_path / 'site' / 'autolab' / '__init__.py'}"
+    )

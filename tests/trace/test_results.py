@@ -18,8 +18,13 @@ def test_results_without_names_are_all_shown():
     parts, total = sentences(recording)
     assert parts == "v1 = split(x, dim=0, split_size=2) = ([1, 2], [4])"
     assert total == "v2 = sum(v1[1]) = 4"
-    assert sentences(recording, "contribution") == ["v2 sends [1] to v1[1]", "split(x, dim=0, split_size=2) sends [0, 0, 1] to x"]
-    assert trace(x.split(2)[0]).nodes[-1].tex == r"\mathrm{v1[0]}, \mathrm{v1[1]} = \mathrm{part}(x)"
+    assert sentences(recording, "contribution") == [
+        "v2 sends [1] to v1[1]",
+        "split(x, dim=0, split_size=2) sends [0, 0, 1] to x",
+    ]
+    assert (
+        trace(x.split(2)[0]).nodes[-1].tex == r"\mathrm{v1[0]}, \mathrm{v1[1]} = \mathrm{part}(x)"
+    )
 
 
 def test_one_name_among_several_results():
@@ -27,7 +32,11 @@ def test_one_name_among_several_results():
     with torch.record() as recording:
         _, where = x.max(1)
         low = torch.aminmax(x).min
-    assert sentences(recording) == ["v1, where = max(x, dim=1) = [5, 4], [1, 1]", "low = aminmax(x) = 1"] and low == 1
+    assert (
+        sentences(recording)
+        == ["v1, where = max(x, dim=1) = [5, 4], [1, 1]", "low = aminmax(x) = 1"]
+        and low == 1
+    )
     assert recording.trace().nodes[-1].results == ()
 
 
@@ -37,18 +46,42 @@ def test_very_many_results_are_counted():
         parts = x.unbind(0)
         x.split(1)
     named, unnamed = sentences(recording)
-    assert named == "parts[0], parts[1], ..., parts[19] = unbind(x, dim=0): 20 results" and len(parts) == 20
+    assert (
+        named == "parts[0], parts[1], ..., parts[19] = unbind(x, dim=0): 20 results"
+        and len(parts) == 20
+    )
     assert unnamed == "v1 = split(x, dim=0, split_size=1): 20 results"
 
 
-@pytest.mark.parametrize("layer", ["BatchNorm1d(3)", "LayerNorm(3)", "LogSigmoid()", "MultiLabelMarginLoss()", "CrossEntropyLoss()"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "BatchNorm1d(3)",
+        "LayerNorm(3)",
+        "LogSigmoid()",
+        "MultiLabelMarginLoss()",
+        "CrossEntropyLoss()",
+    ],
+)
 def test_what_only_the_engine_gets_is_no_result(layer):
-    x, module = torch.tensor([[1.0, 2.0, 3.0], [0.0, -1.0, 5.0]], requires_grad=True), eval(f"torch.nn.{layer}")
-    given = [] if layer.startswith(("Batch", "Layer", "LogS")) else [torch.tensor([[0, -1, 0], [1, 2, -1]] if layer.startswith("Multi") else [0, 2])]
+    x, module = (
+        torch.tensor([[1.0, 2.0, 3.0], [0.0, -1.0, 5.0]], requires_grad=True),
+        eval(f"torch.nn.{layer}"),
+    )
+    given = (
+        []
+        if layer.startswith(("Batch", "Layer", "LogS"))
+        else [torch.tensor([[0, -1, 0], [1, 2, -1]] if layer.startswith("Multi") else [0, 2])]
+    )
     with torch.record() as recording:
         module(x, *given)
     node = recording.trace().nodes[-1]
-    assert node.outputs and not node.is_tuple and node.results == () and " = (" not in recording.trace().frames[-1].text
+    assert (
+        node.outputs
+        and not node.is_tuple
+        and node.results == ()
+        and " = (" not in recording.trace().frames[-1].text
+    )
 
 
 def test_a_pass_begins_at_the_result_that_was_asked():
@@ -77,9 +110,21 @@ def test_a_gradient_of_zeros_for_one_result_is_not_that_of_all():
 @pytest.mark.parametrize(
     ("code", "forward", "back"),
     [
-        ("a, b = torch.aminmax(x)", r"a, b = \min x, \max x", r"\bar{a} \cdot [x = a] + \bar{b} \cdot [x = b]"),
-        ("a, b = torch.var_mean(x)", r"a = \frac{1}{n - 1} \sum (x - \mu)^{2}", r"\bar{a} \cdot \frac{2}{n - 1} \cdot (x - \mu) + \frac{\bar{b}}{n}"),
-        ("a, b = torch.linalg.slogdet(x)", r"v_{1}, b = \frac{\det x}{|\det x|}, \ln |\det x|", r"\bar{b} \, x^{-T}"),
+        (
+            "a, b = torch.aminmax(x)",
+            r"a, b = \min x, \max x",
+            r"\bar{a} \cdot [x = a] + \bar{b} \cdot [x = b]",
+        ),
+        (
+            "a, b = torch.var_mean(x)",
+            r"a = \frac{1}{n - 1} \sum (x - \mu)^{2}",
+            r"\bar{a} \cdot \frac{2}{n - 1} \cdot (x - \mu) + \frac{\bar{b}}{n}",
+        ),
+        (
+            "a, b = torch.linalg.slogdet(x)",
+            r"v_{1}, b = \frac{\det x}{|\det x|}, \ln |\det x|",
+            r"\bar{b} \, x^{-T}",
+        ),
     ],
 )
 def test_formulas_know_of_all_results(code, forward, back):
@@ -107,7 +152,9 @@ def test_a_custom_function_with_several_results_has_a_derivative_for_each():
         p, s = Both.apply(x, y)
         (p + 2 * s).backward()
     (tex,) = [f.tex for f in recording.trace().frames if f.text == "both(x, y) sends 5 to x"]
-    assert tex.endswith(r"\bar{p} \cdot \frac{\partial p}{\partial x} + \bar{s} \cdot \frac{\partial s}{\partial x} = 5")
+    assert tex.endswith(
+        r"\bar{p} \cdot \frac{\partial p}{\partial x} + \bar{s} \cdot \frac{\partial s}{\partial x} = 5"
+    )
 
 
 def test_a_comparison_stands_in_brackets():
@@ -115,4 +162,8 @@ def test_a_comparison_stands_in_brackets():
     with torch.record() as recording:
         m = t == -100
         n = t > m
-    assert sentences(recording) == ["m = (t == -100) = [False, True, False]", "n = (t > m) = [False, False, True]"] and n is not m
+    assert (
+        sentences(recording)
+        == ["m = (t == -100) = [False, True, False]", "n = (t > m) = [False, False, True]"]
+        and n is not m
+    )

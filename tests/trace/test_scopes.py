@@ -86,7 +86,9 @@ def test_a_recording_finds_the_same(net):
         net(x).sum()
     assert paths(recording.trace()) == EXPECTED
     seen = modules(recording.trace())
-    assert seen.pop(7) == ("add_", "norm"), "it also sees the batches being counted, which is not in the graph"
+    assert seen.pop(7) == ("add_", "norm"), (
+        "it also sees the batches being counted, which is not in the graph"
+    )
     assert seen == modules(trace(net(x).sum()))
 
 
@@ -97,12 +99,16 @@ def test_groups_are_nested_and_hold_what_belongs_to_them(net):
     assert found.groups[0].nodes == tuple(ops[:-1]), "everything but the sum is in the network"
     for group in found.groups[1:]:
         outer = by_id[group.parent]
-        assert set(group.nodes) <= set(outer.nodes) and found.groups.index(outer) < found.groups.index(group)
+        assert set(group.nodes) <= set(outer.nodes) and found.groups.index(
+            outer
+        ) < found.groups.index(group)
     held = {g.label: {found.node(h).label for h in g.holds} for g in found.groups}
     assert held["body.0.layers.1"] == {"body.0.layers.1.weight", "body.0.layers.1.bias"}
     assert held["Net"] == {"scale"}
     assert {"norm.weight", "norm.bias"} <= held["norm"]
-    assert "x" not in set().union(*held.values()), "the input is handed to the network, not part of it"
+    assert "x" not in set().union(*held.values()), (
+        "the input is handed to the network, not part of it"
+    )
     relus = [g for g in found.groups if g.path == "body.0.relu"]
     assert [g.label for g in relus] == ["body.0.relu", "body.0.relu (call 2)"]
     assert [[found.node(n).op for n in g.nodes] for g in relus] == [["relu"], ["relu"]]
@@ -113,8 +119,12 @@ def test_a_network_called_twice_has_two_groups_that_share_parameters(net):
     found = trace((net(x) + net(x)).sum())
     roots = [g for g in found.groups if g.parent is None]
     assert [(g.label, len(g.nodes)) for g in roots] == [("Net", 10), ("Net (call 2)", 10)]
-    first, second = (next(g for g in found.groups if g.path == "norm" and g.parent == root.id) for root in roots)
-    assert set(first.holds) & set(second.holds) >= {n.id for n in found.nodes if n.name == "norm.weight"}
+    first, second = (
+        next(g for g in found.groups if g.path == "norm" and g.parent == root.id) for root in roots
+    )
+    assert set(first.holds) & set(second.holds) >= {
+        n.id for n in found.nodes if n.name == "norm.weight"
+    }
     assert first.call == second.call == 1
 
 
@@ -122,7 +132,13 @@ def test_what_is_computed_outside_a_module_belongs_to_none():
     layer = nn.Linear(2, 2)
     x = torch.ones(1, 2, requires_grad=True)
     found = trace((layer(x * 2) * 3).sum())
-    assert modules(found) == [("mul", ""), ("t", "Linear"), ("addmm", "Linear"), ("mul", ""), ("sum", "")]
+    assert modules(found) == [
+        ("mul", ""),
+        ("t", "Linear"),
+        ("addmm", "Linear"),
+        ("mul", ""),
+        ("sum", ""),
+    ]
     assert trace((x * 2).sum()).groups == ()
 
 

@@ -27,13 +27,17 @@ def sigmoid(x):
 
 
 def reduction(function):
-    return lambda x, dim=None, keepdim=False: function(x, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim)
+    return lambda x, dim=None, keepdim=False: function(
+        x, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim
+    )
 
 
 def extreme(value, place):
     """All of it, or values and places along one dimension."""
     return lambda x, dim=None, keepdim=False: (
-        value(x) if dim is None else (value(x, axis=dim, keepdims=keepdim), place(x, axis=dim, keepdims=keepdim))
+        value(x)
+        if dim is None
+        else (value(x, axis=dim, keepdims=keepdim), place(x, axis=dim, keepdims=keepdim))
     )
 
 
@@ -46,7 +50,11 @@ def part(x, dim=0, start=0, end=2**62, step=1):
 
 
 def split(x, dim, split_size=None, split_sizes=None):
-    return np.split(x, np.cumsum(split_sizes)[:-1] if split_sizes else range(split_size, x.shape[dim], split_size), axis=dim)
+    return np.split(
+        x,
+        np.cumsum(split_sizes)[:-1] if split_sizes else range(split_size, x.shape[dim], split_size),
+        axis=dim,
+    )
 
 
 FUNCTIONS = {
@@ -96,7 +104,9 @@ def evaluated(tree, values):
     if isinstance(tree, ast.BinOp):
         return BINARY[type(tree.op)](evaluated(tree.left, values), evaluated(tree.right, values))
     if isinstance(tree, ast.Compare):
-        return BINARY[type(tree.ops[0])](evaluated(tree.left, values), evaluated(tree.comparators[0], values))
+        return BINARY[type(tree.ops[0])](
+            evaluated(tree.left, values), evaluated(tree.comparators[0], values)
+        )
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in FUNCTIONS:
         try:
             given = {k.arg: ast.literal_eval(k.value) for k in tree.keywords}
@@ -122,7 +132,9 @@ def close(a, b, terms=0.0):
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.shape != b.shape:
         return False
-    room = 0.006 * np.maximum(np.maximum(np.abs(a), np.abs(b)), terms) + 3e-6 * max([1.0, *np.abs(a[np.isfinite(a)]).ravel()])
+    room = 0.006 * np.maximum(np.maximum(np.abs(a), np.abs(b)), terms) + 3e-6 * max(
+        [1.0, *np.abs(a[np.isfinite(a)]).ravel()]
+    )
     with np.errstate(invalid="ignore"):
         return bool(np.all((np.abs(a - b) <= room) | (a == b) | (np.isnan(a) & np.isnan(b))))
 
@@ -139,7 +151,12 @@ class Reading:
             labels[node.label] = node.value
         self.values = {f"L{i}": v for i, v in enumerate(labels.values())}
         self.known = dict(zip(labels, self.values))
-        self.pattern = re.compile("|".join(rf"(?<![\w.\[]){re.escape(n)}(?![\w\[(]|\.\d|\.\w)" for n in sorted(labels, key=len, reverse=True)))
+        self.pattern = re.compile(
+            "|".join(
+                rf"(?<![\w.\[]){re.escape(n)}(?![\w\[(]|\.\d|\.\w)"
+                for n in sorted(labels, key=len, reverse=True)
+            )
+        )
 
     def read(self):
         for frame in self.trace.frames:
@@ -153,10 +170,16 @@ class Reading:
 
     def tree(self, call):
         """A call as Python's ast, labels as names; numbers that are labels stay."""
-        spelled = self.pattern.sub(lambda m: m[0] if re.fullmatch(r"-?[\d.e+-]+|True|False", m[0]) else self.known[m[0]], call)
+        spelled = self.pattern.sub(
+            lambda m: m[0] if re.fullmatch(r"-?[\d.e+-]+|True|False", m[0]) else self.known[m[0]],
+            call,
+        )
         try:
             return ast.parse(
-                spelled.replace(f"{spelled.partition('(')[0]}(", f"{call.partition('(')[0]}(", 1) if "(" in call else spelled, mode="eval"
+                spelled.replace(f"{spelled.partition('(')[0]}(", f"{call.partition('(')[0]}(", 1)
+                if "(" in call
+                else spelled,
+                mode="eval",
             ).body
         except SyntaxError:
             raise Unknown(call) from None
@@ -181,10 +204,15 @@ class Reading:
         stored = [o.value for o in node.results] or [node.value]
         assert len(shown) == len(stored), text
         for number, value, worked in zip(shown, stored, results):
-            exact = np.array_equal(np.asarray(number, float), np.asarray(value.data, float), equal_nan=True)
+            exact = np.array_equal(
+                np.asarray(number, float), np.asarray(value.data, float), equal_nan=True
+            )
             assert close(number, worked), (text, worked)
             assert (sign == "≈") or exact, text
-        assert sign == "=" or any(not np.array_equal(np.asarray(n, float), np.asarray(v.data, float)) for n, v in zip(shown, stored)), text
+        assert sign == "=" or any(
+            not np.array_equal(np.asarray(n, float), np.asarray(v.data, float))
+            for n, v in zip(shown, stored)
+        ), text
 
     def seed(self, text, frame, node):
         if found := re.search(r": the gradient of (.+) with respect to itself is 1$", text):
@@ -225,7 +253,9 @@ class Reading:
         tree, name = self.tree(node.call), self.known[target]
         # the same tensor may be several operands: only this slot's is changed
         uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
-        mine = [e.slot for e in slots if self.trace.node(e.parent).output_label(e.parent_nr) == target].index(edge.slot)
+        mine = [
+            e.slot for e in slots if self.trace.node(e.parent).output_label(e.parent_nr) == target
+        ].index(edge.slot)
         if mine >= len(uses):
             raise Unknown(node.call)
         uses = sorted(uses, key=lambda n: n.col_offset)
@@ -254,7 +284,10 @@ class Reading:
         return total, terms
 
     def accumulate(self, text, frame, node):
-        found = re.fullmatch(r"(.+?)\.grad (?:is now|would become) (.+?)(?:: (.+) (?:was|would be) added to what it (?:held|holds))?", text)
+        found = re.fullmatch(
+            r"(.+?)\.grad (?:is now|would become) (.+?)(?:: (.+) (?:was|would be) added to what it (?:held|holds))?",
+            text,
+        )
         assert found, text
         now = numbers(found[2])
         arrived = self.grads[frame.run].get(found[1])
@@ -270,12 +303,23 @@ class Reading:
     def update(self, text, frame, node):
         equations = re.findall(r"= (-?[\d.(][^=≈,;]*?) ([=≈]) (-?[\d.e+-]+)(?=$|,|;)", text)
         for left, sign, right in equations:
-            worked = float(eval(re.sub(r"√\(([^()]*)\)|sqrt\(([^()]*)\)", lambda m: f"(({m[1] or m[2]})**0.5)", left).replace("^", "**"), {}))
+            worked = float(
+                eval(
+                    re.sub(
+                        r"√\(([^()]*)\)|sqrt\(([^()]*)\)",
+                        lambda m: f"(({m[1] or m[2]})**0.5)",
+                        left,
+                    ).replace("^", "**"),
+                    {},
+                )
+            )
             assert close(worked, float(right)), text
             assert sign == "≈" or abs(worked - float(right)) <= 1e-6 * max(1, abs(worked)), text
         if change := re.search(r" from (\S.*) to (\S.*)$", text):
             assert close(numbers(change[2]), self.trace.node(frame.receiver).value.data), text
-            self.values[self.known[self.trace.node(frame.receiver).label]] = self.trace.node(frame.receiver).value
+            self.values[self.known[self.trace.node(frame.receiver).label]] = self.trace.node(
+                frame.receiver
+            ).value
         elif not equations:
             raise Unknown(text)
 
@@ -301,7 +345,10 @@ def test_sentences_are_true(name):
     trace = recording_of(PROGRAMS[name])
     with np.errstate(all="ignore"):
         checked = Reading(trace).read()
-    told = sum(f.event in ("compute", "contribution", "accumulate", "seed", "update", "hook") for f in trace.frames)
+    told = sum(
+        f.event in ("compute", "contribution", "accumulate", "seed", "update", "hook")
+        for f in trace.frames
+    )
     assert checked >= FEW.get(name, max(1, told // 2)), f"{checked} of {told}"
 
 

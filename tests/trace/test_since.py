@@ -13,13 +13,16 @@ import autolab
 from autolab.engine.core import observe
 from autolab.trace import again, trace, truth
 
+
 class Witness(observe.Observer):
     """A copy of every result and of its operands, by node."""
 
     def __init__(self) -> None:
         self.results: dict[int, tuple[Any, list[np.ndarray], list[Any]]] = {}
 
-    def forward(self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False) -> None:
+    def forward(
+        self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False
+    ) -> None:
         if node is not None:
             given = [(a, np.array(a._array)) for a in args if isinstance(a, autolab.Tensor)]
             self.results[id(node)] = node, [np.array(o._array) for o in outputs], given
@@ -119,14 +122,21 @@ def check(found: Any, fns: dict[str, Any], witness: Witness, tensors: dict[int, 
         real = then[0] if then else None
         for output, array in zip(node.outputs, then):
             if output.value is not None:
-                np.testing.assert_allclose(np.array(output.value.data, dtype=array.dtype), array, rtol=1e-6, err_msg=output.label)
+                np.testing.assert_allclose(
+                    np.array(output.value.data, dtype=array.dtype),
+                    array,
+                    rtol=1e-6,
+                    err_msg=output.label,
+                )
                 seen += 1
         if node.kind != "op" and node.name:
             real = first[next(i for i, name in tensors.items() if name == node.name)]
         if node.value is None:
             assert node.missing, node
         elif real is not None:
-            np.testing.assert_allclose(np.array(node.value.data, dtype=real.dtype), real, rtol=1e-6, err_msg=node.label)
+            np.testing.assert_allclose(
+                np.array(node.value.data, dtype=real.dtype), real, rtol=1e-6, err_msg=node.label
+            )
             seen += 1
         holds(node.tex_numbers)
     for frame in found.frames:
@@ -150,20 +160,37 @@ def test_no_number_of_later_is_shown(make: Any, how: str, monkeypatch: pytest.Mo
 
     kept: list[Any] = []
     begin = build.Builder.__init__
-    monkeypatch.setattr(build.Builder, "__init__", lambda self, *a, **k: (kept.append(self), begin(self, *a, **k))[1])
+    monkeypatch.setattr(
+        build.Builder,
+        "__init__",
+        lambda self, *a, **k: (kept.append(self), begin(self, *a, **k))[1],
+    )
     compared = 0
-    for victims in itertools.chain.from_iterable(itertools.combinations(range(5), n) for n in (0, 1, 2)):
+    for victims in itertools.chain.from_iterable(
+        itertools.combinations(range(5), n) for n in (0, 1, 2)
+    ):
         for named in (True, False):
-            x, c = autolab.tensor([1.0, -2.0, 0.5], requires_grad=True), autolab.tensor([0.25, 2.0, -1.0])
+            x, c = (
+                autolab.tensor([1.0, -2.0, 0.5], requires_grad=True),
+                autolab.tensor([0.25, 2.0, -1.0]),
+            )
             with observe.watching(Witness()) as witness:
                 made = make(x, c)
             for victim in victims:
                 change(made[victim], how)
-            names = {f"t{i}": t for i, t in enumerate(made)} if named else {"t0": made[0], "t1": made[1]}
+            names = (
+                {f"t{i}": t for i, t in enumerate(made)}
+                if named
+                else {"t0": made[0], "t1": made[1]}
+            )
             found = trace(made[-1], namespace=names)
-            compared += check(found, kept[-1].fns, witness, {id(t): name for name, t in names.items()})
+            compared += check(
+                found, kept[-1].fns, witness, {id(t): name for name, t in names.items()}
+            )
             if not victims and make is not late:
-                assert "changed" not in found.meta and all(node.value is not None for node in found.nodes)
+                assert "changed" not in found.meta and all(
+                    node.value is not None for node in found.nodes
+                )
     assert compared > 12
 
 
@@ -176,7 +203,11 @@ def test_the_number_of_then_is_shown_with_that_of_now(library: str) -> None:
         y.add_(1)
     found = trace(y)
     mul = found.node(found.meta["roots"][0])
-    assert mul.value.data == [6.0] and mul.again and "= \\begin{bmatrix}2\\end{bmatrix} \\cdot 3" in mul.tex_numbers
+    assert (
+        mul.value.data == [6.0]
+        and mul.again
+        and "= \\begin{bmatrix}2\\end{bmatrix} \\cdot 3" in mul.tex_numbers
+    )
     assert found.meta["changed"] == {mul.id: "it was changed in place since, and is [7] now"}
     assert "it was changed in place since, and is [7] now" in str(found)
 
@@ -188,11 +219,17 @@ def test_an_optimizer_that_changed_the_weights_since() -> None:
     autolab.optim.SGD([w], lr=0.1).step()
     found = trace(loss)
     leaf, mul, _ = (node for node in found.nodes if node.kind != "data")
-    assert leaf.value is None and leaf.missing == "not known: it was changed in place since mul used it; it is [1.5, 2.5] now"
+    assert (
+        leaf.value is None
+        and leaf.missing
+        == "not known: it was changed in place since mul used it; it is [1.5, 2.5] now"
+    )
     assert mul.value.data == [10.0, 15.0] and "w \\cdot 5" in found.frames[0].tex
 
 
-def test_what_is_not_run_again_is_not_believed_when_it_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_run_again_is_not_believed_when_it_was_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(again, "CHECKED", 0)
     x = autolab.ones(4, requires_grad=True)
     y = x * 3
@@ -210,9 +247,19 @@ def test_many_numbers_that_were_computed_again_from_changed_ones() -> None:
     with autolab.no_grad():
         b += 1
     found = trace(loss)
-    add, leaf = next(n for n in found.nodes if n.op == "add"), next(n for n in found.nodes if n.name == "b")
-    assert add.value is None and add.missing == "not known: what it was computed from was changed since"
-    assert leaf.value is None and "changed in place" in leaf.missing and found.node(found.meta["roots"][0]).value.data == 2500
+    add, leaf = (
+        next(n for n in found.nodes if n.op == "add"),
+        next(n for n in found.nodes if n.name == "b"),
+    )
+    assert (
+        add.value is None
+        and add.missing == "not known: what it was computed from was changed since"
+    )
+    assert (
+        leaf.value is None
+        and "changed in place" in leaf.missing
+        and found.node(found.meta["roots"][0]).value.data == 2500
+    )
 
 
 def test_a_long_chain_is_settled_in_time() -> None:
@@ -249,7 +296,10 @@ def test_a_leaf_knows_the_version_it_had_when_it_was_used_first() -> None:
         w.add_(1)
     leaf = trace(y, namespace={"w": w}).nodes[0]
     assert leaf.value is None
-    assert leaf.missing == "not known: it was changed in place 2 times, before or after it was used here; it is [3, 5, 9] now"
+    assert (
+        leaf.missing
+        == "not known: it was changed in place 2 times, before or after it was used here; it is [3, 5, 9] now"
+    )
 
 
 def test_of_data_and_of_pytorchs_leaves_only_the_version_speaks() -> None:
@@ -257,7 +307,9 @@ def test_of_data_and_of_pytorchs_leaves_only_the_version_speaks() -> None:
     w, y = add_to_many(torch, change_first=True)
     found = trace(y, namespace={"w": w})
     assert found.nodes[0].value.data == [2.0, 4.0, 8.0]
-    assert found.meta["changed"] == {found.nodes[0].id: "as it is now: it was changed in place, before or after it was used here"}
+    assert found.meta["changed"] == {
+        found.nodes[0].id: "as it is now: it was changed in place, before or after it was used here"
+    }
 
 
 @pytest.mark.parametrize("lib", LIBRARIES)
@@ -268,13 +320,25 @@ def test_a_relu_that_lets_nothing_through_vouches_for_nothing(lib: str) -> None:
     with torch.no_grad():
         w.mul_(2)
     found = trace(y, namespace={"x": x, "w": w, "y": y})
-    leaf, mul = next(n for n in found.nodes if n.name == "w"), next(n for n in found.nodes if n.op == "mul")
+    leaf, mul = (
+        next(n for n in found.nodes if n.name == "w"),
+        next(n for n in found.nodes if n.op == "mul"),
+    )
     if lib == "autolab":  # the node keeps its result
         assert (leaf.value, mul.value) == (None, None)
         return
-    assert found.meta["changed"][leaf.id] == "as it is now: it was changed in place, before or after it was used here"
-    assert found.meta["changed"][mul.id] == "with w as it is now, which may have been changed in place since"
-    assert found.frames[0].text == f"v1 = x * w = -12; {found.meta['changed'][mul.id]}" and "-12" not in found.frames[0].tex
+    assert (
+        found.meta["changed"][leaf.id]
+        == "as it is now: it was changed in place, before or after it was used here"
+    )
+    assert (
+        found.meta["changed"][mul.id]
+        == "with w as it is now, which may have been changed in place since"
+    )
+    assert (
+        found.frames[0].text == f"v1 = x * w = -12; {found.meta['changed'][mul.id]}"
+        and "-12" not in found.frames[0].tex
+    )
 
 
 @pytest.mark.parametrize("lib", LIBRARIES)
@@ -286,9 +350,16 @@ def test_a_weight_that_was_changed_is_blamed_through_its_transpose(lib: str) -> 
     with torch.no_grad():
         net[0].weight.mul_(2)
     found = trace(y, params=dict(net.named_parameters()))
-    weight, transposed = (next(n for n in found.nodes if n.name == "0.weight" or n.op == op) for op in ("", "t"))
-    assert weight.value is None and "changed in place since addmm used it" in weight.missing.replace("tanh", "addmm")
-    assert transposed.value is None and not any("autograd does not see" in n.missing for n in found.nodes)
+    weight, transposed = (
+        next(n for n in found.nodes if n.name == "0.weight" or n.op == op) for op in ("", "t")
+    )
+    assert (
+        weight.value is None
+        and "changed in place since addmm used it" in weight.missing.replace("tanh", "addmm")
+    )
+    assert transposed.value is None and not any(
+        "autograd does not see" in n.missing for n in found.nodes
+    )
 
 
 @pytest.mark.parametrize("lib", LIBRARIES)
@@ -296,7 +367,9 @@ def test_a_weight_that_was_changed_is_blamed_through_its_transpose(lib: str) -> 
     ("", None), ("v", "it was changed in place since, and is 4.25 now"), ("m", "m was changed in place since, and is 3.5 now"),
     ("vm", "it was changed in place since, and is 4.25 now; m was changed in place since, and is 3.5 now"),
 ])  # fmt: skip
-def test_every_one_of_several_results_is_compared(lib: str, victims: str, changed: str | None) -> None:
+def test_every_one_of_several_results_is_compared(
+    lib: str, victims: str, changed: str | None
+) -> None:
     torch = library(lib)
     x = torch.tensor([1.0, 2.0, 4.5], requires_grad=True)
     v, m = torch.var_mean(x)
@@ -336,11 +409,15 @@ def test_operations_of_pytorch_are_run_again_under_their_own_names() -> None:
         made = next(node for node in found.nodes if node.name == "y")
         assert made.again and made.id in found.meta["changed"], made.op
         np.testing.assert_allclose(np.array(made.value.data) + 1, y.detach().numpy(), rtol=1e-5)
-        assert not any(node.kind == "data" and "not kept" in node.missing for node in found.nodes), made.op
+        assert not any(
+            node.kind == "data" and "not kept" in node.missing for node in found.nodes
+        ), made.op
 
 
 @pytest.mark.parametrize("how", ["", "no_grad", "view", "detach", "data", "inside", "leaf"])
-def test_what_is_run_again_together_is_what_is_run_again_alone(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_run_again_together_is_what_is_run_again_alone(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def found() -> tuple[Any, set[str]]:
         x, w = autolab.tensor(0.5, requires_grad=True), autolab.tensor(0.875)
         y, steps = x, []
@@ -356,7 +433,9 @@ def test_what_is_run_again_together_is_what_is_run_again_alone(how: str, monkeyp
         together = set()
         run = again._together
         with monkeypatch.context() as patched:
-            patched.setattr(again, "_together", lambda builder: together.update(run(builder)) or together)
+            patched.setattr(
+                again, "_together", lambda builder: together.update(run(builder)) or together
+            )
             return trace(y, namespace={"x": x, "w": w}).to_json(), together
 
     seen, many = found()

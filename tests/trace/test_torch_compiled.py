@@ -47,9 +47,15 @@ print(len(compiled))
 
 
 def test_what_is_first_compiled_in_a_block_is_compiled_after_it_and_what_compiles_is_not_loaded_before():
-    found = subprocess.run([sys.executable, "-c", COMPILING], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines() == ["False", "['mul', 'tanh', 'sum'] 2 [] True", "1"], found.stderr
-    found = subprocess.run([sys.executable, "-c", KEEPING], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", COMPILING], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.splitlines() == ["False", "['mul', 'tanh', 'sum'] 2 [] True", "1"], (
+        found.stderr
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", KEEPING], capture_output=True, text=True, check=True
+    )
     assert found.stdout == "1\n", found.stderr
 
 
@@ -73,6 +79,8 @@ print(torch.equal(exported.module()(x), model(x)))
 
 
 def test_an_export_in_the_block_is_left_alone():
-    done = subprocess.run([sys.executable, "-c", EXPORTING], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", EXPORTING], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["Unsupported", "1", str(["t", "addmm", "relu"] * 2), "True"]

@@ -34,7 +34,9 @@ DIFFERS = {
     ],
 }  # fmt: skip
 LISTED = {number for numbers in DIFFERS.values() for number in numbers}
-CELLS = [n for n, cell in enumerate(golden.CELLS) if "grad" in cell["code"] or "backward" in cell["code"]]
+CELLS = [
+    n for n, cell in enumerate(golden.CELLS) if "grad" in cell["code"] or "backward" in cell["code"]
+]
 
 
 def recorded(code, module):
@@ -55,9 +57,13 @@ def recorded(code, module):
 
 @pytest.mark.parametrize("number", CELLS)
 def test_a_cell_is_recorded_alike(number):
-    ours, theirs = (recorded(golden.CELLS[number]["code"], module) for module in ("autolab", "torch"))
+    ours, theirs = (
+        recorded(golden.CELLS[number]["code"], module) for module in ("autolab", "torch")
+    )
     if number in LISTED:
-        assert (text_of(ours), facts_of(ours)) != (text_of(theirs), facts_of(theirs)), f"cell {number} is equal now: take it off the list"
+        assert (text_of(ours), facts_of(ours)) != (text_of(theirs), facts_of(theirs)), (
+            f"cell {number} is equal now: take it off the list"
+        )
     else:
         assert text_of(theirs) == text_of(ours)
         assert facts_of(theirs) == facts_of(ours)

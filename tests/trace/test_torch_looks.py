@@ -12,7 +12,9 @@ pytest.importorskip("matplotlib").use("Agg")
 @pytest.fixture
 def trained():
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 3))
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 3)
+    )
     images, classes = torch.randn(4, 1, 4, 4), torch.tensor([0, 1, 2, 0])
     loss = torch.nn.functional.cross_entropy(model(images), classes)
     loss.backward()
@@ -22,7 +24,9 @@ def trained():
 def test_a_freeze_panel_switches_a_model_of_pytorch(trained):
     model, images, classes, _ = trained
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    panel = FreezePanel(model, optimizer, forward=lambda: torch.nn.functional.cross_entropy(model(images), classes))
+    panel = FreezePanel(
+        model, optimizer, forward=lambda: torch.nn.functional.cross_entropy(model(images), classes)
+    )
     panel.trainable = ["3"]
     assert [p.requires_grad for p in model.parameters()] == [False, False, True, True]
     panel.trainable = {"": True}

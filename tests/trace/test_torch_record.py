@@ -49,7 +49,13 @@ def in_order(lines):
     return found
 
 
-NOTES = ("backward() freed what this", "SigmoidBackward0 saved this", "No input of this", "The columns of the first", "This tensor has")
+NOTES = (
+    "backward() freed what this",
+    "SigmoidBackward0 saved this",
+    "No input of this",
+    "The columns of the first",
+    "This tensor has",
+)
 """How sentences begin that autolab adds to an error of its own."""
 
 STATED = {
@@ -60,7 +66,10 @@ STATED = {
         ["v2 copy_(v1, 5) float32 [] 5 version 2; programs.py:39"],
     ),
     "of_a_view": (
-        ["v(2) mul_(v, 10) float32 [2] [40, 60] MulBackward0; version 1; torch_programs.py:", "v(2) other is 10 int64 [] version 0, 8 bytes, freed"],
+        [
+            "v(2) mul_(v, 10) float32 [2] [40, 60] MulBackward0; version 1; torch_programs.py:",
+            "v(2) other is 10 int64 [] version 0, 8 bytes, freed",
+        ],
         ["v(2) mul_(v, 10) float32 [2] [40, 60] version 1; torch_programs.py:"],
     ),
 }
@@ -71,7 +80,9 @@ def text_of(recording):
     found = []
     for line in in_order(recording.text().splitlines()):
         line = re.sub(r" +", " ", line).strip()
-        line = re.sub(r"(\*\*? \d+)\.0\b", r"\1", line)  # a rule of PyTorch's computes with x ** 2.0, where autolab writes x ** 2
+        line = re.sub(
+            r"(\*\*? \d+)\.0\b", r"\1", line
+        )  # a rule of PyTorch's computes with x ** 2.0, where autolab writes x ** 2
         line = line.replace("torch.contiguous_format", "row-major")
         line = line.replace("v2 = copy_(v1, 5)", "v2 = fill_(v1, 5)")
         if not line.startswith(NOTES):
@@ -83,10 +94,19 @@ def facts_of(recording):
     """What a trace holds beside its text: who changes whose gradient to what, and the modules; PyTorch's order of
     freeing apart."""
     trace = recording.trace()
-    frames = [(f.phase, f.run, f.node, f.edge, f.receiver, f.state, f.name) for f in trace.frames if f.event not in ("free", "accumulate", "hook")]
+    frames = [
+        (f.phase, f.run, f.node, f.edge, f.receiver, f.state, f.name)
+        for f in trace.frames
+        if f.event not in ("free", "accumulate", "hook")
+    ]
     last = trace.states(len(trace.frames) - 1) if trace.frames else {}
     edges = [(e.parent, e.parent_nr, e.child, e.slot, e.update) for e in trace.edges]
-    return frames, last, edges, [(g.path, g.type, g.nodes, g.parent, g.call, g.holds) for g in trace.groups]
+    return (
+        frames,
+        last,
+        edges,
+        [(g.path, g.type, g.nodes, g.parent, g.call, g.holds) for g in trace.groups],
+    )
 
 
 def without(lines, stated):
@@ -106,7 +126,10 @@ def test_a_program_reads_as_with_autolab(name):
 
 def test_the_order_within_a_rule_is_pytorchs_own():
     """It multiplies for `other` first, autolab for `self`; the numbers are the same."""
-    ours, theirs = (recorded(PROGRAMS["gradients_of_gradients"], library).trace() for library in (autolab, torch))
+    ours, theirs = (
+        recorded(PROGRAMS["gradients_of_gradients"], library).trace()
+        for library in (autolab, torch)
+    )
     assert sorted(n.op for n in ours.nodes) == sorted(n.op for n in theirs.nodes)
     assert ours.nodes[0].grad == theirs.nodes[0].grad
 
@@ -127,9 +150,15 @@ def test_both_libraries_in_one_block_are_both_recorded():
         (a.sum() * 2).backward()
     with pytest.raises(RuntimeError, match="of autolab and of PyTorch"):
         recording.trace()
-    assert recording.trace("torch").meta["library"] == "torch" and recording.trace("autolab").meta["library"] == "autolab"
+    assert (
+        recording.trace("torch").meta["library"] == "torch"
+        and recording.trace("autolab").meta["library"] == "autolab"
+    )
     assert [n.label for n in recording.trace("autolab").nodes if n.kind == "op"] == ["b"]
-    assert "a" in [n.label for n in recording.trace("torch").nodes] and "\nPyTorch\n" in recording.text()
+    assert (
+        "a" in [n.label for n in recording.trace("torch").nodes]
+        and "\nPyTorch\n" in recording.text()
+    )
     assert b.requires_grad
 
 
@@ -142,7 +171,13 @@ def step_of(model, x):
 def test_watching_changes_nothing():
     def run(watch):
         torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(16, 3))
+        model = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 4, 3),
+            torch.nn.BatchNorm2d(4),
+            torch.nn.ReLU(),
+            torch.nn.Flatten(),
+            torch.nn.Linear(16, 3),
+        )
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
         x = torch.randn(2, 1, 4, 4)
         with autolab.record() if watch else contextlib.nullcontext():
@@ -152,7 +187,11 @@ def test_watching_changes_nothing():
                 optimizer.step()
         versions = [(p._version, p.grad._version) for p in model.parameters()]
         hooks = [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]
-        return [*model.state_dict().values(), *(p.grad for p in model.parameters())], versions, hooks
+        return (
+            [*model.state_dict().values(), *(p.grad for p in model.parameters())],
+            versions,
+            hooks,
+        )
 
     (plain, *facts), (watched, *others) = run(False), run(True)
     assert facts == others and all(map(torch.equal, plain, watched))
@@ -168,7 +207,11 @@ def test_values_are_those_of_their_moment():
         z.add_(1)
         norm = torch.nn.BatchNorm1d(100)
         norm(torch.ones(10, 100) * 3)
-    values = {(n.op, n.version): n.value for n in recording.trace().nodes if n.kind == "op" and n.shape == (1000,)}
+    values = {
+        (n.op, n.version): n.value
+        for n in recording.trace().nodes
+        if n.kind == "op" and n.shape == (1000,)
+    }
     assert values["clone", 0].stats["max"] == 1998 and values["add_", 1].stats["max"] == 1999
     assert values["add_", 2].stats["max"] == values["add_", 2].stats["min"] == -4
     running = next(n for n in recording.trace().nodes if n.op == "zero_" and n.shape == (100,))
@@ -194,7 +237,9 @@ def test_memory_that_the_code_lets_go_of_is_free_within_the_block():
         maps = conv(images).relu()
         memory = [weakref.ref(maps.untyped_storage())]
         maps.sum().backward()
-        memory += [weakref.ref(leaf.grad.untyped_storage()) for leaf in (conv.weight, conv.bias, images)]
+        memory += [
+            weakref.ref(leaf.grad.untyped_storage()) for leaf in (conv.weight, conv.bias, images)
+        ]
         conv.weight.grad = conv.bias.grad = images.grad = None
         del maps
         assert [held() is None for held in memory] == [True] * 4
@@ -209,7 +254,11 @@ def test_what_hooks_make_of_a_gradient_is_no_local_derivative():
         y.grad_fn.register_hook(lambda sent, arrived: tuple(g * 10 for g in sent))
         (y * 4).backward()
     said = {f.text: f.tex for f in recording.trace().frames if f.event == "contribution"}
-    assert said.pop("y sends 120, as its hooks leave it, to x") == said.pop("y sends 80, as its hooks leave it, to w") == ""
+    assert (
+        said.pop("y sends 120, as its hooks leave it, to x")
+        == said.pop("y sends 80, as its hooks leave it, to w")
+        == ""
+    )
     ((text, tex),) = said.items()
     assert text.endswith("sends 4 to y") and tex
     assert "Hooks did not run" in autolab.explore(x * w).trace.meta["why"]
@@ -226,7 +275,9 @@ def test_the_line_is_the_learners():
     with autolab.record() as recording:
         torch.nn.functional.softplus(torch.ones(2, requires_grad=True))
     source = recording.trace().nodes[-1].source
-    assert source.file == "test_torch_record.py" and source.text.startswith("torch.nn.functional.softplus(")
+    assert source.file == "test_torch_record.py" and source.text.startswith(
+        "torch.nn.functional.softplus("
+    )
 
 
 @pytest.mark.parametrize("library", [autolab, torch], ids=lambda library: library.__name__)
@@ -275,12 +326,22 @@ def test_statistics_of_many_numbers_are_those_of_few():
     numbers = torch.randn(100_003, generator=torch.Generator().manual_seed(0)).numpy() * 3 + 100
     many, wide = values._stats_of_many(numbers, []), numbers.astype("float64")
     assert many["mean"] == float(f"{wide.mean():.7g}") and many["std"] == float(f"{wide.std():.7g}")
-    for some in (numbers, numbers * 1e-30, numbers - 100, numbers * 0 + 0.1, numbers.clip(100) * 1e25):
+    for some in (
+        numbers,
+        numbers * 1e-30,
+        numbers - 100,
+        numbers * 0 + 0.1,
+        numbers.clip(100) * 1e25,
+    ):
         many, wide = values._stats_of_many(some, []), some.astype("float64")
-        assert many["min"] == float(f"{wide.min():.7g}") and many["max"] == float(f"{wide.max():.7g}")
+        assert many["min"] == float(f"{wide.min():.7g}") and many["max"] == float(
+            f"{wide.max():.7g}"
+        )
         assert abs(many["mean"] - wide.mean()) < 3e-8 * wide.std() + 5.1e-7 * abs(wide.mean())
         assert abs(many["std"] - wide.std()) <= 5e-7 * wide.std() + 1e-12
-    half = numbers.astype("float16")  # what is taken off is taken off in float32, not rounded to half
+    half = numbers.astype(
+        "float16"
+    )  # what is taken off is taken off in float32, not rounded to half
     assert abs(values._stats_of_many(half, [])["mean"] - half.astype("float64").mean()) < 1e-5
     numbers[7] = float("nan")
     assert values._stats_of_many(numbers, []) is None and values._stats(numbers)["nan"] == 1
@@ -293,10 +354,21 @@ def test_checkpointing_shows_what_is_computed_again():
         y = checkpoint(lambda a: torch.tanh(layer(a)) * 2, x, use_reentrant=False)
         y.sum().backward()
     trace = recording.trace()
-    again = [f.node for f in trace.frames if f.event == "compute" and f.index > next(f.index for f in trace.frames if f.event == "seed")]
+    again = [
+        f.node
+        for f in trace.frames
+        if f.event == "compute"
+        and f.index > next(f.index for f in trace.frames if f.event == "seed")
+    ]
     assert [trace.nodes[int(n[1:])].op for n in again] == ["t", "addmm", "tanh"]
-    assert {s.missing for s in trace.saved} == {"kept by a hook for saved tensors, which alone knows it"}
-    assert sorted(f.total.shape for f in trace.frames if f.event == "accumulate") == [(1, 2), (2,), (2, 2)]
+    assert {s.missing for s in trace.saved} == {
+        "kept by a hook for saved tensors, which alone knows it"
+    }
+    assert sorted(f.total.shape for f in trace.frames if f.event == "accumulate") == [
+        (1, 2),
+        (2,),
+        (2, 2),
+    ]
 
 
 def test_reentrant_checkpointing_says_what_is_missing():
@@ -308,10 +380,17 @@ def test_reentrant_checkpointing_says_what_is_missing():
 def test_a_pytorch_without_a_name_that_is_needed_gives_a_sentence(monkeypatch):
     monkeypatch.setitem(torch_names.USED, "torch.Tensor", ("_version", "_gone"))
     torch_names.check.cache_clear()
-    with pytest.raises(ImportError, match="has no torch.Tensor._gone, which autolab needs") as raised:
+    with pytest.raises(
+        ImportError, match="has no torch.Tensor._gone, which autolab needs"
+    ) as raised:
         autolab.explore(torch.ones((), requires_grad=True) * 2)
     assert "newer autolab-kit" in raised.value.__notes__[0]
-    with pytest.warns(UserWarning, match="PyTorch are not recorded: PyTorch .* has no torch.Tensor._gone"), autolab.record() as recording:
+    with (
+        pytest.warns(
+            UserWarning, match="PyTorch are not recorded: PyTorch .* has no torch.Tensor._gone"
+        ),
+        autolab.record() as recording,
+    ):
         torch.ones(2) * 2
         autolab.ones(2) * 2
     assert [n.op for n in recording.trace().nodes if n.kind == "op"] == ["mul"]
@@ -323,7 +402,9 @@ def test_no_other_private_name_of_pytorch_is_used():
     told = {name for names in torch_names.USED.values() for name in names}
     assert all(f"`{name.replace('_self', '_*')}`" in page for name in told)
     trace = Path(autolab.__file__).parent / "trace"
-    sources = "".join(path.read_text() for path in trace.glob("torch_*.py") if path.name != "torch_names.py")
+    sources = "".join(
+        path.read_text() for path in trace.glob("torch_*.py") if path.name != "torch_names.py"
+    )
     assert set(re.findall(r"torch(?:\.\w+)*\.(_\w+)", sources)) == {"_python_dispatch"}
     assert re.findall(r"_python_dispatch import (.*)", sources) == ["TorchDispatchMode"]
 
@@ -341,12 +422,18 @@ TRANSFORMS = {
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_transform_runs_and_says_what_is_not_recorded(name):
     x = torch.tensor([1.0, 2.0])
-    with pytest.warns(UserWarning, match="a transform of torch.func"), autolab.record() as recording:
+    with (
+        pytest.warns(UserWarning, match="a transform of torch.func"),
+        autolab.record() as recording,
+    ):
         found = TRANSFORMS[name](x)
         y = (x.requires_grad_() * 3).sum()
         y.backward()
     assert torch.equal(found, TRANSFORMS[name](x.detach()))
-    assert [n.op for n in recording.trace("torch").nodes if n.grad_fn][-2:] == ["mul", "sum"] and x.grad.tolist() == [3, 3]
+    assert [n.op for n in recording.trace("torch").nodes if n.grad_fn][-2:] == [
+        "mul",
+        "sum",
+    ] and x.grad.tolist() == [3, 3]
 
 
 def changed_in_place():
@@ -378,7 +465,10 @@ def no_graph():
     ("fails", "words"),
     [
         (changed_in_place, ["saved result, at version 0", "add_"]),
-        (backward_twice, ["a backward pass before this one freed them", "That was backward pass 1"]),
+        (
+            backward_twice,
+            ["a backward pass before this one freed them", "That was backward pass 1"],
+        ),
         (wrong_shapes, ["addmm(", "float32 [1, 3]", "float32 [2, 1]"]),
         (no_graph, ["no graph behind it", "The graph ends at v1 = detach(x)"]),
     ],
@@ -394,7 +484,9 @@ def test_an_error_in_a_recording_is_explained(fails, words):
 
 
 def test_a_recording_can_be_looked_at(tmp_path):
-    net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 2))
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 2)
+    )
     with autolab.record() as recording:
         loss = net(torch.ones(1, 1, 4, 4)).sum()
         loss.backward()
@@ -427,7 +519,11 @@ def test_a_rehearsal_adds_to_what_retain_grad_had_left():
 def test_a_recording_counts_what_it_holds_of_either_library():
     with autolab.record() as theirs:
         torch.ones(2, requires_grad=True).exp().sum().backward()
-    assert repr(theirs) == f"<Recording: {len(theirs.trace().nodes)} nodes, {len(theirs.trace().frames)} steps>" != "<Recording: 0 nodes, 0 steps>"
+    assert (
+        repr(theirs)
+        == f"<Recording: {len(theirs.trace().nodes)} nodes, {len(theirs.trace().frames)} steps>"
+        != "<Recording: 0 nodes, 0 steps>"
+    )
     with autolab.record() as both:
         torch.ones(2, requires_grad=True).exp()
         autolab.ones(2) + 1

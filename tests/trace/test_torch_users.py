@@ -33,11 +33,15 @@ def test_complex_numbers_are_told_in_words(library, tmp_path):
 
 def test_a_pass_over_complex_numbers_is_rehearsed_where_there_is_one():
     def why(library, loss):
-        return autolab.trace.trace(loss(library.tensor([1.0, 2.0], requires_grad=True) * 2j)).meta["why"]
+        return autolab.trace.trace(loss(library.tensor([1.0, 2.0], requires_grad=True) * 2j)).meta[
+            "why"
+        ]
 
     assert why(torch, lambda y: y.abs().sum()).startswith("Rehearsed")
     assert "backward() starts from a real one" in why(torch, lambda y: y.sum())
-    assert "autolab's gradient rules are written for real numbers" in why(autolab, lambda y: y.abs().sum())
+    assert "autolab's gradient rules are written for real numbers" in why(
+        autolab, lambda y: y.abs().sum()
+    )
 
 
 def test_a_pass_over_nested_tensors_is_rehearsed():
@@ -58,7 +62,13 @@ def test_a_spectrum_is_recorded():
     want, x.grad, w.grad = (x.grad, w.grad), None, None
     trace = recorded(program).trace()
     assert all(map(torch.equal, want, (x.grad, w.grad)))
-    assert [n.op for n in trace.nodes if n.kind == "op"] == ["fft_r2c", "mul", "fft_c2r", "pow", "sum"]
+    assert [n.op for n in trace.nodes if n.kind == "op"] == [
+        "fft_r2c",
+        "mul",
+        "fft_c2r",
+        "pow",
+        "sum",
+    ]
     assert trace.nodes[0].grad.stats is not None
     product = next(n for n in trace.nodes if n.op == "mul")
     assert product.value.text == "complex64[4, 21]" and product.value.sample is None
@@ -71,29 +81,51 @@ def test_a_model_is_traced_by_jit_in_the_block():
     made = []
     with warnings.catch_warnings():
         warnings.simplefilter("error", torch.jit.TracerWarning)
-        recording = recorded(lambda: made.append(torch.jit.trace(model, x)) or made[0](x).sum().backward())
+        recording = recorded(
+            lambda: made.append(torch.jit.trace(model, x)) or made[0](x).sum().backward()
+        )
     assert torch.equal(made[0](x), model(x)) and torch.equal(made[0](x + 1), model(x + 1))
-    assert [n.op for n in recording.trace().nodes if n.kind == "op"][-4:] == ["t", "addmm", "relu", "sum"]
-    assert [n.op for n in recording.trace().nodes if n.kind == "op"][:3] == ["t", "addmm", "relu"] and recording.trace().nodes[0].label == "0.weight"
+    assert [n.op for n in recording.trace().nodes if n.kind == "op"][-4:] == [
+        "t",
+        "addmm",
+        "relu",
+        "sum",
+    ]
+    assert [n.op for n in recording.trace().nodes if n.kind == "op"][:3] == [
+        "t",
+        "addmm",
+        "relu",
+    ] and recording.trace().nodes[0].label == "0.weight"
     assert "aten::numel" not in str(made[0].inlined_graph)
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_what_torchscript_puts_together_is_one_operation():
-    model, x = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))), torch.ones(1, 2)
+    model, x = (
+        torch.jit.script(
+            torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+        ),
+        torch.ones(1, 2),
+    )
     for _ in range(3):
         model(x)
     with pytest.warns(UserWarning, match="TorchScript has put several operations together"):
         trace = recorded(lambda: model(x).sum().backward()).trace()
-    assert not any("[" in n.call for n in trace.nodes if n.op == "addmm") and "not depend" not in str(trace)
-    assert {n.label: n.grad is not None for n in trace.nodes if n.kind == "leaf"} == dict.fromkeys(["0.weight", "0.bias", "2.weight", "2.bias"], True)
+    assert not any(
+        "[" in n.call for n in trace.nodes if n.op == "addmm"
+    ) and "not depend" not in str(trace)
+    assert {n.label: n.grad is not None for n in trace.nodes if n.kind == "leaf"} == dict.fromkeys(
+        ["0.weight", "0.bias", "2.weight", "2.bias"], True
+    )
 
 
 def test_gradients_in_a_batch_are_said_not_to_be_recorded():
     w = torch.ones(2, requires_grad=True)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        recording = recorded(lambda: torch.autograd.grad(w * w, w, torch.eye(2), is_grads_batched=True))
+        recording = recorded(
+            lambda: torch.autograd.grad(w * w, w, torch.eye(2), is_grads_batched=True)
+        )
     assert ["is_grads_batched=True" in str(t.message) for t in told] == [True]
     assert "No backward pass was recorded." in recording.text()
 
@@ -161,7 +193,9 @@ def freed_function():
 USERS = [sparse_embedding, adafactor, inference, eight_bits, nested_tensors, freed_function]
 
 
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors", "ignore:.*torch.ao.quantization", "ignore:.*quant")
+@pytest.mark.filterwarnings(
+    "ignore:The PyTorch API of nested tensors", "ignore:.*torch.ao.quantization", "ignore:.*quant"
+)
 @pytest.mark.parametrize("program", USERS, ids=lambda p: p.__name__)
 def test_a_program_computes_what_it_computes_unwatched(program):
     torch.manual_seed(0)
@@ -201,7 +235,11 @@ def test_what_a_custom_function_changed_in_place_is_one_node(library):
         Doubled.apply(y)
         y.sum().backward()
     trace = recording.trace()
-    assert [(n.label, n.call) for n in trace.nodes if n.kind == "op"] == [("y", "x * 3"), ("y(2)", "doubled(y)"), ("v1", "sum(y(2))")]
+    assert [(n.label, n.call) for n in trace.nodes if n.kind == "op"] == [
+        ("y", "x * 3"),
+        ("y(2)", "doubled(y)"),
+        ("v1", "sum(y(2))"),
+    ]
     assert "No gradient" not in recording.text() and x.grad.tolist() == [6, 6]
 
 
@@ -213,7 +251,10 @@ def test_what_is_frozen_in_the_block_is_said_to_have_been(library):
         w.requires_grad_(False)
         w.grad = b.grad = None
         (w.exp() * b).sum().backward()
-    assert "in backward 2: its way to v5 is cut at v3: what leads there did not require grad then" in recording.text()
+    assert (
+        "in backward 2: its way to v5 is cut at v3: what leads there did not require grad then"
+        in recording.text()
+    )
 
 
 @pytest.mark.parametrize("library", [autolab, torch], ids=["autolab", "torch"])
@@ -223,7 +264,9 @@ def test_what_was_detached_in_place_cuts_the_way(library):
         y = x * 2
         y.detach_()
         (x * y).sum().backward()
-    assert "its way to v2 is cut at v1: what leads there did not require grad then" in recording.text()
+    assert (
+        "its way to v2 is cut at v1: what leads there did not require grad then" in recording.text()
+    )
 
 
 @pytest.mark.parametrize("library", [autolab, torch], ids=["autolab", "torch"])
@@ -245,7 +288,9 @@ def test_a_backward_pass_that_is_interrupted_has_ended(library):
     assert [p.run for p in recording.trace().passes] == [1, 2]
     text = recording.text()
     assert "error at v2: KeyboardInterrupt\n" in text and text.count("w.grad is now [5, 5]") == 1
-    assert not getattr(w, "_post_accumulate_grad_hooks", None)  # what was left there would hold the recording
+    assert not getattr(
+        w, "_post_accumulate_grad_hooks", None
+    )  # what was left there would hold the recording
 
 
 def test_an_error_of_an_operation_that_autolab_has_not_is_the_learners():
@@ -283,24 +328,35 @@ def counted_operations():
 
 def quantized_layer():
     torch.manual_seed(1)
-    layer = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 2)), {torch.nn.Linear}, dtype=torch.qint8)
+    layer = torch.ao.quantization.quantize_dynamic(
+        torch.nn.Sequential(torch.nn.Linear(4, 2)), {torch.nn.Linear}, dtype=torch.qint8
+    )
     return [layer(torch.ones(2, 4))]
 
 
 def higher_order():
     x = torch.ones(3, requires_grad=True)
-    return [torch.cond(x.sum() > 1, torch.sin, torch.cos, (x,)), torch.cond(x.sum() > 5, torch.sin, torch.cos, (x.detach(),))]
+    return [
+        torch.cond(x.sum() > 1, torch.sin, torch.cos, (x,)),
+        torch.cond(x.sum() > 5, torch.sin, torch.cos, (x.detach(),)),
+    ]
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:a recording runs what torch.compile made")
-@pytest.mark.parametrize("program", [counted_operations, quantized_layer, higher_order], ids=lambda p: p.__name__)
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore:a recording runs what torch.compile made"
+)
+@pytest.mark.parametrize(
+    "program", [counted_operations, quantized_layer, higher_order], ids=lambda p: p.__name__
+)
 def test_what_pytorch_does_beside_plain_operations_is_no_error(program):
     want = program()
     with warnings.catch_warnings(record=True) as told, autolab.record() as recording:
         warnings.simplefilter("always")
         found = program()
     assert all(map(torch.equal, want, found))
-    assert any("torch.cond, while_loop" in str(t.message) for t in told) == (program is higher_order)
+    assert any("torch.cond, while_loop" in str(t.message) for t in told) == (
+        program is higher_order
+    )
     autolab.explore(recording)
     if program is counted_operations:
         assert [n.value.text for n in recording.trace().nodes if n.kind == "data"] == ["2", "1"]

@@ -13,7 +13,21 @@ import autolab as torch
 from autolab.trace import trace, truth
 from autolab.trace.values import Value, exact, short, written
 
-SPELLED = ["1.0003", "1024.25", "0.10", "1e-3", "2_000", "7", ".5", "0.333", "-1.5", "12.0", "-3", "250000", "1e5"]
+SPELLED = [
+    "1.0003",
+    "1024.25",
+    "0.10",
+    "1e-3",
+    "2_000",
+    "7",
+    ".5",
+    "0.333",
+    "-1.5",
+    "12.0",
+    "-3",
+    "250000",
+    "1e5",
+]
 
 
 def program(seed):
@@ -21,8 +35,23 @@ def program(seed):
     draw, lines, names = random.Random(seed), [], ["x", "y"]
     for i in range(8):
         a, b = draw.choice(names), draw.choice([draw.choice(names), draw.choice(SPELLED)])
-        kinds = [f"{a} + {b}", f"{a} - {b}", f"{a} * {b}", f"{b} * {a}", f"{a} / {b}", f"{a} ** 2", f"-{a}", f"{b} - {a}"]
-        kinds += [f"torch.tanh({a})", f"torch.sin({a})", f"torch.sigmoid({a})", f"(0.01 * {a}).exp()", f"torch.clamp({a}, min=-2.50, max=1e3)"]
+        kinds = [
+            f"{a} + {b}",
+            f"{a} - {b}",
+            f"{a} * {b}",
+            f"{b} * {a}",
+            f"{a} / {b}",
+            f"{a} ** 2",
+            f"-{a}",
+            f"{b} - {a}",
+        ]
+        kinds += [
+            f"torch.tanh({a})",
+            f"torch.sin({a})",
+            f"torch.sigmoid({a})",
+            f"(0.01 * {a}).exp()",
+            f"torch.clamp({a}, min=-2.50, max=1e3)",
+        ]
         lines.append(f"t{i} = {draw.choice(kinds)}")
         names.append(f"t{i}")
     return lines + ["loss = " + " + ".join(names)]
@@ -51,7 +80,14 @@ def scalars(seed):
 
 # A formula in TeX as an expression of Python, by rewriting: nothing of what made it, or of what checks it in the
 # package.
-_FUNCTIONS = {"tanh": math.tanh, "sin": math.sin, "cos": math.cos, "sgn": lambda v: (v > 0) - (v < 0), "min": min, "max": max}
+_FUNCTIONS = {
+    "tanh": math.tanh,
+    "sin": math.sin,
+    "cos": math.cos,
+    "sgn": lambda v: (v > 0) - (v < 0),
+    "min": min,
+    "max": max,
+}
 
 
 def worked_out(tex):
@@ -63,13 +99,30 @@ def worked_out(tex):
         second = closing(text, first + 1)
         text = f"{text[:start]}(({text[start + 6 : first]})/({text[first + 2 : second]})){text[second + 1 :]}"
     text = re.sub(r"\\(tanh|sin|cos) (\([^()]*\)|[0-9.]+)", r"\1(\2)", text)
-    text = re.sub(r"\be\^", "E^", text).replace("^{", "**(").replace("{", "(").replace("}", ")").replace("^", "**")
-    text = re.sub(r"\[([^<>=\[\]]+?) (?:\\le|<) ([^\[\]]+?) (?:\\le|<) ([^\[\]]+)\]", r"((\1) <= (\2) <= (\3))", text)
+    text = (
+        re.sub(r"\be\^", "E^", text)
+        .replace("^{", "**(")
+        .replace("{", "(")
+        .replace("}", ")")
+        .replace("^", "**")
+    )
+    text = re.sub(
+        r"\[([^<>=\[\]]+?) (?:\\le|<) ([^\[\]]+?) (?:\\le|<) ([^\[\]]+)\]",
+        r"((\1) <= (\2) <= (\3))",
+        text,
+    )
     text = text.replace("\\", "")
     if re.search(r"\b(?!tanh\b|sin\b|cos\b|min\b|max\b|E\b)[A-Za-z_]\w*", text):
         return None
     text = re.sub(r"(?<![\w.])(\d+\.?\d*|\.\d+)", r"F('\1')", text)
-    return eval(text, {"F": Fraction, "E": math.e, **{n: lambda *v, f=f: f(*map(float, v)) for n, f in _FUNCTIONS.items()}})
+    return eval(
+        text,
+        {
+            "F": Fraction,
+            "E": math.e,
+            **{n: lambda *v, f=f: f(*map(float, v)) for n, f in _FUNCTIONS.items()},
+        },
+    )
 
 
 def closing(text, at):
@@ -102,7 +155,9 @@ def test_every_shown_equation_of_numbers_is_true(seed):
             if sign == "=":
                 assert left == pytest.approx(right, rel=1e-12, abs=1e-300), chain
             else:
-                assert sign == r"\approx" and left == pytest.approx(right, rel=0.03, abs=1e-30), chain
+                assert sign == r"\approx" and left == pytest.approx(right, rel=0.03, abs=1e-30), (
+                    chain
+                )
     assert checked >= 10
 
 
@@ -117,11 +172,20 @@ def test_every_sentence_says_whether_its_number_is_the_number(seed):
         call, sign, number = re.fullmatch(r"\S+ = (.+) ([=≈]) (\S+)", frame.text).groups()
         assert (sign == "=") == (float(number) == node.value.data), frame.text
         assert float(number) == pytest.approx(node.value.data, rel=0.006), frame.text
-        expression = re.sub(r"(?<![\w.])[A-Za-z]\w*(?![\w(=])", lambda m: f"({known[m[0]]!r})", call)
-        functions = {"tanh": math.tanh, "sin": math.sin, "exp": math.exp, "sigmoid": lambda v: (1 + math.tanh(v / 2)) / 2}
+        expression = re.sub(
+            r"(?<![\w.])[A-Za-z]\w*(?![\w(=])", lambda m: f"({known[m[0]]!r})", call
+        )
+        functions = {
+            "tanh": math.tanh,
+            "sin": math.sin,
+            "exp": math.exp,
+            "sigmoid": lambda v: (1 + math.tanh(v / 2)) / 2,
+        }
         functions |= {"clamp": lambda v, min, max: sorted([min, v, max])[1]}
         near = 1e-5 * max([abs(v) for v in known.values()])
-        assert eval(expression, functions) == pytest.approx(node.value.data, rel=1e-4, abs=near), frame.text
+        assert eval(expression, functions) == pytest.approx(node.value.data, rel=1e-4, abs=near), (
+            frame.text
+        )
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 5))
@@ -131,7 +195,9 @@ def test_numbers_stand_in_the_sentences_as_in_the_source(seed):
     literal = re.compile(r"(?<![\w.])-?(?:\d[\d_]*\.?\d*|\.\d+)(?:e-?\d+)?(?![\w.\]])")
     for line in lines[:-1]:
         written_there = {w.lstrip("-") for w in literal.findall(line.partition("= ")[2])}
-        said = " ".join(f.text for f in t.frames if f.event == "compute" and t.node(f.node).source.text == line)
+        said = " ".join(
+            f.text for f in t.frames if f.event == "compute" and t.node(f.node).source.text == line
+        )
         assert {w for w in written_there if w not in said} == set(), (line, said)
 
 
@@ -218,7 +284,9 @@ def test_a_bound_is_not_below_what_it_bounds():
     for seed in range(20):
         draw = random.Random(seed)
         value = Value.of([draw.uniform(-1, 1) * 10 ** draw.randint(-5, 6) for _ in range(100)])
-        assert float(re.search(r"within ±(\S+),", value.text)[1]) >= max(abs(value.stats["min"]), abs(value.stats["max"]))
+        assert float(re.search(r"within ±(\S+),", value.text)[1]) >= max(
+            abs(value.stats["min"]), abs(value.stats["max"])
+        )
 
 
 def test_a_derivative_that_is_one_number_is_said_once():
@@ -227,5 +295,9 @@ def test_a_derivative_that_is_one_number_is_said_once():
         e = x.exp()
         y = e * x + w * x
         y.backward()
-    said = {(e.child, e.slot): e.tex_numbers.rpartition("}")[2].strip() for e in recording.trace().edges if e.differentiable}
+    said = {
+        (e.child, e.slot): e.tex_numbers.rpartition("}")[2].strip()
+        for e in recording.trace().edges
+        if e.differentiable
+    }
     assert r"\approx 4.48" in said.values() and "= -0.7" in said.values()

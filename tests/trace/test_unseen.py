@@ -42,9 +42,14 @@ def test_data_that_numpy_changed_is_another_constant(torch):
         numbers[:] = 7
         z = x * c
         (y + z).sum().backward()
-    assert texts(recording, torch, "compute")[:2] == ["y = x * c = [1, 2]", "z = x * c(2) = [7, 14]"]
+    assert texts(recording, torch, "compute")[:2] == [
+        "y = x * c = [1, 2]",
+        "z = x * c(2) = [7, 14]",
+    ]
     (sent,) = [t for t in texts(recording, torch, "contribution") if t.startswith("y sends")]
-    assert sent.endswith("; what it saved (other) was changed since in a way that autograd does not see")
+    assert sent.endswith(
+        "; what it saved (other) was changed since in a way that autograd does not see"
+    )
 
 
 @pytest.mark.parametrize("change", ["y.detach().numpy()[:] = 9", "y.data.add_(5)"])
@@ -56,7 +61,9 @@ def test_a_result_that_was_changed_is_not_in_an_equation(torch, change):
         z = y + 1  # noqa: F841
     found = recording.trace(torch.__name__)
     now = "[9, 9]" if "numpy" in change else "[6, 9]"
-    assert found.frames[-1].text.endswith(f"; y had been changed in a way that autograd does not see, and was {now} here")
+    assert found.frames[-1].text.endswith(
+        f"; y had been changed in a way that autograd does not see, and was {now} here"
+    )
     assert "1 & 4" not in found.nodes[-1].tex_numbers
 
 
@@ -138,7 +145,10 @@ def test_a_specimen_is_no_hook():
     found = recorded(program, 3)
     changed = [f for f in found.frames if f.event in ("hook", "rule")]
     assert changed and {f.event for f in changed} == {"rule"}
-    assert changed[0].text == "a rule in the place of the engine's turns the 5 that has arrived at v2 into 4; no hook is there"
+    assert (
+        changed[0].text
+        == "a rule in the place of the engine's turns the 5 that has arrived at v2 into 4; no hook is there"
+    )
     assert found.meta["why"].startswith("A specimen ran meanwhile")
     assert "specimen" not in recorded(program).meta["why"]
 
@@ -153,8 +163,14 @@ def test_a_hook_is_one_under_a_specimen_too():
 
 
 def test_what_a_specimen_throws_away_is_said():
-    texts = [f.text for f in recorded(specimens.SPECIMENS[1].goes_wrong.program, 1).frames if f.event == "accumulate"]
-    assert texts[1].endswith("is now 5; the 6 that it held is gone, by a rule in the place of the engine's")
+    texts = [
+        f.text
+        for f in recorded(specimens.SPECIMENS[1].goes_wrong.program, 1).frames
+        if f.event == "accumulate"
+    ]
+    assert texts[1].endswith(
+        "is now 5; the 6 that it held is gone, by a rule in the place of the engine's"
+    )
 
 
 @pytest.mark.parametrize("number", sorted(specimens.SPECIMENS))

@@ -27,7 +27,13 @@ OPTIMIZERS = [
     ("ASGD", {"lr": 0.1, "weight_decay": 0.05}),
     ("Rprop", {"lr": 0.1}),
 ]
-PYTHON = {"sqrt": math.sqrt, "sign": lambda x: (x > 0) - (x < 0), "abs": abs, "max": max, "min": min}
+PYTHON = {
+    "sqrt": math.sqrt,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "abs": abs,
+    "max": max,
+    "min": min,
+}
 
 
 def updates(trace):
@@ -53,9 +59,17 @@ def test_the_arithmetic_of_a_step_is_true_to_the_digits_shown(name, settings):
     assert len(steps) == 8 and all(step.update["lines"] for step in steps)
     for step, value in zip(steps, became):
         for line in step.update["lines"]:
-            left, sign, right = line["numbers"].rpartition(" = ") if " ≈ " not in line["numbers"] else line["numbers"].rpartition(" ≈ ")
+            left, sign, right = (
+                line["numbers"].rpartition(" = ")
+                if " ≈ " not in line["numbers"]
+                else line["numbers"].rpartition(" ≈ ")
+            )
             worked = eval(left, PYTHON) if left else float(right)  # what the numbers shown come to
-            near = {"rel_tol": 1e-3, "abs_tol": 1e-6} if "≈" in (sign.strip() or line["sign"]) else {"rel_tol": 1e-11}
+            near = (
+                {"rel_tol": 1e-3, "abs_tol": 1e-6}
+                if "≈" in (sign.strip() or line["sign"])
+                else {"rel_tol": 1e-11}
+            )
             assert math.isclose(worked, float(right), **near), line["numbers"]
         assert step.update["lines"][-1]["text"].startswith("w = ")
         assert f"{value:.6g}" == right  # the last line's result is the parameter
@@ -69,13 +83,28 @@ def test_a_step_of_sgd_reads_as_in_a_lesson():
         descent.step()
         descent.zero_grad()
     trace = recording.trace()
-    assert told(trace) == ["descent.step(): v = v - lr * v.grad = 4 - 0.25 * 3 = 3.25", "descent.zero_grad(): v(2).grad was set to None"]
+    assert told(trace) == [
+        "descent.step(): v = v - lr * v.grad = 4 - 0.25 * 3 = 3.25",
+        "descent.zero_grad(): v(2).grad was set to None",
+    ]
     step, after = trace.nodes[-2:]
-    assert (step.kind, step.label, step.op, after.label, after.kind) == ("update", "step of v", "SGD", "v(2)", "leaf")
+    assert (step.kind, step.label, step.op, after.label, after.kind) == (
+        "update",
+        "step of v",
+        "SGD",
+        "v(2)",
+        "leaf",
+    )
     joined = [(e.parent, e.child, e.differentiable) for e in trace.edges if e.update]
     assert joined == [(trace.nodes[0].id, step.id, False), (step.id, after.id, False)]
-    assert [trace.states(i)[after.id] for i in range(-1, len(trace.frames))][-3:] == ["none", "accumulated", "none"]
-    assert trace.states(len(trace.frames) - 1)[trace.nodes[0].id] == "accumulated"  # what was found at v = 4
+    assert [trace.states(i)[after.id] for i in range(-1, len(trace.frames))][-3:] == [
+        "none",
+        "accumulated",
+        "none",
+    ]
+    assert (
+        trace.states(len(trace.frames) - 1)[trace.nodes[0].id] == "accumulated"
+    )  # what was found at v = 4
 
 
 def test_rounding_is_admitted():
@@ -85,7 +114,11 @@ def test_rounding_is_admitted():
         for _ in range(4):
             (third**2 / 7).backward()
             optimizer.step()
-    signs = ["≈" in line["numbers"] for step in updates(recording.trace()) for line in step.update["lines"]]
+    signs = [
+        "≈" in line["numbers"]
+        for step in updates(recording.trace())
+        for line in step.update["lines"]
+    ]
     assert any(signs) and not all(signs)
 
 
@@ -120,7 +153,10 @@ def test_every_parameter_of_a_step_has_its_update_and_its_groups_rate():
         (a.sum() * b).backward()
         optimizer.step()
     trace = recording.trace()
-    assert [(step.update["name"], step.update["settings"]["lr"]) for step in updates(trace)] == [("a", 0.5), ("b", 0.1)]
+    assert [(step.update["name"], step.update["settings"]["lr"]) for step in updates(trace)] == [
+        ("a", 0.5),
+        ("b", 0.1),
+    ]
     assert told(trace) == [
         "optimizer.step(): a = a - lr * a.grad, lr = 0.5; from [1, 2] to [-0.5, 0.5]",
         "optimizer.step(): b = b - lr * b.grad = 3 - 0.1 * 3 = 2.7",
@@ -145,9 +181,15 @@ def test_what_lbfgs_computes_is_its_own_affair():
     trace = recording.trace()
     assert {node.op for node in trace.nodes if node.kind == "op"} == {"sub", "pow"}
     moves = [text for text in told(trace) if "LBFGS" in text]
-    assert moves == ["newton.step(): LBFGS changes x from 3 to 2.5", "newton.step(): LBFGS changes x from 2.5 to 1.75"]
+    assert moves == [
+        "newton.step(): LBFGS changes x from 3 to 2.5",
+        "newton.step(): LBFGS changes x from 2.5 to 1.75",
+    ]
     assert x.item() == 1.75
-    assert trace.groups[-1].nodes == tuple(step.id for step in updates(trace)) and len(updates(trace)) == 2
+    assert (
+        trace.groups[-1].nodes == tuple(step.id for step in updates(trace))
+        and len(updates(trace)) == 2
+    )
 
 
 def test_a_learners_own_optimizer_is_shown_by_its_operations():
@@ -269,7 +311,10 @@ def test_an_older_value_is_not_called_detached():
     trace = recording.trace()
     first, last = trace.nodes[0].id, len(trace.frames) - 1
     assert trace.states(last)[first] == "never"
-    assert trace.why_never(first, last) == "it was changed since, and no gradient flows back through an update"
+    assert (
+        trace.why_never(first, last)
+        == "it was changed since, and no gradient flows back through an update"
+    )
 
 
 def test_an_error_in_a_closure_ends_the_step():
@@ -284,7 +329,9 @@ def test_an_error_in_a_closure_ends_the_step():
             optimizer.step(closure)
         (w * w).backward()
         optimizer.step()
-    assert told(recording.trace())[-1] == "optimizer.step(): w = w - lr * w.grad = 2 - 0.1 * 4 = 1.6"
+    assert (
+        told(recording.trace())[-1] == "optimizer.step(): w = w - lr * w.grad = 2 - 0.1 * 4 = 1.6"
+    )
 
 
 def test_a_step_gives_the_same_numbers_whether_it_is_watched_or_not():
@@ -311,7 +358,12 @@ def test_a_step_gives_the_same_numbers_whether_it_is_watched_or_not():
             optimizer.step()
         results.append(w.item())
     assert results[0] == results[1]
-    assert watcher.seen == [("step", False), (0.5, 1.0, False), (0.5, results[0], True), ("step", True)]
+    assert watcher.seen == [
+        ("step", False),
+        (0.5, 1.0, False),
+        (0.5, results[0], True),
+        ("step", True),
+    ]
 
 
 def test_the_text_has_all_lines_and_json_keeps_them():
@@ -322,5 +374,8 @@ def test_the_text_has_all_lines_and_json_keeps_them():
         optimizer.step()
     trace = recording.trace()
     text = str(recording)
-    assert re.search(r"Optimizer steps\n  optimizer\.step\(\)  Adam  m = beta1 \* m \+ \(1 - beta1\) \* w\.grad = 0\.9 \* 0 \+ ", text)
+    assert re.search(
+        r"Optimizer steps\n  optimizer\.step\(\)  Adam  m = beta1 \* m \+ \(1 - beta1\) \* w\.grad = 0\.9 \* 0 \+ ",
+        text,
+    )
     assert type(trace).from_json(trace.to_json()) == trace

@@ -20,7 +20,9 @@ def test_a_program_with_another_number(seed):
     for node in trace.nodes:
         if node.id in expected:
             now = found[node.id] if node.id in found else values(trace)[node.id]
-            np.testing.assert_allclose(now, expected[node.id], rtol=1e-5, atol=1e-6, err_msg=f"{node.label} = {node.call}")
+            np.testing.assert_allclose(
+                now, expected[node.id], rtol=1e-5, atol=1e-6, err_msg=f"{node.label} = {node.call}"
+            )
 
 
 def test_any_operation_of_the_engine_is_run_again():
@@ -49,7 +51,9 @@ def test_what_cannot_be_run_again_says_so():
 
 
 def test_the_page_on_questions_paths_and_what_if_runs():
-    page = doctest.testfile(str(Path(torch.__file__).parents[1] / "docs" / "ask.md"), module_relative=False)
+    page = doctest.testfile(
+        str(Path(torch.__file__).parents[1] / "docs" / "ask.md"), module_relative=False
+    )
     assert page.attempted and not page.failed
 
 
@@ -58,16 +62,27 @@ def test_from_python_with_the_gradient_check():
     y = (x * x * 3).sum()
     explorer = torch.explore(y)
     found = explorer.what_if(x, 2.5, 1)
-    assert found.result == "y" and found.changes["y"] == (15.0, 21.75) and found.changes["x"][1].tolist() == [1.0, 2.5]
+    assert (
+        found.result == "y"
+        and found.changes["y"] == (15.0, 21.75)
+        and found.changes["x"][1].tolist() == [1.0, 2.5]
+    )
     np.testing.assert_allclose([found.predicted, found.happened], [6.0, 6.75], rtol=1e-5)
     assert "predicted 6, happened 6.75; the rest, 0.75, is curvature" in repr(found)
     assert explorer.tried == {"node": "n0", "at": 1, "value": 2.5} and x.tolist() == [1.0, 2.0]
     both = explorer.what_if("x", [2.0, 3.0])
     np.testing.assert_allclose([both.predicted, both.happened], [18.0, 24.0], rtol=1e-5)
     assert explorer.tried["value"] == 2.5  # a page shows one number
-    assert "curvature" not in repr(explorer.what_if("3", 3.5)) and repr(explorer.what_if("3", 3)) == "Nothing changes by it"
+    assert (
+        "curvature" not in repr(explorer.what_if("3", 3.5))
+        and repr(explorer.what_if("3", 3)) == "Nothing changes by it"
+    )
     wrong = [(("y", 1), "it is computed from others"), (("lr", 1), "no step of an optimizer")]
-    for given, words in [*wrong, (("x", [1, 2, 3]), "numbers of shape .2."), (("x", 1, 7), "out of bounds")]:
+    for given, words in [
+        *wrong,
+        (("x", [1, 2, 3]), "numbers of shape .2."),
+        (("x", 1, 7), "out of bounds"),
+    ]:
         with pytest.raises(ValueError, match=words):
             explorer.what_if(*given)
 
@@ -82,7 +97,12 @@ def test_another_rate_from_python():
             loss.backward()
             optimizer.step()
     found = torch.explore(recording).what_if("lr", 0.5)
-    assert found.result == "loss(2)" and found.changes["loss(2)"][1] == 0.0 and found.predicted is None and found.moved is None
+    assert (
+        found.result == "loss(2)"
+        and found.changes["loss(2)"][1] == 0.0
+        and found.predicted is None
+        and found.moved is None
+    )
     adam = torch.optim.Adam([w], lr=0.1)
     with torch.record() as recording:
         (w * w).backward()

@@ -207,7 +207,9 @@ def node_hooks(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x * x
     y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
-    y.grad_fn.register_hook(lambda inputs, outputs: tuple(None if g is None else g + 1 for g in inputs))
+    y.grad_fn.register_hook(
+        lambda inputs, outputs: tuple(None if g is None else g + 1 for g in inputs)
+    )
     y.sum().backward()
 
 
@@ -242,4 +244,6 @@ def cut_and_refused(torch):
     y.sum().backward()
 
 
-PROGRAMS = {name: f for name, f in list(globals().items()) if callable(f) and not name.startswith("_")}
+PROGRAMS = {
+    name: f for name, f in list(globals().items()) if callable(f) and not name.startswith("_")
+}

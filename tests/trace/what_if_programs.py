@@ -14,10 +14,29 @@ PROGRAMS = 24
 def program(seed, x, w, c, lr):
     """Some operations on tensors that go together, then two steps of gradient descent in every third program."""
     chance = random.Random(seed)
-    one = [torch.exp, torch.tanh, torch.sigmoid, torch.relu, lambda t: -t, lambda t: t**2, lambda t: t**3.0]
+    one = [
+        torch.exp,
+        torch.tanh,
+        torch.sigmoid,
+        torch.relu,
+        lambda t: -t,
+        lambda t: t**2,
+        lambda t: t**3.0,
+    ]
     one += [lambda t: (t * t + 1).log(), lambda t: t * t.detach()]
-    two = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / (b * b + 1), lambda a, b: c - a * b]
-    fold = [lambda t: t.sum(dim=-1, keepdim=True), lambda t: t.mean(), lambda t: t.mean(dim=0, keepdim=True), lambda t: t.sum()]
+    two = [
+        lambda a, b: a + b,
+        lambda a, b: a - b,
+        lambda a, b: a * b,
+        lambda a, b: a / (b * b + 1),
+        lambda a, b: c - a * b,
+    ]
+    fold = [
+        lambda t: t.sum(dim=-1, keepdim=True),
+        lambda t: t.mean(),
+        lambda t: t.mean(dim=0, keepdim=True),
+        lambda t: t.sum(),
+    ]
     optimizer = torch.optim.SGD([w], lr=lr)
     for _ in range(2 if seed % 3 == 0 else 1):
         optimizer.zero_grad()
@@ -25,7 +44,13 @@ def program(seed, x, w, c, lr):
         for _ in range(5):
             a, b = chance.choice(known), chance.choice(known)
             kind = chance.choice("112f")
-            known.append(chance.choice(one)(a) * 0.5 if kind == "1" else chance.choice(two)(a, b) if kind == "2" else chance.choice(fold)(a))
+            known.append(
+                chance.choice(one)(a) * 0.5
+                if kind == "1"
+                else chance.choice(two)(a, b)
+                if kind == "2"
+                else chance.choice(fold)(a)
+            )
         loss = sum(t.mean() for t in known[1:])
         loss.backward()
         if seed % 3 == 0:
@@ -34,10 +59,15 @@ def program(seed, x, w, c, lr):
 
 def recorded(seed):
     """(trace, edits, node id -> value with the edits)."""
-    chance, shapes = random.Random(100 + seed), [((), ()), ((3,), ()), ((2, 2), (2, 2)), ((2, 1), (3,)), ((3,), (2, 3))]
+    chance, shapes = (
+        random.Random(100 + seed),
+        [((), ()), ((3,), ()), ((2, 2), (2, 2)), ((2, 1), (3,)), ((3,), (2, 3))],
+    )
     shape, other = shapes[seed % len(shapes)]
     numbers = np.random.default_rng(seed)
-    start = [np.round(numbers.uniform(-1, 1, size), 2).astype(np.float32) for size in (shape, other)]
+    start = [
+        np.round(numbers.uniform(-1, 1, size), 2).astype(np.float32) for size in (shape, other)
+    ]
     c, lr = 0.75, 0.1
     which = chance.choice(["x", "w", "lr" if seed % 3 == 0 else "x"])
 

@@ -13,7 +13,14 @@ ours = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own")
 def network(t, dropout=0.0):
     t.manual_seed(0)
     nn = t.nn
-    return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, 8), nn.Sigmoid(), nn.Linear(8, 2))
+    return nn.Sequential(
+        nn.Linear(3, 8),
+        nn.Tanh(),
+        nn.Dropout(dropout),
+        nn.Linear(8, 8),
+        nn.Sigmoid(),
+        nn.Linear(8, 2),
+    )
 
 
 def grads(t, run, dropout=0.0):
@@ -39,7 +46,9 @@ def test_gradients_are_those_without(t):
             lambda y: m[3:](ck.checkpoint(m[:3], y, use_reentrant=False)), x, use_reentrant=False
         ),
         "to the end": lambda m, x: ck.checkpoint(m, x, use_reentrant=False, early_stop=False),
-        "unchecked": lambda m, x: ck.checkpoint(m, x, use_reentrant=False, determinism_check="none"),
+        "unchecked": lambda m, x: ck.checkpoint(
+            m, x, use_reentrant=False, determinism_check="none"
+        ),
     }
     result = {name: grads(t, way) for name, way in ways.items()}
     result["dropout"] = {name: grads(t, ways[name], 0.5) for name in ways}
@@ -56,7 +65,9 @@ def test_dropout_draws_the_same_numbers_again(reentrant):
     assert plain[0].item() == checkpointed[0].item()
     assert plain[1].tolist() == checkpointed[1].tolist()
     assert [g.tolist() for g in plain[2]] == [g.tolist() for g in checkpointed[2]]
-    assert plain[3].tolist() == checkpointed[3].tolist(), "the random stream goes on as if nothing had been recomputed"
+    assert plain[3].tolist() == checkpointed[3].tolist(), (
+        "the random stream goes on as if nothing had been recomputed"
+    )
 
 
 @same_as_torch
@@ -79,13 +90,22 @@ def test_how_often_it_runs(t):
     return {
         "twice": twice,
         "no_grad": quiet,
-        "grad": count(lambda: t.autograd.grad(ck.checkpoint(f, x, use_reentrant=False).sum(), x)[0]),
+        "grad": count(
+            lambda: t.autograd.grad(ck.checkpoint(f, x, use_reentrant=False).sum(), x)[0]
+        ),
         "second": count(
             lambda: t.autograd.grad(
-                t.autograd.grad(ck.checkpoint(f, x, use_reentrant=False).sum(), x, create_graph=True)[0].sum(), x
+                t.autograd.grad(
+                    ck.checkpoint(f, x, use_reentrant=False).sum(), x, create_graph=True
+                )[0].sum(),
+                x,
             )[0]
         ),
-        "list": count(lambda: t.autograd.grad(ck.checkpoint(lambda xs: f(xs[0]), [x], use_reentrant=False).sum(), x)[0]),
+        "list": count(
+            lambda: t.autograd.grad(
+                ck.checkpoint(lambda xs: f(xs[0]), [x], use_reentrant=False).sum(), x
+            )[0]
+        ),
     }
 
 
@@ -109,7 +129,9 @@ def test_errors(t):
 
     def fails(function, **options):
         state["n"] = 0
-        text = error_of(lambda: ck.checkpoint(function, x, use_reentrant=False, **options).sum().backward())
+        text = error_of(
+            lambda: ck.checkpoint(function, x, use_reentrant=False, **options).sum().backward()
+        )
         return text.partition("\nTip:")[0].strip()
 
     def changed():
@@ -122,18 +144,33 @@ def test_errors(t):
     return {
         "fewer": fails(fewer),
         "shape": fails(other_shape),
-        "shape unchecked": error_of(lambda: ck.checkpoint(lambda a: a, x, use_reentrant=False, determinism_check="x")),
+        "shape unchecked": error_of(
+            lambda: ck.checkpoint(lambda a: a, x, use_reentrant=False, determinism_check="x")
+        ),
         "more": fails(more, early_stop=False),
         "more, early": fails(more),
         "inplace": error_of(changed).partition(" is at version")[0],
         "kwargs": error_of(lambda: ck.checkpoint(fewer, x, use_reentrant=True, scale=2)),
-        "context": error_of(lambda: ck.checkpoint(fewer, x, use_reentrant=True, context_fn=lambda: None)),
-        "grad": error_of(lambda: t.autograd.grad(ck.checkpoint(t.exp, x, use_reentrant=True).sum(), x)),
-        "nothing": error_of(lambda: ck.checkpoint(lambda a: a.detach(), x, use_reentrant=True).sum().backward()),
+        "context": error_of(
+            lambda: ck.checkpoint(fewer, x, use_reentrant=True, context_fn=lambda: None)
+        ),
+        "grad": error_of(
+            lambda: t.autograd.grad(ck.checkpoint(t.exp, x, use_reentrant=True).sum(), x)
+        ),
+        "nothing": error_of(
+            lambda: ck.checkpoint(lambda a: a.detach(), x, use_reentrant=True).sum().backward()
+        ),
         "inside": error_of(lambda: ck.checkpoint(lambda a: 1 / 0, x, use_reentrant=False)),
-        "sequential": error_of(lambda: ck.checkpoint_sequential([double], 1, x, use_reentrant=False, scale=1)),
+        "sequential": error_of(
+            lambda: ck.checkpoint_sequential([double], 1, x, use_reentrant=False, scale=1)
+        ),
         "variables": error_of(lambda: ck.detach_variable([x])),
-        "freed": error_of(lambda: [y := ck.checkpoint(t.exp, x, use_reentrant=False), *[y.sum().backward() for _ in "12"]]),
+        "freed": error_of(
+            lambda: [
+                y := ck.checkpoint(t.exp, x, use_reentrant=False),
+                *[y.sum().backward() for _ in "12"],
+            ]
+        ),
     }
 
 
@@ -152,7 +189,12 @@ def test_contexts_and_warnings(t):
             log.append(f"end of {self.name}")
 
     x = t.tensor([0.5, 1.0], requires_grad=True)
-    y = ck.checkpoint(lambda a: a.exp(), x, use_reentrant=False, context_fn=lambda: (Context("first"), Context("again")))
+    y = ck.checkpoint(
+        lambda a: a.exp(),
+        x,
+        use_reentrant=False,
+        context_fn=lambda: (Context("first"), Context("again")),
+    )
     log.append("backward")
     y.sum().backward()
     with warnings.catch_warnings(record=True) as caught:
@@ -160,7 +202,14 @@ def test_contexts_and_warnings(t):
         ck.checkpoint(lambda a: a.exp(), x)
         ck.checkpoint_sequential([t.exp], 1, x)
         ck.checkpoint(lambda a: a.exp(), x.detach(), use_reentrant=True)
-    return [log, [str(w.message) for w in caught if "checkpoint" in str(w.message) or "None of the" in str(w.message)]]
+    return [
+        log,
+        [
+            str(w.message)
+            for w in caught
+            if "checkpoint" in str(w.message) or "None of the" in str(w.message)
+        ],
+    ]
 
 
 @ours

@@ -22,20 +22,30 @@ LOADERS = {
     "one by one": lambda d, s, t: d.DataLoader(s),
     "shuffled": lambda d, s, t: d.DataLoader(s, batch_size=4, shuffle=True),
     "drop_last": lambda d, s, t: d.DataLoader(s, batch_size=4, shuffle=True, drop_last=True),
-    "generator": lambda d, s, t: d.DataLoader(s, batch_size=3, shuffle=True, generator=t.Generator().manual_seed(7)),
-    "sampler": lambda d, s, t: d.DataLoader(s, batch_size=3, sampler=d.SubsetRandomSampler([1, 3, 5, 7])),
+    "generator": lambda d, s, t: d.DataLoader(
+        s, batch_size=3, shuffle=True, generator=t.Generator().manual_seed(7)
+    ),
+    "sampler": lambda d, s, t: d.DataLoader(
+        s, batch_size=3, sampler=d.SubsetRandomSampler([1, 3, 5, 7])
+    ),
     "list as sampler": lambda d, s, t: d.DataLoader(s, batch_size=2, sampler=[3, 1, 2]),
     "with replacement": lambda d, s, t: d.DataLoader(
         s, batch_size=16, sampler=d.RandomSampler(s, replacement=True, num_samples=70)
     ),
-    "more than there are": lambda d, s, t: d.DataLoader(s, batch_size=9, sampler=d.RandomSampler(s, num_samples=25)),
+    "more than there are": lambda d, s, t: d.DataLoader(
+        s, batch_size=9, sampler=d.RandomSampler(s, num_samples=25)
+    ),
     "weighted": lambda d, s, t: d.DataLoader(
         s, batch_size=5, sampler=d.WeightedRandomSampler([0.1] * 5 + [3.0] * 5, 20)
     ),
     "weighted, each once": lambda d, s, t: d.DataLoader(
-        s, batch_size=5, sampler=d.WeightedRandomSampler([0.1] * 5 + [3.0] * 5, 6, replacement=False)
+        s,
+        batch_size=5,
+        sampler=d.WeightedRandomSampler([0.1] * 5 + [3.0] * 5, 6, replacement=False),
     ),
-    "batch_sampler": lambda d, s, t: d.DataLoader(s, batch_sampler=d.BatchSampler(d.RandomSampler(s), 4, True)),
+    "batch_sampler": lambda d, s, t: d.DataLoader(
+        s, batch_sampler=d.BatchSampler(d.RandomSampler(s), 4, True)
+    ),
     "batches by hand": lambda d, s, t: d.DataLoader(s, batch_sampler=[[0, 2], [5]]),
     "no batches": lambda d, s, t: d.DataLoader(s, batch_size=None, shuffle=True),
     "collate_fn": lambda d, s, t: d.DataLoader(
@@ -59,8 +69,14 @@ def test_batches(name):
 
 def test_known_order():
     torch.manual_seed(0)
-    (first, _), (second, labels) = torch.utils.data.DataLoader(dataset(torch, 4), batch_size=3, shuffle=True)
-    assert first.flatten().tolist() == [2.0, 1.0, 3.0] and second.tolist() == [[0.0]] and labels.tolist() == [0]
+    (first, _), (second, labels) = torch.utils.data.DataLoader(
+        dataset(torch, 4), batch_size=3, shuffle=True
+    )
+    assert (
+        first.flatten().tolist() == [2.0, 1.0, 3.0]
+        and second.tolist() == [[0.0]]
+        and labels.tolist() == [0]
+    )
 
 
 @same_as_torch
@@ -121,7 +137,9 @@ def test_random_split(t):
         [part.indices for part in d.random_split(s, lengths)]
         for lengths in ([7, 3], [0.5, 0.3, 0.2], [0.33, 0.33, 0.34])
     ]
-    found.append([p.indices for p in d.random_split(s, [5, 5], generator=t.Generator().manual_seed(3))])
+    found.append(
+        [p.indices for p in d.random_split(s, [5, 5], generator=t.Generator().manual_seed(3))]
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         d.random_split(d.Subset(s, [0]), [0.5, 0.5])
@@ -262,7 +280,9 @@ def test_several_samples_at_once(t):
         D.ConcatDataset([Squares(), range(3)]),
     ]
     found = [list(D.DataLoader(dataset, batch_size=3)) for dataset in data]
-    return found, error_of(lambda: list(D.DataLoader(D.StackDataset(TooFew(), range(7)), batch_size=3)))
+    return found, error_of(
+        lambda: list(D.DataLoader(D.StackDataset(TooFew(), range(7)), batch_size=3))
+    )
 
 
 class Settings(dict):
@@ -311,7 +331,13 @@ def test_classes_of_ones_own_in_the_map(t):
 def test_shares_of_a_data_set(t):
     make = t.utils.data.DistributedSampler
     found = []
-    for length, options in ((10, {}), (10, {"drop_last": True}), (10, {"shuffle": False}), (2, {"seed": 4}), (9, {})):
+    for length, options in (
+        (10, {}),
+        (10, {"drop_last": True}),
+        (10, {"shuffle": False}),
+        (2, {"seed": 4}),
+        (9, {}),
+    ):
         for rank in range(3):
             sampler = make(range(length), num_replicas=3, rank=rank, **options)
             orders = [list(sampler)]

@@ -22,7 +22,9 @@ import autolab
 ROOT = Path(__file__).parent.parent.parent
 torch = engine()
 data = torch.utils.data
-forks = pytest.mark.skipif(sys.platform != "linux", reason="data sets defined inside a test need workers that fork")
+forks = pytest.mark.skipif(
+    sys.platform != "linux", reason="data sets defined inside a test need workers that fork"
+)
 
 
 class Numbers(data.Dataset):
@@ -49,7 +51,13 @@ def drawing(t, n=12):
             return n
 
         def __getitem__(self, i):
-            return i, t.rand(2), random.random(), np.random.rand(), t.utils.data.get_worker_info().seed
+            return (
+                i,
+                t.rand(2),
+                random.random(),
+                np.random.rand(),
+                t.utils.data.get_worker_info().seed,
+            )
 
     return Draws()
 
@@ -86,7 +94,9 @@ def test_samplers(sampler):
         d, s = t.utils.data, drawing(t)
         made = {
             "weighted": lambda: dict(sampler=d.WeightedRandomSampler([1.0] * 6 + [4.0] * 6, 15)),
-            "with replacement": lambda: dict(sampler=d.RandomSampler(s, replacement=True, num_samples=40)),
+            "with replacement": lambda: dict(
+                sampler=d.RandomSampler(s, replacement=True, num_samples=40)
+            ),
             "subset": lambda: dict(sampler=d.SubsetRandomSampler([1, 4, 9, 11])),
             "generator": lambda: dict(shuffle=True, generator=t.Generator().manual_seed(4)),
         }[sampler]()
@@ -102,8 +112,14 @@ def test_the_order_does_not_depend_on_the_number_of_workers(t):
     for workers in (0, 1, 2):
         t.manual_seed(0)
         s = t.utils.data.TensorDataset(t.arange(20))
-        orders.append([batch for (batch,) in t.utils.data.DataLoader(s, 6, shuffle=True, num_workers=workers)])
-    assert [b.tolist() for b in orders[0]] == [b.tolist() for b in orders[1]] == [b.tolist() for b in orders[2]]
+        orders.append(
+            [batch for (batch,) in t.utils.data.DataLoader(s, 6, shuffle=True, num_workers=workers)]
+        )
+    assert (
+        [b.tolist() for b in orders[0]]
+        == [b.tolist() for b in orders[1]]
+        == [b.tolist() for b in orders[2]]
+    )
     return orders
 
 
@@ -125,7 +141,11 @@ def test_iterable_data_is_shared_out_by_worker_info(t):
             return "Twice()"
 
     loader = d.DataLoader(Count(), batch_size=2, num_workers=2, persistent_workers=True)
-    found = [list(loader), list(loader), list(d.DataLoader(Count(), batch_size=None, num_workers=2))]
+    found = [
+        list(loader),
+        list(loader),
+        list(d.DataLoader(Count(), batch_size=None, num_workers=2)),
+    ]
     found.append(list(d.DataLoader(Count(), batch_size=2, num_workers=2, drop_last=True)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -147,7 +167,13 @@ def test_worker_init_fn_and_info(t):
 
         def __getitem__(self, i):
             info = d.get_worker_info()
-            return {"i": i, "seen": self.seen, "id": info.id, "of": info.num_workers, "mine": info.dataset is self}
+            return {
+                "i": i,
+                "seen": self.seen,
+                "id": info.id,
+                "of": info.num_workers,
+                "mine": info.dataset is self,
+            }
 
     def init(worker_id):
         d.get_worker_info().dataset.seen = f"set by {worker_id}"
@@ -233,7 +259,9 @@ def test_an_error_arrives_with_its_traceback(error, kind):
 
 
 @forks
-@pytest.mark.skipif(torch is not autolab, reason="PyTorch hangs on exceptions that cannot be pickled")
+@pytest.mark.skipif(
+    torch is not autolab, reason="PyTorch hangs on exceptions that cannot be pickled"
+)
 def test_an_error_and_a_batch_that_cannot_be_pickled_arrive():
     class Local(Exception):
         pass
@@ -294,7 +322,9 @@ def test_big_batches_are_fetched_ahead():
 
 
 @forks
-@pytest.mark.skipif(torch is not autolab, reason="PyTorch does not say how far ahead it may be seen to fetch")
+@pytest.mark.skipif(
+    torch is not autolab, reason="PyTorch does not say how far ahead it may be seen to fetch"
+)
 def test_no_more_than_the_prefetched_batches_are_fetched_ahead(tmp_path):
     def act(i):
         (tmp_path / str(i)).touch()
@@ -308,10 +338,15 @@ def test_no_more_than_the_prefetched_batches_are_fetched_ahead(tmp_path):
 @forks
 def test_batches_as_they_get_ready():
     loader = data.DataLoader(
-        Numbers(6, lambda i: time.sleep(0.6 if i == 0 else 0)), batch_size=1, num_workers=2, in_order=False
+        Numbers(6, lambda i: time.sleep(0.6 if i == 0 else 0)),
+        batch_size=1,
+        num_workers=2,
+        in_order=False,
     )
     order = [i.item() for i, _ in loader]
-    assert sorted(order) == list(range(6)) and order[:2] == [1, 3] and order[-2:] == [0, 2]  # 2 waits behind 0
+    assert (
+        sorted(order) == list(range(6)) and order[:2] == [1, 3] and order[-2:] == [0, 2]
+    )  # 2 waits behind 0
 
 
 @forks
@@ -343,13 +378,19 @@ def test_options_of_workers_are_checked():
             ValueError,
             "multiprocessing_context option should specify a valid start",
         ),
-        (dict(multiprocessing_context=3), TypeError, "multiprocessing_context option should be a valid context object"),
+        (
+            dict(multiprocessing_context=3),
+            TypeError,
+            "multiprocessing_context option should be a valid context object",
+        ),
     ]:
         with pytest.raises(kind, match=words):
             data.DataLoader(s, num_workers=1, **options)
     with pytest.raises(AssertionError, match="requires timeout == 0"):
         iter(data.DataLoader(s, timeout=3))
-    with pytest.warns(UserWarning, match="will create 500 worker processes in total. Our suggested max number"):
+    with pytest.warns(
+        UserWarning, match="will create 500 worker processes in total. Our suggested max number"
+    ):
         data.DataLoader(s, num_workers=500)
     with pytest.raises(ValueError, match="persistent_workers attribute should not be set"):
         data.DataLoader(s, num_workers=1).persistent_workers = True
@@ -399,7 +440,9 @@ def test_ctrl_c_and_sudden_death_leave_no_worker_behind(how):
         os.killpg(process.pid, how)  # as a terminal does: to everyone
     else:
         process.kill()
-        for pid in workers:  # they sleep 100 seconds in __getitem__: what their data set does cannot be interrupted
+        for pid in (
+            workers
+        ):  # they sleep 100 seconds in __getitem__: what their data set does cannot be interrupted
             os.kill(pid, signal.SIGTERM)
     process.wait(10)
     errors = process.stderr.read()
@@ -456,8 +499,14 @@ def test_workers_that_are_spawned_import_the_data_set(tmp_path):
         "        print(error.__notes__[0])\n"
     )
     done = subprocess.run(
-        [sys.executable, script], env=dict(os.environ, PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=60
+        [sys.executable, script],
+        env=dict(os.environ, PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     lines = done.stdout.splitlines()
     assert lines[:1] == ["[[0, 1], [4, 9]]"], done.stderr
-    assert lines[1].startswith("Start method 'spawn' pickles the data set, collate_fn and worker_init_fn")
+    assert lines[1].startswith(
+        "Start method 'spawn' pickles the data set, collate_fn and worker_init_fn"
+    )

@@ -27,19 +27,28 @@ ours = pytest.mark.skipif(torch is not autolab, reason="autolab's own messages")
 
 def idx(array):
     """An array of bytes in MNIST's format."""
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes([0, 0, 8, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 def clothes(n=5, seed=0):
     draw = np.random.RandomState(seed)
-    return draw.randint(0, 256, (n, 28, 28)).astype(np.uint8), draw.randint(0, 10, n).astype(np.uint8)
+    return draw.randint(0, 256, (n, 28, 28)).astype(np.uint8), draw.randint(0, 10, n).astype(
+        np.uint8
+    )
 
 
 def mnist_files():
     """The four files of MNIST by name, unpacked: 5 images for training, 3 for testing."""
     files = {}
     for name, (images, labels) in {"train": clothes(5), "t10k": clothes(3, seed=1)}.items():
-        files[f"{name}-images-idx3-ubyte"], files[f"{name}-labels-idx1-ubyte"] = idx(images), idx(labels)
+        files[f"{name}-images-idx3-ubyte"], files[f"{name}-labels-idx1-ubyte"] = (
+            idx(images),
+            idx(labels),
+        )
     return files
 
 
@@ -55,7 +64,14 @@ def cifar_files():
     """The files of CIFAR-10 by name, as Python 2 pickled them: 2 images a batch."""
     files = {}
     for number, name in enumerate(
-        ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"]
+        [
+            "data_batch_1",
+            "data_batch_2",
+            "data_batch_3",
+            "data_batch_4",
+            "data_batch_5",
+            "test_batch",
+        ]
     ):
         pixels = np.random.RandomState(number).randint(0, 256, (2, 3072)).astype(np.uint8)
         files[name] = {
@@ -64,7 +80,18 @@ def cifar_files():
             "data": pixels,
             "filenames": ["a.png", "b.png"],
         }
-    names = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+    names = [
+        "airplane",
+        "automobile",
+        "bird",
+        "cat",
+        "deer",
+        "dog",
+        "frog",
+        "horse",
+        "ship",
+        "truck",
+    ]
     files["batches.meta"] = {"num_cases_per_batch": 2, "label_names": names, "num_vis": 3072}
     old = {
         name: pickle.dumps(content, protocol=2).replace(b"numpy._core", b"numpy.core")
@@ -102,7 +129,9 @@ def test_mnist_files(tmp_path):
 
     def program(v, t):
         T, D = v.transforms, v.datasets
-        train = D.FashionMNIST(str(tmp_path), transform=T.ToTensor(), target_transform=T.Lambda(lambda y: 10 + y))
+        train = D.FashionMNIST(
+            str(tmp_path), transform=T.ToTensor(), target_transform=T.Lambda(lambda y: 10 + y)
+        )
         test = D.MNIST(tmp_path, train=False)
         image, label = test[2]
         return {
@@ -113,7 +142,10 @@ def test_mnist_files(tmp_path):
             "picture": [image.mode, image.size, np.array(image)[::4], label, type(label).__name__],
             "classes": [train.classes, test.classes, train.class_to_idx, train.train, test.train],
             "raw": train.raw_folder.replace(str(tmp_path), "ROOT"),
-            "batch": [part.double().sum() for part in next(iter(t.utils.data.DataLoader(train, batch_size=3)))],
+            "batch": [
+                part.double().sum()
+                for part in next(iter(t.utils.data.DataLoader(train, batch_size=3)))
+            ],
         }
 
     check("FashionMNIST", program)
@@ -124,7 +156,9 @@ def test_cifar_files(tmp_path):
 
     def program(v, t):
         made = tiny_cifar(v.datasets, cifar_files())
-        transform = v.transforms.Compose([v.transforms.ToTensor(), v.transforms.Normalize((0.5,) * 3, (0.5,) * 3)])
+        transform = v.transforms.Compose(
+            [v.transforms.ToTensor(), v.transforms.Normalize((0.5,) * 3, (0.5,) * 3)]
+        )
         train, test = made(str(tmp_path), transform=transform), made(tmp_path, train=False)
         image, label = test[1]
         return {
@@ -178,7 +212,10 @@ def test_image_folder(tmp_path):
             list(named),
             repr(named),
         ]
-        return eval(repr([errors, *found[1:5]]).replace(str(tmp_path), "ROOT")) + [found[0], found[5]]
+        return eval(repr([errors, *found[1:5]]).replace(str(tmp_path), "ROOT")) + [
+            found[0],
+            found[5],
+        ]
 
     check("ImageFolder", program)
 
@@ -219,7 +256,9 @@ def test_transforms_of_image_and_target_together():
                 return self.transforms("image", 3)
 
         both = Pairs(transforms=lambda img, target: (img.upper(), -target))
-        apart = Pairs("there", transform=str.title, target_transform=v.transforms.Compose([str, str]))
+        apart = Pairs(
+            "there", transform=str.title, target_transform=v.transforms.Compose([str, str])
+        )
         return [both[0], apart[0], re.sub("<.*?>", "<…>", repr(apart))]
 
     check("VisionDataset", program)
@@ -265,7 +304,8 @@ def test_damaged_mnist(kind, tmp_path):
 
 @ours
 @pytest.mark.parametrize(
-    "cut", [lambda packed: packed[:-50], lambda packed: b"plain", lambda packed: packed[:60] + b"\0" * 99]
+    "cut",
+    [lambda packed: packed[:-50], lambda packed: b"plain", lambda packed: packed[:60] + b"\0" * 99],
 )
 def test_damaged_packed_mnist(cut, tmp_path):
     folder = write_mnist(tmp_path)
@@ -288,9 +328,18 @@ BATCHES = {
     "text": (b"hello", "is not a batch of images"),
     "a list": (pickle.dumps([1]), "it holds a list, not a dict"),
     "no data": (pickle.dumps({"labels": [1]}), r"its 'data' are no bytes of shape \(N, 3072\)"),
-    "wrong shape": (pickle.dumps({"labels": [1], "data": np.zeros((1, 9), np.uint8)}), "its 'data' are no bytes"),
-    "no labels": (pickle.dumps({"data": np.zeros((2, 3072), np.uint8)}), "it has no label for each of its 2 images"),
-    "few labels": (pickle.dumps({"labels": [1], "data": np.zeros((2, 3072), np.uint8)}), "no label for each of its 2"),
+    "wrong shape": (
+        pickle.dumps({"labels": [1], "data": np.zeros((1, 9), np.uint8)}),
+        "its 'data' are no bytes",
+    ),
+    "no labels": (
+        pickle.dumps({"data": np.zeros((2, 3072), np.uint8)}),
+        "it has no label for each of its 2 images",
+    ),
+    "few labels": (
+        pickle.dumps({"labels": [1], "data": np.zeros((2, 3072), np.uint8)}),
+        "no label for each of its 2",
+    ),
 }
 
 
@@ -325,7 +374,10 @@ def test_a_pickle_that_runs_code_is_not_run(tmp_path):
 def test_cifar_with_a_wrong_checksum_is_refused(tmp_path):
     files = cifar_files()
     write_cifar(tmp_path, {**files, "data_batch_3": files["data_batch_2"]})
-    with pytest.raises(RuntimeError, match="Dataset not found or corrupted. You can use download=True to download it"):
+    with pytest.raises(
+        RuntimeError,
+        match="Dataset not found or corrupted. You can use download=True to download it",
+    ):
         tiny_cifar(datasets, files)(tmp_path)
 
 
@@ -378,7 +430,10 @@ class TestDigits:
 
     def test_repr_and_classes(self):
         digits = datasets.Digits(train=False, size=28)
-        assert repr(digits) == "Dataset Digits\n    Number of datapoints: 360\n    Split: Test\n    Size: 28x28"
+        assert (
+            repr(digits)
+            == "Dataset Digits\n    Number of datapoints: 360\n    Split: Test\n    Size: 28x28"
+        )
         assert digits.class_to_idx["7 - seven"] == 7
 
     def test_the_files_are_small(self):

@@ -18,7 +18,10 @@ pytestmark = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own downl
 
 @pytest.fixture
 def server(monkeypatch):
-    with serving({f"{name}.gz": gzip.compress(content) for name, content in mnist_files().items()}, monkeypatch) as running:
+    with serving(
+        {f"{name}.gz": gzip.compress(content) for name, content in mnist_files().items()},
+        monkeypatch,
+    ) as running:
         yield running
 
 
@@ -30,7 +33,9 @@ def dead():
 def fashion(*mirrors, files):
     """FashionMNIST from these mirrors, with the checksums of these files."""
     sums = [(name, md5(files[name]).hexdigest()) for name, _ in datasets.FashionMNIST.resources]
-    return type("FashionMNIST", (datasets.FashionMNIST,), {"mirrors": list(mirrors), "resources": sums})
+    return type(
+        "FashionMNIST", (datasets.FashionMNIST,), {"mirrors": list(mirrors), "resources": sums}
+    )
 
 
 CONTENT = bytes(range(256)) * 2000
@@ -51,23 +56,38 @@ def test_mnist_is_fetched_once_into_torchvisions_folders(server, tmp_path, capsy
 
 
 def test_the_next_mirror_is_asked_when_one_does_not_answer(server, dead, tmp_path):
-    assert len(fashion(dead, f"{server.url}nothing/", server.url, files=server.files)(tmp_path, download=True)) == 5
+    assert (
+        len(
+            fashion(dead, f"{server.url}nothing/", server.url, files=server.files)(
+                tmp_path, download=True
+            )
+        )
+        == 5
+    )
 
 
 def test_no_connection_is_said_clearly(server, dead, tmp_path):
     with pytest.raises(RuntimeError) as caught:
         fashion(dead, f"{server.url}nothing/", files=server.files)(tmp_path, download=True)
     message = str(caught.value)
-    assert message.startswith(f"Error downloading train-images-idx3-ubyte.gz:\nTried {dead}, got:\n<urlopen error")
+    assert message.startswith(
+        f"Error downloading train-images-idx3-ubyte.gz:\nTried {dead}, got:\n<urlopen error"
+    )
     assert f"Tried {server.url}nothing/, got:\nHTTP Error 404: Not Found\n" in message
     note = caught.value.__notes__[0]
-    assert "Is this computer online?" in note and str(tmp_path / "FashionMNIST" / "raw") in note and "Digits" in note
+    assert (
+        "Is this computer online?" in note
+        and str(tmp_path / "FashionMNIST" / "raw") in note
+        and "Digits" in note
+    )
 
 
 def test_a_broken_connection_is_continued(server, tmp_path):
     server.files["big"], server.breaks = CONTENT, [200_000, 100_000]
     download(f"{server.url}big", str(tmp_path / "big"), SUM)
-    assert (tmp_path / "big").read_bytes() == CONTENT and [*tmp_path.iterdir()] == [tmp_path / "big"]
+    assert (tmp_path / "big").read_bytes() == CONTENT and [*tmp_path.iterdir()] == [
+        tmp_path / "big"
+    ]
     assert server.log == [("big", None), ("big", "bytes=200000-"), ("big", "bytes=300000-")]
 
 
@@ -75,7 +95,10 @@ def test_what_has_arrived_is_kept_for_the_next_call(server, tmp_path):
     server.files["big"], server.breaks = CONTENT, [300_000, 0]
     with pytest.raises(OSError, match="connection closed after 300,000 of 512,000 bytes"):
         download(f"{server.url}big", str(tmp_path / "big"), SUM)
-    assert not (tmp_path / "big").exists() and (tmp_path / "big.part").read_bytes() == CONTENT[:300_000]
+    assert (
+        not (tmp_path / "big").exists()
+        and (tmp_path / "big.part").read_bytes() == CONTENT[:300_000]
+    )
     download(f"{server.url}big", str(tmp_path / "big"), SUM)
     assert (tmp_path / "big").read_bytes() == CONTENT and server.log[-1] == ("big", "bytes=300000-")
 
@@ -97,7 +120,10 @@ def test_a_part_of_another_version_is_thrown_away(server, tmp_path):
     server.files["big"] = CONTENT
     (tmp_path / "big.part").write_bytes(b"old" * 1000)
     download(f"{server.url}big", str(tmp_path / "big"), SUM)
-    assert (tmp_path / "big").read_bytes() == CONTENT and server.log == [("big", "bytes=3000-"), ("big", None)]
+    assert (tmp_path / "big").read_bytes() == CONTENT and server.log == [
+        ("big", "bytes=3000-"),
+        ("big", None),
+    ]
 
 
 def test_a_part_that_is_longer_than_the_file_is_thrown_away(server, tmp_path):
@@ -126,7 +152,9 @@ def test_two_that_want_the_same_file_do_not_mix_it_up(server, tmp_path, again):
     fetch()
     for other in others:
         other.join()
-    assert (tmp_path / "big").read_bytes() == CONTENT and [*tmp_path.iterdir()] == [tmp_path / "big"]
+    assert (tmp_path / "big").read_bytes() == CONTENT and [*tmp_path.iterdir()] == [
+        tmp_path / "big"
+    ]
     assert server.log == [("big", None)] * (3 if again else 1)
 
 
@@ -156,5 +184,7 @@ def test_cifar_is_fetched_and_unpacked(server, dead, tmp_path):
     assert sorted(os.listdir(folder)) == sorted(files) and not (tmp_path / "outside").exists()
     assert len(made(tmp_path / "data", train=False, download=True)) == 2 and len(server.log) == 1
     made.url = f"{dead}cifar-10-python.tar.gz"
-    with pytest.raises(RuntimeError, match=f"Error downloading cifar-10-python.tar.gz:\nTried {dead}, got"):
+    with pytest.raises(
+        RuntimeError, match=f"Error downloading cifar-10-python.tar.gz:\nTried {dead}, got"
+    ):
         made(tmp_path / "elsewhere", download=True)

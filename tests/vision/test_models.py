@@ -37,7 +37,10 @@ def _blocks(name, t):
 
 def step(network, t, shape):
     """What a network tells of itself, one step of training, and an output in evaluation."""
-    state = [(name, list(value.shape), value.double().sum()) for name, value in network.state_dict().items()]
+    state = [
+        (name, list(value.shape), value.double().sum())
+        for name, value in network.state_dict().items()
+    ]
     text, images = repr(network), t.rand(shape)
     outputs = network(images)
     loss = t.nn.functional.cross_entropy(outputs, t.arange(shape[0]) % 3)
@@ -48,7 +51,9 @@ def step(network, t, shape):
         return [state, text, outputs[:, :10], loss, norms, network(images)[:, :10], t.rand(1)]
 
 
-@pytest.mark.parametrize(("name", "shape"), [("LeNet", (4, 1, 28, 28)), ("ResNet9", (3, 3, 32, 32))])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("LeNet", (4, 1, 28, 28)), ("ResNet9", (3, 3, 32, 32))]
+)
 def test_networks_of_the_course(name, shape):
     def program(t):
         t.manual_seed(3)
@@ -69,7 +74,9 @@ def test_residual_blocks_of_the_course(stride):
             images = t.rand(2, 6, 7, 7, requires_grad=True)
             out = block(images)
             out.square().sum().backward()
-            found.append([repr(block), out, images.grad, list(block.state_dict()), block.downsample is None])
+            found.append(
+                [repr(block), out, images.grad, list(block.state_dict()), block.downsample is None]
+            )
         return found
 
     check("test_models", f"blocks with stride {stride}", program, rtol=1e-4)
@@ -109,11 +116,22 @@ def test_options_of_resnet():
         t.manual_seed(3)
         m, blocks = v.models, v.models.resnet
         network = m.ResNet(
-            blocks.BasicBlock, [1, 1, 1, 1], zero_init_residual=True, norm_layer=lambda n: t.nn.GroupNorm(2, n)
+            blocks.BasicBlock,
+            [1, 1, 1, 1],
+            zero_init_residual=True,
+            norm_layer=lambda n: t.nn.GroupNorm(2, n),
         )
         deep = m.ResNet(blocks.Bottleneck, [1, 1, 1, 1], num_classes=5, zero_init_residual=True)
-        found = [repr(network), [(name, p.double().sum()) for name, p in network.named_parameters()]]
-        return [*found, float(deep.layer1[0].bn3.weight.sum()), float(deep.layer1[0].bn2.weight.sum()), t.rand(1)]
+        found = [
+            repr(network),
+            [(name, p.double().sum()) for name, p in network.named_parameters()],
+        ]
+        return [
+            *found,
+            float(deep.layer1[0].bn3.weight.sum()),
+            float(deep.layer1[0].bn2.weight.sum()),
+            t.rand(1),
+        ]
 
     vision_oracle.check("options of ResNet", program)
 
@@ -121,14 +139,28 @@ def test_options_of_resnet():
 def test_names_of_weights():
     def program(v, t):
         found = []
-        for enum in (v.models.ResNet18_Weights, v.models.ResNet34_Weights, v.models.ResNet50_Weights):
+        for enum in (
+            v.models.ResNet18_Weights,
+            v.models.ResNet34_Weights,
+            v.models.ResNet50_Weights,
+        ):
             for member in (*enum, enum.DEFAULT):
-                facts = [repr(member), str(member), member.name, member.url, member.meta["num_params"]]
+                facts = [
+                    repr(member),
+                    str(member),
+                    member.name,
+                    member.url,
+                    member.meta["num_params"],
+                ]
                 found.append([*facts, repr(member.transforms())])
             found.append(enum.verify("DEFAULT") is enum.DEFAULT)
-        found.append(error_of(lambda: v.models.ResNet18_Weights.verify(v.models.ResNet34_Weights.DEFAULT)))
+        found.append(
+            error_of(lambda: v.models.ResNet18_Weights.verify(v.models.ResNet34_Weights.DEFAULT))
+        )
         found.append(error_of(lambda: v.models.ResNet18_Weights.verify("IMAGENET1K_V7")))
-        wrong_classes = lambda: v.models.resnet18(weights=v.models.ResNet18_Weights.DEFAULT, num_classes=7)
+        wrong_classes = lambda: v.models.resnet18(
+            weights=v.models.ResNet18_Weights.DEFAULT, num_classes=7
+        )
         return [*found, error_of(wrong_classes)]
 
     vision_oracle.check("weights", program)
@@ -170,10 +202,19 @@ class TestWeights:
         models = torch.vision.models
         url = "https://download.pytorch.org/models/resnet18-f37072fd.pth"
         place = tmp_path / "hub" / "checkpoints" / "resnet18-f37072fd.pth"
-        for weights in (models.ResNet18_Weights.DEFAULT, "DEFAULT", "ResNet18_Weights.IMAGENET1K_V1"):
-            with pytest.raises(RuntimeError, match=f"Error downloading {url}: <urlopen error no network>") as caught:
+        for weights in (
+            models.ResNet18_Weights.DEFAULT,
+            "DEFAULT",
+            "ResNet18_Weights.IMAGENET1K_V1",
+        ):
+            with pytest.raises(
+                RuntimeError, match=f"Error downloading {url}: <urlopen error no network>"
+            ) as caught:
                 models.resnet18(weights=weights)
-            assert url in caught.value.__notes__[0] and f"put it at {place}" in caught.value.__notes__[0]
+            assert (
+                url in caught.value.__notes__[0]
+                and f"put it at {place}" in caught.value.__notes__[0]
+            )
         with pytest.warns(UserWarning, match="The parameter 'pretrained' is deprecated"):
             with pytest.raises(RuntimeError, match="Error downloading"):
                 models.resnet18(pretrained=True)

@@ -18,7 +18,12 @@ def test_printed_character_for_character(name):
     def program(v, t):
         model = v.models.get_model(name, num_classes=7)
         total = sum(p.numel() for p in model.parameters())
-        return [str(model), total, [n for n, _ in model.named_modules()], [n for n, _ in model.named_buffers()]]
+        return [
+            str(model),
+            total,
+            [n for n, _ in model.named_modules()],
+            [n for n, _ in model.named_buffers()],
+        ]
 
     vision_oracle.check(f"printed {name}", program)
 
@@ -30,7 +35,9 @@ def digits_network(v, t):
     nn, block = t.nn, v.models.resnet.BasicBlock
 
     def stage(inplanes, planes):
-        shortcut = nn.Sequential(nn.Conv2d(inplanes, planes, 1, 2, bias=False), nn.BatchNorm2d(planes))
+        shortcut = nn.Sequential(
+            nn.Conv2d(inplanes, planes, 1, 2, bias=False), nn.BatchNorm2d(planes)
+        )
         return nn.Sequential(block(inplanes, planes, 2, shortcut))
 
     class DigitsResNet(nn.Module):
@@ -38,7 +45,11 @@ def digits_network(v, t):
             super().__init__()
             self.conv1, self.bn1 = nn.Conv2d(1, 16, 5, 2, 2, bias=False), nn.BatchNorm2d(16)
             self.relu = nn.ReLU(inplace=True)
-            self.layer1, self.layer2, self.layer3 = nn.Sequential(block(16, 16)), stage(16, 32), stage(32, 64)
+            self.layer1, self.layer2, self.layer3 = (
+                nn.Sequential(block(16, 16)),
+                stage(16, 32),
+                stage(32, 64),
+            )
             self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(64, 5)
 
         def forward(self, x):
@@ -56,7 +67,9 @@ def test_the_shipped_weights_answer_the_same_in_pytorch():
 
         state = autolab.vision.models.ResNetDigits_Weights.DEFAULT.get_state_dict()
         model = digits_network(v, t)
-        missing = model.load_state_dict({name: t.from_numpy(value.numpy().copy()) for name, value in state.items()})
+        missing = model.load_state_dict(
+            {name: t.from_numpy(value.numpy().copy()) for name, value in state.items()}
+        )
         digits = autolab.vision.datasets.Digits(train=False, size=32)
         images = t.from_numpy(digits.data[:12].unsqueeze(1).float().numpy() / 255)
         labels = t.from_numpy(digits.targets[:12].numpy()) % 5
@@ -79,8 +92,14 @@ def test_the_shipped_weights_answer_the_same_in_pytorch():
 def test_networks_by_name():
     def program(v, t):
         m = v.models
-        found = [m.list_models(include=["resnet18", "resnet3*"]), m.list_models(m, include="resnet?0", exclude="resnet3*")]
-        found += [m.list_models(include="vgg_of_nobody"), m.get_model_builder("ResNet18") is m.resnet18]
+        found = [
+            m.list_models(include=["resnet18", "resnet3*"]),
+            m.list_models(m, include="resnet?0", exclude="resnet3*"),
+        ]
+        found += [
+            m.list_models(include="vgg_of_nobody"),
+            m.get_model_builder("ResNet18") is m.resnet18,
+        ]
         found += [m.get_model_weights("resnet34") is m.ResNet34_Weights]
         found += [m.get_model_weights(m.resnet50) is m.ResNet50_Weights]
         t.manual_seed(0)
@@ -94,7 +113,11 @@ def test_networks_by_name():
 def test_weights_by_name():
     def program(v, t):
         m = v.models
-        names = ["ResNet18_Weights.DEFAULT", "ResNet50_Weights.IMAGENET1K_V1", "ResNet34_Weights.IMAGENET1K_V1"]
+        names = [
+            "ResNet18_Weights.DEFAULT",
+            "ResNet50_Weights.IMAGENET1K_V1",
+            "ResNet34_Weights.IMAGENET1K_V1",
+        ]
         return [repr(m.get_weight(name)) for name in names] + [m.ResNet18_Weights.verify(None)]
 
     vision_oracle.check("weights by name", program)
@@ -123,11 +146,22 @@ def test_names_that_there_are_not():
 def test_facts_about_weights():
     def program(v, t):
         found = []
-        for enum in (v.models.ResNet18_Weights, v.models.ResNet34_Weights, v.models.ResNet50_Weights):
+        for enum in (
+            v.models.ResNet18_Weights,
+            v.models.ResNet34_Weights,
+            v.models.ResNet50_Weights,
+        ):
             for member in enum:
                 facts = ("min_size", "num_params", "recipe", "_metrics", "_ops", "_file_size")
                 names = member.meta["categories"]
-                found.append([repr(member), member.url, {name: member.meta[name] for name in facts}, names[::50]])
+                found.append(
+                    [
+                        repr(member),
+                        member.url,
+                        {name: member.meta[name] for name in facts},
+                        names[::50],
+                    ]
+                )
                 found.append([len(names), hashlib.sha256("\n".join(names).encode()).hexdigest()])
         return found
 
@@ -138,12 +172,21 @@ def test_facts_about_weights():
 class TestOurNetworks:
     def test_which_there_are(self):
         m = torch.vision.models
-        assert m.list_models() == ["lenet5", "resnet18", "resnet34", "resnet50", "resnet9", "resnet_digits"]
+        assert m.list_models() == [
+            "lenet5",
+            "resnet18",
+            "resnet34",
+            "resnet50",
+            "resnet9",
+            "resnet_digits",
+        ]
         shapes = {"lenet5": (1, 32, 32), "resnet9": (3, 32, 32), "resnet_digits": (1, 32, 32)}
         for name, shape in shapes.items():
             model = m.get_model(name, num_classes=3).eval()
             assert model(torch.zeros(2, *shape)).shape == (2, 3)
-        assert m.resnet_digits()(torch.zeros(2, 1, 16, 16)).shape == (2, 10), "the least that its documentation says"
+        assert m.resnet_digits()(torch.zeros(2, 1, 16, 16)).shape == (2, 10), (
+            "the least that its documentation says"
+        )
 
     @pytest.mark.parametrize(
         ("name", "parameters"),
@@ -168,7 +211,9 @@ class TestOurNetworks:
 
     def test_networks_without_weights_say_so(self):
         m = torch.vision.models
-        with pytest.raises(ValueError, match="The method is missing the 'weights' argument") as caught:
+        with pytest.raises(
+            ValueError, match="The method is missing the 'weights' argument"
+        ) as caught:
             m.get_model_weights("lenet5")
         assert "no weights to load" in caught.value.__notes__[0]
         with pytest.raises(ValueError, match="there are no pretrained weights 3"):
@@ -189,7 +234,9 @@ class TestOurNetworks:
         small, large = m.resnet_digits(), m.resnet18()
         assert type(small.layer1[0]) is type(large.layer1[0])
         names = [name for name, _ in small.named_children()]
-        assert names == [name for name, _ in large.named_children() if name not in ("maxpool", "layer4")]
+        assert names == [
+            name for name, _ in large.named_children() if name not in ("maxpool", "layer4")
+        ]
 
 
 @ours
@@ -216,7 +263,9 @@ class TestShippedWeights:
         assert member.meta["sha256"] == hashlib.sha256(content).hexdigest()
         assert member.meta["_file_size"] == round(len(content) / 2**20, 3)
         assert member.meta["categories"] == ["0", "1", "2", "3", "4"]
-        assert "CC BY 4.0" in member.meta["license"] and member.meta["source"].startswith("https://doi.org/10.24432/C50P49")
+        assert "CC BY 4.0" in member.meta["license"] and member.meta["source"].startswith(
+            "https://doi.org/10.24432/C50P49"
+        )
         assert member.meta["recipe"] == "tools/pretrain_digits.py"
 
     def test_all_numbers_are_on_the_grid_that_makes_them_reproducible(self):
@@ -230,7 +279,10 @@ class TestShippedWeights:
 
     def test_the_preprocessing_is_that_of_the_training(self):
         """The digits at 32x32, and the same through the transforms from any image."""
-        weights, Digits = torch.vision.models.ResNetDigits_Weights.DEFAULT, torch.vision.datasets.Digits
+        weights, Digits = (
+            torch.vision.models.ResNetDigits_Weights.DEFAULT,
+            torch.vision.datasets.Digits,
+        )
         digits = Digits(train=False, size=32)
         first = next(i for i in range(len(digits)) if digits.targets[i] < 5)
         picture, _ = digits[first]
@@ -245,12 +297,20 @@ class TestShippedWeights:
         content[-1] ^= 1
         (tmp_path / member.url).write_bytes(content)
         monkeypatch.setattr(m._api, "SHIPPED", tmp_path)
-        for load in (lambda: m.resnet_digits(weights=member), lambda: member.get_state_dict(check_hash=True)):
-            with pytest.raises(RuntimeError, match=r'invalid hash value \(expected "[0-9a-f]{64}", got "[0-9a-f]{64}"\)'):
+        for load in (
+            lambda: m.resnet_digits(weights=member),
+            lambda: member.get_state_dict(check_hash=True),
+        ):
+            with pytest.raises(
+                RuntimeError,
+                match=r'invalid hash value \(expected "[0-9a-f]{64}", got "[0-9a-f]{64}"\)',
+            ):
                 load()
 
     def test_the_number_of_classes_must_fit(self):
-        with pytest.raises(ValueError, match="The parameter 'num_classes' expected value 5 but got 10 instead"):
+        with pytest.raises(
+            ValueError, match="The parameter 'num_classes' expected value 5 but got 10 instead"
+        ):
             torch.vision.models.resnet_digits(weights="DEFAULT", num_classes=10)
 
     def test_any_reader_of_safetensors_reads_it(self):
@@ -260,7 +320,9 @@ class TestShippedWeights:
         read, ours = load(m._api.SHIPPED / member.url), member.get_state_dict()
         assert sorted(read) == sorted(ours)
         for name, value in ours.items():
-            assert value.numpy().dtype == read[name].dtype and np.array_equal(value.numpy(), read[name]), name
+            assert value.numpy().dtype == read[name].dtype and np.array_equal(
+                value.numpy(), read[name]
+            ), name
 
 
 @ours

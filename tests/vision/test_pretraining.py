@@ -25,7 +25,9 @@ print(hashlib.sha256(b''.join(value.numpy().tobytes() for value in model.state_d
 def run(arguments, **environment):
     """The standard output of Python with these arguments and environment variables."""
     environment = dict(os.environ) | environment | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -33,7 +35,9 @@ def run(arguments, **environment):
 def checksums(settings, change=""):
     """{(processor, threads): checksum of the weights after an epoch}; processor "" is what OpenBLAS finds."""
     return {
-        (processor, threads): run(["-c", ONE_EPOCH.format(change=change)], **environment(processor, threads)).split()[-1]
+        (processor, threads): run(
+            ["-c", ONE_EPOCH.format(change=change)], **environment(processor, threads)
+        ).split()[-1]
         for processor, threads in settings
     }
 
@@ -49,7 +53,9 @@ def test_processor_and_threads_make_no_difference():
 @pytest.mark.skipif(len(PROCESSORS) < 2, reason="this processor has one kind of kernel only")
 def test_without_rounding_they_would():
     """So the test above can fail."""
-    found = checksums([(processor, 1) for processor in PROCESSORS], "tool.round_to_grid = lambda model: None")
+    found = checksums(
+        [(processor, 1) for processor in PROCESSORS], "tool.round_to_grid = lambda model: None"
+    )
     assert len(set(found.values())) > 1, found
 
 

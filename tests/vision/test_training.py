@@ -12,7 +12,9 @@ pytestmark = pytest.mark.trained
 def digits(t, size, transform=None):
     """The shipped digits as (N, 1, size, size) tensors from 0 to 1 and labels, in either library."""
     data = autolab.vision.datasets.Digits(size=size)
-    return t.from_numpy(data.data.numpy()).unsqueeze(1).float() / 255, t.from_numpy(data.targets.numpy())
+    return t.from_numpy(data.data.numpy()).unsqueeze(1).float() / 255, t.from_numpy(
+        data.targets.numpy()
+    )
 
 
 def lenet32(t):
@@ -22,7 +24,9 @@ def lenet32(t):
     base = course_class("LeNet", t)
     linear = t.nn.Linear
     try:
-        t.nn.Linear = lambda in_features, out_features: linear(400 if in_features == 256 else in_features, out_features)
+        t.nn.Linear = lambda in_features, out_features: linear(
+            400 if in_features == 256 else in_features, out_features
+        )
         return base()
     finally:
         t.nn.Linear = linear
@@ -40,12 +44,16 @@ def train(t, model, batches, lr=0.1):
     return losses
 
 
-@pytest.mark.parametrize(("size", "make"), [(28, lambda t: course_class("LeNet", t)()), (32, lenet32)])
+@pytest.mark.parametrize(
+    ("size", "make"), [(28, lambda t: course_class("LeNet", t)()), (32, lenet32)]
+)
 def test_an_epoch_of_lenet_on_digits_prints_pytorchs_losses(size, make):
     def program(t):
         t.manual_seed(0)
         model = make(t)
-        loader = t.utils.data.DataLoader(t.utils.data.TensorDataset(*digits(t, size)), batch_size=64, shuffle=True)
+        loader = t.utils.data.DataLoader(
+            t.utils.data.TensorDataset(*digits(t, size)), batch_size=64, shuffle=True
+        )
         losses = train(t, model, loader, lr=0.02)
         return [losses[:16], t.rand(1)]
 
@@ -70,13 +78,23 @@ def test_the_whole_way_with_workers_and_random_transforms():
     for _ in range(4):
         train(torch, model, loader, lr=0.01)
     images, labels = next(
-        iter(torch.utils.data.DataLoader(Digits(train=False, size=32, transform=plain), batch_size=360))
+        iter(
+            torch.utils.data.DataLoader(
+                Digits(train=False, size=32, transform=plain), batch_size=360
+            )
+        )
     )
     with torch.no_grad():
         accuracy = (model(images).argmax(1) == labels).float().mean().item()
     # 30 seeds: 0.90 +- 0.0195, the least 0.856; five standard deviations below the mean is 0.80. A guess has 0.1.
     assert accuracy > 0.8
-    shaken = Digits(size=32, transform=T.Compose([T.RandomCrop(32, padding=2), T.RandomRotation(10), plain]))
+    shaken = Digits(
+        size=32, transform=T.Compose([T.RandomCrop(32, padding=2), T.RandomRotation(10), plain])
+    )
     batches = list(torch.utils.data.DataLoader(shaken, batch_size=480, num_workers=2))
-    assert [list(images.shape) for images, _ in batches] == [[480, 1, 32, 32], [480, 1, 32, 32], [477, 1, 32, 32]]
+    assert [list(images.shape) for images, _ in batches] == [
+        [480, 1, 32, 32],
+        [480, 1, 32, 32],
+        [477, 1, 32, 32],
+    ]
     assert len({float(images.std()) for images, _ in batches}) == 3

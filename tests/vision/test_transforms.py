@@ -43,7 +43,9 @@ def shown(img):
 def tensors(t):
     return {
         "float": t.from_numpy(rgb().transpose(2, 0, 1) / np.float32(255)),
-        "double batch": t.from_numpy(np.stack([rgb(), 255 - rgb()])[..., :1].transpose(0, 3, 1, 2) / 255),
+        "double batch": t.from_numpy(
+            np.stack([rgb(), 255 - rgb()])[..., :1].transpose(0, 3, 1, 2) / 255
+        ),
         "bytes": t.from_numpy(np.ascontiguousarray(rgb().transpose(2, 0, 1))),
         "grey": t.from_numpy(np.ascontiguousarray(rgb()[:, :, :1].transpose(2, 0, 1))),
     }
@@ -62,7 +64,9 @@ FIXED = {
     "Resize with max_size": lambda T, t: T.Resize(9, max_size=10),
     "Resize no antialias": lambda T, t: T.Resize((5, 20), antialias=None),
     "Resize bicubic": lambda T, t: T.Resize((7, 21), T.InterpolationMode.BICUBIC),
-    "Resize bicubic no antialias": lambda T, t: T.Resize((7, 21), T.InterpolationMode.BICUBIC, antialias=None),
+    "Resize bicubic no antialias": lambda T, t: T.Resize(
+        (7, 21), T.InterpolationMode.BICUBIC, antialias=None
+    ),
     "Resize nearest": lambda T, t: T.Resize((5, 20), T.InterpolationMode.NEAREST),
     "Resize nearest-exact": lambda T, t: T.Resize((5, 20), T.InterpolationMode.NEAREST_EXACT),
     "Resize same": lambda T, t: T.Resize((8, 10)),
@@ -91,7 +95,9 @@ RANDOM = {
     "RandomVerticalFlip": lambda T, t: T.RandomVerticalFlip(p=0.7),
     "RandomGrayscale": lambda T, t: T.RandomGrayscale(p=0.5),
     "RandomRotation": lambda T, t: T.RandomRotation(40),
-    "RandomRotation bilinear": lambda T, t: T.RandomRotation((10, 80), T.InterpolationMode.BILINEAR, fill=3),
+    "RandomRotation bilinear": lambda T, t: T.RandomRotation(
+        (10, 80), T.InterpolationMode.BILINEAR, fill=3
+    ),
     "RandomRotation expand": lambda T, t: T.RandomRotation(30, expand=True),
     "RandomRotation center": lambda T, t: T.RandomRotation(30, center=(2, 3)),
     "ColorJitter": lambda T, t: T.ColorJitter(0.4, 0.5, 0.6, 0.2),
@@ -100,18 +106,28 @@ RANDOM = {
     "GaussianBlur fixed": lambda T, t: T.GaussianBlur((5, 3), sigma=1.3),
     "RandomAffine": lambda T, t: T.RandomAffine(20),
     "RandomAffine all": lambda T, t: T.RandomAffine(
-        (10, 50), (0.2, 0.3), (0.6, 1.5), (5, 20, -30, 10), T.InterpolationMode.BILINEAR, fill=5, center=(2, 4)
+        (10, 50),
+        (0.2, 0.3),
+        (0.6, 1.5),
+        (5, 20, -30, 10),
+        T.InterpolationMode.BILINEAR,
+        fill=5,
+        center=(2, 4),
     ),
     "RandomAffine shear": lambda T, t: T.RandomAffine(0, shear=25, fill=7),
     "RandomPerspective": lambda T, t: T.RandomPerspective(p=0.9),
-    "RandomPerspective nearest": lambda T, t: T.RandomPerspective(0.3, 1.0, T.InterpolationMode.NEAREST, fill=9),
+    "RandomPerspective nearest": lambda T, t: T.RandomPerspective(
+        0.3, 1.0, T.InterpolationMode.NEAREST, fill=9
+    ),
     "RandomInvert": lambda T, t: T.RandomInvert(),
     "RandomSolarize": lambda T, t: T.RandomSolarize(0.5, p=1.0),
     "RandomAdjustSharpness": lambda T, t: T.RandomAdjustSharpness(2.5, p=1.0),
     "RandomAdjustSharpness smoother": lambda T, t: T.RandomAdjustSharpness(0.2),
     "RandomAutocontrast": lambda T, t: T.RandomAutocontrast(p=1.0),
     "RandomResizedCrop": lambda T, t: T.RandomResizedCrop(8),
-    "RandomResizedCrop fallback": lambda T, t: T.RandomResizedCrop((4, 6), scale=(3.0, 4.0), ratio=(0.2, 0.5)),
+    "RandomResizedCrop fallback": lambda T, t: T.RandomResizedCrop(
+        (4, 6), scale=(3.0, 4.0), ratio=(0.2, 0.5)
+    ),
     "RandomApply": lambda T, t: T.RandomApply([T.CenterCrop(5), T.Pad(1)], p=0.4),
     "RandomOrder": lambda T, t: T.RandomOrder([T.CenterCrop(5), T.Pad(1)]),
     "RandomChoice": lambda T, t: T.RandomChoice([T.CenterCrop(5), T.Pad(1)], p=[0.3, 0.7]),
@@ -121,7 +137,9 @@ ON_TENSORS = {
     "ConvertImageDtype": lambda T, t: T.ConvertImageDtype(t.uint8),
     "RandomErasing": lambda T, t: T.RandomErasing(p=0.8),
     "RandomErasing random": lambda T, t: T.RandomErasing(p=1.0, value="random"),
-    "RandomErasing colour": lambda T, t: T.RandomErasing(p=1.0, scale=(0.1, 0.2), value=(0.1, 0.2, 0.3)),
+    "RandomErasing colour": lambda T, t: T.RandomErasing(
+        p=1.0, scale=(0.1, 0.2), value=(0.1, 0.2, 0.3)
+    ),
 }
 ON_BYTES = {
     "RandomPosterize": lambda T, t: T.RandomPosterize(3),
@@ -140,7 +158,10 @@ def test_fixed(name):
     def program(v, t):
         transform = FIXED[name](v.transforms, t)
         found = {kind: transform(img) for kind, img in images(t).items()}
-        return {kind: [*map(shown, img)] if isinstance(img, tuple) else shown(img) for kind, img in found.items()}
+        return {
+            kind: [*map(shown, img)] if isinstance(img, tuple) else shown(img)
+            for kind, img in found.items()
+        }
 
     check(name, program)
 
@@ -164,9 +185,14 @@ def test_on_bytes(name):
         transform = ON_BYTES[name](v.transforms, t)
         big = Image.fromarray(rgb(40, 50))
         pictures = {"big": big, "batch": t.stack([tensors(t)["bytes"]] * 2)}
-        pictures |= {kind: img for kind, img in images(t).items() if kind not in ("float", "double batch")}
+        pictures |= {
+            kind: img for kind, img in images(t).items() if kind not in ("float", "double batch")
+        }
         draws = 12 if "Augment" in name else 3
-        return [{kind: [shown(transform(img)) for _ in range(draws)] for kind, img in pictures.items()}, t.rand(1)]
+        return [
+            {kind: [shown(transform(img)) for _ in range(draws)] for kind, img in pictures.items()},
+            t.rand(1),
+        ]
 
     check(name, program)
 
@@ -177,7 +203,9 @@ def test_functions_of_colours():
     def program(v, t):
         F, found = v.transforms.functional, []
         for kind, img in images(t).items():
-            found.append([kind, shown(F.adjust_gamma(img, 0.7, gain=0.9)), shown(F.adjust_gamma(img, 2))])
+            found.append(
+                [kind, shown(F.adjust_gamma(img, 0.7, gain=0.9)), shown(F.adjust_gamma(img, 2))]
+            )
             found.append([shown(F.gaussian_blur(img, [3, 5])), shown(F.adjust_hue(img, 0.5))])
             found.append([shown(F.adjust_contrast(img, 0.0)), shown(F.adjust_saturation(img, 3.0))])
             found.append([shown(F.affine(img, 15.0, [2, -1], 1.2, 10.0)), shown(F.invert(img))])
@@ -219,7 +247,11 @@ def test_between_the_kinds():
     def program(v, t):
         T, found = v.transforms, {}
         for mode, img in modes().items():
-            found[mode] = [T.ToTensor()(img), T.functional.get_dimensions(img), T.functional.get_image_size(img)]
+            found[mode] = [
+                T.ToTensor()(img),
+                T.functional.get_dimensions(img),
+                T.functional.get_image_size(img),
+            ]
             if mode not in ("P", "I;16"):
                 found[mode].append(T.PILToTensor()(img))
         for name, array in {
@@ -278,7 +310,9 @@ def test_errors():
                 "max_size": lambda: T.Resize((3, 4), max_size=5)(pil),
                 "small max_size": lambda: T.Resize(5, max_size=5)(pil),
                 "interpolation": lambda: F.resize(pil, 3, "bilinear"),
-                "lanczos": lambda: None if t is None else F.rotate(tensor, 3.0, T.InterpolationMode.BICUBIC),
+                "lanczos": lambda: (
+                    None if t is None else F.rotate(tensor, 3.0, T.InterpolationMode.BICUBIC)
+                ),
                 "padding": lambda: T.Pad("1"),
                 "padding length": lambda: T.Pad((1, 2, 3)),
                 "padding mode": lambda: T.Pad(1, padding_mode="zeros"),
@@ -288,7 +322,9 @@ def test_errors():
                 "channels": lambda: T.Grayscale()(t.ones(2, 3, 3)),
                 "lambda": lambda: T.Lambda(3),
                 "normalize PIL": lambda: T.Normalize([0.5], [0.5])(pil),
-                "normalize bytes": lambda: T.Normalize([0.5], [0.5])(t.ones(1, 2, 2, dtype=t.uint8)),
+                "normalize bytes": lambda: T.Normalize([0.5], [0.5])(
+                    t.ones(1, 2, 2, dtype=t.uint8)
+                ),
                 "normalize flat": lambda: T.Normalize([0.5], [0.5])(t.ones(2, 2)),
                 "normalize by 0": lambda: T.Normalize([0.5], [0.0])(t.ones(1, 2, 2)),
                 "degrees": lambda: T.RandomRotation(-3),
@@ -376,16 +412,26 @@ def test_known_pixels():
 
 def test_gradients_flow_through_transforms_of_tensors():
     image = torch.rand(3, 6, 6, requires_grad=True)
-    chain = T.Compose([T.Resize((4, 4)), T.Pad(1), T.CenterCrop(4), T.Normalize([0.5] * 3, [0.25] * 3)])
+    chain = T.Compose(
+        [T.Resize((4, 4)), T.Pad(1), T.CenterCrop(4), T.Normalize([0.5] * 3, [0.25] * 3)]
+    )
     out = T.functional.rotate(chain(image), 30.0, T.InterpolationMode.BILINEAR)
     out.sum().backward()
-    assert image.grad.shape == image.shape and 0 < float(image.grad.min()) and float(image.grad.max()) < 4
+    assert (
+        image.grad.shape == image.shape
+        and 0 < float(image.grad.min())
+        and float(image.grad.max()) < 4
+    )
 
 
 def test_normalize_in_place_changes_the_tensor():
     image = torch.ones(1, 2, 2)
-    assert T.Normalize([0.5], [0.25])(image) is not image and image.tolist() == [[[1.0, 1.0], [1.0, 1.0]]]
-    assert T.Normalize([0.5], [0.25], inplace=True)(image) is image and image.tolist() == [[[2.0, 2.0], [2.0, 2.0]]]
+    assert T.Normalize([0.5], [0.25])(image) is not image and image.tolist() == [
+        [[1.0, 1.0], [1.0, 1.0]]
+    ]
+    assert T.Normalize([0.5], [0.25], inplace=True)(image) is image and image.tolist() == [
+        [[2.0, 2.0], [2.0, 2.0]]
+    ]
 
 
 @ours
@@ -414,7 +460,9 @@ def test_pillow_is_needed_only_for_pillow_images(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "PIL"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    chain = T.Compose([T.Resize(8), T.RandomCrop(6, padding=1), T.RandomHorizontalFlip(), T.ToTensor()])
+    chain = T.Compose(
+        [T.Resize(8), T.RandomCrop(6, padding=1), T.RandomHorizontalFlip(), T.ToTensor()]
+    )
     assert chain(rgb()).shape == (3, 6, 6)
     with pytest.raises(ImportError, match="this needs the package Pillow"):
         T.ToPILImage()(rgb())
@@ -438,9 +486,13 @@ ON_DEVICES = {
     "rotate": lambda F, M, i: F.rotate(i, 30),
     "rotate, bilinear": lambda F, M, i: F.rotate(i, 30, M.BILINEAR, fill=1),
     "affine": lambda F, M, i: F.affine(i, 10, [1, 1], 1.2, [3.0], M.BILINEAR),
-    "perspective": lambda F, M, i: F.perspective(i, [[0, 0], [7, 0], [7, 8], [0, 8]], [[1, 1], [6, 0], [7, 7], [0, 8]]),
+    "perspective": lambda F, M, i: F.perspective(
+        i, [[0, 0], [7, 0], [7, 8], [0, 8]], [[1, 1], [6, 0], [7, 7], [0, 8]]
+    ),
     "grey": lambda F, M, i: F.rgb_to_grayscale(i, 3),
-    "colours": lambda F, M, i: F.adjust_hue(F.adjust_saturation(F.adjust_contrast(F.adjust_brightness(i, 1.5), 1.5), 0.5), 0.1),
+    "colours": lambda F, M, i: F.adjust_hue(
+        F.adjust_saturation(F.adjust_contrast(F.adjust_brightness(i, 1.5), 1.5), 0.5), 0.1
+    ),
     "gamma": lambda F, M, i: F.adjust_gamma(i, 2),
     "sharpness": lambda F, M, i: F.adjust_sharpness(i, 2),
     "blur": lambda F, M, i: F.gaussian_blur(i, [3, 5]),
@@ -469,5 +521,11 @@ def test_an_image_on_a_device_as_a_pillow_image():
 
 def test_batches_without_images():
     empty = torch.empty(0, 3, 8, 8, dtype=torch.uint8)
-    for change in (T.RandomEqualize(p=1), T.Pad(1), T.CenterCrop(10), T.RandomErasing(p=1), T.RandomAdjustSharpness(2, p=1)):
+    for change in (
+        T.RandomEqualize(p=1),
+        T.Pad(1),
+        T.CenterCrop(10),
+        T.RandomErasing(p=1),
+        T.RandomAdjustSharpness(2, p=1),
+    ):
         assert change(empty).shape[:2] == (0, 3) and change(empty).dtype is torch.uint8

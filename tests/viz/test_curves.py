@@ -82,8 +82,14 @@ def test_nan_is_marked_not_hidden():
     ax = plot_losses({"a": [1.0, math.nan, 2.0, math.inf]})
     line, marks = ax.get_lines()
     assert math.isnan(data(line)[1]) and math.isnan(data(line)[3])
-    assert list(marks.get_xdata()) == [1, 3] and marks.get_color() == palette.BAD and marks.get_marker() == "X"
-    assert "a: NaN or infinite (first at step 1)" in [t.get_text() for t in ax.get_legend().get_texts()]
+    assert (
+        list(marks.get_xdata()) == [1, 3]
+        and marks.get_color() == palette.BAD
+        and marks.get_marker() == "X"
+    )
+    assert "a: NaN or infinite (first at step 1)" in [
+        t.get_text() for t in ax.get_legend().get_texts()
+    ]
 
 
 def test_draws_into_the_axes_given():
@@ -102,14 +108,34 @@ def test_draws_into_the_axes_given():
         (([],), {}, ValueError, "runs is empty"),
         (({},), {}, ValueError, "runs is empty"),
         (({"a": []},), {}, ValueError, "runs is empty"),
-        (([1.0, [2.0]],), {}, TypeError, r"runs mixes single losses and lists of losses \(position 1\)"),
+        (
+            ([1.0, [2.0]],),
+            {},
+            TypeError,
+            r"runs mixes single losses and lists of losses \(position 1\)",
+        ),
         (({"a": 3.0},), {}, TypeError, r"runs\['a'\] must be a sequence of losses, got float"),
-        (({"a": [1.0, "x"]},), {}, TypeError, r"runs\['a'\]\[1\] must be a number or a one-element tensor, got 'x'"),
-        (([autolab.ones(2)] * 2,), {"log": True, "smooth": 1}, ValueError, "smooth must be a number from 0"),
+        (
+            ({"a": [1.0, "x"]},),
+            {},
+            TypeError,
+            r"runs\['a'\]\[1\] must be a number or a one-element tensor, got 'x'",
+        ),
+        (
+            ([autolab.ones(2)] * 2,),
+            {"log": True, "smooth": 1},
+            ValueError,
+            "smooth must be a number from 0",
+        ),
         (([1.0],), {"smooth": -0.1}, ValueError, "smooth must be"),
         (([1.0],), {"smooth": "a"}, ValueError, "smooth must be"),
         (([1.0],), {"smooth": True}, ValueError, "smooth must be"),
-        (([1.0, 0.0],), {"log": True}, ValueError, "log=True needs positive losses, but the loss is 0 at step 1"),
+        (
+            ([1.0, 0.0],),
+            {"log": True},
+            ValueError,
+            "log=True needs positive losses, but the loss is 0 at step 1",
+        ),
         (({"b": [1.0, -2.0]},), {"log": True}, ValueError, "the loss of 'b' is -2 at step 1"),
         (([1.0],), {"ax": "here"}, TypeError, "ax must be a matplotlib Axes, got str"),
     ],

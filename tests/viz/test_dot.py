@@ -35,7 +35,9 @@ def statements(picture):
 
 
 def labels(picture):
-    return {k: v[0]["label"].split("\\n") for k, v in statements(picture).items() if isinstance(k, str)}
+    return {
+        k: v[0]["label"].split("\\n") for k, v in statements(picture).items() if isinstance(k, str)
+    }
 
 
 def edges(picture):
@@ -126,7 +128,10 @@ def test_the_visual_language():
     assert (drawn["c"]["color"], drawn["c"]["penwidth"]) == ("#767676", "1")
     assert drawn["y = mul"]["color"] == "#0072B2"
     assert drawn["n = mul"]["color"] == "#767676" and "cut by no_grad" in drawn["n = mul"]["label"]
-    assert drawn["bad = div"]["color"] == "#CC79A7" and "has NaN or infinity" in drawn["bad = div"]["label"]
+    assert (
+        drawn["bad = div"]["color"] == "#CC79A7"
+        and "has NaN or infinity" in drawn["bad = div"]["label"]
+    )
     lines = statements(to_dot(recording.trace()))
     assert lines["n0", "n2"][0]["arrowhead"] == "tee"
     assert n.requires_grad is False and bad.requires_grad
@@ -160,7 +165,11 @@ def test_modules_are_boxes_around_their_nodes():
     with autolab.record() as recording:
         model(autolab.ones(1, 1))
     source = to_dot(recording.trace()).source
-    assert source.count("subgraph") == 2 and 'subgraph "cluster_0" {' in source and 'label="1"' in source
+    assert (
+        source.count("subgraph") == 2
+        and 'subgraph "cluster_0" {' in source
+        and 'label="1"' in source
+    )
 
 
 def test_results_of_one_operation_are_told_apart_on_their_edges(lib):
@@ -187,7 +196,9 @@ def test_a_hundred_thousand_operations_become_dot_without_recursion(lib):
     assert picture.boxes == 100_001
     assert picture.source.count(" -> ") == 100_000
     bundle = picture._repr_mimebundle_()
-    assert set(bundle) == {"text/plain"} and "Too big to draw (100001 boxes)" in bundle["text/plain"]
+    assert (
+        set(bundle) == {"text/plain"} and "Too big to draw (100001 boxes)" in bundle["text/plain"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -206,9 +217,19 @@ def test_wrong_arguments_are_named(kwargs, error, message):
 
 def test_only_tensors_are_drawn():
     model = autolab.nn.Linear(2, 1)
-    for draw, argument in ((make_dot, "var"), (to_dot, "source"), (viz.draw, "source"), (autolab.explore, "source")):
+    for draw, argument in (
+        (make_dot, "var"),
+        (to_dot, "source"),
+        (viz.draw, "source"),
+        (autolab.explore, "source"),
+    ):
         expected = f"(?m)^{argument} must be a tensor, a list or tuple of tensors, a recording or a trace, got "
-        for wrong, name in ((3.0, "float$"), (model, "Linear$"), ([autolab.ones(1), "y"], "str in a list$"), ([], "an empty list$")):
+        for wrong, name in (
+            (3.0, "float$"),
+            (model, "Linear$"),
+            ([autolab.ones(1), "y"], "str in a list$"),
+            ([], "an empty list$"),
+        ):
             with pytest.raises(TypeError, match=expected + name) as caught:
                 draw(wrong)
             assert caught.value.__notes__
@@ -248,7 +269,10 @@ def test_a_picture_shows_itself_as_svg_with_text_beside_it():
     x = autolab.tensor(2.0, requires_grad=True)
     y = x * x
     bundle = make_dot(y)._repr_mimebundle_()
-    assert bundle["text/plain"] == "<Picture: graph of y, 2 nodes>: run this cell in Jupyter (Shift+Enter) to see it."
+    assert (
+        bundle["text/plain"]
+        == "<Picture: graph of y, 2 nodes>: run this cell in Jupyter (Shift+Enter) to see it."
+    )
     assert bundle["image/svg+xml"].startswith("<svg") and "MulBackward0" in bundle["image/svg+xml"]
 
 
@@ -299,8 +323,15 @@ def test_what_is_simulated_says_so():
         x = autolab.tensor([1.0, 2.0], requires_grad=True)
         y = (x.to("cuda") * 2).sum()
         for picture in (make_dot(y), autolab.viz.draw(y)):
-            drawn = {attrs["label"].split("\\n")[0]: attrs for (attrs,) in statements(picture).values() if "label" in attrs}
-            assert "cuda:0 simulated" in drawn["y = sum"]["label"] and drawn["y = sum"]["style"] == "striped"
+            drawn = {
+                attrs["label"].split("\\n")[0]: attrs
+                for (attrs,) in statements(picture).values()
+                if "label" in attrs
+            }
+            assert (
+                "cuda:0 simulated" in drawn["y = sum"]["label"]
+                and drawn["y = sum"]["style"] == "striped"
+            )
             assert "simulated" not in drawn["x"]["label"] and "style" not in drawn["x"]
 
 

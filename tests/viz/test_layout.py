@@ -41,7 +41,9 @@ GRAPH = """digraph {
 def engine(request, monkeypatch, tmp_path):
     """Each native route. Where there is no `dot`, pygraphviz in a `dot` costume takes the same way through the code."""
     monkeypatch.delenv("AUTOLAB_LAYOUT", raising=False)
-    assert layout.which() != "browser", "neither dot nor pygraphviz works here: sudo apt install graphviz"
+    assert layout.which() != "browser", (
+        "neither dot nor pygraphviz works here: sudo apt install graphviz"
+    )
     if request.param == "pygraphviz" and layout._pygraphviz_problem():
         pytest.skip(f"pygraphviz does not load on this machine: {layout._pygraphviz_problem()}")
     if request.param == "dot" and layout.which() != "dot":
@@ -57,7 +59,11 @@ def program(path: Path, text: str) -> None:
 
 
 def elements(picture: str, css_class: str) -> list[ET.Element]:
-    return [e for e in ET.fromstring(picture).iter(f"{SVG}g") if css_class in (e.get("class") or "").split()]
+    return [
+        e
+        for e in ET.fromstring(picture).iter(f"{SVG}g")
+        if css_class in (e.get("class") or "").split()
+    ]
 
 
 def texts(element: ET.Element) -> list[str]:
@@ -68,9 +74,19 @@ def test_nodes_edges_texts_and_classes_come_through(engine):
     picture = layout.svg(GRAPH)
     assert picture.startswith("<svg") and picture.endswith("</svg>")
     nodes = {e.find(f"{SVG}title").text: texts(e) for e in elements(picture, "node")}
-    assert nodes == {"x": ["x", "2.0"], "mul": ["mul", "3 < 4"], "grad": ["grad"], "other": ["other"]}
+    assert nodes == {
+        "x": ["x", "2.0"],
+        "mul": ["mul", "3 < 4"],
+        "grad": ["grad"],
+        "other": ["other"],
+    }
     assert [e.find(f"{SVG}title").text for e in elements(picture, "edge")].count("x->mul") == 2
-    assert len(elements(picture, "e0")) == len(elements(picture, "e1")) == len(elements(picture, "wide")) == 1
+    assert (
+        len(elements(picture, "e0"))
+        == len(elements(picture, "e1"))
+        == len(elements(picture, "wide"))
+        == 1
+    )
     assert texts(elements(picture, "e1")[0]) == ["é"]
 
 
@@ -87,7 +103,9 @@ def test_gradients_find_their_definitions_and_differ_between_pictures(engine):
         ids = re.findall(r'\sid="([^"]*)"', picture)
         assert len(ids) == len(set(ids)) == 2
         assert set(re.findall(r"url\(#([^)]*)\)", picture)) == set(ids)
-    assert not set(re.findall(r'\sid="([^"]*)"', first)) & set(re.findall(r'\sid="([^"]*)"', second))
+    assert not set(re.findall(r'\sid="([^"]*)"', first)) & set(
+        re.findall(r'\sid="([^"]*)"', second)
+    )
 
 
 def test_the_same_source_gives_the_same_text(engine):
@@ -100,7 +118,9 @@ def test_other_formats(engine):
 
 
 def test_a_broken_source_is_named_with_its_line(engine):
-    with pytest.raises(ValueError, match=rf"^Graphviz \({engine}\) could not draw this: .*syntax error in line 3"):
+    with pytest.raises(
+        ValueError, match=rf"^Graphviz \({engine}\) could not draw this: .*syntax error in line 3"
+    ):
         layout.svg("digraph {\n a -> \n}")
 
 
@@ -110,7 +130,9 @@ def test_an_unknown_format_is_named(engine):
 
 
 def test_nothing_reaches_stderr_of_the_kernel(engine):
-    code = "from autolab.viz import layout; layout.svg('digraph { node [fontname=Nonesuch]; a -> b }')"
+    code = (
+        "from autolab.viz import layout; layout.svg('digraph { node [fontname=Nonesuch]; a -> b }')"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -124,7 +146,10 @@ def test_a_crash_of_graphviz_is_an_error_not_the_end_of_the_kernel(tmp_path, mon
 
 
 def test_a_warning_with_exit_status_1_is_no_failure(tmp_path, monkeypatch):
-    program(tmp_path / "dot", "#!/bin/sh\necho 'Warning: size too small' >&2\necho '<svg></svg>'\nexit 1\n")
+    program(
+        tmp_path / "dot",
+        "#!/bin/sh\necho 'Warning: size too small' >&2\necho '<svg></svg>'\nexit 1\n",
+    )
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("AUTOLAB_LAYOUT", "dot")
     assert layout.svg(GRAPH) == "<svg></svg>"
@@ -146,9 +171,14 @@ class TestWhoDraws:
         assert layout.which() == "pygraphviz"
 
     def test_then_the_browser_and_the_message_says_what_to_install(self, monkeypatch):
-        monkeypatch.setattr(layout, "_pygraphviz_problem", lambda: "libXrender.so.1: cannot open shared object file")
+        monkeypatch.setattr(
+            layout, "_pygraphviz_problem", lambda: "libXrender.so.1: cannot open shared object file"
+        )
         assert layout.which() == "browser"
-        with pytest.raises(layout.LayoutUnavailable, match=r"libXrender\.so.*sudo apt install graphviz.*brew install"):
+        with pytest.raises(
+            layout.LayoutUnavailable,
+            match=r"libXrender\.so.*sudo apt install graphviz.*brew install",
+        ):
             layout.svg(GRAPH)
 
     @pytest.mark.parametrize("forced", layout.ENGINES)
@@ -158,11 +188,14 @@ class TestWhoDraws:
 
     def test_a_wrong_name_is_refused(self, monkeypatch):
         monkeypatch.setenv("AUTOLAB_LAYOUT", "gnuplot")
-        with pytest.raises(ValueError, match="AUTOLAB_LAYOUT='gnuplot' is not one of dot, pygraphviz, browser"):
+        with pytest.raises(
+            ValueError, match="AUTOLAB_LAYOUT='gnuplot' is not one of dot, pygraphviz, browser"
+        ):
             layout.which()
 
     @pytest.mark.parametrize(
-        ("forced", "reason"), [("browser", "AUTOLAB_LAYOUT=browser is set"), ("dot", "no `dot` program on the PATH")]
+        ("forced", "reason"),
+        [("browser", "AUTOLAB_LAYOUT=browser is set"), ("dot", "no `dot` program on the PATH")],
     )
     def test_a_forced_route_that_is_not_there_says_so(self, monkeypatch, forced, reason):
         monkeypatch.setattr(layout, "_pygraphviz_problem", lambda: "")
@@ -174,7 +207,9 @@ class TestWhoDraws:
 def test_viz_js_is_shipped_and_credited():
     source = layout.viz_js()
     version = re.match(r"/\*!\s*Viz\.js ([\d.]+)", source)[1]
-    assert re.search(r"export\s*\{[^}]*\binstance\b", source), "an ES module that exports instance()"
+    assert re.search(r"export\s*\{[^}]*\binstance\b", source), (
+        "an ES module that exports instance()"
+    )
     assert not re.search(r"""(?:import|from)\s*["']https?:""", source), "needs no network"
     notices = (Path(__file__).parents[2] / "THIRD_PARTY_NOTICES").read_text(encoding="utf-8")
     assert f"Viz.js {version}" in notices
@@ -203,7 +238,9 @@ class TestTheProcessThatIsKept:
             assert "<title>x</title>" in layout.svg(GRAPH)
         assert layout._pygraphviz.process is process
 
-    def test_after_a_crash_and_after_an_interrupt_the_next_picture_is_drawn(self, process, monkeypatch):
+    def test_after_a_crash_and_after_an_interrupt_the_next_picture_is_drawn(
+        self, process, monkeypatch
+    ):
         process.kill()
         with pytest.raises(RuntimeError, match=r"crashed on this graph \(signal 9\)"):
             layout.svg(GRAPH)
@@ -211,14 +248,18 @@ class TestTheProcessThatIsKept:
         second = layout._pygraphviz.process
 
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-            patched.setattr(layout.struct, "unpack", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            patched.setattr(
+                layout.struct, "unpack", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+            )
             layout.svg(GRAPH)
         assert second.poll() is not None, "what it was about to say is not the next answer"
         assert "<title>a</title>" in layout.svg("digraph { a }")
 
     def test_it_ends_with_the_kernel(self):
         code = "from autolab.viz import layout; layout.svg('digraph { a }'); print(layout._pygraphviz.process.pid)"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ})
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}
+        )
         assert done.stderr == ""
         with pytest.raises(ProcessLookupError):
             os.kill(int(done.stdout), 0)
@@ -229,5 +270,7 @@ class TestTheProcessThatIsKept:
             "print('drawn', layout.svg('digraph { b }').count('<title>b</title>'), flush=True)\n"
             "child and os.wait()"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+        )
         assert (done.stdout, done.stderr) == ("drawn 1\ndrawn 1\n", "")

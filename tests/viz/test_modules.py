@@ -13,13 +13,17 @@ from autolab.trace.folding import Folding
 @pytest.fixture(scope="module")
 def loss():
     autolab.manual_seed(0)
-    block = lambda: nn.Sequential(nn.Conv2d(2, 2, 3, padding=1, bias=False), nn.BatchNorm2d(2), nn.ReLU())
+    block = lambda: nn.Sequential(
+        nn.Conv2d(2, 2, 3, padding=1, bias=False), nn.BatchNorm2d(2), nn.ReLU()
+    )
     model = nn.Sequential(*(block() for _ in range(9)), nn.Flatten(), nn.Linear(32, 3))
     return nn.functional.cross_entropy(model(autolab.randn(2, 2, 4, 4)), autolab.tensor([0, 2]))
 
 
 def boxes(picture):
-    found = re.findall(r'^\t+"?(\w+)"? \[label="([^"]*)".* class="al-(part|node)', picture.source, re.M)
+    found = re.findall(
+        r'^\t+"?(\w+)"? \[label="([^"]*)".* class="al-(part|node)', picture.source, re.M
+    )
     return {name: label.split("\\n") for name, label, _ in found}
 
 
@@ -28,7 +32,9 @@ def test_modules_are_single_boxes(loss):
     labels = list(boxes(picture).values())
     assert ["0", "Sequential", "3 ops · 40 parameters", "[2, 2, 4, 4]"] in labels
     assert ["10", "Linear", "2 ops · 99 parameters", "[2, 3]"] in labels
-    assert len(labels) == picture.boxes == 9 + 1 + 1 + 2 + 2, "blocks, view, linear, loss and its log_softmax, two inputs"
+    assert len(labels) == picture.boxes == 9 + 1 + 1 + 2 + 2, (
+        "blocks, view, linear, loss and its log_softmax, two inputs"
+    )
     assert re.fullmatch(r"<Picture: graph of loss, \d+ nodes in 15 boxes>", repr(picture))
     assert "</svg>" in picture._repr_svg_()
 
@@ -39,7 +45,9 @@ def test_modules_asked_for_are_drawn_open(loss):
     assert 'rankdir="TB"' in picture.source or "rankdir=TB" in picture.source
     labels = list(boxes(picture).values())
     assert ["1", "Sequential", "3 ops · 40 parameters", "[2, 2, 4, 4]"] not in labels
-    assert [label[1] for label in labels if label[:1] in (["0"], ["1"], ["2"])][:4].count("Conv2d") == 1
+    assert [label[1] for label in labels if label[:1] in (["0"], ["1"], ["2"])][:4].count(
+        "Conv2d"
+    ) == 1
     assert viz.draw(loss, "all").boxes == len(Folding(trace(loss, backward=False)).trace.nodes)
 
 
@@ -98,6 +106,8 @@ def test_make_dot_still_draws_every_operation(loss):
 
 def test_a_graph_of_real_pytorch():
     torch = pytest.importorskip("torch")
-    model = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()) for _ in range(9)))
+    model = torch.nn.Sequential(
+        *(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()) for _ in range(9))
+    )
     picture = viz.draw(model(torch.ones(1, 2)).sum(), [], params=dict(model.named_parameters()))
     assert ["0", "Sequential", "2 ops · 6 parameters", "[1, 2]"] in boxes(picture).values()

@@ -81,14 +81,21 @@ def test_one_input_channel_makes_a_square_and_the_rest_is_counted():
     assert len(images(ax)) == 64 and labels(ax)[-1] == "63" and ax.get_title() == "64 of 70 filters"
     assert images(ax)[63].tolist() == weight[63, 0].tolist()
     left, right, bottom, top = ax.get_images()[9].get_extent()
-    assert left == pytest.approx(1.12) and right - left == pytest.approx(1) and bottom - top == pytest.approx(1)
+    assert (
+        left == pytest.approx(1.12)
+        and right - left == pytest.approx(1)
+        and bottom - top == pytest.approx(1)
+    )
     assert bar(ax) == ("weight", 0.0, 575.0)  # nothing negative: the scale starts at 0
 
 
 def test_chosen_filters_and_channels():
     weight = np.arange(4 * 5 * 2 * 2).reshape(4, 5, 2, 2)
     ax = viz.plot_filters(weight, filters=[-1, 0], channels=autolab.tensor([4]), columns=2)
-    assert [image.tolist() for image in images(ax)] == [weight[3, 4].tolist(), weight[0, 4].tolist()]
+    assert [image.tolist() for image in images(ax)] == [
+        weight[3, 4].tolist(),
+        weight[0, 4].tolist(),
+    ]
     assert labels(ax) == ["3 ← 4", "0 ← 4"]
     assert title(ax) == "2 of 4 filters, 1 of 5 input channels each (filter ← channel)"
     assert ax.get_images()[0].get_extent()[3] == ax.get_images()[1].get_extent()[3]  # one row
@@ -97,7 +104,16 @@ def test_chosen_filters_and_channels():
 @BOTH
 def test_groups_name_the_channels_they_read(library):
     conv = library.nn.Conv2d(4, 4, 3, groups=2)
-    assert labels(viz.plot_filters(conv)) == ["0 ← 0", "0 ← 1", "1 ← 0", "1 ← 1", "2 ← 2", "2 ← 3", "3 ← 2", "3 ← 3"]
+    assert labels(viz.plot_filters(conv)) == [
+        "0 ← 0",
+        "0 ← 1",
+        "1 ← 0",
+        "1 ← 1",
+        "2 ← 2",
+        "2 ← 3",
+        "3 ← 2",
+        "3 ← 3",
+    ]
     depthwise = library.nn.Conv2d(3, 3, 3, groups=3)
     assert labels(viz.plot_filters(depthwise)) == ["0 ← 0", "1 ← 1", "2 ← 2"]
 
@@ -108,7 +124,9 @@ def test_transposed_convolutions_are_drawn_by_output_channel(library):
     weight = conv.weight.detach().numpy()
     ax = viz.plot_filters(conv, filters=[4])
     assert labels(ax) == ["4 ← 2", "4 ← 3"]
-    assert np.array_equal(images(ax)[0], weight[2, 1]) and np.array_equal(images(ax)[1], weight[3, 1])
+    assert np.array_equal(images(ax)[0], weight[2, 1]) and np.array_equal(
+        images(ax)[1], weight[3, 1]
+    )
 
 
 def test_a_filter_of_a_conv1d_is_one_picture():
@@ -126,7 +144,11 @@ def test_feature_maps_of_one_image_of_a_batch(library):
     maps = library.zeros(2, 3, 2, 2)
     maps[1, 0, 0, 1], maps[1, 2, 1, 1] = 4.0, 1.5
     ax = viz.plot_feature_maps(maps.requires_grad_() * 1, image=1)
-    assert [image.tolist() for image in images(ax)] == [[[0, 4], [0, 0]], [[0, 0], [0, 0]], [[0, 0], [0, 1.5]]]
+    assert [image.tolist() for image in images(ax)] == [
+        [[0, 4], [0, 0]],
+        [[0, 0], [0, 0]],
+        [[0, 0], [0, 1.5]],
+    ]
     assert labels(ax) == ["0", "1: all 0", "2"]
     assert bar(ax) == ("activation", 0.0, 4.0) and ax.get_title() == "3 channels of image 1"
 
@@ -147,9 +169,13 @@ def test_confusion_of_answers(library):
     targets, predictions = library.tensor([0, 0, 1, 2, 2, 2]), library.tensor([0, 1, 1, 2, 2, 0])
     ax = viz.plot_confusion((targets, predictions), classes=["cat", "dog", "cow"])
     assert images(ax)[0].tolist() == [[1, 1, 0], [0, 1, 0], [1, 0, 2]]
-    cells = {tuple(reversed(text.get_position())): text.get_text() for text in ax.texts}  # (row, column)
+    cells = {
+        tuple(reversed(text.get_position())): text.get_text() for text in ax.texts
+    }  # (row, column)
     assert cells == {(0, 0): "1", (0, 1): "1", (1, 1): "1", (2, 0): "1", (2, 2): "2"}
-    assert [t.get_text() for t in ax.get_xticklabels()] == [t.get_text() for t in ax.get_yticklabels()]
+    assert [t.get_text() for t in ax.get_xticklabels()] == [
+        t.get_text() for t in ax.get_yticklabels()
+    ]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["cat", "dog", "cow"]
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("true class", "predicted class")
     assert ax.get_title() == "accuracy 66.7% (4 of 6)" and bar(ax) == ("examples", 0.0, 2.0)
@@ -158,7 +184,11 @@ def test_confusion_of_answers(library):
 def test_confusion_from_scores_and_as_shares():
     scores = autolab.tensor([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [5.0, 4.0, 1.0], [0.0, 1.0, 0.0]])
     ax = viz.plot_confusion((autolab.tensor([0, 0, 1, 1]), scores), normalize=True)
-    assert images(ax)[0].tolist() == [[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 0]]  # nothing is of class 2
+    assert images(ax)[0].tolist() == [
+        [0.5, 0.5, 0],
+        [0.5, 0.5, 0],
+        [0, 0, 0],
+    ]  # nothing is of class 2
     assert labels(ax) == ["0.50"] * 4 and bar(ax) == ("share of the true class", 0.0, 1.0)
 
 
@@ -174,7 +204,12 @@ def test_confusion_matrix_given():
 @pytest.mark.parametrize("end", [palette.BLUE, palette.VERMILLION])
 def test_numbers_in_cells_can_be_read(end):
     def luminance(colour):
-        return float(np.dot([0.2126, 0.7152, 0.0722], [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]))
+        return float(
+            np.dot(
+                [0.2126, 0.7152, 0.0722],
+                [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour],
+            )
+        )
 
     white, full = np.array(to_rgb(palette.PAPER)), np.array(to_rgb(end))
     for share in np.linspace(0, 1, 101):
@@ -189,24 +224,39 @@ def test_numbers_in_cells_can_be_read(end):
 @BOTH
 def test_misclassified_in_order_of_the_data(library):
     pictures = library.arange(4 * 6).reshape(4, 1, 2, 3)
-    ax = viz.plot_misclassified(pictures, library.tensor([0, 1, 2, 1]), library.tensor([0, 2, 2, 0]), classes=["a", "b", "c"])
-    assert [image.tolist() for image in images(ax)] == [pictures[1, 0].tolist(), pictures[3, 0].tolist()]
+    ax = viz.plot_misclassified(
+        pictures,
+        library.tensor([0, 1, 2, 1]),
+        library.tensor([0, 2, 2, 0]),
+        classes=["a", "b", "c"],
+    )
+    assert [image.tolist() for image in images(ax)] == [
+        pictures[1, 0].tolist(),
+        pictures[3, 0].tolist(),
+    ]
     assert labels(ax) == ["true: b\npredicted: c", "true: b\npredicted: a"]
     assert ax.get_title() == "2 of 4 wrong" and bar(ax) == ("pixel", 0.0, 23.0)
 
 
 def test_with_scores_the_surest_mistakes_come_first():
-    scores = autolab.tensor([[0.0, math.log(3)], [0.0, math.log(9)], [0.0, 5.0], [math.log(4), 0.0]])
+    scores = autolab.tensor(
+        [[0.0, math.log(3)], [0.0, math.log(9)], [0.0, 5.0], [math.log(4), 0.0]]
+    )
     ax = viz.plot_misclassified(autolab.arange(4).reshape(4, 1, 1), [0, 0, 1, 1], scores, n=2)
     assert labels(ax) == ["true: 0\npredicted: 1 (90%)", "true: 1\npredicted: 0 (80%)"]
-    assert [image.item() for image in images(ax)] == [1, 3] and ax.get_title() == "3 of 4 wrong, 2 drawn"
+    assert [image.item() for image in images(ax)] == [
+        1,
+        3,
+    ] and ax.get_title() == "3 of 4 wrong, 2 drawn"
 
 
 def test_colour_images():
     pictures = np.zeros((2, 3, 1, 2))
     pictures[1, :, 0, 1] = (1.0, 0.5, 0.25)
     ax = viz.plot_misclassified(pictures, [0, 0], [0, 1])
-    assert images(ax)[0].tolist() == [[[0, 0, 0], [1, 0.5, 0.25]]] and ax.get_title() == "1 of 2 wrong"
+    assert (
+        images(ax)[0].tolist() == [[[0, 0, 0], [1, 0.5, 0.25]]] and ax.get_title() == "1 of 2 wrong"
+    )
     stretched = viz.plot_misclassified(pictures * 4 - 2, [0, 0], [1, 1], n=1)
     assert images(stretched)[0].tolist() == [[[0, 0, 0], [0, 0, 0]]]
     assert title(stretched) == "2 of 2 wrong, 1 drawn (colours stretched from -2..2)"
@@ -229,7 +279,9 @@ def bars(ax):
 
 @BOTH
 def test_weights_of_a_module_in_order(library):
-    model = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.ReLU(), library.nn.Linear(2, 1))
+    model = library.nn.Sequential(
+        library.nn.Linear(2, 2), library.nn.ReLU(), library.nn.Linear(2, 1)
+    )
     with library.no_grad():
         model[0].weight[:] = library.tensor([[0.0, 1.0], [1.0, 4.0]])
         model[2].weight[:] = 0.0
@@ -260,7 +312,14 @@ def test_a_logarithmic_axis_shows_bars_of_one_and_plain_numbers():
     few, many = np.array([0.0, 1.0, 1.0]), np.concatenate([np.zeros(2000), np.ones(1)])
     panels = viz.plot_weight_histograms({"few": few, "many": many}, bins=2, log=True)
     panels["few"].figure.canvas.draw()
-    words = {name: [t.get_text() for t in ax.get_yticklabels() if 0.5 <= t.get_position()[1] <= ax.get_ylim()[1]] for name, ax in panels.items()}
+    words = {
+        name: [
+            t.get_text()
+            for t in ax.get_yticklabels()
+            if 0.5 <= t.get_position()[1] <= ax.get_ylim()[1]
+        ]
+        for name, ax in panels.items()
+    }
     assert words == {"few": ["1", "10"], "many": ["1", "10", "100", "1,000"]}
     for ax in panels.values():
         assert ax.get_ylim()[0] == 0.5, "below one: a bar of one has a height"
@@ -271,11 +330,15 @@ def test_a_logarithmic_axis_shows_bars_of_one_and_plain_numbers():
 def test_gradients_and_a_parameter_without_one(library):
     used, unused = library.nn.Linear(2, 1, bias=False), library.nn.Linear(1, 1, bias=False)
     used(library.tensor([[3.0, 5.0]])).sum().backward()
-    panels = viz.plot_gradient_histograms(library.nn.ModuleDict({"used": used, "unused": unused}), bins=2)
+    panels = viz.plot_gradient_histograms(
+        library.nn.ModuleDict({"used": used, "unused": unused}), bins=2
+    )
     assert bars(panels["used.weight"]) == ([1, 1], [3, 4, 5])
     assert panels["used.weight"].get_title() == "used.weight\nshape (1, 2)\nmean 4, std 1"
     assert to_hex(panels["used.weight"].patches[0].get_facecolor()) == palette.BACKWARD.lower()
-    assert labels(panels["unused.weight"]) == ["no gradient"] and not panels["unused.weight"].patches
+    assert (
+        labels(panels["unused.weight"]) == ["no gradient"] and not panels["unused.weight"].patches
+    )
 
 
 # all of them
@@ -306,7 +369,9 @@ def pictures():
         "one filter": viz.plot_filters(autolab.ones(1, 1, 1, 1)).figure,
         "maps": viz.plot_feature_maps(autolab.randn(1, 5, 4, 6)).figure,
         "confusion": viz.plot_confusion(([0, 1, 1], [0, 1, 0]), classes=names).figure,
-        "misclassified": viz.plot_misclassified(autolab.rand(3, 4, 4), [0, 1, 1], [1, 0, 0], classes=names).figure,
+        "misclassified": viz.plot_misclassified(
+            autolab.rand(3, 4, 4), [0, 1, 1], [1, 0, 0], classes=names
+        ).figure,
         "weights": viz.plot_weight_histograms(conv)["bias"].figure,
         "gradients": viz.plot_gradient_histograms(conv)["bias"].figure,
     }
@@ -322,49 +387,186 @@ def test_text_is_large_enough_and_inside_the_figure():
         for ax in figure.axes:
             for text in [ax.title, ax.xaxis.label, ax.yaxis.label, *ax.texts]:
                 box = text.get_window_extent()
-                inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+                inside = (
+                    box.x0 >= -1
+                    and box.y0 >= -1
+                    and box.x1 <= figure.bbox.x1 + 1
+                    and box.y1 <= figure.bbox.y1 + 1
+                )
                 assert inside or not text.get_text(), (name, text, box)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: viz.plot_filters(autolab.nn.ReLU()), TypeError, "conv must be a convolution or its weight, got ReLU"),
-        (lambda: viz.plot_filters(autolab.nn.Linear(2, 2)), ValueError, r"conv must have a weight .* got \(2, 2\)"),
-        (lambda: viz.plot_filters("w"), TypeError, "conv must be a tensor or an array of real numbers, got str"),
-        (lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), filters=[2]), IndexError, "filters has no index 2: there are 2"),
-        (lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), filters=[]), TypeError, "filters must be indices"),
-        (lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), filters=[0.5]), TypeError, "filters must be indices"),
-        (lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), channels="a"), TypeError, "channels must be a tensor"),
-        (lambda: viz.plot_filters(np.ones((2, 1, 3)), channels=[0]), ValueError, "channels must be left out"),
-        (lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), columns=0), ValueError, "columns must be an int, at least 1; got 0"),
-        (lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), ax="here"), TypeError, "ax must be a matplotlib Axes, got str"),
-        (lambda: viz.plot_feature_maps(np.ones((2, 10))), ValueError, r"activations must have shape .* got \(2, 10\)"),
-        (lambda: viz.plot_feature_maps(np.ones((2, 1, 3, 3)), image=2), IndexError, "image has no index 2: there are 2"),
-        (lambda: viz.plot_feature_maps([[[1j]]]), TypeError, "activations must be a tensor or an array of real numbers"),
-        (lambda: viz.plot_confusion(np.ones((2, 3))), ValueError, r"matrix must have as many rows as columns, got shape \(2, 3\)"),
+        (
+            lambda: viz.plot_filters(autolab.nn.ReLU()),
+            TypeError,
+            "conv must be a convolution or its weight, got ReLU",
+        ),
+        (
+            lambda: viz.plot_filters(autolab.nn.Linear(2, 2)),
+            ValueError,
+            r"conv must have a weight .* got \(2, 2\)",
+        ),
+        (
+            lambda: viz.plot_filters("w"),
+            TypeError,
+            "conv must be a tensor or an array of real numbers, got str",
+        ),
+        (
+            lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), filters=[2]),
+            IndexError,
+            "filters has no index 2: there are 2",
+        ),
+        (
+            lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), filters=[]),
+            TypeError,
+            "filters must be indices",
+        ),
+        (
+            lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), filters=[0.5]),
+            TypeError,
+            "filters must be indices",
+        ),
+        (
+            lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), channels="a"),
+            TypeError,
+            "channels must be a tensor",
+        ),
+        (
+            lambda: viz.plot_filters(np.ones((2, 1, 3)), channels=[0]),
+            ValueError,
+            "channels must be left out",
+        ),
+        (
+            lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), columns=0),
+            ValueError,
+            "columns must be an int, at least 1; got 0",
+        ),
+        (
+            lambda: viz.plot_filters(np.ones((2, 1, 3, 3)), ax="here"),
+            TypeError,
+            "ax must be a matplotlib Axes, got str",
+        ),
+        (
+            lambda: viz.plot_feature_maps(np.ones((2, 10))),
+            ValueError,
+            r"activations must have shape .* got \(2, 10\)",
+        ),
+        (
+            lambda: viz.plot_feature_maps(np.ones((2, 1, 3, 3)), image=2),
+            IndexError,
+            "image has no index 2: there are 2",
+        ),
+        (
+            lambda: viz.plot_feature_maps([[[1j]]]),
+            TypeError,
+            "activations must be a tensor or an array of real numbers",
+        ),
+        (
+            lambda: viz.plot_confusion(np.ones((2, 3))),
+            ValueError,
+            r"matrix must have as many rows as columns, got shape \(2, 3\)",
+        ),
         (lambda: viz.plot_confusion([[0, 0], [0, 0]]), ValueError, "matrix must hold counts"),
         (lambda: viz.plot_confusion([[1, -1], [0, 0]]), ValueError, "matrix must hold counts"),
-        (lambda: viz.plot_confusion(([0], [0], [0])), ValueError, "matrix must be counts or .* got 3 items"),
-        (lambda: viz.plot_confusion(([0, 1], [0])), ValueError, "targets and predictions must be equally many, got 2 and 1"),
-        (lambda: viz.plot_confusion(([0.5], [0])), ValueError, r"targets must be class indices .* got float64 \(1,\)"),
-        (lambda: viz.plot_confusion(([0], [-1])), ValueError, r"predictions must be class indices .* with -1"),
+        (
+            lambda: viz.plot_confusion(([0], [0], [0])),
+            ValueError,
+            "matrix must be counts or .* got 3 items",
+        ),
+        (
+            lambda: viz.plot_confusion(([0, 1], [0])),
+            ValueError,
+            "targets and predictions must be equally many, got 2 and 1",
+        ),
+        (
+            lambda: viz.plot_confusion(([0.5], [0])),
+            ValueError,
+            r"targets must be class indices .* got float64 \(1,\)",
+        ),
+        (
+            lambda: viz.plot_confusion(([0], [-1])),
+            ValueError,
+            r"predictions must be class indices .* with -1",
+        ),
         (lambda: viz.plot_confusion(([], [])), ValueError, "targets must be class indices"),
-        (lambda: viz.plot_confusion(([0, 2], [0, 1]), classes="ab"), ValueError, "classes has 2 names, but class 2 occurs"),
-        (lambda: viz.plot_confusion(([0, 1], [0, 1]), classes="ab"), ValueError, "classes must be a list of 2 names, got 'ab'"),
-        (lambda: viz.plot_confusion([[1]], classes=["a", "b"]), ValueError, "classes must be a list of 1 names"),
-        (lambda: viz.plot_misclassified(np.ones((2, 4)), [0, 0], [0, 1]), ValueError, r"images must have shape .* got \(2, 4\)"),
-        (lambda: viz.plot_misclassified(np.ones((1, 2, 2)), [0, 0], [0, 1]), ValueError, "images and targets must be equally many, got 1 and 2"),
-        (lambda: viz.plot_misclassified(np.ones((2, 2, 2)), [0, 0], [0, 1], n=0), ValueError, "n must be an int, at least 1; got 0"),
-        (lambda: viz.plot_misclassified(np.ones((2, 2, 2)), [0, 0], [0, 1], classes=["a"]), ValueError, "classes must be a list of 2 names at least"),
-        (lambda: viz.plot_weight_histograms(autolab.ones(3)), TypeError, "model must be a Module or a dict of name: tensor, got Tensor"),
-        (lambda: viz.plot_weight_histograms(autolab.nn.ReLU()), ValueError, "model has no parameters"),
-        (lambda: viz.plot_weight_histograms(autolab.nn.Linear(1, 1), only="conv"), ValueError, "no parameter with 'conv' in its name"),
-        (lambda: viz.plot_weight_histograms({"w": "a"}), TypeError, r"model\['w'\] must be a tensor or an array"),
-        (lambda: viz.plot_weight_histograms({"w": [1.0]}, bins=0), ValueError, "bins must be an int, at least 1; got 0"),
-        (lambda: viz.plot_weight_histograms({"w": [1.0]}, only=3), TypeError, "only must be a part of a parameter's name, got int"),
-        (lambda: viz.plot_gradient_histograms({"w": [1.0]}), TypeError, r"model\['w'\] must be a tensor with .grad, got list"),
-        (lambda: viz.plot_gradient_histograms(autolab.nn.Linear(1, 1)), ValueError, "model has no gradients"),
+        (
+            lambda: viz.plot_confusion(([0, 2], [0, 1]), classes="ab"),
+            ValueError,
+            "classes has 2 names, but class 2 occurs",
+        ),
+        (
+            lambda: viz.plot_confusion(([0, 1], [0, 1]), classes="ab"),
+            ValueError,
+            "classes must be a list of 2 names, got 'ab'",
+        ),
+        (
+            lambda: viz.plot_confusion([[1]], classes=["a", "b"]),
+            ValueError,
+            "classes must be a list of 1 names",
+        ),
+        (
+            lambda: viz.plot_misclassified(np.ones((2, 4)), [0, 0], [0, 1]),
+            ValueError,
+            r"images must have shape .* got \(2, 4\)",
+        ),
+        (
+            lambda: viz.plot_misclassified(np.ones((1, 2, 2)), [0, 0], [0, 1]),
+            ValueError,
+            "images and targets must be equally many, got 1 and 2",
+        ),
+        (
+            lambda: viz.plot_misclassified(np.ones((2, 2, 2)), [0, 0], [0, 1], n=0),
+            ValueError,
+            "n must be an int, at least 1; got 0",
+        ),
+        (
+            lambda: viz.plot_misclassified(np.ones((2, 2, 2)), [0, 0], [0, 1], classes=["a"]),
+            ValueError,
+            "classes must be a list of 2 names at least",
+        ),
+        (
+            lambda: viz.plot_weight_histograms(autolab.ones(3)),
+            TypeError,
+            "model must be a Module or a dict of name: tensor, got Tensor",
+        ),
+        (
+            lambda: viz.plot_weight_histograms(autolab.nn.ReLU()),
+            ValueError,
+            "model has no parameters",
+        ),
+        (
+            lambda: viz.plot_weight_histograms(autolab.nn.Linear(1, 1), only="conv"),
+            ValueError,
+            "no parameter with 'conv' in its name",
+        ),
+        (
+            lambda: viz.plot_weight_histograms({"w": "a"}),
+            TypeError,
+            r"model\['w'\] must be a tensor or an array",
+        ),
+        (
+            lambda: viz.plot_weight_histograms({"w": [1.0]}, bins=0),
+            ValueError,
+            "bins must be an int, at least 1; got 0",
+        ),
+        (
+            lambda: viz.plot_weight_histograms({"w": [1.0]}, only=3),
+            TypeError,
+            "only must be a part of a parameter's name, got int",
+        ),
+        (
+            lambda: viz.plot_gradient_histograms({"w": [1.0]}),
+            TypeError,
+            r"model\['w'\] must be a tensor with .grad, got list",
+        ),
+        (
+            lambda: viz.plot_gradient_histograms(autolab.nn.Linear(1, 1)),
+            ValueError,
+            "model has no gradients",
+        ),
     ],
 )
 def test_wrong_arguments_are_named_with_a_note_and_open_no_figure(call, error, message):

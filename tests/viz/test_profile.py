@@ -44,7 +44,9 @@ def test_bars_are_the_times_of_the_averages(prof):
     assert size in (pytest.approx(1.0), pytest.approx(1e3), pytest.approx(1e6))
     assert [w * size for _, w, _ in whole] == pytest.approx([a.cpu_time_total for a in averages])
     assert [w * size for _, w, _ in own] == pytest.approx([a.self_cpu_time_total for a in averages])
-    assert [row for *_, row in own] == list(range(len(averages))) and {left for left, *_ in own} == {0}
+    assert [row for *_, row in own] == list(range(len(averages))) and {
+        left for left, *_ in own
+    } == {0}
     assert [t.get_text() for t in ax.get_yticklabels()] == [short(a.key) for a in averages]
     assert all(("1 call" in t.get_text()) == (a.count == 1) for t, a in zip(ax.texts, averages))
 
@@ -56,9 +58,17 @@ def test_kinds_have_colour_and_hatch(prof):
         for label, patch in zip(ax.get_yticklabels(), ax.patches[1::2])
     }
     assert found["exp"] == (palette.BLUE.lower(), "")
-    assert found["ExpBackward0"] == found["engine: ExpBackward0"] == (palette.VERMILLION.lower(), "///")
+    assert (
+        found["ExpBackward0"]
+        == found["engine: ExpBackward0"]
+        == (palette.VERMILLION.lower(), "///")
+    )
     assert found["my block"] == (palette.GREEN.lower(), "...")
-    assert [t.get_text() for t in timeline.get_legend().get_texts()] == ["op", "backward", "your block"]
+    assert [t.get_text() for t in timeline.get_legend().get_texts()] == [
+        "op",
+        "backward",
+        "your block",
+    ]
 
 
 def test_row_limit_keeps_those_with_most_time_of_their_own(prof):
@@ -82,7 +92,9 @@ def test_every_call_is_on_the_timeline_under_the_call_around_it(prof):
             depth, around = depth + 1, around.cpu_parent
         expected = pytest.approx((e.time_range.start - start, e.cpu_time, 0.06, depth), abs=1e-6)
         assert any(place == expected for place in places)
-    assert ax.get_ylim() == (4, 0) and ax.get_title() == f"{len(prof.function_events)} calls in order"
+    assert (
+        ax.get_ylim() == (4, 0) and ax.get_title() == f"{len(prof.function_events)} calls in order"
+    )
 
 
 def test_names_on_the_timeline_fit_or_are_shortened():
@@ -93,7 +105,10 @@ def test_names_on_the_timeline_fit_or_are_shortened():
     for event, (start, end) in zip(prof.function_events, ((0, 87), (87, 97), (97, 100))):
         event.time_range = profiler.Interval(start, end)
     _, ax = plot_profile(prof)
-    assert [(t.get_text(), t.get_position()) for t in ax.texts] == [("wide", (43.5, 0.5)), ("a name …", (92.0, 0.5))]
+    assert [(t.get_text(), t.get_position()) for t in ax.texts] == [
+        ("wide", (43.5, 0.5)),
+        ("a name …", (92.0, 0.5)),
+    ]
 
 
 def test_the_other_profiler_events_and_given_axes():
@@ -110,7 +125,10 @@ def test_the_other_profiler_events_and_given_axes():
     [
         ("aten::mul", "mul"),
         ("MulBackward0", "MulBackward0"),
-        ("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "engine: AccumulateGrad"),
+        (
+            "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+            "engine: AccumulateGrad",
+        ),
         ("my block", "my block"),
     ],
 )

@@ -11,15 +11,18 @@ FILES = assets.files("explorer")
 DRAWING = assets.files("drawing")
 
 
-@pytest.mark.parametrize(("files", "count"), [(FILES, 40), (DRAWING, 10)], ids=["explorer", "drawing"])
+@pytest.mark.parametrize(
+    ("files", "count"), [(FILES, 40), (DRAWING, 10)], ids=["explorer", "drawing"]
+)
 def test_every_file_stands_after_what_it_imports(files, count):
     seen = []
     for path in files:
         source = path.read_text()
         for other in re.findall(r'from "\./(\w+)\.js"', source):
-            assert other in seen or f'from "./{path.stem}.js"' in (path.parent / f"{other}.js").read_text(), (
-                f"{path.stem} uses {other} before it is there"
-            )
+            assert (
+                other in seen
+                or f'from "./{path.stem}.js"' in (path.parent / f"{other}.js").read_text()
+            ), f"{path.stem} uses {other} before it is there"
         seen.append(path.stem)
     assert seen[-1] == files[-1].stem and len(seen) == len(set(seen)) == count
 
@@ -32,7 +35,9 @@ def test_what_is_imported_is_exported_there():
                 (path.parent / f"{other}.js").read_text(),
                 re.MULTILINE,
             )
-            assert {name.strip() for name in names.split(",")} <= set(exported), f"{path.stem} imports from {other}"
+            assert {name.strip() for name in names.split(",")} <= set(exported), (
+                f"{path.stem} imports from {other}"
+            )
 
 
 @pytest.mark.parametrize("files", [FILES, DRAWING], ids=["explorer", "drawing"])
@@ -41,7 +46,9 @@ def test_top_level_names_are_used_once(files):
         name
         for path in files
         for line in re.findall(
-            r"^(?:export )?(?:async )?(?:function|class|const|let) ([\w, =]+)", path.read_text(), re.MULTILINE
+            r"^(?:export )?(?:async )?(?:function|class|const|let) ([\w, =]+)",
+            path.read_text(),
+            re.MULTILINE,
         )
         for name in re.findall(r"^\w+", line)
     ]
@@ -57,7 +64,9 @@ def test_one_module_without_imports_comments_or_addresses():
     assert len(module) < 260_000
 
 
-@pytest.mark.parametrize("path", [p for f in ("*.js", "*.css") for p in assets.STATIC.glob(f)], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [p for f in ("*.js", "*.css") for p in assets.STATIC.glob(f)], ids=lambda p: p.name
+)
 def test_no_script_and_no_style_sheet_is_long(path):
     assert len(path.read_text().splitlines()) < 500
 
@@ -70,12 +79,19 @@ def test_a_missing_part_is_an_error(tmp_path, monkeypatch):
 
 
 PACKAGE = assets.STATIC.parent.parent
-PAINTED = [*assets.STATIC.glob("*.js"), *assets.STATIC.glob("*.css"), *PACKAGE.glob("widgets/*.py"), *PACKAGE.glob("viz/*.py")]
+PAINTED = [
+    *assets.STATIC.glob("*.js"),
+    *assets.STATIC.glob("*.css"),
+    *PACKAGE.glob("widgets/*.py"),
+    *PACKAGE.glob("viz/*.py"),
+]
 
 
 @pytest.mark.parametrize("path", sorted(PAINTED), ids=lambda p: p.name)
 def test_colours_stand_in_the_palette_only(path):
-    written = re.findall(r"#(?:[0-9a-fA-F]{3}){1,2}\b|\brgba?\(|\bhsla?\(", path.read_text(encoding="utf-8"))
+    written = re.findall(
+        r"#(?:[0-9a-fA-F]{3}){1,2}\b|\brgba?\(|\bhsla?\(", path.read_text(encoding="utf-8")
+    )
     assert bool(written) == (path == PACKAGE / "viz" / "palette.py"), written
 
 
@@ -83,17 +99,33 @@ def test_every_colour_of_the_palette_is_used_and_every_one_used_is_there():
     styles = "".join(path.read_text() for path in assets.STATIC.glob("*.css"))
     scripts = "".join(path.read_text() for path in assets.STATIC.glob("*.js"))
     named = set(re.findall(r"var\(--(?!jp-)([\w-]+)", styles))
-    own = set(re.findall(r"--([\w-]+)[:`\"]", styles + scripts))  # sizes and counts that a script or a sheet sets
+    own = set(
+        re.findall(r"--([\w-]+)[:`\"]", styles + scripts)
+    )  # sizes and counts that a script or a sheet sets
     in_scripts = {a or b for a, b in re.findall(r'PALETTE(?:\.(\w+)|\["([\w-]+)"\])', scripts)}
     assert in_scripts <= set(palette.FIXED) | set(palette.DRAWN)
-    assert named | in_scripts == set(palette.FIXED) | set(palette.DRAWN) | set(palette.THEMES) | (own & named)
+    assert named | in_scripts == set(palette.FIXED) | set(palette.DRAWN) | set(palette.THEMES) | (
+        own & named
+    )
     assert not own & (set(palette.FIXED) | set(palette.THEMES)), "a colour has one place"
 
 
 def test_the_colours_are_those_of_every_other_picture():
     light, dark = assets.module("explorer").split("[data-theme=", 1)
-    for name, color in (("forward", palette.FORWARD), ("backward", palette.BACKWARD), ("leaf", palette.LEAF)):
-        assert f"--{name}: {color};" in light and f"--{name}: {palette.THEMES[name][1]};" in dark, name
-    assert f"--saved: {palette.SAVED};" in light and f"--bg: var(--jp-layout-color1, {palette.PAPER});" in light
+    for name, color in (
+        ("forward", palette.FORWARD),
+        ("backward", palette.BACKWARD),
+        ("leaf", palette.LEAF),
+    ):
+        assert f"--{name}: {color};" in light and f"--{name}: {palette.THEMES[name][1]};" in dark, (
+            name
+        )
+    assert (
+        f"--saved: {palette.SAVED};" in light
+        and f"--bg: var(--jp-layout-color1, {palette.PAPER});" in light
+    )
     assert heat.color(-1, 1) == palette.BLUE.lower() and heat.color(0, 1) == palette.PAPER
-    assert heat.color(1, 1) == palette.VERMILLION.lower() and heat.color("nan", 1) == palette.NOT_A_NUMBER
+    assert (
+        heat.color(1, 1) == palette.VERMILLION.lower()
+        and heat.color("nan", 1) == palette.NOT_A_NUMBER
+    )

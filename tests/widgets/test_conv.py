@@ -36,7 +36,9 @@ def scattered(widget, key):
     for frame in data["frames"]:
         r, c = frame["corner"]
         first = frame["cell"][0] // (len(data["weight"]) // data["groups"]) * read
-        window = total[first : first + read, r : r + dh * (kh - 1) + 1 : dh, c : c + dw * (kw - 1) + 1 : dw]
+        window = total[
+            first : first + read, r : r + dh * (kh - 1) + 1 : dh, c : c + dw * (kw - 1) + 1 : dw
+        ]
         window[...] = np.reshape(frame[key], window.shape)
     return total
 
@@ -48,7 +50,9 @@ def example(torch, options, with_bias):
     channels = 4 if groups > 1 else 2
     image = torch.randn(channels, 6, 7, requires_grad=True)
     columns = 3 if options.get("padding") == "same" else 2
-    weight = torch.randn(channels if groups > 1 else 3, channels // groups, 3, columns, requires_grad=True)
+    weight = torch.randn(
+        channels if groups > 1 else 3, channels // groups, 3, columns, requires_grad=True
+    )
     bias = torch.randn(weight.shape[0], requires_grad=True) if with_bias else None
     output = torch.nn.functional.conv2d(image, weight, bias, **options)
     gradient = torch.randn(*output.shape)
@@ -91,17 +95,29 @@ def compare(widget, weight_shape, wanted):
 def test_takes_pytorchs_own_tensors_and_modules(name):
     real = pytest.importorskip("torch")
     image, weight, bias, output, gradient = example(real, SETTINGS[name], True)
-    layer = real.nn.Conv2d(image.shape[0], weight.shape[0], tuple(weight.shape[2:]), **SETTINGS[name])
+    layer = real.nn.Conv2d(
+        image.shape[0], weight.shape[0], tuple(weight.shape[2:]), **SETTINGS[name]
+    )
     with real.no_grad():
         layer.weight.copy_(weight)
         layer.bias.copy_(bias)
     layer(image.detach()).backward(gradient)
-    wanted = [output.tolist(), image.grad.tolist(), layer.weight.grad.tolist(), layer.bias.grad.tolist()]
+    wanted = [
+        output.tolist(),
+        image.grad.tolist(),
+        layer.weight.grad.tolist(),
+        layer.bias.grad.tolist(),
+    ]
     of_layer = ConvExplorer(image, layer, gradient=gradient)
     compare(of_layer, weight.shape, wanted)
-    assert of_layer.data == ConvExplorer(image, weight, bias, **SETTINGS[name], gradient=gradient).data
+    assert (
+        of_layer.data == ConvExplorer(image, weight, bias, **SETTINGS[name], gradient=gradient).data
+    )
     half = ConvExplorer(image.to(real.bfloat16), layer)
-    assert half.data["image"] != of_layer.data["image"] and half.data["output_shape"] == of_layer.data["output_shape"]
+    assert (
+        half.data["image"] != of_layer.data["image"]
+        and half.data["output_shape"] == of_layer.data["output_shape"]
+    )
     with pytest.raises(ValueError, match="not ConvTranspose2d"):
         ConvExplorer(image, real.nn.ConvTranspose2d(image.shape[0], 2, 2))
 
@@ -114,7 +130,9 @@ def test_one_step_in_whole_numbers():
     assert second["cell"] == [0, 0, 1] and second["corner"] == [0, 1]
     assert second["products"] == [0, -1] and second["sum"] == -1
     assert second["to_kernel"] == [0, 10] and second["to_image"] == [10, -10]
-    assert second["image_total"] == [9, -10], "the first step has sent -1 to the pixel that both windows cover"
+    assert second["image_total"] == [9, -10], (
+        "the first step has sent -1 to the pixel that both windows cover"
+    )
     assert frames[2]["kernel_total"] == [100, 110] and frames[2]["image_total"] == [90, -100]
     assert frames[-1]["kernel_total"] == [110, 120] and frames[-1]["bias_total"] == 113
 
@@ -153,20 +171,40 @@ def test_works_under_no_grad_and_takes_arrays():
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
-        ((torch.zeros(17, 5), SOBEL), ValueError, "the image is 17x5; ConvExplorer shows up to 16 pixels along a side"),
+        (
+            (torch.zeros(17, 5), SOBEL),
+            ValueError,
+            "the image is 17x5; ConvExplorer shows up to 16 pixels along a side",
+        ),
         ((torch.zeros(5, 5, 5), torch.zeros(1, 5, 2, 2)), ValueError, "the image has 5 channels"),
         ((torch.zeros(5, 5), torch.zeros(9, 1, 2, 2)), ValueError, "there are 9 filters"),
         ((torch.zeros(9, 9), torch.zeros(8, 8)), ValueError, "the kernel is 8x8"),
-        ((torch.zeros(16, 16), torch.zeros(3, 3), None, 1, 5), ValueError, "the image and its padding have 26 pixels"),
+        (
+            (torch.zeros(16, 16), torch.zeros(3, 3), None, 1, 5),
+            ValueError,
+            "the image and its padding have 26 pixels",
+        ),
         ((torch.zeros(3, 16, 16), torch.zeros(4, 3, 3, 3)), ValueError, "21,168 products"),
         ((torch.zeros(1, 1, 4, 4), SOBEL), ValueError, "Of a batch, show one image"),
-        ((torch.zeros(2, 4, 4), torch.nn.ConvTranspose2d(2, 2, 2)), ValueError, "not ConvTranspose2d"),
-        ((torch.zeros(2, 4, 4), torch.nn.Conv2d(2, 2, 2, padding_mode="circular")), ValueError, "padding_mode='circular'"),
+        (
+            (torch.zeros(2, 4, 4), torch.nn.ConvTranspose2d(2, 2, 2)),
+            ValueError,
+            "not ConvTranspose2d",
+        ),
+        (
+            (torch.zeros(2, 4, 4), torch.nn.Conv2d(2, 2, 2, padding_mode="circular")),
+            ValueError,
+            "padding_mode='circular'",
+        ),
         ((EDGE, torch.nn.Conv2d(1, 1, 2), None, 2), TypeError, "leave them out here"),
         ((EDGE, torch.nn.Linear(2, 2)), TypeError, "weight: numbers or an nn.Conv2d, not Linear"),
         ((EDGE, "sobel"), TypeError, "weight: numbers or an nn.Conv2d, not str"),
         ((EDGE, torch.zeros(1, 2, 2, 2)), RuntimeError, "expected input"),
-        ((torch.zeros(2, 2), torch.zeros(3, 3)), RuntimeError, "Kernel size can't be greater than actual input size"),
+        (
+            (torch.zeros(2, 2), torch.zeros(3, 3)),
+            RuntimeError,
+            "Kernel size can't be greater than actual input size",
+        ),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -176,7 +214,9 @@ def test_what_cannot_be_shown_is_refused(arguments, kind, words):
 
 
 def test_a_gradient_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=re.escape("gradient has shape [3, 3]; the output has [1, 3, 3]")):
+    with pytest.raises(
+        ValueError, match=re.escape("gradient has shape [3, 3]; the output has [1, 3, 3]")
+    ):
         ConvExplorer(EDGE, SOBEL, gradient=np.ones((3, 3)))
 
 
@@ -185,7 +225,10 @@ def test_traits_are_kept_within_the_picture():
     assert (widget.step, widget.interval, widget.selected) == (8, 50, [0, 2, 1])
     widget.step = -4
     assert widget.step == 0
-    with pytest.raises(traitlets.TraitError, match=re.escape("there is no output[0, 3, 0]; the output's shape is [1, 3, 3]")):
+    with pytest.raises(
+        traitlets.TraitError,
+        match=re.escape("there is no output[0, 3, 0]; the output's shape is [1, 3, 3]"),
+    ):
         widget.selected = [0, 3, 0]
     with pytest.raises(traitlets.TraitError):
         widget.direction = "up"
@@ -200,10 +243,17 @@ def test_a_saved_notebook_shows_a_picture_and_words():
     )
     root = ET.fromstring(bundle["image/svg+xml"])
     words = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert words[0] == "image and padding" and words[-1] == "output[0, 1, 2] = -0.5: the sum of 2 products and the bias"
-    cells = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("stroke") == "#767676"]
+    assert (
+        words[0] == "image and padding"
+        and words[-1] == "output[0, 1, 2] = -0.5: the sum of 2 products and the bias"
+    )
+    cells = [
+        e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("stroke") == "#767676"
+    ]
     assert len(cells) == 30 + 2 + 25
-    frames = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("stroke") == "#1b1b1b"]
+    frames = [
+        e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("stroke") == "#1b1b1b"
+    ]
     assert [(f.get("width"), f.get("height")) for f in frames] == [("88", "44"), ("44", "44")]
 
 
@@ -215,8 +265,16 @@ def test_numbers_that_are_none_are_carried_as_words():
 
 
 def test_to_html(tmp_path):
-    page = ConvExplorer(EDGE, SOBEL, step=3, direction="backward").to_html(tmp_path / "conv.html").read_text()
-    assert '"step":3' in page and '"direction":"backward"' in page and "<title>Convolution, step by step</title>" in page
+    page = (
+        ConvExplorer(EDGE, SOBEL, step=3, direction="backward")
+        .to_html(tmp_path / "conv.html")
+        .read_text()
+    )
+    assert (
+        '"step":3' in page
+        and '"direction":"backward"' in page
+        and "<title>Convolution, step by step</title>" in page
+    )
     assert len(page) < 67_500
 
 
@@ -242,10 +300,18 @@ def test_the_script_is_one_module_with_the_explorers_look():
     declared = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
     names = [name for source in sources for name in re.findall(declared, source, re.MULTILINE)]
     assert sorted(names) == sorted(set(names))
-    assert assets.style("conv").startswith(assets.style("shared")) and ".al-frame-now" in assets.style("conv")
+    assert assets.style("conv").startswith(
+        assets.style("shared")
+    ) and ".al-frame-now" in assets.style("conv")
     files = assets.files("conv")
     for path in files:
-        for wanted, other in re.findall(r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()):
+        for wanted, other in re.findall(
+            r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()
+        ):
             source = (path.parent / f"{other}.js").read_text()
-            exported = re.findall(r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE)
-            assert {name.strip() for name in wanted.split(",")} <= set(exported), f"{path.stem} imports from {other}"
+            exported = re.findall(
+                r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE
+            )
+            assert {name.strip() for name in wanted.split(",")} <= set(exported), (
+                f"{path.stem} imports from {other}"
+            )

@@ -42,7 +42,10 @@ def test_blocking():
     assert repr(dashboard) == "TrainingDashboard(idle: 0 records)"
     dashboard.run_blocking()
     assert dashboard.state == "finished" and dashboard.data["count"] == 6
-    assert repr(dashboard) == "TrainingDashboard(finished: 6 records, 2 epochs, validation loss 0.3333)"
+    assert (
+        repr(dashboard)
+        == "TrainingDashboard(finished: 6 records, 2 epochs, validation loss 0.3333)"
+    )
     dashboard.run_blocking()
     assert len(dashboard.history.records) == 6, "nothing happens again"
     with pytest.raises(RuntimeError, match=r"this training is over \(finished\)"):
@@ -80,7 +83,9 @@ def test_others_run_in_between():
         await wait_for("paused")
         at = len(dashboard.history.records)
         await asyncio.sleep(0.1)
-        assert len(dashboard.history.records) == at == dashboard.data["count"] and not running.done()
+        assert (
+            len(dashboard.history.records) == at == dashboard.data["count"] and not running.done()
+        )
         dashboard.step()
         await asyncio.sleep(0.1)
         assert len(dashboard.history.records) == at + 1 and dashboard.state == "paused"
@@ -161,7 +166,11 @@ def test_pytorchs_optimizers_too():
 
 @pytest.mark.parametrize(
     ("rates", "words"),
-    [([0.1, 0.2], "one for each of 1 parameter groups, got 2"), ([-1.0], "at least 0, got -1"), ([math.nan], "got nan")],
+    [
+        ([0.1, 0.2], "one for each of 1 parameter groups, got 2"),
+        ([-1.0], "at least 0, got -1"),
+        ([math.nan], "got nan"),
+    ],
 )
 def test_a_wrong_rate_changes_nothing(rates, words):
     generator, optimizer, _ = descent(autolab)
@@ -183,7 +192,10 @@ def test_an_error_in_the_training_is_shown_and_raised():
     dashboard = TrainingDashboard(failing())
     with pytest.raises(ZeroDivisionError, match="float division by zero"):
         asyncio.run(dashboard.run())
-    assert dashboard.state == "failed" and dashboard.error == "ZeroDivisionError: float division by zero"
+    assert (
+        dashboard.state == "failed"
+        and dashboard.error == "ZeroDivisionError: float division by zero"
+    )
     assert dashboard.data["count"] == 1, "what came before is there"
     with pytest.raises(ZeroDivisionError):
         dashboard.run_blocking()
@@ -244,10 +256,18 @@ def test_an_interrupt_pauses_and_nothing_is_lost():
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(dashboard.run())
-    assert dashboard.state == "paused" and where == [1, 2, "interrupted", 3], "the step was finished"
+    assert dashboard.state == "paused" and where == [1, 2, "interrupted", 3], (
+        "the step was finished"
+    )
     assert signal.getsignal(signal.SIGINT) is before
     asyncio.run(dashboard.run())
-    assert dashboard.state == "finished" and [r["step"] for r in dashboard.history.records] == [1, 2, 3, 4, 5]
+    assert dashboard.state == "finished" and [r["step"] for r in dashboard.history.records] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
 
 
 def test_a_second_interrupt_strikes_at_once():
@@ -285,9 +305,12 @@ def test_a_cancelled_cell_leaves_the_training_paused():
 
 def test_buttons_may_be_answered_in_another_thread():
     """As kernels with subshells do."""
+
     async def scene():
         dashboard = TrainingDashboard(descent(autolab, steps=100_000)[0])
-        ask = lambda kind: threading.Thread(target=dashboard._on_message, args=(dashboard, {"kind": kind}, [])).start()
+        ask = lambda kind: threading.Thread(
+            target=dashboard._on_message, args=(dashboard, {"kind": kind}, [])
+        ).start()
         ask("run")
         await asyncio.sleep(0.2)
         assert dashboard.state == "running"
@@ -310,13 +333,18 @@ def test_updates_are_rare_however_fast_the_training():
     start = time.monotonic()
     asyncio.run(dashboard.run())
     took = time.monotonic() - start
-    assert len(updates) <= took / 0.1 + 4 and dashboard.data["count"] == 3000, "the last one is sent"
+    assert len(updates) <= took / 0.1 + 4 and dashboard.data["count"] == 3000, (
+        "the last one is sent"
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((records,), "training must be an iterable of records, got function: call it, training(...)"),
+        (
+            (records,),
+            "training must be an iterable of records, got function: call it, training(...)",
+        ),
         ((5,), "training must be an iterable of records, got int"),
         (([], "sgd"), "optimizer must be an optimizer of autolab or PyTorch, got str"),
     ],
@@ -337,10 +365,14 @@ def test_a_saved_notebook_shows_the_curves_and_the_same_every_time(tmp_path):
 
     (dashboard, one), (_, two) = bundle(), bundle()
     assert one["image/svg+xml"] == two["image/svg+xml"]
-    assert one["text/plain"].startswith(f"{dashboard!r} is a training to watch and to steer: run this cell")
+    assert one["text/plain"].startswith(
+        f"{dashboard!r} is a training to watch and to steer: run this cell"
+    )
     svg = ET.fromstring(one["image/svg+xml"])
     words = [e.text for e in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert "train 0.16667" in words and "validation 0.33333" in words and words[0] == repr(dashboard)
+    assert (
+        "train 0.16667" in words and "validation 0.33333" in words and words[0] == repr(dashboard)
+    )
     page = dashboard.to_html(tmp_path / "run.html").read_text()
     assert '"live":false' in page and '"state":"finished"' in page and len(page) < 65_500
     empty = TrainingDashboard([])._repr_mimebundle_()[0]["image/svg+xml"]
@@ -349,7 +381,13 @@ def test_a_saved_notebook_shows_the_curves_and_the_same_every_time(tmp_path):
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0, 1, [0, 0.5, 1]), (0, 2.5, [0, 1, 2]), (-0.3, 0.3, [-0.2, 0, 0.2]), (3, 3, [3]), (0, 1000, [0, 500, 1000])],
+    [
+        (0, 1, [0, 0.5, 1]),
+        (0, 2.5, [0, 1, 2]),
+        (-0.3, 0.3, [-0.2, 0, 0.2]),
+        (3, 3, [3]),
+        (0, 1000, [0, 500, 1000]),
+    ],
 )
 def test_ticks_are_round(low, high, expected):
     assert charts.ticks(low, high) == expected
@@ -363,16 +401,27 @@ def test_the_script_is_one_module():
     for name in ("freeze", "dashboard"):
         sources = [path.read_text() for path in assets.files(name)]
         declared = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
-        names = [found for source in sources for found in re.findall(declared, source, re.MULTILINE)]
+        names = [
+            found for source in sources for found in re.findall(declared, source, re.MULTILINE)
+        ]
         assert sorted(names) == sorted(set(names))
         for path in assets.files(name):
-            for wanted, other in re.findall(r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()):
+            for wanted, other in re.findall(
+                r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()
+            ):
                 source = (path.parent / f"{other}.js").read_text()
-                exported = re.findall(r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE)
-                assert {n.strip() for n in wanted.split(",")} <= set(exported), f"{path.stem} imports from {other}"
+                exported = re.findall(
+                    r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE
+                )
+                assert {n.strip() for n in wanted.split(",")} <= set(exported), (
+                    f"{path.stem} imports from {other}"
+                )
 
 
-@pytest.mark.parametrize(("kernel", "unheard"), [(None, False), ({}, True), ({"_supports_kernel_subshells": True}, False)])
+@pytest.mark.parametrize(
+    ("kernel", "unheard"),
+    [(None, False), ({}, True), ({"_supports_kernel_subshells": True}, False)],
+)
 def test_it_says_while_a_cell_waits_whether_the_kernel_hears_it(monkeypatch, kernel, unheard):
     """A kernel without subshells (ipykernel 6) takes the messages of buttons when the cell has ended."""
     shell = SimpleNamespace(kernel=SimpleNamespace(**kernel)) if kernel is not None else None

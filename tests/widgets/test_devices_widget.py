@@ -41,7 +41,10 @@ def test_it_sends_the_recording(widget, trace):
     data = json.loads(json.dumps(widget.data))
     data["steps"] = data.pop("frames")
     assert DeviceTrace.from_json(data).to_json() == trace.to_json()
-    assert repr(widget) == f"DeviceExplorer(cuda:0 (Simulated T4), cuda:1 (Simulated T4), {len(trace.steps)} steps)"
+    assert (
+        repr(widget)
+        == f"DeviceExplorer(cuda:0 (Simulated T4), cuda:1 (Simulated T4), {len(trace.steps)} steps)"
+    )
 
 
 def test_a_recording_or_its_trace_and_nothing_else(trace):
@@ -64,8 +67,13 @@ def test_steps_and_intervals_are_kept_in_range(widget, trace):
 def test_selected_is_an_id_or_a_tensors_name(widget, trace):
     widget.selected = "k0"
     widget.selected = "x"
-    assert trace.item(widget.selected).name == "x" and trace.item(widget.selected).device == "cuda:0", "the last of that name"
-    with pytest.raises(traitlets.TraitError, match='there is no "nothing" in this recording; it has the tensors .*x, w'):
+    assert (
+        trace.item(widget.selected).name == "x" and trace.item(widget.selected).device == "cuda:0"
+    ), "the last of that name"
+    with pytest.raises(
+        traitlets.TraitError,
+        match='there is no "nothing" in this recording; it has the tensors .*x, w',
+    ):
         widget.selected = "nothing"
     with pytest.raises(traitlets.TraitError, match='there is no "k999"'):
         widget.selected = "k999"
@@ -82,10 +90,24 @@ def test_the_still_picture(widget, trace):
     svg = bundle["image/svg+xml"]
     words = texts(svg)
     peak = trace.device("cuda:0").peak
-    assert words[-1] and f"{len(trace.kernels)} kernels, 2 copies (19.9 KiB)" in " ".join(filter(None, words))
-    assert {"CPU", "cuda:0", "cuda:1", "Simulated T4, 4 MiB", f"peak {peak / 1024:.3g} KiB, by the host's clock", "7.63 MiB refused"} <= set(words)
-    assert bundle["text/plain"] == f"{widget!r} is a timeline of devices to step through: run this cell in Jupyter (Shift+Enter) to see it."
-    assert svg == DeviceExplorer(trace)._repr_mimebundle_()[0]["image/svg+xml"], "the same on every run"
+    assert words[-1] and f"{len(trace.kernels)} kernels, 2 copies (19.9 KiB)" in " ".join(
+        filter(None, words)
+    )
+    assert {
+        "CPU",
+        "cuda:0",
+        "cuda:1",
+        "Simulated T4, 4 MiB",
+        f"peak {peak / 1024:.3g} KiB, by the host's clock",
+        "7.63 MiB refused",
+    } <= set(words)
+    assert (
+        bundle["text/plain"]
+        == f"{widget!r} is a timeline of devices to step through: run this cell in Jupyter (Shift+Enter) to see it."
+    )
+    assert svg == DeviceExplorer(trace)._repr_mimebundle_()[0]["image/svg+xml"], (
+        "the same on every run"
+    )
     box = [float(n) for n in re.search(r'viewBox="([^"]+)"', svg)[1].split()]
     for e in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect"):
         if e.get("class") is None and e.get("rx") == "3":
@@ -98,12 +120,17 @@ def test_the_peak_leads_from_the_hosts_clock_to_the_kernel_on_the_gpus():
         a = torch.ones(500, 500, device="cuda")
         with torch.record_devices() as recording:
             kept = [a @ a for _ in range(3)]
-    svg, trace = DeviceExplorer(recording)._repr_mimebundle_()[0]["image/svg+xml"], recording.trace()
+    svg, trace = (
+        DeviceExplorer(recording)._repr_mimebundle_()[0]["image/svg+xml"],
+        recording.trace(),
+    )
     (lead,) = [e for e in ET.fromstring(svg).iter() if e.get("stroke-dasharray") == "2 3"]
     at, begins = (float(x) for x in re.findall(r"[ML](\S+) ", lead.get("d")))
     last = trace.kernels[-1]
     assert len(kept) == 3 and last.start > 2 * trace.device("cuda:0").peak_at
-    assert (begins - LEFT) / (at - LEFT) == pytest.approx(last.start / trace.device("cuda:0").peak_at, rel=0.02)
+    assert (begins - LEFT) / (at - LEFT) == pytest.approx(
+        last.start / trace.device("cuda:0").peak_at, rel=0.02
+    )
 
 
 def test_a_recording_without_devices():
@@ -111,7 +138,10 @@ def test_a_recording_without_devices():
         torch.ones(3) + 1
     widget = DeviceExplorer(recording)
     assert repr(widget).endswith("0 steps)")
-    assert widget.trace.steps == () and "0 kernels, 0 copies" in widget._repr_mimebundle_()[0]["image/svg+xml"]
+    assert (
+        widget.trace.steps == ()
+        and "0 kernels, 0 copies" in widget._repr_mimebundle_()[0]["image/svg+xml"]
+    )
 
 
 def test_the_exported_page_is_one_file(widget, tmp_path):
@@ -126,8 +156,14 @@ def test_the_script_is_complete():
     for path in assets.files("devices"):
         source = path.read_text()
         for imported, other in re.findall(r'import \{([^}]*)\} from "\./(\w+)\.js"', source):
-            exported = re.findall(r"^export (?:function|class|const) (\w+)", (path.parent / f"{other}.js").read_text(), re.MULTILINE)
-            assert {n.strip() for n in imported.split(",")} <= set(exported), f"{path.stem} imports from {other}"
+            exported = re.findall(
+                r"^export (?:function|class|const) (\w+)",
+                (path.parent / f"{other}.js").read_text(),
+                re.MULTILINE,
+            )
+            assert {n.strip() for n in imported.split(",")} <= set(exported), (
+                f"{path.stem} imports from {other}"
+            )
         names += re.findall(r"^(?:export )?(?:function|class|const) (\w+)", source, re.MULTILINE)
     assert sorted(names) == sorted(set(names))
     module = assets.module("devices")

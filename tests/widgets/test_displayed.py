@@ -10,7 +10,8 @@ from jupyter_client.manager import start_new_kernel
 import autolab
 
 pytestmark = pytest.mark.skipif(
-    ipywidgets.__version__.startswith("7."), reason="nothing is let go with the packages of that time: explorers stay as they did before"
+    ipywidgets.__version__.startswith("7."),
+    reason="nothing is let go with the packages of that time: explorers stay as they did before",
 )
 
 SETUP = """import gc
@@ -37,7 +38,13 @@ class Cells:
     def run(self, code, cell=None):
         """The text of the result of `code`, run in the cell of that id."""
         session = self.client.session
-        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+        }
         request = session.msg("execute_request", content, metadata={"cellId": cell} if cell else {})
         self.client.shell_channel.send(request)
         said = None
@@ -51,14 +58,19 @@ class Cells:
             assert message["msg_type"] != "error", "\n".join(content["traceback"])
             if message["msg_type"] == "execute_result":
                 said = content["data"]["text/plain"]
-            if message["parent_header"].get("msg_id") == request["header"]["msg_id"] and content.get("execution_state") == "idle":
+            if (
+                message["parent_header"].get("msg_id") == request["header"]["msg_id"]
+                and content.get("execution_state") == "idle"
+            ):
                 return said
 
     def views(self, expression, count):
         """The browser says how many views of a widget there are."""
         comm = self.run(f"{expression}.model_id").strip("'")
         data = {"method": "update", "state": {"_views": count}, "buffer_paths": []}
-        self.client.shell_channel.send(self.client.session.msg("comm_msg", {"comm_id": comm, "data": data}))
+        self.client.shell_channel.send(
+            self.client.session.msg("comm_msg", {"comm_id": comm, "data": data})
+        )
         time.sleep(0.2)
 
 
@@ -94,7 +106,9 @@ def test_a_name_keeps_an_explorer_which_comes_back_as_it_stood(cells):
     del cells.opened[:]
     assert cells.run("mine", "later").startswith("Explorer(v2: 3 nodes")
     assert len(cells.opened) == 2, "the widget and its layout"
-    assert cells.run("mine.model_id, mine.step, mine.layout.comm is not None") == f"({first}, 3, True)"
+    assert (
+        cells.run("mine.model_id, mine.step, mine.layout.comm is not None") == f"({first}, 3, True)"
+    )
     cells.run("'nothing'", "later")
 
 
@@ -131,7 +145,9 @@ def test_a_learners_layout_stays_open(cells):
     assert cells.run("wide.comm is None, wide.layout.comm is None") == "(True, False)"
 
 
-def test_nothing_is_printed_when_the_thread_of_a_pages_widgets_ends_with_messages_on_their_way(cells):
+def test_nothing_is_printed_when_the_thread_of_a_pages_widgets_ends_with_messages_on_their_way(
+    cells,
+):
     """As when JupyterLab loads the page anew: it asks for the states of all widgets, and ends the thread that answered.
     Of ipykernel's tasks there asyncio complained: some 20 times here."""
     client = cells.client
@@ -145,7 +161,11 @@ def test_nothing_is_printed_when_the_thread_of_a_pages_widgets_ends_with_message
         subshell = control("create_subshell_request", {}).get("subshell_id")
         if subshell is None:
             pytest.skip("this ipykernel has no subshells")
-        asked = {"comm_open": {"target_name": "jupyter.widget.control"}, "comm_msg": {"method": "request_states"}, "comm_close": {}}
+        asked = {
+            "comm_open": {"target_name": "jupyter.widget.control"},
+            "comm_msg": {"method": "request_states"},
+            "comm_close": {},
+        }
         for kind, data in asked.items():
             content = {"comm_id": f"control {number}", "data": data} | data
             message = client.session.msg(kind, content, metadata={"version": "1.0.0"})
@@ -159,13 +179,21 @@ def test_nothing_is_printed_when_the_thread_of_a_pages_widgets_ends_with_message
     cells.run("""import asyncio
 async def forgotten(): await asyncio.Event().wait()
 asyncio.ensure_future(forgotten()); await asyncio.sleep(0); gc.collect()""")
-    assert "Task was destroyed but it is pending!" in cells.printed and "forgotten" in cells.printed, "the learner's own"
+    assert (
+        "Task was destroyed but it is pending!" in cells.printed and "forgotten" in cells.printed
+    ), "the learner's own"
 
 
-def test_the_browser_is_told_what_ipywidgets_would_tell_and_nobody_looks_for_bytes_in_it(monkeypatch):
+def test_the_browser_is_told_what_ipywidgets_would_tell_and_nobody_looks_for_bytes_in_it(
+    monkeypatch,
+):
     told, searched, create, search = [], [], base.comm.create_comm, base._remove_buffers
-    monkeypatch.setattr(base.comm, "create_comm", lambda **message: told.append(message) or create(**message))
-    monkeypatch.setattr(base, "_remove_buffers", lambda state: searched.append(state) or search(state))
+    monkeypatch.setattr(
+        base.comm, "create_comm", lambda **message: told.append(message) or create(**message)
+    )
+    monkeypatch.setattr(
+        base, "_remove_buffers", lambda state: searched.append(state) or search(state)
+    )
     x = autolab.tensor(3.0, requires_grad=True)
     explorer = autolab.explore(x * x)
     assert not any("folding" in state for state in searched)

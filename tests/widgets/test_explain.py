@@ -24,10 +24,15 @@ def test_inside_except_after_it_and_by_name(monkeypatch):
         fail()
     except RuntimeError as error:
         first, kept = torch.explain(), error
-    assert "return hours.exp() - rates" in text_of(first) and text_of(torch.explain(kept)) == text_of(first)
+    assert "return hours.exp() - rates" in text_of(first) and text_of(
+        torch.explain(kept)
+    ) == text_of(first)
     monkeypatch.setattr(sys, "last_value", kept, raising=False)
     assert text_of(torch.explain()) == text_of(first)
-    assert first.step == len(first.trace.frames) - 1 and first.trace.frames[first.step].event == "error"
+    assert (
+        first.step == len(first.trace.frames) - 1
+        and first.trace.frames[first.step].event == "error"
+    )
     assert repr(first) == f"Explanation({first.trace.meta['explanation']['title']})"
 
 
@@ -46,13 +51,18 @@ def test_inside_a_recording_before_it_ends():
             fail()
         except RuntimeError:
             found = torch.explain()
-    assert found.trace.meta["source"] == "recording" and [n.op for n in found.trace.nodes if n.error] == ["sub"]
+    assert found.trace.meta["source"] == "recording" and [
+        n.op for n in found.trace.nodes if n.error
+    ] == ["sub"]
     assert [n.op for n in recording.trace().nodes if n.error] == ["sub"]
 
 
 def test_parts_around_the_cause_are_open():
     nn = torch.nn
-    deep = nn.Sequential(*[nn.Sequential(nn.Linear(3, 3), nn.ReLU()) for _ in range(9)], nn.Sequential(nn.Linear(4, 1)))
+    deep = nn.Sequential(
+        *[nn.Sequential(nn.Linear(3, 3), nn.ReLU()) for _ in range(9)],
+        nn.Sequential(nn.Linear(4, 1)),
+    )
     try:
         with torch.record():
             deep(torch.ones(2, 3))

@@ -33,7 +33,11 @@ def test_step_stays_within_the_frames(explorer):
 
 
 def test_a_trace_without_frames_has_step_zero():
-    explorer = Explorer(Trace((Node("n0", "leaf", label="x", shape=(), requires_grad=True),), meta={"roots": ["n0"]}))
+    explorer = Explorer(
+        Trace(
+            (Node("n0", "leaf", label="x", shape=(), requires_grad=True),), meta={"roots": ["n0"]}
+        )
+    )
     explorer.step = 3
     assert explorer.step == 0
     assert repr(explorer) == "Explorer(x: 1 node, 0 steps)"
@@ -61,7 +65,11 @@ def test_repr_is_the_same_on_every_run(explorer, sample):
 
 def test_a_notebook_stores_a_picture_beside_the_widget(explorer):
     bundle, _ = explorer._repr_mimebundle_()
-    assert set(bundle) == {"text/plain", "image/svg+xml", "application/vnd.jupyter.widget-view+json"}
+    assert set(bundle) == {
+        "text/plain",
+        "image/svg+xml",
+        "application/vnd.jupyter.widget-view+json",
+    }
     assert bundle["text/plain"] == (
         "Explorer(z: 11 nodes, 27 steps) is a graph to step through, forward and backward: run this cell in Jupyter (Shift+Enter) to see it."
     )
@@ -75,10 +83,15 @@ def test_a_notebook_stores_a_picture_beside_the_widget(explorer):
 def test_a_matrix_is_transposed_as_a_whole_and_a_bar_covers_the_name():
     fc = autolab.nn.Linear(2, 1)
     explorer = explore((fc(autolab.tensor([[1.0, 2.0]])) ** 2).sum())
-    shown = [mathml_of(frame.tex) for frame in explorer.trace.frames] + [mathml_of(e.tex) for e in explorer.trace.edges]
+    shown = [mathml_of(frame.tex) for frame in explorer.trace.frames] + [
+        mathml_of(e.tex) for e in explorer.trace.edges
+    ]
     powers = [part for mathml in shown for part in ET.fromstring(f"<p>{mathml}</p>").iter("msup")]
     assert {len(power) for power in powers} == {2}, "a base and its exponent"
-    assert any(power.find(".//mtable") is not None and "".join(power[1].itertext()) == "T" for power in powers)
+    assert any(
+        power.find(".//mtable") is not None and "".join(power[1].itertext()) == "T"
+        for power in powers
+    )
     barred = [part for mathml in shown for part in ET.fromstring(f"<p>{mathml}</p>").iter("mover")]
     named = [part for part in barred if "weight" in "".join(part[0].itertext())]
     assert named and {part.get("class") for part in named} == {"al-overline"}
@@ -112,15 +125,22 @@ def test_without_graphviz_the_browser_is_asked(sample, monkeypatch):
     assert explorer.svg == "" and set(explorer.dot) == {"LR", "TB"}
     assert explorer._repr_mimebundle_()[0]["image/svg+xml"].startswith("<svg")
     page = html.page([explorer])
-    assert 'id="autolab-viz"' in page.partition("<body>")[2].partition('<script type="module">')[0], "the page does it"
+    assert (
+        'id="autolab-viz"' in page.partition("<body>")[2].partition('<script type="module">')[0]
+    ), "the page does it"
     sent = []
     monkeypatch.setattr(explorer, "send", sent.append)
     explorer._on_message(explorer, {"kind": "need-viz"}, [])
-    assert sent[0]["kind"] == "viz" and b"renderString" in gzip.decompress(base64.b64decode(sent[0]["source"]))
+    assert sent[0]["kind"] == "viz" and b"renderString" in gzip.decompress(
+        base64.b64decode(sent[0]["source"])
+    )
     monkeypatch.delenv("AUTOLAB_LAYOUT")
     explorer._on_message(
         explorer,
-        {"kind": "layouts", "svgs": {d: layout.render(explorer._picture.dot(d)).decode() for d in ("LR", "TB")}},
+        {
+            "kind": "layouts",
+            "svgs": {d: layout.render(explorer._picture.dot(d)).decode() for d in ("LR", "TB")},
+        },
         [],
     )
     assert explorer.svg == Explorer(sample).svg and explorer.dot == {}
@@ -140,7 +160,9 @@ def test_a_missing_viz_js_is_said(sample, monkeypatch):
 
 
 def test_a_graph_too_big_to_draw_is_refused_at_once():
-    with pytest.raises(ValueError, match="even folded, this graph has 2,001 boxes; the explorer draws up to 2,000"):
+    with pytest.raises(
+        ValueError, match="even folded, this graph has 2,001 boxes; the explorer draws up to 2,000"
+    ):
         Explorer(Trace(tuple(Node(f"n{i}", "data") for i in range(2001))))
 
 
@@ -159,11 +181,16 @@ def test_a_page_holds_each_script_once_and_each_state(sample, tmp_path):
     assert '"step":5' in page and '"step":7' in page
     assert "<title>A &amp; B &lt;/title&gt;</title>" in page
     assert html.page(one) == html.page([one])
-    for wrong, words in ((autolab.ones(1), "widgets must be a list of widgets, got Tensor"), ([one, 3], r"widgets\[1\] must be a widget, got int")):
+    for wrong, words in (
+        (autolab.ones(1), "widgets must be a list of widgets, got Tensor"),
+        ([one, 3], r"widgets\[1\] must be a widget, got int"),
+    ):
         with pytest.raises(TypeError, match=words) as caught:
             html.page(wrong)
         assert "autolab.explore" in caught.value.__notes__[0]
-    assert one.to_html(tmp_path / "a.html").read_text() == html.page([one], title="autolab explorer")
+    assert one.to_html(tmp_path / "a.html").read_text() == html.page(
+        [one], title="autolab explorer"
+    )
     assert not re.search(r'(src|href)="(?!data:)', page), "nothing to fetch"
     states = [
         json.loads(s.replace("<\\/", "</"))
@@ -185,9 +212,9 @@ def test_an_installed_jupyterlab_saves_explorers_with_the_notebook():
     import tomllib
 
     root = Path(__file__).parents[2]
-    shared = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"][
-        "shared-data"
-    ]
+    shared = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
+        "targets"
+    ]["wheel"]["shared-data"]
     ((source, target),) = shared.items()
     assert target.startswith("share/jupyter/lab/settings/overrides.d/") and target.endswith(".json")
     settings = json.loads((root / source).read_text())
@@ -216,15 +243,26 @@ def test_explore_a_graph_of_real_pytorch():
     y = x * x + torch.sin(x)
     explorer = explore(y, interval=700)
     assert explorer.trace.meta["library"] == "torch" and explorer.interval == 700
-    assert {n.grad_fn for n in explorer.trace.nodes} == {"", "MulBackward0", "SinBackward0", "AddBackward0"}
-    assert "MulBackward0" in json.dumps(explorer.data) and explorer.svg.count('class="al-node"') == 4
+    assert {n.grad_fn for n in explorer.trace.nodes} == {
+        "",
+        "MulBackward0",
+        "SinBackward0",
+        "AddBackward0",
+    }
+    assert (
+        "MulBackward0" in json.dumps(explorer.data) and explorer.svg.count('class="al-node"') == 4
+    )
 
 
 def test_names_of_the_package_load_on_first_use():
     import autolab.viz
     import autolab.widgets
 
-    assert autolab.viz.html is html and autolab.widgets.Explorer is Explorer and autolab.explore is explore
+    assert (
+        autolab.viz.html is html
+        and autolab.widgets.Explorer is Explorer
+        and autolab.explore is explore
+    )
     assert "Explorer" in dir(autolab.widgets)
     with pytest.raises(AttributeError, match="no attribute 'Stepper'"):
         _ = autolab.widgets.Stepper
@@ -233,7 +271,13 @@ def test_names_of_the_package_load_on_first_use():
 def test_a_page_of_ipywidgets_embed_gets_scripts_and_defaults():
     from ipywidgets.embed import embed_data
 
-    explorer = explore(autolab.nn.Sequential(autolab.nn.Linear(2, 2), autolab.nn.ReLU())(autolab.ones(1, 2)).sum())
+    explorer = explore(
+        autolab.nn.Sequential(autolab.nn.Linear(2, 2), autolab.nn.ReLU())(autolab.ones(1, 2)).sum()
+    )
     states = embed_data([explorer], drop_defaults=True)["manager_state"]["state"]
-    assert states[explorer.model_id]["state"].keys() == explorer.get_state().keys() >= {"_esm", "_script", "step", "live"}
+    assert (
+        states[explorer.model_id]["state"].keys()
+        == explorer.get_state().keys()
+        >= {"_esm", "_script", "step", "live"}
+    )
     assert "_esm" in states[explorer.engine]["state"], "what opens parts there"

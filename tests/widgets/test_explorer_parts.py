@@ -48,16 +48,24 @@ def explorer(found):
 
 def drawn(explorer, name):
     root = ET.fromstring(explorer.svg)
-    return [g.get("data-id") for g in root.iter(f"{SVG}g") if name in (g.get("class") or "").split()]
+    return [
+        g.get("data-id") for g in root.iter(f"{SVG}g") if name in (g.get("class") or "").split()
+    ]
 
 
 def test_a_network_begins_closed_and_opens_by_path(explorer):
     assert explorer.expanded == [] and len(drawn(explorer, "al-part")) == 10
     explorer.expanded = ["3", "3.0"]
     assert [explorer._cards.folding.parts[p].label for p in explorer.expanded] == ["3", "3.0"]
-    assert drawn(explorer, "al-header") == explorer.expanded and len(drawn(explorer, "al-part")) == 10
+    assert (
+        drawn(explorer, "al-header") == explorer.expanded and len(drawn(explorer, "al-part")) == 10
+    )
     assert ET.fromstring(explorer.svg).get("data-open") == " ".join(explorer.expanded)
-    assert set(explorer.layouts["LR"]["frames"]) == set(explorer.layouts["TB"]["frames"]) == set(explorer.expanded)
+    assert (
+        set(explorer.layouts["LR"]["frames"])
+        == set(explorer.layouts["TB"]["frames"])
+        == set(explorer.expanded)
+    )
     assert Explorer(explorer.trace, expanded=["3.0", "3"], rankdir="LR").svg == explorer.svg
 
 
@@ -70,7 +78,9 @@ def test_frames_hold_their_boxes(explorer):
                 x, y, w, h = places["frames"][box.frame]
                 card, (cx, cy) = explorer._cards(box.of), places["nodes"][key]
                 assert x < cx - card.width / 2 and cx + card.width / 2 < x + w
-                assert y + 26 < cy - card.height / 2 and cy + card.height / 2 < y + h, "below the frame's label"
+                assert y + 26 < cy - card.height / 2 and cy + card.height / 2 < y + h, (
+                    "below the frame's label"
+                )
 
 
 def test_an_unknown_part_is_refused_and_nothing_changes(explorer):
@@ -105,11 +115,15 @@ def test_the_browser_lays_out_what_is_opened_where_there_is_no_graphviz(found, m
     assert first
     monkeypatch.setenv("AUTOLAB_LAYOUT", "browser")
     explorer.expanded = ["1"]
-    assert explorer.svg == first and set(explorer.dot) == {"LR", "TB"}, "the old picture stays until the new one is there"
+    assert explorer.svg == first and set(explorer.dot) == {"LR", "TB"}, (
+        "the old picture stays until the new one is there"
+    )
     monkeypatch.delenv("AUTOLAB_LAYOUT")
     explorer._on_message(explorer, {"kind": "layouts", "svgs": {}, "for": []}, [])
     assert explorer.svg == first, "an answer for what was open before is late"
-    explorer._on_message(explorer, {"kind": "layouts", "svgs": svgs(), "for": explorer.expanded}, [])
+    explorer._on_message(
+        explorer, {"kind": "layouts", "svgs": svgs(), "for": explorer.expanded}, []
+    )
     assert drawn(explorer, "al-header") == explorer.expanded and explorer.dot == {}
 
 
@@ -124,9 +138,14 @@ def test_a_page_brings_the_layout_engine_where_something_opens(explorer, sample,
     assert explorer.export_state()["live"] is False and explorer.live
     page = explorer.to_html(tmp_path / "a.html").read_text()
     before, _, after = page.partition('<script type="text/plain" id="autolab-viz">')
-    assert not re.search(r'(src|href)="(?!data:)', before + after.partition("</script>")[2]), "nothing to fetch"
+    assert not re.search(r'(src|href)="(?!data:)', before + after.partition("</script>")[2]), (
+        "nothing to fetch"
+    )
     small = Explorer(sample).to_html(tmp_path / "b.html").read_text()
-    assert 'id="autolab-viz"' not in small.partition("<body>")[2].partition('<script type="module">')[0]
+    assert (
+        'id="autolab-viz"'
+        not in small.partition("<body>")[2].partition('<script type="module">')[0]
+    )
 
 
 def test_a_big_trace_is_sent_as_columns_and_its_numbers_step_by_step(monkeypatch):
@@ -137,9 +156,17 @@ def test_a_big_trace_is_sent_as_columns_and_its_numbers_step_by_step(monkeypatch
     assert data["light"] and explorer.formulas == {} and found.nodes[5].tex == ""
     assert len(json.dumps(data)) < 0.7 * len(json.dumps(packing.pack(found)))
     sent_of = {part: records(data[part]) for part in ("nodes", "edges", "saved", "frames")}
-    assert sent_of["nodes"][5] == Node(**{name: getattr(found.nodes[5], name) for name in packing._KEPT[Node]}).to_json()
+    assert (
+        sent_of["nodes"][5]
+        == Node(**{name: getattr(found.nodes[5], name) for name in packing._KEPT[Node]}).to_json()
+    )
     for frame, told in zip(found.frames, sent_of["frames"], strict=True):
-        assert [told[name] for name in ("event", "node", "edge", "state")] == [frame.event, frame.node, frame.edge, frame.state]
+        assert [told[name] for name in ("event", "node", "edge", "state")] == [
+            frame.event,
+            frame.node,
+            frame.edge,
+            frame.state,
+        ]
         assert told["text"] == "" and told["value"] is None
     sent = []
     monkeypatch.setattr(explorer, "send", sent.append)
@@ -149,8 +176,12 @@ def test_a_big_trace_is_sent_as_columns_and_its_numbers_step_by_step(monkeypatch
     assert message["kind"] == "details" and part["frames"] == [found.frames[3].to_json()]
     assert {n["id"] for n in part["nodes"]} == {"n9", found.frames[3].node}
     assert all(n == json.loads(json.dumps(found.node(n["id"]).to_json())) for n in part["nodes"])
-    assert {e["child"] for e in part["edges"]} == {n["id"] for n in part["nodes"] if n["kind"] == "op"}
-    assert set(explorer.export_state()) == set(explorer.get_state()), "nothing more for a page: it draws the cards itself"
+    assert {e["child"] for e in part["edges"]} == {
+        n["id"] for n in part["nodes"] if n["kind"] == "op"
+    }
+    assert set(explorer.export_state()) == set(explorer.get_state()), (
+        "nothing more for a page: it draws the cards itself"
+    )
 
 
 def test_counting_operations_ends_early():

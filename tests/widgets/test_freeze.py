@@ -26,7 +26,14 @@ def lib(request):
 def small(lib):
     """3 -> 5 -> 4 -> 2, 62 parameters: Linear 20 and 24, BatchNorm 8, Linear 10."""
     nn = lib.nn
-    return nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 2))
+    return nn.Sequential(
+        nn.Linear(3, 5),
+        nn.ReLU(),
+        nn.Linear(5, 4),
+        nn.BatchNorm1d(4),
+        nn.Dropout(0.5),
+        nn.Linear(4, 2),
+    )
 
 
 def loss_of(lib, model):
@@ -42,7 +49,10 @@ def kinds(panel):
 def test_switches_set_requires_grad_and_modes(lib):
     model = small(lib)
     panel = FreezePanel(model)
-    assert panel.trainable == {"0": True, "2": True, "3": True, "5": True} and panel.modes == {"3": "train", "4": "train"}
+    assert panel.trainable == {"0": True, "2": True, "3": True, "5": True} and panel.modes == {
+        "3": "train",
+        "4": "train",
+    }
     panel.trainable = {"0": False}
     assert [p.requires_grad for p in model.parameters()] == [False, False] + [True] * 6
     panel.trainable = ["5"]
@@ -51,7 +61,9 @@ def test_switches_set_requires_grad_and_modes(lib):
     panel.modes = {"3": "eval"}
     assert (model[3].training, model[4].training, model.training) == (False, True, True)
     panel.modes = {"": "eval"}
-    assert (model[3].training, model[4].training, model.training) == (False, False, True), "only what differs by mode"
+    assert (model[3].training, model[4].training, model.training) == (False, False, True), (
+        "only what differs by mode"
+    )
 
 
 def test_presets(lib):
@@ -72,7 +84,9 @@ class Nested(autolab.nn.Module):
     def __init__(self):
         super().__init__()
         self.scale = autolab.nn.Parameter(autolab.ones(1))
-        self.body = autolab.nn.Sequential(autolab.nn.Linear(2, 2), autolab.nn.Sequential(autolab.nn.Linear(2, 2)))
+        self.body = autolab.nn.Sequential(
+            autolab.nn.Linear(2, 2), autolab.nn.Sequential(autolab.nn.Linear(2, 2))
+        )
         self.count = autolab.nn.Parameter(autolab.tensor([1]), requires_grad=False)
         self.fc = autolab.nn.Linear(2, 1)
 
@@ -85,13 +99,21 @@ def test_the_path_that_says_most_wins_and_mixed_is_left_alone():
     panel = FreezePanel(model)
     panel.trainable = {"": False, "body": True, "body.1": False}
     assert panel.trainable == {"": False, "body.0": True, "body.1.0": False, "fc": False}
-    assert [subtree(panel.trainable, p) for p in ("", "body", "body.1", "fc", "none")] == ["mixed", "mixed", False, False, None]
+    assert [subtree(panel.trainable, p) for p in ("", "body", "body.1", "fc", "none")] == [
+        "mixed",
+        "mixed",
+        False,
+        False,
+        None,
+    ]
     model.fc.bias.requires_grad_(True)
     panel.refresh()
     assert panel.trainable["fc"] == "mixed" and not model.fc.weight.requires_grad
     panel.trainable = dict(panel.trainable) | {"body.0": False}
     assert model.fc.bias.requires_grad and not model.fc.weight.requires_grad
-    assert [row["parameters"] for row in panel.data["rows"]] == [16, 12, 6, 6, 6, 3], "whole numbers are not trained"
+    assert [row["parameters"] for row in panel.data["rows"]] == [16, 12, 6, 6, 6, 3], (
+        "whole numbers are not trained"
+    )
 
 
 def test_apply_puts_back_what_a_training_loop_changed(lib):
@@ -100,16 +122,24 @@ def test_apply_puts_back_what_a_training_loop_changed(lib):
     panel.trainable, panel.modes = ["5"], {"3": "eval"}
     model.train().requires_grad_(True)
     panel.apply()
-    assert not model[3].training and model[4].training and [p.requires_grad for p in model.parameters()].count(True) == 2
+    assert (
+        not model[3].training
+        and model[4].training
+        and [p.requires_grad for p in model.parameters()].count(True) == 2
+    )
 
 
 @pytest.mark.parametrize(
     ("trait", "value", "words"),
     [
-        ("trainable", {"0": False, "fc9": True}, "there is no layer 'fc9'; there are, for example,"),
+        (
+            "trainable",
+            {"0": False, "fc9": True},
+            "there is no layer 'fc9'; there are, for example,",
+        ),
         ("trainable", ["layer"], "there is no layer 'layer'"),
         ("trainable", {"0": "no"}, "True, False or \"mixed\" for each path, not 'no'"),
-        ("modes", {"3": "eval", "4": "test"}, "\"train\" or \"eval\" for each path, not 'test'"),
+        ("modes", {"3": "eval", "4": "test"}, '"train" or "eval" for each path, not \'test\''),
         ("modes", {"3": "eval", "norm": "eval"}, "there is no layer 'norm'"),
     ],
 )
@@ -123,13 +153,17 @@ def test_a_wrong_setting_changes_nothing(trait, value, words):
 
 
 def test_what_is_no_module_is_refused():
-    with pytest.raises(TypeError, match="model must be an nn.Module of autolab or PyTorch, got list"):
+    with pytest.raises(
+        TypeError, match="model must be an nn.Module of autolab or PyTorch, got list"
+    ):
         FreezePanel([1, 2])
     with pytest.raises(TypeError, match="explorer must be an Explorer"):
         FreezePanel(small(autolab), explorer="e")
     with pytest.raises(TypeError, match="forward must be a function"):
         FreezePanel(small(autolab), forward=3)
-    with pytest.raises(TypeError, match=r"forward\(\) must return the loss, a tensor; it returned float"):
+    with pytest.raises(
+        TypeError, match=r"forward\(\) must return the loss, a tensor; it returned float"
+    ):
         FreezePanel(small(autolab), forward=lambda: 1.0)
     with pytest.raises(RuntimeError, match="there is no graph"):
         _ = FreezePanel(small(autolab)).explorer
@@ -159,11 +193,15 @@ def check_state(lib, name, options, copies):
     model = small(lib)
     optimizer = getattr(lib.optim, name)(model.parameters(), **options)
     found = facts.layers(model)
-    predicted = [facts.state_bytes(optimizer, optimizer.param_groups[0], p) for p in model.parameters()]
+    predicted = [
+        facts.state_bytes(optimizer, optimizer.param_groups[0], p) for p in model.parameters()
+    ]
     loss_of(lib, model)().backward()
     optimizer.step()
     assert predicted == [facts.held_bytes(optimizer, p) for p in model.parameters()]
-    assert copies * 248 <= sum(predicted) <= copies * 248 + 8 * 12, "62 numbers of 4 bytes; 8 parameters with a few scalars"
+    assert copies * 248 <= sum(predicted) <= copies * 248 + 8 * 12, (
+        "62 numbers of 4 bytes; 8 parameters with a few scalars"
+    )
     assert facts.costs(found, optimizer)["state"] == sum(predicted)
 
 
@@ -207,7 +245,10 @@ def test_a_frozen_weight_with_a_gradient_left_over_really_moves(lib):
     panel, loss = FreezePanel(model, optimizer), loss_of(lib, model)
     loss().backward()
     panel.trainable = {"0": False}
-    assert kinds(panel) == {"stale_gradient": "0"} and "a gradient from before is left" in panel.data["warnings"][0]["text"]
+    assert (
+        kinds(panel) == {"stale_gradient": "0"}
+        and "a gradient from before is left" in panel.data["warnings"][0]["text"]
+    )
     before = model[0].weight.detach().clone()
     optimizer.step()
     assert (model[0].weight != before).any(), "what it warned of"
@@ -290,7 +331,9 @@ def test_frozen_weights_are_not_frozen_statistics(lib):
 
 def test_dropout_within_the_frozen_part(lib):
     nn = lib.nn
-    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5), nn.Linear(2, 2), nn.Dropout(0.5), nn.Linear(2, 2))
+    model = nn.Sequential(
+        nn.Linear(2, 2), nn.Dropout(0.5), nn.Linear(2, 2), nn.Dropout(0.5), nn.Linear(2, 2)
+    )
     panel = FreezePanel(model)
     panel.trainable = ["4"]
     assert kinds(panel) == {"dropout_active": "1"}, "the one before the head belongs to the head"
@@ -322,8 +365,19 @@ def test_where_backward_stops(lib, trained, end, unvisited, passed, visited, op)
     nodes, level = set(), [forward().grad_fn]
     while level:
         nodes |= set(level)
-        level = [n for node in level for n, _ in node.next_functions if n is not None and n not in nodes]
-    assert len([n for n in nodes if "AccumulateGrad" not in type(n).__name__ and "AccumulateGrad" not in n.name()]) == visited
+        level = [
+            n for node in level for n, _ in node.next_functions if n is not None and n not in nodes
+        ]
+    assert (
+        len(
+            [
+                n
+                for n in nodes
+                if "AccumulateGrad" not in type(n).__name__ and "AccumulateGrad" not in n.name()
+            ]
+        )
+        == visited
+    )
 
 
 def test_forward_disturbs_nothing(lib):
@@ -352,9 +406,15 @@ def test_the_explorer_is_marked_and_brought_up_to_date(lib):
     assert {named[i] for i in explorer.dimmed} >= {"0.weight", "0.bias", "2.weight", "3.bias"}
     assert not {named[i] for i in explorer.dimmed} & {"5.weight", "5.bias", "y"}
     assert explorer.trace.node(explorer.selected).op == "addmm"
-    assert "run the forward pass again" in panel.data["stale"] and len(explorer.trace.frames) == whole
+    assert (
+        "run the forward pass again" in panel.data["stale"] and len(explorer.trace.frames) == whole
+    )
     panel.run_forward()
-    assert panel.explorer is explorer and panel.data["stale"] == "" and len(explorer.trace.frames) < whole
+    assert (
+        panel.explorer is explorer
+        and panel.data["stale"] == ""
+        and len(explorer.trace.frames) < whole
+    )
     sent = {f.receiver for f in explorer.trace.frames if f.phase == "backward"}
     assert not sent & set(explorer.dimmed), "nothing arrives where backward does not come"
     panel.preset("All")
@@ -372,7 +432,11 @@ def test_a_loss_made_while_frozen_knows_only_a_part(lib):
     model = small(lib)
     model[0].requires_grad_(False)
     panel = FreezePanel(model, loss=loss_of(lib, model)())
-    assert panel.report["reach"].traced and panel.report["reach"].layer == "2" and not panel.data["forward"]
+    assert (
+        panel.report["reach"].traced
+        and panel.report["reach"].layer == "2"
+        and not panel.data["forward"]
+    )
     panel.preset("All")
     reach = panel.report["reach"]
     assert (reach.traced, reach.layer) == (False, "0") and panel.data["stale"]
@@ -387,7 +451,10 @@ def test_a_given_explorer_is_marked():
     explorer = explore(loss_of(autolab, model)(), params=dict(model.named_parameters()))
     panel = FreezePanel(model, explorer=explorer)
     panel.from_layer("3")
-    assert panel.explorer is explorer and explorer.trace.node(explorer.selected).op == "native_batch_norm"
+    assert (
+        panel.explorer is explorer
+        and explorer.trace.node(explorer.selected).op == "native_batch_norm"
+    )
     assert len(explorer.dimmed) == 10 and panel.data["stale"]
 
 
@@ -417,7 +484,9 @@ def test_what_the_browser_asks_for():
     assert panel.data["stale"] == ""
     ask(kind="preset", name="All")
     ask(kind="trainable", path="gone", value=True)
-    assert panel.data["error"].startswith("TraitError: there is no layer 'gone'") and set(panel.trainable.values()) == {True}
+    assert panel.data["error"].startswith("TraitError: there is no layer 'gone'") and set(
+        panel.trainable.values()
+    ) == {True}
 
 
 def test_a_switch_waits_for_the_step_that_is_being_trained():
@@ -430,9 +499,13 @@ def test_a_switch_waits_for_the_step_that_is_being_trained():
         clicked = threading.Thread(target=panel._on_message, args=(panel, *message))
         clicked.start()
         clicked.join()
-        assert all(p.requires_grad for p in model.parameters()), "not before this thread has a moment"
+        assert all(p.requires_grad for p in model.parameters()), (
+            "not before this thread has a moment"
+        )
         await asyncio.sleep(0.05)
-        assert not any(p.requires_grad for p in model.parameters()) and panel.trainable["0"] is False
+        assert (
+            not any(p.requires_grad for p in model.parameters()) and panel.trainable["0"] is False
+        )
 
     asyncio.run(scene())
 
@@ -445,7 +518,10 @@ def test_a_saved_notebook_and_an_exported_page(tmp_path):
         "FreezePanel(Sequential: 10 trainable, 52 frozen, 1 warning) is a panel with a switch for each layer: "
         "run this cell in Jupyter (Shift+Enter) to see it."
     )
-    words = [e.text for e in ET.fromstring(bundle["image/svg+xml"]).iter("{http://www.w3.org/2000/svg}text")]
+    words = [
+        e.text
+        for e in ET.fromstring(bundle["image/svg+xml"]).iter("{http://www.w3.org/2000/svg}text")
+    ]
     assert words[:3] == ["network: Sequential", "partly", "62"] and words.count("❄ frozen") == 3
     assert "Backward ends at layer 5, the last it reaches." in words
     page = panel.to_html(tmp_path / "freeze.html").read_text()
@@ -461,8 +537,18 @@ def test_the_script_is_one_module():
 
 
 @pytest.mark.parametrize(
-    ("trainable", "words"), [(2565, "2,565 parameters (0.02%"), (500_000, "500,000 parameters (4.5%"), (0, "0 parameters (0.0%")]
+    ("trainable", "words"),
+    [
+        (2565, "2,565 parameters (0.02%"),
+        (500_000, "500,000 parameters (4.5%"),
+        (0, "0 parameters (0.0%"),
+    ],
 )
 def test_a_small_share_is_not_nothing(trainable, words):
-    cost = {"trainable": trainable, "frozen": 11_179_077 - trainable, "gradients": 0, "gradients_saved": 0}
+    cost = {
+        "trainable": trainable,
+        "frozen": 11_179_077 - trainable,
+        "gradients": 0,
+        "gradients_saved": 0,
+    }
     assert facts.cost_words(cost)[0] == ["Trainable", f"{words} of 11,179,077)"]

@@ -13,7 +13,11 @@ GALLERY = (DOCS / "gallery.md").read_text()
 
 def test_every_widget_has_a_row_and_a_section():
     kinds = {name: getattr(widgets, name) for name in widgets.__all__}
-    found = [n for n, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, anywidget.AnyWidget)]
+    found = [
+        n
+        for n, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, anywidget.AnyWidget)
+    ]
     assert found == [
         "ConvExplorer", "DeviceExplorer", "DrawDigit", "Explorer", "FreezePanel", "LossLandscape", "Prediction", "ReceptiveField",
         "TrainingDashboard",
@@ -24,7 +28,9 @@ def test_every_widget_has_a_row_and_a_section():
 
 def test_the_pictures_are_there_and_small():
     shown = re.findall(r"!\[[^\]]{20,}\]\((images/[\w-]+\.png)\)", GALLERY)
-    assert sorted(shown) == sorted(str(p.relative_to(DOCS)) for p in (DOCS / "images").glob("*.png"))
+    assert sorted(shown) == sorted(
+        str(p.relative_to(DOCS)) for p in (DOCS / "images").glob("*.png")
+    )
     assert all(10_000 < (DOCS / name).stat().st_size < 200_000 for name in shown)
 
 

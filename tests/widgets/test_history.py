@@ -54,12 +54,21 @@ def test_history_reads_records():
     assert data["series"]["train_loss"]["y"] == [1, 0.5, 0.33333, 0.25, 0.2, 0.16667]
     assert data["series"]["val_loss"]["x"] == [3, 6] and "val_accuracy" not in data["series"]
     norms = dict(data["norms"])
-    assert list(norms) == ["fc1", "fc2"] and norms["fc1"]["y"][:2] == [10, 5] and norms["fc2"]["last"] == 0
+    assert (
+        list(norms) == ["fc1", "fc2"]
+        and norms["fc1"]["y"][:2] == [10, 5]
+        and norms["fc2"]["last"] == 0
+    )
     assert data["table"] == [
         {"epoch": 0, "step": 3, "train_loss": 0.33333, "val_loss": 0.66667},
         {"epoch": 1, "step": 6, "train_loss": 0.16667, "val_loss": 0.33333},
     ]
-    assert history.records[1] == {"epoch": 0, "step": 2, "train_loss": 0.5, "gradient_norms": {"fc1": 5, "fc2": 0}}
+    assert history.records[1] == {
+        "epoch": 0,
+        "step": 2,
+        "train_loss": 0.5,
+        "gradient_norms": {"fc1": 5, "fc2": 0},
+    }
 
 
 def test_steps_that_begin_again_or_are_missing_go_on_counting():
@@ -73,20 +82,34 @@ def test_rates_of_several_groups():
     history = History()
     history.add({"learning_rate": 0.1}, [0.3])
     history.add({}, [0.2])
-    assert history.to_json()["rates"] == {"learning rate": {"x": [1, 2], "y": [0.1, 0.2], "bad": [], "last": 0.2}}
+    assert history.to_json()["rates"] == {
+        "learning rate": {"x": [1, 2], "y": [0.1, 0.2], "bad": [], "last": 0.2}
+    }
     history = History()
     history.add({"learning_rate": 0.3}, [0.1, 0.3])
     history.add({"learning_rate": [0.2, 0.4]})
-    assert {name: s["y"] for name, s in history.to_json()["rates"].items()} == {"group 0": [0.1, 0.2], "group 1": [0.3, 0.4]}
+    assert {name: s["y"] for name, s in history.to_json()["rates"].items()} == {
+        "group 0": [0.1, 0.2],
+        "group 1": [0.3, 0.4],
+    }
 
 
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ([1, 2], "record 0 of the training must be a dict such as {'step': 1, 'train_loss': 0.5}, got [1, 2]"),
-        ({"train_loss": "low"}, "record 0['train_loss'] must be a number or a one-element tensor, got 'low'"),
+        (
+            [1, 2],
+            "record 0 of the training must be a dict such as {'step': 1, 'train_loss': 0.5}, got [1, 2]",
+        ),
+        (
+            {"train_loss": "low"},
+            "record 0['train_loss'] must be a number or a one-element tensor, got 'low'",
+        ),
         ({"val_loss": [1.0, 2.0]}, "record 0['val_loss'] must be a number"),
-        ({"gradient_norms": [1.0]}, "record 0['gradient_norms'] must be a dict of layer: norm, got list"),
+        (
+            {"gradient_norms": [1.0]},
+            "record 0['gradient_norms'] must be a dict of layer: norm, got list",
+        ),
         ({"gradient_norms": {"fc": None}}, "record 0['gradient_norms']['fc'] must be a number"),
     ],
 )
@@ -101,10 +124,20 @@ def test_what_the_browser_gets_is_bounded():
     history, long = History(), "a" * 10
     for i in range(5000):
         norms = {f"{long}.{k}": 0.123456 * i for k in range(20)}
-        history.add({"epoch": i // 10, "train_loss": i / 7, "val_loss": i / 3, "learning_rate": 0.1, "gradient_norms": norms})
+        history.add(
+            {
+                "epoch": i // 10,
+                "train_loss": i / 7,
+                "val_loss": i / 3,
+                "learning_rate": 0.1,
+                "gradient_norms": norms,
+            }
+        )
     data = history.to_json()
     assert len(json.dumps(data)) < 120_000 and len(history.records) == 5000
-    assert len(data["table"]) <= 60 and data["table"][-1]["epoch"] == 499 and len(data["epochs"]) <= 40
+    assert (
+        len(data["table"]) <= 60 and data["table"][-1]["epoch"] == 499 and len(data["epochs"]) <= 40
+    )
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
@@ -114,12 +147,22 @@ def test_examples_and_confusion():
     scores = np.full((15, 3), -9.0)
     scores[:, 1] = 0
     targets = np.array([1, 2] + [1] * 13)
-    examples, counts = read_examples((images, autolab.tensor(targets), autolab.tensor(scores)), ["cat", "dog", "emu"])
+    examples, counts = read_examples(
+        (images, autolab.tensor(targets), autolab.tensor(scores)), ["cat", "dog", "emu"]
+    )
     assert len(examples) == 12 and counts == [[0, 0, 0], [0, 14, 0], [0, 1, 0]]
     first = examples[0]
-    assert (first["height"], first["width"], first["colour"], first["probability"]) == (2, 3, False, 1.0)
+    assert (first["height"], first["width"], first["colour"], first["probability"]) == (
+        2,
+        3,
+        False,
+        1.0,
+    )
     assert list(base64.b64decode(first["pixels"])) == [0, 0, 0, 0, 255, 128]
-    assert [(e["target"], e["prediction"], e["right"]) for e in examples[:2]] == [("dog", "dog", True), ("emu", "dog", False)]
+    assert [(e["target"], e["prediction"], e["right"]) for e in examples[:2]] == [
+        ("dog", "dog", True),
+        ("emu", "dog", False),
+    ]
 
 
 def test_the_examples_are_spread_over_images_sorted_by_class():
@@ -132,8 +175,14 @@ def test_the_examples_are_spread_over_images_sorted_by_class():
 def test_colour_images_and_large_ones():
     images = np.zeros((1, 3, 100, 130))
     images[0, 0] = 1.0
-    (example,), counts = read_examples({"images": images, "targets": [0], "predictions": [0], "confusion": [[5]]})
-    assert (example["height"], example["width"], example["colour"]) == (34, 44, True) and counts == [[5]]
+    (example,), counts = read_examples(
+        {"images": images, "targets": [0], "predictions": [0], "confusion": [[5]]}
+    )
+    assert (example["height"], example["width"], example["colour"]) == (
+        34,
+        44,
+        True,
+    ) and counts == [[5]]
     assert list(base64.b64decode(example["pixels"])[:6]) == [255, 0, 0] * 2
 
 

@@ -24,7 +24,9 @@ def test_paths_are_the_optimizers_own():
         loss().backward()
         optimizer.step()
     kept = race.runs["momentum"].momenta
-    assert kept[0] is None and kept[1].tolist() == [4.0, -20.0] and race.runs["SGD"].momenta[1] is None
+    assert (
+        kept[0] is None and kept[1].tolist() == [4.0, -20.0] and race.runs["SGD"].momenta[1] is None
+    )
     assert race.runs["LBFGS"].losses[-1] < 1e-4
 
 
@@ -38,7 +40,13 @@ def test_nothing_of_the_learners_is_changed():
     race = LossLandscape(loss, [w, b], steps=2)
     race.explorer(steps=2)
     race.lr = 0.01
-    assert (w.item(), b.item(), w.grad is grad, grad.item(), w._version) == (2.0, -1.0, True, 4.0, version)
+    assert (w.item(), b.item(), w.grad is grad, grad.item(), w._version) == (
+        2.0,
+        -1.0,
+        True,
+        4.0,
+        version,
+    )
     assert torch.rand(1).item() == expected
     pending.backward()
     assert w.grad.item() == 8.0
@@ -49,14 +57,19 @@ def test_the_picture_is_of_the_loss():
     race = LossLandscape(loss, {"w": w, "b": b}, steps=3, lr=0.04, optimizers=["SGD"])
     x0, x1, y0, y1 = race.data["box"]
     assert x0 < 2 < x1 and y0 < -1 < y1 and race.data["names"] == ["w", "b"]
-    assert "depends on w and b only" in race.data["words"] and "Contours of the loss over w and b" in race.data["picture"]
+    assert (
+        "depends on w and b only" in race.data["words"]
+        and "Contours of the loss over w and b" in race.data["picture"]
+    )
     race.start = [1.0, 0.5]
     assert race.runs["SGD"].points[0].tolist() == [1.0, 0.5] and race.step == 0
     race.lr = 0.01
     assert race.runs["SGD"].points[1] == pytest.approx([0.98, 0.4])
 
 
-@pytest.mark.parametrize(("kind", "words"), [("gradient", "at right angles"), ("path", "moved most")])
+@pytest.mark.parametrize(
+    ("kind", "words"), [("gradient", "at right angles"), ("path", "moved most")]
+)
 def test_of_many_numbers_two_directions_are_drawn(kind, words):
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 2)
@@ -65,10 +78,14 @@ def test_of_many_numbers_two_directions_are_drawn(kind, words):
     race = LossLandscape(lambda: model(inputs).pow(2).mean(), model.named_parameters(), **options)
     assert words in race.data["words"] and "8 directions" in race.data["words"]
     first, second = race._plane.directions
-    assert abs(first @ second) < 1e-9 and np.linalg.norm([first, second], axis=1) == pytest.approx([1, 1])
+    assert abs(first @ second) < 1e-9 and np.linalg.norm([first, second], axis=1) == pytest.approx(
+        [1, 1]
+    )
     assert race.data["runs"][0]["points"][0] == pytest.approx([0, 0])
     if kind == "gradient":
-        assert abs(race.data["runs"][0]["gradients"][0][1]) < 1e-6, "all of it is along the first direction"
+        assert abs(race.data["runs"][0]["gradients"][0][1]) < 1e-6, (
+            "all of it is along the first direction"
+        )
 
 
 def test_a_path_that_runs_away_ends_and_the_window_stays():
@@ -97,16 +114,27 @@ def test_an_explorer_and_the_landscape_lead_each_other():
     race.start = [2.0, 1.0]  # the explorer shows the way from the other one
     explorer.step = 0
     race.step = 1
-    assert (explorer.step, race.step, race.linked) == (0, 1, {}) and "goes its own way" in race.data["told"][0]
+    assert (explorer.step, race.step, race.linked) == (
+        0,
+        1,
+        {},
+    ) and "goes its own way" in race.data["told"][0]
 
 
 def test_a_start_without_a_loss_is_not_taken():
     w, b, loss = bowl()
     race = LossLandscape(loss, {"w": w, "b": b}, steps=2)
     before, runs = list(race.start), race.data["runs"]
-    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match="the loss at the start is inf"):
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(ValueError, match="the loss at the start is inf"),
+    ):
         race.start = [1e30, 1.0]
-    assert race.start == before and race.data["runs"] == runs and race.data["told"][0].startswith("Not taken: the loss")
+    assert (
+        race.start == before
+        and race.data["runs"] == runs
+        and race.data["told"][0].startswith("Not taken: the loss")
+    )
     race.lr = 0.02
     assert race.data["told"][0] == "" and race.data["runs"] != runs
 
@@ -121,7 +149,11 @@ def test_what_cannot_be_drawn_is_said():
     ):
         with pytest.raises(kind, match=words):
             LossLandscape(*given)
-    wrong = [({"optimizers": ["Sgd"]}, "unknown 'Sgd'"), ({"directions": "x"}, "directions"), ({"steps": 0}, "steps")]
+    wrong = [
+        ({"optimizers": ["Sgd"]}, "unknown 'Sgd'"),
+        ({"directions": "x"}, "directions"),
+        ({"steps": 0}, "steps"),
+    ]
     for option, words in (*wrong, ({"lr": -1.0}, "lr must be a positive number")):
         with pytest.raises(Exception, match=words):
             LossLandscape(loss, [w, b], **option)

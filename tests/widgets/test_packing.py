@@ -29,7 +29,9 @@ def scalars(operations, formulas=True):
 def test_what_is_packed_can_be_unpacked(seed):
     if seed == "names":  # words with the signs that stand for holes, with digits, without any
         labels = ["a\x7f1", "7", "٣", "1.2.3", "", "v01", "#", "x", "n0"]
-        seen = Trace(tuple(Node(f"n{i}", "data", label=label, name=label) for i, label in enumerate(labels)))
+        seen = Trace(
+            tuple(Node(f"n{i}", "data", label=label, name=label) for i, label in enumerate(labels))
+        )
     else:
         seen = scalars(60) if seed == "scalars" else trace_stories.recorded(seed)
     data = json.loads(json.dumps(packing.pack(seen)))
@@ -41,9 +43,14 @@ def test_what_is_packed_can_be_unpacked(seed):
 
 def test_two_thousand_operations_are_few_bytes():
     explorer = Explorer(scalars(2000))
-    sizes = {name: len(json.dumps(getattr(explorer, name))) for name in ("data", "folding", "formulas", "layouts", "svg")}
+    sizes = {
+        name: len(json.dumps(getattr(explorer, name)))
+        for name in ("data", "folding", "formulas", "layouts", "svg")
+    }
     assert sum(sizes.values()) < 1_500_000, sizes
-    assert len(explorer.formulas) < 100 and len(explorer.export_state()["formulas"]) == len(explorer.formulas)
+    assert len(explorer.formulas) < 100 and len(explorer.export_state()["formulas"]) == len(
+        explorer.formulas
+    )
 
 
 def test_bytes_grow_with_the_graph_with_and_without_its_numbers():
@@ -55,10 +62,24 @@ def test_bytes_grow_with_the_graph_with_and_without_its_numbers():
 
 def test_a_form_with_its_numbers_filled_in_is_the_formula():
     seen = [trace_stories.recorded(seed) for seed in range(20)] + [scalars(40)]
-    formulas = {tex for t in seen for part in (t.nodes, t.edges) for r in part for tex in (r.tex, r.tex_numbers) if tex}
+    formulas = {
+        tex
+        for t in seen
+        for part in (t.nodes, t.edges)
+        for r in part
+        for tex in (r.tex, r.tex_numbers)
+        if tex
+    }
     formulas |= {frame.tex for t in seen for frame in t.frames if frame.tex}
-    formulas |= {r"x^2 + v_{12}^{10} \cdot 10^{-7}", r"\mathrm{a\char35 1} \overset{\mathrm{float32}}{=} \mathbf{1}_{2 \times 3}"}
+    formulas |= {
+        r"x^2 + v_{12}^{10} \cdot 10^{-7}",
+        r"\mathrm{a\char35 1} \overset{\mathrm{float32}}{=} \mathbf{1}_{2 \times 3}",
+    }
     for tex in formulas:
         holes = [m[1] for m in mathml._CHANGING.finditer(tex) if m[1]]
         form = mathml._mathml(mathml.form_of(tex))
-        assert packed.PLACE.sub(lambda m: packed.filled(holes[int(m[1])]), form) == packed.mathml_of(tex) != "", tex
+        assert (
+            packed.PLACE.sub(lambda m: packed.filled(holes[int(m[1])]), form)
+            == packed.mathml_of(tex)
+            != ""
+        ), tex

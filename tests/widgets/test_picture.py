@@ -29,7 +29,11 @@ def draw(trace, expanded=None, rankdir="LR"):
 
 
 def parts(root, name):
-    return {g.get("data-key", g.get("data-id")): g for g in root.iter(f"{SVG}g") if g.get("class") == name}
+    return {
+        g.get("data-key", g.get("data-id")): g
+        for g in root.iter(f"{SVG}g")
+        if g.get("class") == name
+    }
 
 
 def words(element):
@@ -51,7 +55,15 @@ def test_final_values_and_gradients_stand_in_the_still_picture(sample):
     _, root = draw(sample)
     nodes = parts(root, "al-node")
     assert words(nodes["n0"]) == ["x", "leaf", "2", "grad", "1.03", "accumulated"]
-    assert words(nodes["n7"]) == ["result · 4 B · version 0", "t", "tanh", "0.762", "grad", "3.5", "freed"]
+    assert words(nodes["n7"]) == [
+        "result · 4 B · version 0",
+        "t",
+        "tanh",
+        "0.762",
+        "grad",
+        "3.5",
+        "freed",
+    ]
     assert words(nodes["n2"]) == ["3"]
     assert words(nodes["n8"]) == ["w", "leaf", "[2, 2]", "grad", "accumulated"]
     thumbs = [g for g in nodes["n8"].iter(f"{SVG}g") if g.get("class") in ("al-thumb", "al-gthumb")]
@@ -76,9 +88,13 @@ def test_the_still_picture_has_the_states_of_the_last_step(sample, make):
             sample = recording.trace()
     _, root = draw(sample)
     ends = sample.states(len(sample.frames) - 1)
-    state = lambda node: next((g.get("data-state") for g in node.iter(f"{SVG}g") if g.get("class") == "al-grad"), None)
+    state = lambda node: next(
+        (g.get("data-state") for g in node.iter(f"{SVG}g") if g.get("class") == "al-grad"), None
+    )
     shown = {i: state(node) for i, node in parts(root, "al-node").items()}
-    assert {i: state for i, state in shown.items() if state} == {n.id: ends[n.id] for n in sample.nodes if n.requires_grad}
+    assert {i: state for i, state in shown.items() if state} == {
+        n.id: ends[n.id] for n in sample.nodes if n.requires_grad
+    }
     assert "freed" in shown.values() or make == "failed"
 
 
@@ -91,7 +107,9 @@ def test_before_backward_there_is_no_gradient_and_none_is_made_up(sample):
     )
     _, root = draw(forward)
     assert words(parts(root, "al-node")["n0"]) == ["x", "leaf", "2", "grad", "not yet"]
-    assert all(g.get("visibility") == "hidden" for g in root.iter(f"{SVG}g") if g.get("class") == "al-pill")
+    assert all(
+        g.get("visibility") == "hidden" for g in root.iter(f"{SVG}g") if g.get("class") == "al-pill"
+    )
 
 
 @pytest.mark.parametrize("rankdir", ["LR", "TB"])
@@ -104,13 +122,17 @@ def test_nothing_overlaps_and_all_is_inside(sample, rankdir):
     boxes += [(x - 25, y - 10, x + 25, y + 10) for x, y in found["pills"].values()]
     for i, (left, top, right, bottom) in enumerate(boxes):
         assert left >= 0 and top >= 0 and right <= found["width"] and bottom <= found["height"]
-        assert all(right < b[0] or b[2] < left or bottom < b[1] or b[3] < top for b in boxes[i + 1 :])
-    if rankdir == "LR":
-        assert all(found["nodes"][e.parent][0] < found["nodes"][e.child][0] for e in sample.edges), (
-            "data flows to the right"
+        assert all(
+            right < b[0] or b[2] < left or bottom < b[1] or b[3] < top for b in boxes[i + 1 :]
         )
+    if rankdir == "LR":
+        assert all(
+            found["nodes"][e.parent][0] < found["nodes"][e.child][0] for e in sample.edges
+        ), "data flows to the right"
     else:
-        assert all(found["nodes"][e.parent][1] < found["nodes"][e.child][1] for e in sample.edges), "data flows down"
+        assert all(
+            found["nodes"][e.parent][1] < found["nodes"][e.child][1] for e in sample.edges
+        ), "data flows down"
 
 
 def test_arrow_heads_touch_their_nodes(sample):
@@ -118,7 +140,10 @@ def test_arrow_heads_touch_their_nodes(sample):
     for edge in sample.edges:
         x, y, angle = found["heads"][edge.id]
         (cx, cy), g = found["nodes"][edge.child], parts(root, "al-node")[edge.child]
-        assert abs(abs(x - cx) - float(g.get("data-w")) / 2) < 2 or abs(abs(y - cy) - float(g.get("data-h")) / 2) < 2
+        assert (
+            abs(abs(x - cx) - float(g.get("data-w")) / 2) < 2
+            or abs(abs(y - cy) - float(g.get("data-h")) / 2) < 2
+        )
         assert -90 <= angle <= 90
 
 
@@ -133,26 +158,39 @@ def test_words_fit_their_cards():
         cut="no_grad",
         device="cuda:0",
     )
-    saved = [Saved(f"s{i}", "n0", "a_saved_tensor_with_a_long_name", (2,), "float32", 12, 123456789) for i in range(5)]
+    saved = [
+        Saved(f"s{i}", "n0", "a_saved_tensor_with_a_long_name", (2,), "float32", 12, 123456789)
+        for i in range(5)
+    ]
     card = Card(long, saved, [])
     root = ET.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{card.draw()}</svg>')
     for t in root.iter(f"{SVG}text"):
         size = float(t.get("font-size"))
-        assert text_width(t.text or "", size, t.get("font-weight") == "bold") <= card.width - 12, t.text
+        assert text_width(t.text or "", size, t.get("font-weight") == "bold") <= card.width - 12, (
+            t.text
+        )
         assert size >= TEXT
     assert "and 3 more" in words(root) and "cut: no_grad" in words(root) and "cuda:0" in words(root)
     ys = sorted(
-        float(t.get("y")) for t in root.iter(f"{SVG}text") if t.text and t.get("class") not in ("al-kind", "al-number")
+        float(t.get("y"))
+        for t in root.iter(f"{SVG}text")
+        if t.text and t.get("class") not in ("al-kind", "al-number")
     )
     assert all(b - a >= 14 for a, b in zip(ys, ys[1:], strict=False)), "no line on another"
 
 
 def test_words_are_cut_with_an_ellipsis_and_sizes_are_for_people():
     assert fit("loss", TEXT, 100) == "loss"
-    assert fit("step of layer4.1.conv2.weight(2)", TEXT, 150) == "step of …conv2.weight(2)", "which of many it is"
+    assert fit("step of layer4.1.conv2.weight(2)", TEXT, 150) == "step of …conv2.weight(2)", (
+        "which of many it is"
+    )
     assert fit("0.0123456789", TEXT, 40).startswith("0.0"), "a number is no name"
     cut = fit("a_very_long_name_indeed", TEXT, 60)
-    assert cut.endswith("…") and text_width(cut, TEXT) <= 60 and cut[:-1] == "a_very_long_name_indeed"[: len(cut) - 1]
+    assert (
+        cut.endswith("…")
+        and text_width(cut, TEXT) <= 60
+        and cut[:-1] == "a_very_long_name_indeed"[: len(cut) - 1]
+    )
     assert [size_words(n) for n in (None, 0, 4, 999, 1000, 3_140_000, 2_500_000_000)] == [
         "",
         "0 B",
@@ -165,17 +203,27 @@ def test_words_are_cut_with_an_ellipsis_and_sizes_are_for_people():
 
 
 def test_text_from_code_is_escaped():
-    _, root = draw(Trace((Node("n0", "data", name="<&>", label='<&>"', shape=(), value=Value.of(1.0)),)))
+    _, root = draw(
+        Trace((Node("n0", "data", name="<&>", label='<&>"', shape=(), value=Value.of(1.0)),))
+    )
     assert words(root)[0] == '<&>"'
 
 
 def test_a_leaf_used_often_is_drawn_again_for_each_further_use():
     nodes = [Node("n0", "leaf", label="w", shape=(), requires_grad=True)]
-    nodes += [Node(f"n{i}", "op", op="mul", label=f"v{i}", shape=(), requires_grad=True) for i in range(1, 5)]
+    nodes += [
+        Node(f"n{i}", "op", op="mul", label=f"v{i}", shape=(), requires_grad=True)
+        for i in range(1, 5)
+    ]
     edges = tuple(Edge(f"e{i}", "n0", 0, f"n{i}", 0, alias=i > 1) for i in range(1, 5))
     _, root = draw(Trace(tuple(nodes), edges))
     boxes = parts(root, "al-node")
-    assert {key for key, g in boxes.items() if g.get("data-id") == "n0"} == {"n0", "n0_e2", "n0_e3", "n0_e4"}
+    assert {key for key, g in boxes.items() if g.get("data-id") == "n0"} == {
+        "n0",
+        "n0_e2",
+        "n0_e3",
+        "n0_e4",
+    }
 
 
 def test_a_nodes_module_stands_on_its_card():
@@ -193,7 +241,10 @@ def test_a_nodes_module_stands_on_its_card():
 
 
 def test_many_edges_have_no_pills():
-    nodes = tuple(Node(f"n{i}", "op", op="mul", label=f"v{i}", shape=(), requires_grad=True) for i in range(200))
+    nodes = tuple(
+        Node(f"n{i}", "op", op="mul", label=f"v{i}", shape=(), requires_grad=True)
+        for i in range(200)
+    )
     edges = tuple(Edge(f"e{i}", f"n{i}", 0, f"n{i + 1}", 0) for i in range(199))
     trace = Trace(nodes, edges)
     found, _ = draw(trace, list(Folding(trace).parts))
@@ -226,7 +277,9 @@ def test_thumbnails_have_whole_cells_and_only_small_tensors_have_one():
 def test_a_gradient_of_zero_says_zero():
     zero = Value.of(0.0)
     frame = Frame(0, "backward", "seed", 1, "n0", None, "n0", "zero", zero, zero, "", "")
-    _, root = draw(Trace((Node("n0", "leaf", label="x", shape=(), requires_grad=True),), frames=(frame,)))
+    _, root = draw(
+        Trace((Node("n0", "leaf", label="x", shape=(), requires_grad=True),), frames=(frame,))
+    )
     assert words(root) == ["x", "leaf", "[]", "grad", "0", "zero"]
 
 
@@ -234,17 +287,25 @@ def test_a_parameter_that_two_calls_share_says_so():
     layer = autolab.nn.Linear(3, 3)
     loss = autolab.nn.Sequential(layer, autolab.nn.ReLU(), layer)(autolab.ones(2, 3)).sum()
     traced = trace(loss)
-    weight, bias = (next(n.id for n in traced.nodes if n.label == name) for name in ("weight", "bias"))
+    weight, bias = (
+        next(n.id for n in traced.nodes if n.label == name) for name in ("weight", "bias")
+    )
     assert traced.sharers(weight) == traced.sharers(bias) == ["0", "0 (call 2)"]
     assert [traced.sharers(n.id) for n in traced.nodes if n.kind == "op"] == [[]] * 6
     assert Cards(traced, Folding(traced))(weight).notes == ["shared by 2 calls"]
     alone = trace(layer(autolab.ones(2, 3)).sum())
-    assert Cards(alone, Folding(alone))(next(n.id for n in alone.nodes if n.kind == "leaf")).notes == []
+    assert (
+        Cards(alone, Folding(alone))(next(n.id for n in alone.nodes if n.kind == "leaf")).notes
+        == []
+    )
 
 
 @pytest.mark.parametrize(("inside", "width"), [(10.4, 10), (10.5, 11), (11.5, 12)])
 def test_a_half_goes_up_as_in_the_browser(inside, width):
     """`placesIn` in draw.js rounds so: a page without kernel has to find the same size."""
     svg = '<svg xmlns="http://www.w3.org/2000/svg"><g class="graph"><g id="n0" class="node"><polygon points="{}"/></g></g></svg>'
-    empty, found = geometry(svg.format("4,4 4,4")), geometry(svg.format(f"4,4 {4 + inside},{4 + inside}"))
+    empty, found = (
+        geometry(svg.format("4,4 4,4")),
+        geometry(svg.format(f"4,4 {4 + inside},{4 + inside}")),
+    )
     assert [found[side] - empty[side] for side in ("width", "height")] == [width, width]

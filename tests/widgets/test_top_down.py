@@ -58,7 +58,9 @@ def words(explorer, node):
 
 def test_resnet_18_is_no_larger_than_torchview_draws_it_and_closed_it_fits_a_screen(resnet):
     places = open_all(resnet)
-    assert places["width"] * LEAST <= 435 and places["height"] * LEAST <= 5155, "torchview's: 435 x 5,155 px"
+    assert places["width"] * LEAST <= 435 and places["height"] * LEAST <= 5155, (
+        "torchview's: 435 x 5,155 px"
+    )
     resnet.expanded = []
     places = resnet.layouts["TB"]
     assert places["width"] * LEAST <= 1280 and places["height"] * LEAST <= 720
@@ -69,7 +71,9 @@ def test_the_backbone_is_straight_and_what_skips_is_beside_it(resnet):
     way = {key for pair in resnet._picture._backbone() for key in pair}
     assert len(way) > 60 and len({places["nodes"][key][0] for key in way}) == 1
     shortcut = [
-        n.id for n in resnet.trace.nodes if n.module.startswith("layer2.0.downsample") and n.op == "convolution"
+        n.id
+        for n in resnet.trace.nodes
+        if n.module.startswith("layer2.0.downsample") and n.op == "convolution"
     ]
     assert shortcut and places["nodes"][shortcut[0]][0] > places["nodes"][next(iter(way))][0]
 
@@ -79,11 +83,15 @@ def test_nothing_overlaps(resnet, recurrent):
         places, boxes = open_all(explorer), []
         for key, box in explorer._picture.folded.boxes.items():
             card, (x, y) = explorer._cards(box.of), places["nodes"][key]
-            boxes.append((x - card.width / 2, y - card.height / 2, x + card.width / 2, y + card.height / 2))
+            boxes.append(
+                (x - card.width / 2, y - card.height / 2, x + card.width / 2, y + card.height / 2)
+            )
         for i, (left, top, right, bottom) in enumerate(boxes):
             assert 0 < left and right < places["width"] and 0 < top and bottom < places["height"]
             for other in boxes[:i]:
-                assert right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+                assert (
+                    right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+                )
 
 
 def test_calls_of_a_recurrent_module_are_columns_in_their_order(recurrent):
@@ -145,8 +153,13 @@ def test_columns_stand_in_their_order_however_many_there_are(calls):
 
 def test_a_layer_called_twice_is_no_column_where_something_is_between():
     relu = nn.ReLU()
-    explorer = explore(recorded(nn.Sequential(nn.Linear(2, 2), relu, nn.Linear(2, 2), relu), torch.ones(1, 2)))
-    assert explorer._picture.again == {} and len({round(x) for x, _ in explorer.layouts["TB"]["nodes"].values()}) <= 2
+    explorer = explore(
+        recorded(nn.Sequential(nn.Linear(2, 2), relu, nn.Linear(2, 2), relu), torch.ones(1, 2))
+    )
+    assert (
+        explorer._picture.again == {}
+        and len({round(x) for x, _ in explorer.layouts["TB"]["nodes"].values()}) <= 2
+    )
 
 
 def test_a_card_has_module_parameters_and_what_was_saved():
@@ -163,7 +176,9 @@ def test_a_card_says_when_other_calls_use_its_parameters_too(recurrent):
         for op, rows in recurrent._folding.rows.items()
         if any(recurrent.trace.node(row).name == "cell.weight_hh" for row in rows)
     ]
-    assert len(gates) == 4 and all("parameters shared by 4 calls" in words(recurrent, op) for op in gates)
+    assert len(gates) == 4 and all(
+        "parameters shared by 4 calls" in words(recurrent, op) for op in gates
+    )
 
 
 def test_each_line_says_the_shape_of_what_flows_along_it(resnet):
@@ -175,13 +190,20 @@ def test_each_line_says_the_shape_of_what_flows_along_it(resnet):
         if g.get("class") == "al-edge"
     }
     assert all(len(found) == 1 for found in said.values())
-    assert [found[0] for found in said.values()][:3] == ["[2, 3, 32, 32]", "[2, 64, 16, 16]", "[2, 64, 16, 16]"]
+    assert [found[0] for found in said.values()][:3] == [
+        "[2, 3, 32, 32]",
+        "[2, 64, 16, 16]",
+        "[2, 64, 16, 16]",
+    ]
 
 
 def test_networks_run_down_and_other_graphs_from_left_to_right(sample):
     model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
     down, across = explore(recorded(model, torch.ones(1, 2))), Explorer(sample)
-    assert (down.rankdir, set(down.layouts)) == ("TB", {"TB"}) and (across.rankdir, set(across.layouts)) == (
+    assert (down.rankdir, set(down.layouts)) == ("TB", {"TB"}) and (
+        across.rankdir,
+        set(across.layouts),
+    ) == (
         "LR",
         {"LR", "TB"},
     )
@@ -191,15 +213,16 @@ def test_networks_run_down_and_other_graphs_from_left_to_right(sample):
     down.rankdir = "TB"
     assert down.svg == first
     across.rankdir = "TB"
-    assert set(across.layouts) == {"TB"} and len(across.layouts["TB"]["nodes"]) == len(sample.nodes), (
-        "parameters only of modules"
-    )
+    assert set(across.layouts) == {"TB"} and len(across.layouts["TB"]["nodes"]) == len(
+        sample.nodes
+    ), "parameters only of modules"
     down.show(sample)
     assert down.rankdir == "LR"
     assert explore(recorded(model, torch.ones(1, 2)), rankdir="LR").rankdir == "LR"
     for wrong in ("down", "tb", ""):
         with pytest.raises(
-            traitlets.TraitError, match=r'rankdir must be "LR" \(left to right\) or "TB" \(top to bottom\), got'
+            traitlets.TraitError,
+            match=r'rankdir must be "LR" \(left to right\) or "TB" \(top to bottom\), got',
         ):
             down.rankdir = wrong
 
@@ -241,13 +264,17 @@ def boxes_and_shapes(explorer, rankdir):
 @pytest.mark.parametrize("rankdir", ["TB", "LR"])
 def test_lines_say_shapes_in_both_directions_and_no_shape_touches_a_box(rankdir):
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 4))
+    model = nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 4)
+    )
     explorer = explore(recorded(model, torch.randn(2, 1, 6, 6)), rankdir=rankdir)
     cards, shapes = boxes_and_shapes(explorer, rankdir)
     assert len(shapes) >= len(explorer._picture.folded.links) - 1 and "[2, 3, 4, 4]" in explorer.svg
     for left, top, right, bottom in shapes:
         for a, b, c, d in cards:
-            assert right < a or c < left or bottom + 1.5 < b or d + 1.5 < top, "1.5 units free at least"
+            assert right < a or c < left or bottom + 1.5 < b or d + 1.5 < top, (
+                "1.5 units free at least"
+            )
 
 
 def test_what_an_optimizer_changed_stands_in_a_column_and_its_lines_run_beside_the_picture():
@@ -273,19 +300,45 @@ def test_what_an_optimizer_changed_stands_in_a_column_and_its_lines_run_beside_t
         for before, after in zip(updates, updates[1:]):
             (x, y), (beside, below) = places["nodes"][before], places["nodes"][after]
             assert below > y and (x == beside or updates.index(after) % 16 == 0)
-        made = {link.end: link.start for link in explorer._picture.updates.links if explorer._picture.updates._made(link)}
+        made = {
+            link.end: link.start
+            for link in explorer._picture.updates.links
+            if explorer._picture.updates._made(link)
+        }
         assert len(made) == 16, "the last step's"
         for leaf, update in made.items():
-            assert places["nodes"][leaf][1] == places["nodes"][update][1] and places["nodes"][leaf][0] < places["nodes"][update][0]
-        right = max(places["nodes"][key][0] + explorer._cards(box.of).width / 2 for key, box in boxes.items())
+            assert (
+                places["nodes"][leaf][1] == places["nodes"][update][1]
+                and places["nodes"][leaf][0] < places["nodes"][update][0]
+            )
+        right = max(
+            places["nodes"][key][0] + explorer._cards(box.of).width / 2
+            for key, box in boxes.items()
+        )
         for link in explorer._picture.updates.links:
             if link.end not in made:
-                assert max(float(at) for at in re.findall(r"[HQ](-?[\d.]+)", places["edges"][link.id])) > right
+                assert (
+                    max(float(at) for at in re.findall(r"[HQ](-?[\d.]+)", places["edges"][link.id]))
+                    > right
+                )
                 assert places["heads"][link.id][2] == 180
         assert right < places["width"]
     explorer.expanded = []
-    assert [part.label for part in map(explorer._folding.parts.get, explorer.layouts["TB"]["nodes"]) if part] == ["iteration 1", "iteration 2"]
-    assert len({x for key, (x, _) in explorer.layouts["TB"]["nodes"].items() if key in explorer._folding.parts}) == 1, "straight"
+    assert [
+        part.label
+        for part in map(explorer._folding.parts.get, explorer.layouts["TB"]["nodes"])
+        if part
+    ] == ["iteration 1", "iteration 2"]
+    assert (
+        len(
+            {
+                x
+                for key, (x, _) in explorer.layouts["TB"]["nodes"].items()
+                if key in explorer._folding.parts
+            }
+        )
+        == 1
+    ), "straight"
 
 
 def test_a_closed_network_too_high_for_a_small_screen_stands_in_two_columns():
@@ -295,13 +348,21 @@ def test_a_closed_network_too_high_for_a_small_screen_stands_in_two_columns():
         nn.functional.cross_entropy(model(x), y).backward()
     explorer = explore(recording, expanded=[])
     places, halves = explorer.layouts["TB"], explorer._picture.halves
-    assert places["width"] * LEAST <= 478 and places["height"] * LEAST <= 372, "the pane in JupyterLab beside its side bar on 1280 x 720"
+    assert places["width"] * LEAST <= 478 and places["height"] * LEAST <= 372, (
+        "the pane in JupyterLab beside its side bar on 1280 x 720"
+    )
     columns = sorted({places["nodes"][key][0] for key in halves.way})
-    assert len(columns) == 2 and places["heads"][halves.link.id][0] > columns[0], "the way goes on at the top of the second"
+    assert len(columns) == 2 and places["heads"][halves.link.id][0] > columns[0], (
+        "the way goes on at the top of the second"
+    )
     assert halves.second > {halves.link.end} and halves.link.start not in halves.second
     said = explorer.svg.count('class="al-shape"')
-    assert said == len(explorer._picture.folded.links) - 1, "all lines but that of the labels, which say it themselves"
-    explorer.expanded = [part.id for part in explorer._folding.parts.values() if part.label == "layer1"]
+    assert said == len(explorer._picture.folded.links) - 1, (
+        "all lines but that of the labels, which say it themselves"
+    )
+    explorer.expanded = [
+        part.id for part in explorer._folding.parts.values() if part.label == "layer1"
+    ]
     assert explorer._picture.halves.link is None, "what is open runs down in one"
 
 
@@ -314,17 +375,27 @@ def test_what_an_optimizer_changed_ends_the_second_of_two_columns_and_a_narrow_p
         optimizer.step()
     explorer = explore(recording, expanded=[])
     picture, (two, one) = explorer._picture, (explorer.layouts[way] for way in ("TB", "column"))
-    assert two["width"] * LEAST <= 830 and two["height"] * LEAST <= 440, "the pane of a page of 1280 x 720"
+    assert two["width"] * LEAST <= 830 and two["height"] * LEAST <= 440, (
+        "the pane of a page of 1280 x 720"
+    )
     assert one["width"] * LEAST <= 340 < two["width"] * LEAST, "and of one of 400"
     (step,) = {link.end for link in picture.updates.links}
     x, y = two["nodes"][step]
-    assert x > two["nodes"][picture.halves.way[0]][0] and y > two["nodes"][picture.halves.way[-1]][1], "below the loss"
+    assert (
+        x > two["nodes"][picture.halves.way[0]][0] and y > two["nodes"][picture.halves.way[-1]][1]
+    ), "below the loss"
     turn = picture.halves.turn(two)
     for link in picture.updates.links:
         first = link.start not in picture.halves.second
-        assert two["heads"][link.id] == [x + (-1 if first else 1) * picture.cards(step).width / 2, y, 0 if first else 180]
+        assert two["heads"][link.id] == [
+            x + (-1 if first else 1) * picture.cards(step).width / 2,
+            y,
+            0 if first else 180,
+        ]
         sides = [float(at) for at in re.findall(r"[HQ](-?[\d.]+)", two["edges"][link.id])]
-        assert all(at < turn for at in sides[:2]) if first else max(sides) > x, "between both, and at the right"
+        assert all(at < turn for at in sides[:2]) if first else max(sides) > x, (
+            "between both, and at the right"
+        )
     for key in picture.halves.way:
         side = (1 if key in picture.halves.second else -1) * (two["nodes"][key][0] - turn)
         assert side > picture.cards(picture.folded.boxes[key].of).width / 2

@@ -23,12 +23,43 @@ from autolab.viz import palette  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
+REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "urls"
+]["Repository"]
 GROUPS = {
-    "Learn": ["docs/gallery", "docs/practice", "docs/ask", "docs/own_engine", "docs/progress", "docs/browser"],
-    "Teach": ["docs/teaching", "docs/grading", "docs/lectures", "docs/room", "docs/frontends", "docs/specimens"],
-    "From PyTorch": ["docs/pytorch", "docs/differences", "docs/checkpoints", "docs/finetuning", "docs/speed"],
-    "Contribute": ["CONTRIBUTING", "ARCHITECTURE", "docs/engine_tour", "docs/contracts", "docs/rooms", "docs/tried", "docs/publishing", "CHANGELOG"],
+    "Learn": [
+        "docs/gallery",
+        "docs/practice",
+        "docs/ask",
+        "docs/own_engine",
+        "docs/progress",
+        "docs/browser",
+    ],
+    "Teach": [
+        "docs/teaching",
+        "docs/grading",
+        "docs/lectures",
+        "docs/room",
+        "docs/frontends",
+        "docs/specimens",
+    ],
+    "From PyTorch": [
+        "docs/pytorch",
+        "docs/differences",
+        "docs/checkpoints",
+        "docs/finetuning",
+        "docs/speed",
+    ],
+    "Contribute": [
+        "CONTRIBUTING",
+        "ARCHITECTURE",
+        "docs/engine_tour",
+        "docs/contracts",
+        "docs/rooms",
+        "docs/tried",
+        "docs/publishing",
+        "CHANGELOG",
+    ],
 }
 """The guides; what is in docs/ and not named here comes last among those of the first group."""
 
@@ -36,7 +67,12 @@ GROUPS = {
 def sources(folder: Path) -> None:
     """Write Sphinx's sources: the repository's own Markdown, lessons, the reference, and what names them all."""
     shutil.rmtree(folder, ignore_errors=True)
-    written = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "course").glob("*.md"), *(ROOT / "course" / "plans").glob("*.md")]
+    written = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "course").glob("*.md"),
+        *(ROOT / "course" / "plans").glob("*.md"),
+    ]
     notebooks = sorted((ROOT / "course").glob("[0-9]*.ipynb"))
     pages = {path.relative_to(ROOT).with_suffix(".md") for path in [*written, *notebooks]}
     for path in written:
@@ -47,12 +83,16 @@ def sources(folder: Path) -> None:
     shutil.copytree(ROOT / "docs" / "images", folder / "docs" / "images")
     for notebook in notebooks:
         text = lessons.page(notebook, ROOT / "build" / "site-cache")
-        (folder / "course" / f"{notebook.stem}.md").write_text(links(text, notebook, pages), encoding="utf-8")
+        (folder / "course" / f"{notebook.stem}.md").write_text(
+            links(text, notebook, pages), encoding="utf-8"
+        )
     api.write(folder / "api")
     _contents(folder, [f"course/{notebook.stem}" for notebook in notebooks])
     (folder / "_static").mkdir()
     colours = palette.page_css().replace("[theme=", "[data-theme=")
-    (folder / "_static" / "site.css").write_text(colours + (HERE / "site.css").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "_static" / "site.css").write_text(
+        colours + (HERE / "site.css").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     for name, place in (("site.js", "_static"), ("conf.py", ".")):
         shutil.copy(HERE / name, folder / place / name)
 
@@ -67,7 +107,9 @@ def links(text: str, path: Path, pages: set[Path]) -> str:
         name = target.relative_to(ROOT)
         if name == Path("README.md"):
             return f"](/index.md{match[2] or ''})"
-        if target.suffix == ".ipynb" and match[2]:  # JupyterLab keeps what a heading's address leaves out
+        if (
+            target.suffix == ".ipynb" and match[2]
+        ):  # JupyterLab keeps what a heading's address leaves out
             place = re.sub(r"[^-\w]", "", match[2].lower())
             return f"](/{name.with_suffix('.md').as_posix()}#{place})"
         if name.with_suffix(".md") in pages:
@@ -83,8 +125,14 @@ def links(text: str, path: Path, pages: set[Path]) -> str:
 def _contents(folder: Path, course: list[str]) -> None:
     """A page for each group, in the bar above, and the tree of contents."""
     named = {page for group in GROUPS.values() for page in group}
-    others = sorted(f"docs/{path.stem}" for path in (folder / "docs").glob("*.md") if f"docs/{path.stem}" not in named)
-    plans = sorted(f"course/plans/{path.stem}" for path in (folder / "course" / "plans").glob("*.md"))
+    others = sorted(
+        f"docs/{path.stem}"
+        for path in (folder / "docs").glob("*.md")
+        if f"docs/{path.stem}" not in named
+    )
+    plans = sorted(
+        f"course/plans/{path.stem}" for path in (folder / "course" / "plans").glob("*.md")
+    )
     groups = {"Course": [*course, "course/glossary"], **GROUPS}
     groups["Learn"], groups["Teach"] = GROUPS["Learn"] + others, GROUPS["Teach"] + plans
     for title, pages in groups.items():
@@ -110,7 +158,9 @@ def main() -> int:
     done = subprocess.run([sys.executable, "-m", "sphinx", *options, str(source), str(output)])
     if not done.returncode:
         size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
-        print(f"wrote {output}: {sum(1 for _ in output.rglob('*.html'))} pages, {size / 1e6:.0f} MB")
+        print(
+            f"wrote {output}: {sum(1 for _ in output.rglob('*.html'))} pages, {size / 1e6:.0f} MB"
+        )
     return done.returncode
 
 

@@ -19,7 +19,12 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]  # what it calls best practice as well wants a name for every corner of a table
+RULES = [
+    "wcag2a",
+    "wcag2aa",
+    "wcag21a",
+    "wcag21aa",
+]  # what it calls best practice as well wants a name for every corner of a table
 CONTRAST = "color-contrast"
 KINDS = """() => {
   const ids = new Map(), first = new Map();
@@ -53,7 +58,11 @@ class Addresses(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
-            if name in ("href", "src") and value and tag in ("a", "img", "link", "script", "iframe"):
+            if (
+                name in ("href", "src")
+                and value
+                and tag in ("a", "img", "link", "script", "iframe")
+            ):
                 self.links.add(value)
             elif name in ("id", "name") and value:
                 self.ids.add(value)
@@ -91,10 +100,16 @@ class Visitor:
     def visit(self, pages: list[Path]) -> list[str]:
         """Opens the pages; returns what is wrong, a line each."""
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=os.environ.get("AUTOLAB_CHROMIUM") or None)
+            browser = playwright.chromium.launch(
+                executable_path=os.environ.get("AUTOLAB_CHROMIUM") or None
+            )
             for path in pages:
                 self.here = path.relative_to(self.site).as_posix()
-                page = browser.new_page(color_scheme="light", reduced_motion="reduce", viewport={"width": 1366, "height": 768})
+                page = browser.new_page(
+                    color_scheme="light",
+                    reduced_motion="reduce",
+                    viewport={"width": 1366, "height": 768},
+                )
                 self._listen(page)
                 started = time.perf_counter()
                 page.goto(path.as_uri())
@@ -110,7 +125,12 @@ class Visitor:
 
     def _listen(self, page: Page) -> None:
         page.on("pageerror", lambda error: self._say(f"error: {error}"))
-        page.on("console", lambda message: self._say(f"console: {message.text}") if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: (
+                self._say(f"console: {message.text}") if message.type == "error" else None
+            ),
+        )
         page.on("request", lambda request: self._asked(request.url))
 
     def _asked(self, url: str) -> None:
@@ -119,7 +139,9 @@ class Visitor:
 
     def _look(self, page: Page) -> None:
         if self.here.startswith("course/0"):
-            page.wait_for_function("document.documentElement.dataset.lesson === 'ready'", timeout=60_000)
+            page.wait_for_function(
+                "document.documentElement.dataset.lesson === 'ready'", timeout=60_000
+            )
             self._answer(page)
         if self.here == "search.html":
             self._search(page)
@@ -128,15 +150,23 @@ class Visitor:
         if page.locator(".awaits[hidden]").count():
             self._say("something stays hidden")
         page.evaluate(Axe().axe_script)
-        self._axe(page, "document", {"runOnly": {"type": "tag", "values": RULES}, "rules": {CONTRAST: {"enabled": False}}})
+        self._axe(
+            page,
+            "document",
+            {"runOnly": {"type": "tag", "values": RULES}, "rules": {CONTRAST: {"enabled": False}}},
+        )
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+            page.wait_for_function(
+                "scheme => document.documentElement.dataset.theme === scheme", arg=scheme
+            )
             self._axe(page, f"{{ include: ({KINDS})() }}", {"runOnly": [CONTRAST]}, f", {scheme}")
 
     def _axe(self, page: Page, context: str, rules: dict[str, Any], where: str = "") -> None:
         options = json.dumps(rules | {"resultTypes": ["violations"], "preload": False})
-        for violation in page.evaluate(f"async () => (await axe.run({context}, {options})).violations"):
+        for violation in page.evaluate(
+            f"async () => (await axe.run({context}, {options})).violations"
+        ):
             nodes = "; ".join(str(node["target"][-1]) for node in violation["nodes"][:3])
             self._say(f"axe{where}: {violation['id']} ({len(violation['nodes'])}): {nodes}")
 
@@ -153,17 +183,28 @@ class Visitor:
             question.get_by_role("textbox").first.fill("1")
             question.get_by_role("textbox").first.press("Enter")
         question.get_by_text("Your prediction").first.wait_for(timeout=10_000)
-        page.wait_for_function("before => document.querySelectorAll('.awaits[hidden]').length < before", arg=hidden, timeout=10_000)
+        page.wait_for_function(
+            "before => document.querySelectorAll('.awaits[hidden]').length < before",
+            arg=hidden,
+            timeout=10_000,
+        )
 
     def _search(self, page: Page) -> None:
         """A word that guides, lessons and the reference have in them is found in each, and what is found is there."""
         page.goto(f"{page.url}?q=backward")
-        page.wait_for_function("/finished/.test(document.querySelector('#search-results .search-summary')?.textContent)", timeout=30_000)
-        found = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.href)")
+        page.wait_for_function(
+            "/finished/.test(document.querySelector('#search-results .search-summary')?.textContent)",
+            timeout=30_000,
+        )
+        found = page.locator("#search-results li a").evaluate_all(
+            "links => links.map(link => link.href)"
+        )
         paths = [Path(unquote(urlsplit(address).path)) for address in found]
         for folder in ("docs", "course", "api"):
             if not any(path.is_relative_to(self.site / folder) and path.exists() for path in paths):
-                self._say(f"a search for 'backward' finds nothing in {folder}/ ({len(paths)} results)")
+                self._say(
+                    f"a search for 'backward' finds nothing in {folder}/ ({len(paths)} results)"
+                )
 
 
 def visit(site: Path, pages: list[Path]) -> list[str]:
@@ -179,7 +220,9 @@ def main() -> int:
     wanted.sort(key=lambda page: -page.stat().st_size)
     at_once = min(len(wanted), 4, os.cpu_count() or 1)
     with ProcessPoolExecutor(at_once) as pool:
-        for found in pool.map(visit, [site] * at_once, [wanted[n::at_once] for n in range(at_once)]):
+        for found in pool.map(
+            visit, [site] * at_once, [wanted[n::at_once] for n in range(at_once)]
+        ):
             wrong += found
     print("\n".join(wrong) or "nothing to complain of")
     print(f"{len(wanted)} pages opened, light and dark; {len(wrong)} complaints")

@@ -18,7 +18,9 @@ html_title = "autolab"
 html_static_path = ["_static"]
 html_css_files, html_js_files = ["site.css"], [("site.js", {"defer": "defer"})]
 html_copy_source = html_show_sourcelink = False
-html_show_search_summary = False  # is fetched, which a browser refuses pages from the disk: no result would be shown
+html_show_search_summary = (
+    False  # is fetched, which a browser refuses pages from the disk: no result would be shown
+)
 html_math_renderer = "mathml"
 html_sidebars = {"course/[0-9]*": [], "index": []}  # explorers want room
 html_context = {"default_mode": "auto"}
@@ -37,7 +39,9 @@ def _inline(self, node):
 
 
 def _block(self, node):
-    self.body.append(f'<div class="formula" tabindex="0" role="group" aria-label="Formula">{_mathml(node.astext(), "block")}</div>')
+    self.body.append(
+        f'<div class="formula" tabindex="0" role="group" aria-label="Formula">{_mathml(node.astext(), "block")}</div>'
+    )
     raise _skip()
 
 

@@ -54,13 +54,19 @@ class Page:
     def cell(self, cell: Any) -> None:
         """Add a cell."""
         tags = set(cell.metadata.get("tags", ()))
-        if BOUNDARIES & tags and "explain" not in tags:  # what explains waits too, with the line to take along in it
+        if (
+            BOUNDARIES & tags and "explain" not in tags
+        ):  # what explains waits too, with the line to take along in it
             self.asked = ""
         if cell.cell_type == "markdown":
             if re.search(r"^#+ ", cell.source, re.M):
                 self.asked = ""
             self.parts += self._waiting(_links(cell.source))
-        elif cell.cell_type == "code" and "google.colab" not in cell.source and not {"progress", "remove-cell"} & tags:
+        elif (
+            cell.cell_type == "code"
+            and "google.colab" not in cell.source
+            and not {"progress", "remove-cell"} & tags
+        ):
             self._code(cell, tags)
 
     def _code(self, cell: Any, tags: set[str]) -> None:
@@ -75,16 +81,24 @@ class Page:
             self.parts.append(f"```python\n{cell.source}\n```")
         told = "".join(f'<div class="shown">{output.html}</div>' for output in shown)
         if told:
-            self.parts += self._waiting(_raw(re.sub(r'<span class="fragment step"[^>]*></span>', "", told)))
+            self.parts += self._waiting(
+                _raw(re.sub(r'<span class="fragment step"[^>]*></span>', "", told))
+            )
         if "predict" in tags and len(self.forms) > before:
             self.asked = self.forms[-1]["model"]
             of = f'class="show-anyway" data-of="{escape(self.asked)}"'
-            self.parts.append(_raw(f'<p><button type="button" {of} hidden>Show without an answer</button></p>'))
+            self.parts.append(
+                _raw(f'<p><button type="button" {of} hidden>Show without an answer</button></p>')
+            )
 
     def _tell(self, again: dict[str, Any]) -> None:
         """The question's own form learns what to say to each answer."""
         for form in self.forms:
-            if form["model"] == again["model"] and form["state"] is not None and again.get("verdicts"):
+            if (
+                form["model"] == again["model"]
+                and form["state"] is not None
+                and again.get("verdicts")
+            ):
                 form["state"]["verdicts"] = again["verdicts"]
 
     def _waiting(self, part: str) -> list[str]:

@@ -12,9 +12,7 @@ import numpy as np
 from ..core import observe
 from ..core.errors import fail
 
-_ENABLED = (
-    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
-)
+_ENABLED = "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 
 
 class _Anomaly(observe.Observer):
@@ -40,7 +38,11 @@ class _Anomaly(observe.Observer):
 
 def _user_stack():
     return traceback.format_list(
-        [f for f in traceback.extract_stack() if "/autolab/engine/" not in f.filename.replace("\\", "/")]
+        [
+            f
+            for f in traceback.extract_stack()
+            if "/autolab/engine/" not in f.filename.replace("\\", "/")
+        ]
     )
 
 

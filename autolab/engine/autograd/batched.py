@@ -23,9 +23,19 @@ def grad(
 ):
     if not is_grads_batched:
         return differentiate.grad(
-            outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
+            outputs,
+            inputs,
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            allow_unused,
+            materialize_grads,
         )
-    grad_outputs = (grad_outputs,) if isinstance(grad_outputs, Tensor) or grad_outputs is None else tuple(grad_outputs)
+    grad_outputs = (
+        (grad_outputs,)
+        if isinstance(grad_outputs, Tensor) or grad_outputs is None
+        else tuple(grad_outputs)
+    )
     if any(g is None for g in grad_outputs):
         raise fail(
             RuntimeError,
@@ -37,6 +47,10 @@ def grad(
     for i in range(n):
         vectors = tuple(g[i] for g in grad_outputs)
         retain = True if i < n - 1 else retain_graph
-        rows.append(differentiate.grad(outputs, inputs, vectors, retain, create_graph, allow_unused, materialize_grads))
+        rows.append(
+            differentiate.grad(
+                outputs, inputs, vectors, retain, create_graph, allow_unused, materialize_grads
+            )
+        )
     stack = NAMESPACES[""]["stack"]
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows))

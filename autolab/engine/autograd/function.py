@@ -44,7 +44,9 @@ class FunctionCtx:
 
     def save_for_forward(self, *tensors):
         """Raises NotImplementedError: autolab has no forward mode."""
-        raise unsupported("save_for_forward", "tensors", "autolab differentiates in reverse mode only.")
+        raise unsupported(
+            "save_for_forward", "tensors", "autolab differentiates in reverse mode only."
+        )
 
     def mark_dirty(self, *tensors):
         """Says that these inputs were changed in place and are returned."""
@@ -81,7 +83,12 @@ class _FunctionNode(Node, FunctionCtx):
     def __init__(self):
         self.inputs, self.input_nrs, self.saved, self.fix, self.hooks = (), None, (), None, None
         self.value = self.operands = self._kept = None
-        self.to_save, self.dirty_tensors, self.non_differentiable, self.materialize_grads = (), (), (), True
+        self.to_save, self.dirty_tensors, self.non_differentiable, self.materialize_grads = (
+            (),
+            (),
+            (),
+            True,
+        )
         self.needs_input_grad, self.num_outputs, self._arity, self._meta = (), 1, 0, ()
         self.scope = per_thread.state.scope
 
@@ -90,7 +97,11 @@ class _FunctionNode(Node, FunctionCtx):
         """The tensors that forward saved, in order. Raises RuntimeError after they were freed, or when one was changed
         in place since."""
         if self._kept is None:
-            raise fail(RuntimeError, FREED, "backward() freed them; pass retain_graph=True to the first backward().")
+            raise fail(
+                RuntimeError,
+                FREED,
+                "backward() freed them; pass retain_graph=True to the first backward().",
+            )
         return tuple(self._unpack(k) for k in self._kept)
 
     saved_variables = saved_tensors
@@ -106,7 +117,9 @@ class _FunctionNode(Node, FunctionCtx):
             raise stale(self, t._storage, version, t._array.shape, t._array.dtype, made_by, nr)
         if output_nr is None:
             return t
-        out = t.detach()  # an output is kept without its history, or node and tensor would hold each other
+        out = (
+            t.detach()
+        )  # an output is kept without its history, or node and tensor would hold each other
         out._node, out._nr, out._req = self, output_nr, True
         return out
 
@@ -242,7 +255,11 @@ class _FunctionMeta(type):
         cls._backward_cls = type(
             name + "Backward",
             (_FunctionNode,),
-            {"function_class": cls, "_name": name + "Backward", "__module__": "torch.autograd.function"},
+            {
+                "function_class": cls,
+                "_name": name + "Backward",
+                "__module__": "torch.autograd.function",
+            },
         )
 
 
@@ -276,7 +293,11 @@ class Function(metaclass=_FunctionMeta):
         return object.__new__(cls)
 
     def __call__(self, *args, **kwargs):
-        raise fail(RuntimeError, _LEGACY, f"Call {type(self).__name__}.apply(...) instead of making an instance.")
+        raise fail(
+            RuntimeError,
+            _LEGACY,
+            f"Call {type(self).__name__}.apply(...) instead of making an instance.",
+        )
 
     @staticmethod
     def forward(*args, **kwargs):
@@ -348,7 +369,11 @@ class Function(metaclass=_FunctionMeta):
             node._identity_inputs = ()
         if observe.observer is not None:
             observe.observer.forward(
-                node, args, None, tuple(o for o in outputs if isinstance(o, Tensor)), node if recording else None
+                node,
+                args,
+                None,
+                tuple(o for o in outputs if isinstance(o, Tensor)),
+                node if recording else None,
             )
         return outputs if isinstance(output, tuple) else outputs[0]
 
@@ -386,11 +411,14 @@ class Function(metaclass=_FunctionMeta):
                 o._node, o._nr, o._req = node, nr, True
             finished.append(o)
         shapes = tuple(
-            (o._array.shape, o.dtype, o.device) if isinstance(o, Tensor) else ((), None, None) for o in finished
+            (o._array.shape, o.dtype, o.device) if isinstance(o, Tensor) else ((), None, None)
+            for o in finished
         )
         node._meta = shapes
         first = finished[0]
-        node.value = kept(first._array) if isinstance(first, Tensor) and first._array.size <= SMALL else None
+        node.value = (
+            kept(first._array) if isinstance(first, Tensor) and first._array.size <= SMALL else None
+        )
         return tuple(finished)
 
 

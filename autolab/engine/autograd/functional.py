@@ -74,7 +74,9 @@ def _filled(grads, inputs, strict, message):
         if g is None:
             if strict:
                 raise fail(
-                    RuntimeError, message.format(i=i), "strict=True asks that every output depends on every input."
+                    RuntimeError,
+                    message.format(i=i),
+                    "strict=True asks that every output depends on every input.",
                 )
             g = _zeros(x)
         out.append(g)
@@ -96,7 +98,9 @@ def _no_forward(strategy, name):
         raise unsupported(name, "strategy", "autolab differentiates in reverse mode only.")
 
 
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+def jacobian(
+    func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"
+):
     """All partial derivatives: entry [i, j] has shape output_i.shape + input_j.shape; tuples where func takes or gives
     tuples.
 
@@ -128,7 +132,14 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                 continue
             columns = []
             for j in range(y.numel()):
-                gs = grad(y, xs, unit(y, j), retain_graph=True, create_graph=create_graph, allow_unused=True)
+                gs = grad(
+                    y,
+                    xs,
+                    unit(y, j),
+                    retain_graph=True,
+                    create_graph=create_graph,
+                    allow_unused=True,
+                )
                 columns.append(
                     _filled(
                         gs,
@@ -153,7 +164,14 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         return _unwrapped([_unwrapped(r, tuple_in) for r in rows], tuple_out)
 
 
-def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+def hessian(
+    func,
+    inputs,
+    create_graph=False,
+    strict=False,
+    vectorize=False,
+    outer_jacobian_strategy="reverse-mode",
+):
     """Second derivatives of a function with one output element; `vectorize` as in `jacobian`. Source:
     torch.autograd.functional.hessian."""
     _no_forward(outer_jacobian_strategy, "hessian")
@@ -196,7 +214,9 @@ def _vectors(v, like, function, what):
     items, was_tuple = _tuple(v, "v", function)
     if len(like) == 1 and len(items) != 1:
         raise fail(
-            RuntimeError, "The given v should contain a single Tensor.", "v has the structure of what it multiplies."
+            RuntimeError,
+            "The given v should contain a single Tensor.",
+            "v has the structure of what it multiplies.",
         )
     if len(items) != len(like):
         raise fail(
@@ -229,7 +249,9 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
             strict,
             "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
         )
-        return _unwrapped(_finished(ys, create_graph), tuple_out), _unwrapped(_finished(gs, create_graph), tuple_in)
+        return _unwrapped(_finished(ys, create_graph), tuple_out), _unwrapped(
+            _finished(gs, create_graph), tuple_in
+        )
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
@@ -262,10 +284,18 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
         vs, _ = _vectors(v, xs, "vhp", "input to the user-provided function is a single Tensor")
         y = _checked_scalar(func(*xs), "vhp")
         gs = _filled(
-            grad(y, xs, create_graph=True, allow_unused=True), xs, strict, "The function is independent of input {i}."
+            grad(y, xs, create_graph=True, allow_unused=True),
+            xs,
+            strict,
+            "The function is independent of input {i}.",
         )
         hs = _gradients(gs, xs, vs, create_graph)
-        hs = _filled(hs, xs, strict, "The gradient is independent of input {i}. This is not allowed in strict mode.")
+        hs = _filled(
+            hs,
+            xs,
+            strict,
+            "The gradient is independent of input {i}. This is not allowed in strict mode.",
+        )
         return _finished((y,), create_graph)[0], _unwrapped(_finished(hs, create_graph), tuple_in)
 
 

@@ -71,7 +71,9 @@ def gradcheck(
             )
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     try:
-        _check(func, inputs, _Settings(eps, atol, rtol, nondet_tol, fast_mode), check_undefined_grad)
+        _check(
+            func, inputs, _Settings(eps, atol, rtol, nondet_tol, fast_mode), check_undefined_grad
+        )
     except GradcheckError:
         if raise_exception:
             raise
@@ -96,7 +98,9 @@ def _check(func, inputs, settings, check_undefined_grad):
     if not any(o.requires_grad for o in outputs):
         for k in range(len(outputs)):
             for _, x in checked:
-                if not np.allclose(numerical_jacobian(func, inputs, x, k, settings.eps), 0, atol=settings.atol):
+                if not np.allclose(
+                    numerical_jacobian(func, inputs, x, k, settings.eps), 0, atol=settings.atol
+                ):
                     raise fail(
                         GradcheckError,
                         "Numerical gradient for function expected to be zero",
@@ -115,7 +119,10 @@ def _compare(func, inputs, numbered_output, numbered_input, settings):
     """One output against one input; raises GradcheckError with both Jacobians."""
     (k, output), (i, x) = numbered_output, numbered_input
     analytical = analytical_jacobian(output, x)
-    if np.abs(analytical - analytical_jacobian(_outputs(func, inputs)[k], x)).max(initial=0) > settings.nondet_tol:
+    if (
+        np.abs(analytical - analytical_jacobian(_outputs(func, inputs)[k], x)).max(initial=0)
+        > settings.nondet_tol
+    ):
         raise fail(
             GradcheckError,
             "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
@@ -270,7 +277,8 @@ def gradgradcheck(
     if grad_outputs is None:
         generator = np.random.default_rng(0)
         grad_outputs = [
-            wrap(generator.standard_normal(o._array.shape).astype(o.dtype.np)).to(o.device) for o in outputs
+            wrap(generator.standard_normal(o._array.shape).astype(o.dtype.np)).to(o.device)
+            for o in outputs
         ]
         for g in grad_outputs:
             g._req = True

@@ -58,7 +58,11 @@ class saved_tensors_hooks:
     def __enter__(self):
         state = per_thread.state
         if state.hooks_disabled is not None:
-            raise fail(RuntimeError, state.hooks_disabled, "Saved-tensor hooks were disabled around this code.")
+            raise fail(
+                RuntimeError,
+                state.hooks_disabled,
+                "Saved-tensor hooks were disabled around this code.",
+            )
         self._before = state.saved_hooks
         state.saved_hooks, state.special = (self.pack_hook, self.unpack_hook), True
         return self
@@ -104,7 +108,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     apart."""
     if mode not in ("all", "any"):
         raise fail(
-            ValueError, f"Expects mode to be one of ('all', 'any') but got {mode}", "Choose when the hook is called."
+            ValueError,
+            f"Expects mode to be one of ('all', 'any') but got {mode}",
+            "Choose when the hook is called.",
         )
     tensors = tuple(tensors)
     if mode == "any":
@@ -119,7 +125,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         return _Handles([t.register_hook(first) for t in tensors if t.requires_grad])
     if not all(t.requires_grad for t in tensors):
         raise fail(
-            AssertionError, "Expected gradient function to be set", "Leave out the tensors that require no gradient."
+            AssertionError,
+            "Expected gradient function to be set",
+            "Leave out the tensors that require no gradient.",
         )
     nodes = [get_gradient_edge(t).node for t in tensors]
     # a running pass -> its gradients, and how many are to come

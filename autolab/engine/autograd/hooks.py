@@ -42,7 +42,10 @@ class RemovableHandle:
         self.remove()
 
     def __reduce__(self):
-        return _revive, (self._dicts, self.id)  # pickle looks a class up by its module, and this one says it is torch's
+        return _revive, (
+            self._dicts,
+            self.id,
+        )  # pickle looks a class up by its module, and this one says it is torch's
 
 
 def _revive(dicts, number):
@@ -82,7 +85,9 @@ class NodeHooks:
                 continue
             if nr in self.tensor:
                 (gs[nr],) = _through(
-                    run, lambda grads, nr=nr: (run_tensor_hooks(self.tensor[nr], *grads),), gs[nr : nr + 1]
+                    run,
+                    lambda grads, nr=nr: (run_tensor_hooks(self.tensor[nr], *grads),),
+                    gs[nr : nr + 1],
                 )
             keeper = self.retain[nr]() if nr in self.retain else None
             if keeper is not None and run.accumulate:
@@ -94,7 +99,10 @@ class NodeHooks:
         if not self.pre:
             return gs
         shown = node.differentiable_outputs
-        return [*_through(run, lambda grads: run_node_hooks(self.pre, grads), gs[:shown]), *gs[shown:]]
+        return [
+            *_through(run, lambda grads: run_node_hooks(self.pre, grads), gs[:shown]),
+            *gs[shown:],
+        ]
 
     def after(self, run, node, out, g):
         """The gradients `out` that the node sends on as its post hooks leave them; `g` had arrived."""
@@ -111,7 +119,12 @@ class NodeHooks:
 def _through(run, function, *grads):
     """What a function of the user's, which sees tuples of Tensors and returns one, makes of gradients."""
     with set_grad_enabled(run.create_graph):
-        result = function(*[tuple([g if g is None or isinstance(g, Tensor) else wrap(g) for g in gs]) for gs in grads])
+        result = function(
+            *[
+                tuple([g if g is None or isinstance(g, Tensor) else wrap(g) for g in gs])
+                for gs in grads
+            ]
+        )
     return [t if t is None or run.create_graph else t._array for t in result]
 
 
@@ -121,7 +134,11 @@ def _retain(keeper, g, create_graph):
         return accumulate(keeper, g, True)
     with guard:
         keeper._grad = (
-            plus(keeper.grad._array, g) if keeper._grad is not None else copied(g) if g.__class__ in ARRAYS else g
+            plus(keeper.grad._array, g)
+            if keeper._grad is not None
+            else copied(g)
+            if g.__class__ in ARRAYS
+            else g
         )
 
 
@@ -147,7 +164,11 @@ def run_accumulated_hooks(hooks, leaf):
             _check_replacement(fn, result, leaf)
             returned = True
     if returned:
-        raise fail(RuntimeError, "Tensor post accumulate grad hooks should return None.", "Change .grad itself, or return nothing.")
+        raise fail(
+            RuntimeError,
+            "Tensor post accumulate grad hooks should return None.",
+            "Change .grad itself, or return nothing.",
+        )
 
 
 def run_node_hooks(hooks, *tuples):
@@ -180,7 +201,11 @@ def run_node_hooks(hooks, *tuples):
 def _check_replacement(fn, new, old):
     """Raises PyTorch's error unless the hook `fn` may put `new` in the place of the gradient `old`."""
     if old is None:
-        raise fail(RuntimeError, "can't replace a None gradient with a non-None value", "There is no gradient here: return None in its place.")
+        raise fail(
+            RuntimeError,
+            "can't replace a None gradient with a non-None value",
+            "There is no gradient here: return None in its place.",
+        )
     if not isinstance(new, Tensor):
         raise fail(
             TypeError,

@@ -30,7 +30,9 @@ class Mode:
         if inspect.isgeneratorfunction(function):
             return self._wrap_generator(function)
         if inspect.isclass(function):
-            raise TypeError("Decorating classes with a grad mode is not supported; decorate its methods.")
+            raise TypeError(
+                "Decorating classes with a grad mode is not supported; decorate its methods."
+            )
 
         @functools.wraps(function)
         def wrapped(*args, **kwargs):
@@ -55,7 +57,9 @@ class Mode:
                         with self._clone():
                             generator.close()
                         raise
-                    except BaseException as error:  # thrown in by the consumer: the generator may handle it
+                    except (
+                        BaseException
+                    ) as error:  # thrown in by the consumer: the generator may handle it
                         with self._clone():
                             value = generator.throw(error)
                     else:

@@ -18,10 +18,15 @@ from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
 from .packing import Packed
 
-_SHOWN = (
-    ["__call__", "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata", "name"]
-    + ["next_functions", "register_hook", "register_prehook", "requires_grad"]
-)
+_SHOWN = [
+    "__call__",
+    "_input_metadata",
+    "_register_hook_dict",
+    "_sequence_nr",
+    "_set_sequence_nr",
+    "metadata",
+    "name",
+] + ["next_functions", "register_hook", "register_prehook", "requires_grad"]
 """What `dir(node)` shows of every node, as in PyTorch."""
 
 
@@ -59,7 +64,9 @@ class _Face(Base):
 
     def _register_hook_dict(self, d):
         raise fail(
-            RuntimeError, "_register_hook_dict is not supported by autolab", "Use register_hook or register_prehook."
+            RuntimeError,
+            "_register_hook_dict is not supported by autolab",
+            "Use register_hook or register_prehook.",
         )
 
     @property
@@ -99,7 +106,9 @@ class _Face(Base):
         where = of(next((a for a in arrays if a is not None), np.float32(0)))
         m = raw(where.xp)
         with np.errstate(all="ignore"), where.backend:
-            out = apply_fix(m, self.fix, self.backward_raw(m, arrays[0] if self.num_outputs == 1 else arrays))
+            out = apply_fix(
+                m, self.fix, self.backward_raw(m, arrays[0] if self.num_outputs == 1 else arrays)
+            )
         tensors = tuple(None if g is None else wrap(g) for g in out)
         return tensors[0] if len(tensors) == 1 else tensors
 
@@ -107,7 +116,9 @@ class _Face(Base):
         names = [n for n in self._saved_names if n is not None]
         saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
         raw = [
-            f"_raw_saved_{n}" for n in names if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")
+            f"_raw_saved_{n}"
+            for n in names
+            if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")
         ]
         leaf = ["variable"] if isinstance(self, AccumulateGrad) else []
         return sorted([*dir(object), *raw, *saved, *_SHOWN, *leaf])
@@ -118,7 +129,9 @@ class _Face(Base):
         k = self._saved_names.index(name)
         op, kind = self.op, self.op.save_kinds[k]
         entry = None if self.saved is None else self.entries()[k]
-        if self.saved is not None and (entry is None or self.saved.__class__ is Freed and entry is not GONE):
+        if self.saved is not None and (
+            entry is None or self.saved.__class__ is Freed and entry is not GONE
+        ):
             return entry
         readers = op.needed_by[k]
         if (

@@ -32,7 +32,11 @@ class Packed(Parcel):
         origin = None
         if t.requires_grad:
             made_by = t.grad_fn
-            origin = (accumulator(t), 0) if made_by is None else (None if made_by is node else made_by, t._nr)
+            origin = (
+                (accumulator(t), 0)
+                if made_by is None
+                else (None if made_by is node else made_by, t._nr)
+            )
         return cls(pack(t), unpack, origin)
 
     def tensor(self, node=None, traced=True):
@@ -63,7 +67,12 @@ class _Packing:
                 continue
             self.node_hooks()  # the hooks may ask which pass runs, so a shortcut that does not say must not take this graph
             if self._is_list(k):
-                packed[k] = tuple([Packed.of(t[0], pack, unpack, self) if t.__class__ is tuple else t for t in entry])
+                packed[k] = tuple(
+                    [
+                        Packed.of(t[0], pack, unpack, self) if t.__class__ is tuple else t
+                        for t in entry
+                    ]
+                )
             else:
                 packed[k] = Packed.of(self.unpack(k), pack, unpack, self)
         self.saved = packed

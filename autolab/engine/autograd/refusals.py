@@ -33,7 +33,13 @@ def freed() -> Exception:
 
 
 def stale(
-    node: Any, storage: Any, version: int, shape: tuple[int, ...], dtype: Any, made_by: Any, nr: int = 0
+    node: Any,
+    storage: Any,
+    version: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    made_by: Any,
+    nr: int = 0,
 ) -> Exception:
     """The error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of its
     outputs, told (as in PyTorch) only by the node that saved its own output; an operand is called output 0."""

@@ -58,7 +58,9 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
         raws[0] = materialise(args[0])
     result = compute(op, state, where, raws)
     several = result.__class__ is tuple or result.__class__ is list
-    outs = tuple([_output(op, r, args, where, state, several) for r in (result if several else (result,))])
+    outs = tuple(
+        [_output(op, r, args, where, state, several) for r in (result if several else (result,))]
+    )
     recorded = state.grad and op.rules and not state.inference
     node = record(op, args, outs, state) if recorded else None
     if observe.observer is not None:
@@ -92,7 +94,11 @@ def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
             raws.append([x._array if isinstance(x, Tensor) else x for x in a])
         else:
             raws.append(a.item() if isinstance(a, np.generic) else a)
-    if not isinstance(args[0], Tensor) and op.params[0] == "self" and not (op.broadcast and tensors):
+    if (
+        not isinstance(args[0], Tensor)
+        and op.params[0] == "self"
+        and not (op.broadcast and tensors)
+    ):
         raise bad_argument(op.name, "input", 1, "Tensor", args[0])
     return tensors, raws
 
@@ -112,7 +118,9 @@ def together(
         other = CPU if t._view is None else t._storage.device  # see `AWAY`
         if other is not where:
             backend = (other if where is CPU else where).backend
-            found: tuple[device, Sequence[Any], list[Any]] = backend.together(op, args, raws, tensors)
+            found: tuple[device, Sequence[Any], list[Any]] = backend.together(
+                op, args, raws, tensors
+            )
             return found
     return where, args, raws
 
@@ -143,7 +151,12 @@ def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> lis
     if op.dtype is None:
         return raws
     kinds = {a.dtype if isinstance(a, Tensor) else None for a in [args[i] for i in op.broadcast]}
-    if len(kinds) == 1 and op.check is None and (only := kinds.pop()) is not None and only.is_inexact:
+    if (
+        len(kinds) == 1
+        and op.check is None
+        and (only := kinds.pop()) is not None
+        and only.is_inexact
+    ):
         return raws  # as mostly
     d = result_dtype(op, args)
     raws = list(raws)
@@ -151,7 +164,9 @@ def promoted(op: Op, args: Sequence[Any], raws: list[Any], where: device) -> lis
         a = args[i]
         if isinstance(a, Tensor):
             if a.dtype is not d:
-                order = "C" if 0 in raws[i].strides else "K"  # what repeats (`expand`) is written out, as in torch
+                order = (
+                    "C" if 0 in raws[i].strides else "K"
+                )  # what repeats (`expand`) is written out, as in torch
                 raws[i] = where.backend.run(per_thread.state, raws[i].astype, d.np, order)
         elif a is not None and (not d.is_inexact or python_scalar_dtype(a).is_complex):
             # wraps as torch does, where NumPy would refuse an int out of range
@@ -168,7 +183,9 @@ def compute(op: Op, state: State, where: device, raws: Sequence[Any]) -> Any:
     return where.backend.run(state, op.forward, where.backend.xp, *raws)
 
 
-def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: State, several: bool) -> Tensor:
+def _output(
+    op: Op, result: Any, args: Sequence[Any], where: device, state: State, several: bool
+) -> Tensor:
     """What a kernel returned (one of several results) as a Tensor: with memory of its own, or sharing that of its first
     argument."""
     t: Tensor = object.__new__(Tensor)
@@ -188,7 +205,13 @@ def _output(op: Op, result: Any, args: Sequence[Any], where: device, state: Stat
     return t
 
 
-def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, replaced: Tensor | None = None) -> Any:
+def record(
+    op: Op,
+    args: Sequence[Any],
+    outs: tuple[Tensor, ...],
+    state: State,
+    replaced: Tensor | None = None,
+) -> Any:
     """Makes the node of an operation that just ran and hangs it on its outputs. Returns the Node, or None when no
     gradient can flow.
 
@@ -204,11 +227,15 @@ def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, 
         sources = [replaced if s is args[0] else s for s in sources]
         args = replaced, *args[1:]
     tensors = [s for s in sources if isinstance(s, Tensor)]
-    edges = [edge(s) if isinstance(s, Tensor) else None for s in sources]  # a view is brought up to date by `edge`
+    edges = [
+        edge(s) if isinstance(s, Tensor) else None for s in sources
+    ]  # a view is brought up to date by `edge`
     if True not in [t._req for t in tensors]:
         return None
     where = outs[0]._storage.device
-    away = where is not CPU or [t for t in tensors if t._view is not None and t._storage.device is not CPU]
+    away = where is not CPU or [
+        t for t in tensors if t._view is not None and t._storage.device is not CPU
+    ]
     node: Any = object.__new__(off_cpu(op.node_class) if away else op.node_class)
     node.inputs = tuple(edges)
     numbers = tuple([s._nr if isinstance(s, Tensor) else 0 for s in sources])
@@ -221,7 +248,11 @@ def record(op: Op, args: Sequence[Any], outs: tuple[Tensor, ...], state: State, 
     if where is not CPU:
         where.backend.across(node, sources)
     node.value = where.backend.keepsake(outs[0]._array, SMALL)
-    node.operands = tuple([_shown(s) if e is None else None for s, e in zip(sources, edges)]) if None in edges else None
+    node.operands = (
+        tuple([_shown(s) if e is None else None for s, e in zip(sources, edges)])
+        if None in edges
+        else None
+    )
     if op.variadic:
         node.num_outputs = len(outs)
     if node.num_outputs > 1:
@@ -239,19 +270,32 @@ def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
     `Node.fix`."""
     shape, dtype = out._array.shape if op.broadcast else None, out.dtype
     for s in sources:
-        if isinstance(s, Tensor) and (s.dtype is not dtype or shape is not None and s._array.shape != shape):
-            shapes = [s._array.shape if shape is not None and isinstance(s, Tensor) else None for s in sources]
-            return tuple([(n, s.dtype) if isinstance(s, Tensor) else None for n, s in zip(shapes, sources)])
+        if isinstance(s, Tensor) and (
+            s.dtype is not dtype or shape is not None and s._array.shape != shape
+        ):
+            shapes = [
+                s._array.shape if shape is not None and isinstance(s, Tensor) else None
+                for s in sources
+            ]
+            return tuple(
+                [(n, s.dtype) if isinstance(s, Tensor) else None for n, s in zip(shapes, sources)]
+            )
     return None
 
 
 def _shown(operand: Any) -> Any:
     """What the explorer shows of an operand that is in no graph: small arrays and numbers, of others their (shape,
     dtype). Memory of a device is not kept for it."""
-    return operand._storage.device.backend.keepsake(operand._array, SMALL) if isinstance(operand, Tensor) else operand
+    return (
+        operand._storage.device.backend.keepsake(operand._array, SMALL)
+        if isinstance(operand, Tensor)
+        else operand
+    )
 
 
-def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[Node | None]) -> list[Any]:
+def save(
+    op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[Node | None]
+) -> list[Any]:
     """What a node of `op` keeps for its backward: one entry (see `Node.entries`) for each name that its rules read.
 
     edges: per rule the node that its gradient goes to, or None. Only what some gradient will need is kept; None stands
@@ -289,7 +333,11 @@ def _operand(a: Any) -> tuple[Any, int | None]:
 
 
 def _operands(a: Any) -> tuple[Any, ...]:
-    return _operand(a) if isinstance(a, Tensor) else tuple([_operand(t) if isinstance(t, Tensor) else t for t in a])
+    return (
+        _operand(a)
+        if isinstance(a, Tensor)
+        else tuple([_operand(t) if isinstance(t, Tensor) else t for t in a])
+    )
 
 
 def _each(fact: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -68,18 +68,28 @@ class _Pass:
     roots: Sequence[Root]
     retain_graph: bool = False  # nodes keep what they saved
     create_graph: bool = False  # gradients are Tensors, with a graph of their own
-    targets: set[Root] | None = None  # their gradients are wanted, instead of accumulation: they are `captured`
-    only: set[Node] | None = None  # these run, hooks and all, and what is on a path to them: `backward(inputs=)`
+    targets: set[Root] | None = (
+        None  # their gradients are wanted, instead of accumulation: they are `captured`
+    )
+    only: set[Node] | None = (
+        None  # these run, hooks and all, and what is on a path to them: `backward(inputs=)`
+    )
     accumulate: bool = True  # False: all is computed and reported, `.grad` left alone (a rehearsal)
 
     def __post_init__(self) -> None:
         self.captured: dict[Root, Any] = {}
-        self.needed: set[Node] | None = None  # the nodes to which gradients go when not all are wanted
-        self.pending: dict[Node, Any] = {}  # what has arrived so far; of a node with several outputs a list
+        self.needed: set[Node] | None = (
+            None  # the nodes to which gradients go when not all are wanted
+        )
+        self.pending: dict[
+            Node, Any
+        ] = {}  # what has arrived so far; of a node with several outputs a list
         self.wanted = self.only if self.targets is None else {node for node, _ in self.targets}
         self.order, self.waiting = self.plan([node for node, _ in self.roots], self.wanted)
 
-    def plan(self, roots: list[Node], wanted: set[Node] | None) -> tuple[list[Node], dict[Node, int]]:
+    def plan(
+        self, roots: list[Node], wanted: set[Node] | None
+    ) -> tuple[list[Node], dict[Node, int]]:
         """All nodes that must run, newest first, and how many contributions each accumulator waits for. wanted: the
         nodes whose gradients are wanted, None for all."""
         waiting: dict[Node, int] = {node: 0 for node in roots if node.__class__ is AccumulateGrad}
@@ -118,7 +128,9 @@ class _Pass:
         before, state.backward_pass = state.backward_pass, self
         try:
             if (watching := observe.observer) is not None:
-                watching.backward_begin(self.roots, {*self.order, *self.waiting}, self.wanted, self.targets is not None)
+                watching.backward_begin(
+                    self.roots, {*self.order, *self.waiting}, self.wanted, self.targets is not None
+                )
             yield from self.run(grads)
         except (Exception, KeyboardInterrupt) as error:
             if observe.observer is not None:
@@ -152,7 +164,10 @@ class _Pass:
                     if g is _STOP:
                         continue
                 if watching is not None:
-                    watching.before_node(node, _raws([g] if node.num_outputs == 1 else g or [None] * node.num_outputs))
+                    watching.before_node(
+                        node,
+                        _raws([g] if node.num_outputs == 1 else g or [None] * node.num_outputs),
+                    )
                 out = self.run_node(node, g)
                 if watching is not None:
                     self.report(watching, node, out)
@@ -176,7 +191,9 @@ class _Pass:
         its own."""
         if self.create_graph:
             with set_grad_enabled(True):
-                return apply_fix(namespaces.TRACED, node.fix, node.backward_traced(namespaces.TRACED, g))
+                return apply_fix(
+                    namespaces.TRACED, node.fix, node.backward_traced(namespaces.TRACED, g)
+                )
         where = CPU if isinstance(g, (np.ndarray, np.generic)) else _place(g)
         m = namespaces.raw(where.xp)
         if where is CPU:
@@ -294,7 +311,13 @@ class _Pass:
             own_hooks.after(self, node, (), g)
         if observe.observer is not None and trained:
             arrived = getattr(g, "_array", g)
-            total = leaf._grad if self.accumulate else g if leaf._grad is None else plus(leaf.grad._array, arrived)
+            total = (
+                leaf._grad
+                if self.accumulate
+                else g
+                if leaf._grad is None
+                else plus(leaf.grad._array, arrived)
+            )
             observe.observer.accumulate(leaf, arrived, getattr(total, "_array", total))
 
     # -- for observers -----------------------------------------------------------------------------------------------
@@ -304,7 +327,9 @@ class _Pass:
         watching.after_node(node, raws)
         for slot, (target, g) in enumerate(zip(node.inputs, raws)):
             if target is not None and g is not None:
-                watching.contribution(node, slot, target, 0 if node.input_nrs is None else node.input_nrs[slot], g)
+                watching.contribution(
+                    node, slot, target, 0 if node.input_nrs is None else node.input_nrs[slot], g
+                )
 
 
 def _place(g: Any) -> device:
@@ -327,7 +352,11 @@ def own(contribution: Any, g: Any = None) -> Any:
     (False, False)
     """
     is_array: bool = contribution.__class__ in ARRAYS
-    return copied(contribution) if is_array and (contribution is g or contribution.base is not None) else contribution
+    return (
+        copied(contribution)
+        if is_array and (contribution is g or contribution.base is not None)
+        else contribution
+    )
 
 
 def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:

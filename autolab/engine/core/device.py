@@ -68,11 +68,19 @@ class Host(nullcontext[None]):
 
     def adopt(self, op: Any, result: Any) -> Any:
         """What the kernel of `op` returned, as an array (or NumPy scalar) of this device."""
-        return result if result.__class__ is np.ndarray or isinstance(result, np.generic) else np.asarray(result)
+        return (
+            result
+            if result.__class__ is np.ndarray or isinstance(result, np.generic)
+            else np.asarray(result)
+        )
 
     def keepsake(self, array: Any, most: int) -> Any:
         """What the explorer is shown of a result: itself if it has at most `most` elements, else (shape, dtype)."""
-        return array if array.__class__ is not np.ndarray or array.size <= most else (array.shape, array.dtype)
+        return (
+            array
+            if array.__class__ is not np.ndarray or array.size <= most
+            else (array.shape, array.dtype)
+        )
 
 
 HOST = Host()

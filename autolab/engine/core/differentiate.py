@@ -52,7 +52,10 @@ def backward(
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     only = None
     if inputs is not None:
-        refusal = "can't retain_grad on Tensor that has requires_grad=False", "No gradient is computed for it at all."
+        refusal = (
+            "can't retain_grad on Tensor that has requires_grad=False",
+            "No gradient is computed for it at all.",
+        )
         inputs = _wanted(inputs, *refusal)
         only = {_target(t)[0] for t in inputs}
         for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
@@ -86,7 +89,9 @@ def grad(
     """
     if materialize_grads and allow_unused is False:
         message = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        note = "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed."
+        note = (
+            "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed."
+        )
         raise fail(ValueError, message, note)
     outputs, inputs = _listed(outputs), _listed(inputs)
     if not inputs:
@@ -94,17 +99,27 @@ def grad(
         raise fail(RuntimeError, "`inputs` argument to `grad()` cannot be empty.", note)
     seeds = _seeds(outputs, grad_outputs, create_graph)
     roots = _roots(outputs)
-    refusal = "One of the differentiated Tensors does not require grad", "Set requires_grad=True before computing."
+    refusal = (
+        "One of the differentiated Tensors does not require grad",
+        "Set requires_grad=True before computing.",
+    )
     keys = [_target(t) for t in _wanted(inputs, *refusal)]
     retain = create_graph if retain_graph is None else retain_graph
-    captured = execute(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=set(keys))
+    captured = execute(
+        roots, seeds, retain_graph=retain, create_graph=create_graph, targets=set(keys)
+    )
     for i, k in enumerate(keys):
-        if captured.get(k) is None and not (materialize_grads if allow_unused is None else allow_unused):
+        if captured.get(k) is None and not (
+            materialize_grads if allow_unused is None else allow_unused
+        ):
             message = f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
             message += "Set allow_unused=True if this is the desired behavior."
             note = "No path leads from the outputs to this input, so the derivative is zero everywhere."
             raise fail(RuntimeError, message, note)
-    result = [_as_result(captured.get(k), t if materialize_grads else None, create_graph) for t, k in zip(inputs, keys)]
+    result = [
+        _as_result(captured.get(k), t if materialize_grads else None, create_graph)
+        for t, k in zip(inputs, keys)
+    ]
     if observe.observer is not None:
         observe.observer.returned(keys, result)
     return tuple(result)
@@ -162,7 +177,13 @@ def _roots(tensors: Sequence[Tensor | GradientEdge]) -> list[Root]:
 def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
     """What arrives at each result: the gradient that the user passed, or 1 for a single number. Arrays, or Tensors
     under create_graph."""
-    grads = (None,) * len(outputs) if grads is None else (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    grads = (
+        (None,) * len(outputs)
+        if grads is None
+        else (grads,)
+        if isinstance(grads, Tensor)
+        else tuple(grads)
+    )
     for g in grads:
         if g is not None and not isinstance(g, Tensor):
             message = f"gradients can be either Tensors or None, but got {type(g).__name__}"
@@ -186,10 +207,18 @@ def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
         return wrap(one) if create_graph else one
     if g._array.shape != shape:
         message = f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}."
-        raise fail(RuntimeError, message, "The vector of a vector-Jacobian product has one entry per output element.")
+        raise fail(
+            RuntimeError,
+            message,
+            "The vector of a vector-Jacobian product has one entry per output element.",
+        )
     if g._storage.device is not where:
         message = f"invalid gradient at index {i} - expected device {t.device} but got {g.device}"
-        raise fail(RuntimeError, message, "The gradient has to be where the output is: move it with .to(device).")
+        raise fail(
+            RuntimeError,
+            message,
+            "The gradient has to be where the output is: move it with .to(device).",
+        )
     if g.dtype is not t.dtype:
         g = g.to(t.dtype)
     return g if create_graph else g._array

@@ -31,9 +31,21 @@ class dtype:
         self.name, self.short, self.np = name, short, np.dtype(name)
         kind, self.itemsize, self.scalar = self.np.kind, self.np.itemsize, self.np.type
         self.is_bool, self.is_integer, self.is_signed = kind == "b", kind in "iu", kind in "ifc"
-        self.is_floating_point, self.is_complex, self.is_inexact = kind == "f", kind == "c", kind in "fc"
-        self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[kind]  # torch's word: the higher one wins
-        cpp = {"float64": "double", "float32": "float", "int64": "long int", "int32": "int", "float16": "c10::Half"}
+        self.is_floating_point, self.is_complex, self.is_inexact = (
+            kind == "f",
+            kind == "c",
+            kind in "fc",
+        )
+        self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[
+            kind
+        ]  # torch's word: the higher one wins
+        cpp = {
+            "float64": "double",
+            "float32": "float",
+            "int64": "long int",
+            "int32": "int",
+            "float16": "c10::Half",
+        }
         self.np_name = cpp.get(name, name)
         self.one = self.scalar(1)
 
@@ -41,7 +53,9 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return "bool_" if self.is_bool else self.name  # as which pickle finds it in this module; a copy is the same
+        return (
+            "bool_" if self.is_bool else self.name
+        )  # as which pickle finds it in this module; a copy is the same
 
     def to_complex(self) -> dtype:
         """The complex dtype of this precision: complex128 for float64, else complex64."""
@@ -67,7 +81,22 @@ float64 = double = dtype("float64", "Double")
 complex64 = cfloat = dtype("complex64", "ComplexFloat")
 complex128 = cdouble = dtype("complex128", "ComplexDouble")
 
-ALL = bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128
+ALL = (
+    bool_,
+    uint8,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint16,
+    uint32,
+    uint64,
+    float16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
 BY_NAME = {d.name: d for d in ALL}
 FROM_NUMPY = {d.np: d for d in ALL}
 NUMBERS = (int, float, complex, np.number, np.bool_)
@@ -96,7 +125,9 @@ def set_default_dtype(d: dtype) -> None:
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
         note = "Gradients need numbers that can change by small amounts, so the default is float32 or float64."
-        raise fail(TypeError, f"only floating-point types are supported as the default type, got {d}", note)
+        raise fail(
+            TypeError, f"only floating-point types are supported as the default type, got {d}", note
+        )
     _default = d
 
 
@@ -140,7 +171,9 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     )
 
 
-def result_type_of(dim_dtypes: Iterable[dtype], zero_dtypes: Iterable[dtype], scalar_values: Iterable[object]) -> dtype:
+def result_type_of(
+    dim_dtypes: Iterable[dtype], zero_dtypes: Iterable[dtype], scalar_values: Iterable[object]
+) -> dtype:
     """Torch's three-level rule: tensors with dimensions decide (`dim_dtypes`); 0-d tensors only if of a higher kind
     (`zero_dtypes`); numbers last (`scalar_values`).
 

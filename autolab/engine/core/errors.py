@@ -40,7 +40,12 @@ def type_name(value: object) -> str:
 
 
 def bad_argument(
-    function: str, name: str, position: int | None, kind: str, value: object, found: str | None = None
+    function: str,
+    name: str,
+    position: int | None,
+    kind: str,
+    value: object,
+    found: str | None = None,
 ) -> Exception:
     """PyTorch's TypeError for one argument of the wrong type. found: what is said of `value`, where it is not its type.
 
@@ -50,5 +55,9 @@ def bad_argument(
     where = f" (position {position})" if position else ""
     message = f"{function}(): argument '{name}'{where} must be {kind}, {found or f'not {type_name(value)}'}"
     error: Any = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
-    error.misfit = name, kind, value  # for whoever knows other forms of the function, and words it anew
+    error.misfit = (
+        name,
+        kind,
+        value,
+    )  # for whoever knows other forms of the function, and words it anew
     return error  # type: ignore[no-any-return]

@@ -22,13 +22,17 @@ ENTRANCES: list[Callable[[], None]] = []
 """Called in each thread before it uses the engine for the first time (`fast/threads.py`)."""
 
 if hasattr(os, "register_at_fork"):  # a child must not wait for a thread that it does not have
-    os.register_at_fork(before=guard.acquire, after_in_parent=guard.release, after_in_child=guard.release)
+    os.register_at_fork(
+        before=guard.acquire, after_in_parent=guard.release, after_in_child=guard.release
+    )
 
 
 # -- what each thread has --------------------------------------------------------------------------------------------
 def _quiet() -> Callable[..., Any]:
     """Calls a function without NumPy's float warnings."""
-    context = contextvars.copy_context()  # np.errstate around each kernel costs 1.2 µs, a context of its own 20 ns
+    context = (
+        contextvars.copy_context()
+    )  # np.errstate around each kernel costs 1.2 µs, a context of its own 20 ns
     context.run(np.seterr, all="ignore")
     return context.run
 
@@ -46,7 +50,9 @@ class State:
     grad: bool = True  # is history recorded
     inference: bool = False
     special: bool = False  # inference mode or saved-tensor hooks are on, so no shortcut is taken
-    saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # the active pack and unpack functions
+    saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = (
+        None  # the active pack and unpack functions
+    )
     hooks_disabled: str | None = None  # the message that forbids them
     backward_pass: Any = None  # the one that is running
     module: Any = None  # the nn.Module whose forward is running

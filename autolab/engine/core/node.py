@@ -44,7 +44,9 @@ class Node:
     operands, scope: for the explorer, see docs/contracts.md. Hooks, and what users see of a node, are in
     `autograd/nodes.py`."""
 
-    __slots__ = tuple("inputs input_nrs saved sequence_nr fix hooks value operands scope _extra __weakref__".split())
+    __slots__ = tuple(
+        "inputs input_nrs saved sequence_nr fix hooks value operands scope _extra __weakref__".split()
+    )
     inputs: tuple[Node | None, ...]
     input_nrs: tuple[int, ...] | None
     saved: Any
@@ -63,10 +65,16 @@ class Node:
     direct = False  # plain, and one differentiable output, the first
     away = False  # whether it takes or gives something on another device than the CPU
     frees_all = False  # whether everything saved is a tensor, so that freeing is one assignment
-    runs_without_grad = False  # whether the node runs even when nothing arrived (custom functions see zeros)
-    backward_raw: Callable[..., Any]  # on arrays, and on Tensors: `backward`, or what is compiled for it
+    runs_without_grad = (
+        False  # whether the node runs even when nothing arrived (custom functions see zeros)
+    )
+    backward_raw: Callable[
+        ..., Any
+    ]  # on arrays, and on Tensors: `backward`, or what is compiled for it
     backward_traced: Callable[..., Any]
-    _freed: Callable[..., Exception]  # what is said of what was freed, or changed since: `autograd/refusals.py`
+    _freed: Callable[
+        ..., Exception
+    ]  # what is said of what was freed, or changed since: `autograd/refusals.py`
     _stale: Callable[..., Exception]
     if TYPE_CHECKING:
 
@@ -107,17 +115,28 @@ class Node:
 
     def _is_list(self, k: int) -> bool:
         """Whether the entry `k` is of an argument that is a list of tensors."""
-        return self.op.save_kinds[k] == "input" and self.op.params[self.op.save_index[k]] in self.op.lists
+        return (
+            self.op.save_kinds[k] == "input"
+            and self.op.params[self.op.save_index[k]] in self.op.lists
+        )
 
     def _own_output(self, k: int, array: Any, storage: Any, version: int) -> Tensor | None:
         """The result that this node saved, as a Tensor again, a part of its graph."""
         op, nr = self.op, self.op.save_index[k]
-        no_gradient = bool(op.outputs) and op.outputs[nr] in op.nondiff  # as an index, which was made by no node
+        no_gradient = (
+            bool(op.outputs) and op.outputs[nr] in op.nondiff
+        )  # as an index, which was made by no node
         if storage.version != version:
-            if op.saves[k] in op.hidden:  # PyTorch keeps something else of it: the rule finds it again
+            if (
+                op.saves[k] in op.hidden
+            ):  # PyTorch keeps something else of it: the rule finds it again
                 return None
-            raise self._stale(storage, version, array.shape, array.dtype, None if no_gradient else self, nr)
-        t = wrap(storage.array if storage.array is not None and isinstance(array, np.generic) else array)
+            raise self._stale(
+                storage, version, array.shape, array.dtype, None if no_gradient else self, nr
+            )
+        t = wrap(
+            storage.array if storage.array is not None and isinstance(array, np.generic) else array
+        )
         t._storage, t._nr = storage, nr
         if not no_gradient:
             t._node, t._req = self, True
@@ -142,7 +161,11 @@ class Node:
         if entry is None or self.op.save_kinds[k] not in ("input", "output"):
             return False
         op, number = self.op, isinstance(entry, (bool, int, float, complex))
-        return not number or op.params[op.save_index[k]] in op.operands and not op.keeps_number(op.saves[k])
+        return (
+            not number
+            or op.params[op.save_index[k]] in op.operands
+            and not op.keeps_number(op.saves[k])
+        )
 
 
 class Parcel:
@@ -185,7 +208,9 @@ def opened(node: Any, item: Any, traced: bool) -> Any:
     if item.__class__ is tuple:
         item, version = item
         if item._storage.version != version:
-            raise node._stale(item._storage, version, item._array.shape, item._array.dtype, item._node)
+            raise node._stale(
+                item._storage, version, item._array.shape, item._array.dtype, item._node
+            )
     elif isinstance(item, Parcel):
         item = item.tensor(node, traced)
     return item if traced else getattr(item, "_array", item)
@@ -204,7 +229,9 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     [3.0, 3.0]
     """
     op = node.op
-    if g.__class__ is not list and (node.num_outputs == 1 if op.variadic else node.num_outputs > 1 and node.direct):
+    if g.__class__ is not list and (
+        node.num_outputs == 1 if op.variadic else node.num_outputs > 1 and node.direct
+    ):
         g = (g,)  # the rules of an operation with several results read a list
     saved = {name: node.unpack(k, m.traced) for k, name in enumerate(op.saves)}
     if op.spread:  # one rule for all elements of a list
@@ -238,7 +265,11 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
             shape, dtype = target
             if shape is not None and g.shape != shape:
                 g = m.sum_to(g, shape)
-            if g.dtype is not dtype.np and g.dtype is not dtype and g.dtype != (dtype if m.traced else dtype.np):
+            if (
+                g.dtype is not dtype.np
+                and g.dtype is not dtype
+                and g.dtype != (dtype if m.traced else dtype.np)
+            ):
                 g = m.to_copy(g, dtype)
             if target.__class__ is not tuple:  # an operand on another device
                 g = m.to_device(g, target.device)
@@ -261,7 +292,8 @@ def node_class(op: Op) -> type[Node]:
         "_saved_names": tuple(None if n in op.hidden else n for n in op.saves),
         "plain": True,
         "direct": not op.variadic and set(outputs[1:]) <= set(op.nondiff),
-        "frees_all": {"input", "output"} >= set(op.save_kinds) > set() and not any(map(op.keeps_number, op.saves)),
+        "frees_all": {"input", "output"} >= set(op.save_kinds) > set()
+        and not any(map(op.keeps_number, op.saves)),
         "__module__": "builtins",
         "__doc__": f"Backward of `{op.name}`.",
     }

@@ -1,5 +1,6 @@
 """The one hook through which the engine can be watched: recordings, the explorer, the profiler and anomaly mode are all
 observers."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +21,9 @@ class Observer:
     def begin(self, node: Any) -> None:
         """A custom function, its node being `node`, is about to run; the ops inside it come before its `forward`."""
 
-    def forward(self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False) -> None:
+    def forward(
+        self, op: Any, args: Any, attrs: Any, outputs: Any, node: Any, inplace: bool = False
+    ) -> None:
         """An op ran; `node` is its Node, or None when nothing was recorded."""
 
     def failed(self, op: Any, args: Any, error: Any, inplace: bool = False) -> None:
@@ -111,7 +114,13 @@ def remove(o: Observer) -> None:
 
 
 def _watching() -> list[Observer]:
-    return list(observer.observers) if isinstance(observer, _Several) else [] if observer is None else [observer]
+    return (
+        list(observer.observers)
+        if isinstance(observer, _Several)
+        else []
+        if observer is None
+        else [observer]
+    )
 
 
 def _send_to(observers: list[Observer]) -> None:

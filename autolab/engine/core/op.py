@@ -62,8 +62,12 @@ def register(
     if unknown := set(vjp) - set(params):
         raise ValueError(f"op {name!r}: rules for {sorted(unknown)}, which are not arguments")
     if operands is None:
-        operands = tuple(p for p in params if p not in said["defaults"]) if fields.get("dtype") else ()
-    tensors = {p for p, kind in zip(params, said["kinds"]) if kind.startswith(("Tensor", "operand"))}
+        operands = (
+            tuple(p for p in params if p not in said["defaults"]) if fields.get("dtype") else ()
+        )
+    tensors = {
+        p for p, kind in zip(params, said["kinds"]) if kind.startswith(("Tensor", "operand"))
+    }
     if no_tensors := {*vjp, *operands} - tensors:
         raise ValueError(f"op {name!r}: its schema says that {sorted(no_tensors)} are no tensors")
     op = Op(**said, forward=forward, vjp=vjp, operands=tuple(operands), **fields)
@@ -118,7 +122,9 @@ def _ask_at_first_call(op: Op) -> None:
 
 
 def _first_call(op: Op, place: str, lanes: list[Lane]) -> Callable[..., Any]:
-    def first_call(*args: Any) -> Any:  # who took it from its place reaches the lane in one call more
+    def first_call(
+        *args: Any,
+    ) -> Any:  # who took it from its place reaches the lane in one call more
         if getattr(op, place) is first_call:
             setattr(op, place, next(run for run in (lane(op) for lane in lanes) if run is not None))
         return getattr(op, place)(*args)

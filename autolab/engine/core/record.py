@@ -34,8 +34,12 @@ class Op:
     params: tuple[str, ...]  # argument names in schema order
     defaults: dict[str, Any]
     keyword_only: frozenset[str]
-    kinds: tuple[str, ...]  # of what kind each is: 'Tensor', 'int[]', 'bool', …; an 'operand' is a tensor that may be a number
-    lists: tuple[str, ...]  # what it says is a list of tensors: 'tensors' of cat, 'indices' of index
+    kinds: tuple[
+        str, ...
+    ]  # of what kind each is: 'Tensor', 'int[]', 'bool', …; an 'operand' is a tensor that may be a number
+    lists: tuple[
+        str, ...
+    ]  # what it says is a list of tensors: 'tensors' of cat, 'indices' of index
     forward: Callable[..., Any]  # forward(xp, *args) on raw arrays
     vjp: dict[str, Callable[..., Any]]
     operands: tuple[str, ...]  # the arguments that are promoted together and broadcast
@@ -46,32 +50,52 @@ class Op:
     partial: bool = False  # of several outputs: rules take None for a gradient that did not come, others get zeros
     node: str = ""
     also_saves: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # saved, but not by torch: no `_saved_` attribute; None for an output changed since
-    constants: dict[str, Any] = field(default_factory=dict)  # `_saved_` attributes that need no saving: alpha=1
+    hidden: tuple[
+        str, ...
+    ] = ()  # saved, but not by torch: no `_saved_` attribute; None for an output changed since
+    constants: dict[str, Any] = field(
+        default_factory=dict
+    )  # `_saved_` attributes that need no saving: alpha=1
     inplace: bool = False
-    inplace_fields: dict[str, Any] = field(default_factory=dict)  # what the in-place form has otherwise: a rule
+    inplace_fields: dict[str, Any] = field(
+        default_factory=dict
+    )  # what the in-place form has otherwise: a rule
     variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)
     samples: Callable[..., Any] | None = None
-    fused: Callable[..., Any] | None = None  # on raw arrays, all gradients at once: fused(m, g, wanted, name=saved, …)
-    fast: Callable[..., Any] | None = None  # the kernel without xp and attributes, for the fast lanes: operator.mul
-    check: Callable[..., Any] | None = None  # check(dtypes of operands, promoted dtype) raises what torch raises
+    fused: Callable[..., Any] | None = (
+        None  # on raw arrays, all gradients at once: fused(m, g, wanted, name=saved, …)
+    )
+    fast: Callable[..., Any] | None = (
+        None  # the kernel without xp and attributes, for the fast lanes: operator.mul
+    )
+    check: Callable[..., Any] | None = (
+        None  # check(dtypes of operands, promoted dtype) raises what torch raises
+    )
     doc: str = ""
     # derived here
-    saves: tuple[str, ...] = ()  # what a node of this op may save, in order; None in an entry that was not needed
+    saves: tuple[
+        str, ...
+    ] = ()  # what a node of this op may save, in order; None in an entry that was not needed
     save_kinds: tuple[str, ...] = ()  # 'input', 'output', 'attr', 'derived:…'
     save_index: tuple[int, ...] = ()  # the argument or output number each entry comes from
     rules: tuple[Rule, ...] = ()  # one per differentiable argument
-    needed_by: tuple[frozenset[int] | None, ...] = ()  # per save: numbers of the rules that read it; None = always
+    needed_by: tuple[
+        frozenset[int] | None, ...
+    ] = ()  # per save: numbers of the rules that read it; None = always
     broadcast: tuple[int, ...] = ()  # positions of operands
     tensors: frozenset[int] = frozenset()  # positions of what is a tensor, or may be one
     saves_tensors: bool = False
-    spread: bool = False  # the one differentiable argument is a list: the rule returns a gradient per element
+    spread: bool = (
+        False  # the one differentiable argument is a list: the rule returns a gradient per element
+    )
     # filled in by `op.py`, and by faster engines
     node_class: Any = None
     return_type: Callable[..., Any] | None = None
-    call: Any = None  # takes all arguments in schema order; runs the op in the first lane that takes it
+    call: Any = (
+        None  # takes all arguments in schema order; runs the op in the first lane that takes it
+    )
     change: Any = None  # the same in place: the result is written into the first argument
     general: Any = None  # the same, for operands that a lane leaves alone
     changing: Any = None  # the record of the in-place form: this one, or a variant
@@ -83,10 +107,16 @@ class Op:
     def keeps_number(self, name: str) -> bool:
         """Whether a number saved as `name` is one in PyTorch, too, and stays: of `x ** 2`; that of `x * 2` is a
         tensor."""
-        return name in self.hidden or name != "other" and (name, "operand") in zip(self.params, self.kinds)
+        return (
+            name in self.hidden
+            or name != "other"
+            and (name, "operand") in zip(self.params, self.kinds)
+        )
 
 
-_PARAMETER = re.compile(r"\s*(?:(\w+(?:\[\])?\??) )?(\*|\w+)(?:\s*=\s*((?:\([^)]*\)|[^,(])+))?\s*(?:,|$)")
+_PARAMETER = re.compile(
+    r"\s*(?:(\w+(?:\[\])?\??) )?(\*|\w+)(?:\s*=\s*((?:\([^)]*\)|[^,(])+))?\s*(?:,|$)"
+)
 
 
 def parsed(schema: str) -> dict[str, Any]:
@@ -103,20 +133,27 @@ def parsed(schema: str) -> dict[str, Any]:
     parameters = _PARAMETER.findall(match[2])
     names = [name for _, name, _ in parameters]
     if missing := [name for kind, name, _ in parameters if not kind and name != "*"]:
-        raise ValueError(f"schema {schema!r} does not say of what kind {missing} are: write `Tensor self`, `int dim`")
+        raise ValueError(
+            f"schema {schema!r} does not say of what kind {missing} are: write `Tensor self`, `int dim`"
+        )
     star = names.index("*") if "*" in names else len(names)
     return {
         "name": match[1],
         "params": tuple(name for name in names if name != "*"),
-        "defaults": {name: _constant(default.strip()) for _, name, default in parameters if default},
+        "defaults": {
+            name: _constant(default.strip()) for _, name, default in parameters if default
+        },
         "keyword_only": frozenset(names[star + 1 :]),
         "kinds": tuple(kind for kind, _, _ in parameters if kind),
         "lists": tuple(name for kind, name, _ in parameters if kind == "Tensor[]"),
     }
 
+
 _constant = functools.cache(ast.literal_eval)  # the same few for all operations
 
-_DERIVED = re.compile(r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$")
+_DERIVED = re.compile(
+    r"(.+?)_sym_(sizes_opt|sizes|numel|strides|argsize_[012]|argsize_minus_[12])$"
+)
 
 
 def plan_saving(op: Op) -> None:
@@ -127,7 +164,9 @@ def plan_saving(op: Op) -> None:
     (None, ('other', 'self'), (frozenset({0, 1}), frozenset({1})), frozenset({0, 1}))
     """
     op.broadcast = tuple(op.params.index(p) for p in op.operands)
-    op.tensors = frozenset(i for i, kind in enumerate(op.kinds) if kind.startswith(("Tensor", "operand")))
+    op.tensors = frozenset(
+        i for i, kind in enumerate(op.kinds) if kind.startswith(("Tensor", "operand"))
+    )
     rules: list[Rule] = []
     readers: dict[str, set[int]] = {}
     for number, (arg, rule) in enumerate(op.vjp.items()):
@@ -138,8 +177,15 @@ def plan_saving(op: Op) -> None:
     op.saves = tuple(dict.fromkeys([*readers, *op.also_saves]))
     op.rules = tuple(rules)
     sources = [_source(op, name) for name in op.saves]
-    op.save_kinds, op.save_index = tuple(kind for kind, _ in sources), tuple(index for _, index in sources)
-    always = {name for name, (kind, _) in zip(op.saves, sources) if kind == "attr" or name in op.also_saves}
+    op.save_kinds, op.save_index = (
+        tuple(kind for kind, _ in sources),
+        tuple(index for _, index in sources),
+    )
+    always = {
+        name
+        for name, (kind, _) in zip(op.saves, sources)
+        if kind == "attr" or name in op.also_saves
+    }
     op.needed_by = tuple(None if name in always else frozenset(readers[name]) for name in op.saves)
     op.saves_tensors = any(kind in ("input", "output") for kind in op.save_kinds)
     op.spread = bool(rules) and op.params[rules[0][0]] in op.lists
@@ -157,4 +203,6 @@ def _source(op: Op, name: str) -> tuple[str, int]:
     derived = _DERIVED.match(name)
     if derived and derived[1] in op.params:
         return "derived:" + derived[2], op.params.index(derived[1])
-    raise ValueError(f"op {op.name!r}: a rule reads {name!r}, which is no argument, output or derived name")
+    raise ValueError(
+        f"op {op.name!r}: a rule reads {name!r}, which is no argument, output or derived name"
+    )

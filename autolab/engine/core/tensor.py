@@ -57,7 +57,9 @@ class InferenceStorage(Storage):
     unsaved: ClassVar[Any]
 
 
-def new_storage(where: Device = CPU, kind: type[Storage] = Storage, version: int = 0, array: Any = None) -> Storage:
+def new_storage(
+    where: Device = CPU, kind: type[Storage] = Storage, version: int = 0, array: Any = None
+) -> Storage:
     """A storage that nobody shares yet.
 
     >>> new_storage().version
@@ -124,7 +126,9 @@ class Tensor(Declared):
 
     __slots__ = {
         "dtype": "The type of its numbers, a `torch.dtype`. Source: torch.Tensor.dtype.",
-        **dict.fromkeys("_array _memory _node _nr _req _view _grad _acc _hooks __dict__ __weakref__".split()),
+        **dict.fromkeys(
+            "_array _memory _node _nr _req _view _grad _acc _hooks __dict__ __weakref__".split()
+        ),
     }
     _array: Any
     dtype: DType
@@ -239,7 +243,9 @@ def first_look(t: Tensor) -> Tensor | None:
     """
     _ = per_thread.state  # this thread is known from now on
     with guard:
-        if t._grad is not None and not isinstance(t._grad, Tensor):  # else another thread was here, too
+        if t._grad is not None and not isinstance(
+            t._grad, Tensor
+        ):  # else another thread was here, too
             t._grad = wrap(t._grad, t.dtype)
         return t._grad
 
@@ -277,7 +283,10 @@ def materialise(t: Tensor) -> Any:
     >>> type(x._array).__name__, type(materialise(x)).__name__, type(x._array).__name__
     ('float32', 'ndarray', 'ndarray')
     """
-    owner, d = t._storage.array, t._array  # in this order: `_array` is exchanged before there is an owner
+    owner, d = (
+        t._storage.array,
+        t._array,
+    )  # in this order: `_array` is exchanged before there is an owner
     if owner is not None and (d.__class__ is np.ndarray or not isinstance(d, np.generic)):
         return d
     with guard:  # of two threads that make views, the first one makes the array
@@ -285,7 +294,12 @@ def materialise(t: Tensor) -> Any:
         if d.__class__ is not np.ndarray and isinstance(d, np.generic):
             d = t._array = np.asarray(d)
         if t._storage.array is None:
-            if d.ndim == 4 and t._view in (None, AWAY) and not d.flags.c_contiguous and d.strides[0] < max(d.strides):
+            if (
+                d.ndim == 4
+                and t._view in (None, AWAY)
+                and not d.flags.c_contiguous
+                and d.strides[0] < max(d.strides)
+            ):
                 d = t._array = copied(d)
             t._storage.array = d
     return d

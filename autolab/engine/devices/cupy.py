@@ -29,10 +29,17 @@ def found() -> list:
     import cupy
 
     if int(cupy.__version__.split(".")[0]) < OLDEST:
-        raise fail(ImportError, f"autolab needs CuPy {OLDEST} or newer, found {cupy.__version__}", 'pip install -U "autolab-kit[gpu]"')
+        raise fail(
+            ImportError,
+            f"autolab needs CuPy {OLDEST} or newer, found {cupy.__version__}",
+            'pip install -U "autolab-kit[gpu]"',
+        )
     if not cupy.cuda.is_available():
         return []
-    gpus = [new_canonical("cuda", i, lambda d: CupyDevice(d, cupy)) for i in range(cupy.cuda.runtime.getDeviceCount())]
+    gpus = [
+        new_canonical("cuda", i, lambda d: CupyDevice(d, cupy))
+        for i in range(cupy.cuda.runtime.getDeviceCount())
+    ]
     _watch_memory(cupy, gpus)
     return gpus
 
@@ -50,14 +57,23 @@ def _watch_memory(cupy, gpus):
             if observe.observer is not None:
                 what = ((event["size"],), np.dtype(np.uint8))
                 observe.observer.allocate(
-                    pool.owner.device, event["mem_size"], pool.allocated, pool.reserved, event["mem_ptr"], what
+                    pool.owner.device,
+                    event["mem_size"],
+                    pool.allocated,
+                    pool.reserved,
+                    event["mem_ptr"],
+                    what,
                 )
 
         def free_postprocess(self, **event):
             pool = gpus[event["device_id"]].pool
             if observe.observer is not None:
                 observe.observer.free_memory(
-                    pool.owner.device, event["mem_size"], pool.allocated, pool.reserved, event["mem_ptr"]
+                    pool.owner.device,
+                    event["mem_size"],
+                    pool.allocated,
+                    pool.reserved,
+                    event["mem_ptr"],
                 )
 
     Watch().__enter__()
@@ -130,12 +146,16 @@ class CupyDevice(Accelerator):
 
     def _report(self, source, target, nbytes, began, pinned):
         if observe.observer is not None:
-            observe.observer.transfer(source, target, nbytes, began, time.perf_counter() - began, pinned)
+            observe.observer.transfer(
+                source, target, nbytes, began, time.perf_counter() - began, pinned
+            )
 
     def from_host(self, array, pinned=False, non_blocking=False):
         began = time.perf_counter()
         with self:
-            made = self.cupy.asarray(np.asarray(array, order="C"), blocking=not (pinned and non_blocking))
+            made = self.cupy.asarray(
+                np.asarray(array, order="C"), blocking=not (pinned and non_blocking)
+            )
         self._report(CPU, self.device, made.nbytes, began, pinned)
         return made
 
@@ -157,7 +177,9 @@ class CupyDevice(Accelerator):
         began = time.perf_counter()
         with self:
             made = self.cupy.empty(array.shape, array.dtype)
-            made.data.copy_from_device_async(self._contiguous(array).data, made.nbytes, self.cupy.cuda.Stream.null)
+            made.data.copy_from_device_async(
+                self._contiguous(array).data, made.nbytes, self.cupy.cuda.Stream.null
+            )
         self._report(source.device, self.device, made.nbytes, began, False)
         return made
 
@@ -186,7 +208,10 @@ class CupyDevice(Accelerator):
         """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of the
         biggest list in `passing`."""
         with self:
-            blocks = [self.cupy.cuda.alloc(nbytes) for nbytes in (*kept, *max(passing, key=sum, default=()))]
+            blocks = [
+                self.cupy.cuda.alloc(nbytes)
+                for nbytes in (*kept, *max(passing, key=sum, default=()))
+            ]
         del blocks
 
     def peek(self, array):
@@ -201,7 +226,11 @@ class CupyDevice(Accelerator):
     def new_queue(self, priority=0):
         with self.gpu:
             self.queues.append(
-                CupyQueue(self, self.cupy.cuda.Stream(non_blocking=True, priority=priority), len(self.queues))
+                CupyQueue(
+                    self,
+                    self.cupy.cuda.Stream(non_blocking=True, priority=priority),
+                    len(self.queues),
+                )
             )
         return self.queues[-1]
 

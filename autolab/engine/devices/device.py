@@ -62,7 +62,9 @@ class _Names:
 
     def __repr__(self):
         return (
-            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+            f"device(type='{self.type}')"
+            if self.index is None
+            else f"device(type='{self.type}', index={self.index})"
         )
 
     def __str__(self):
@@ -116,7 +118,11 @@ def _parsed(text, index):
     """The device of a string such as 'cuda' or 'cuda:0', with the index if it was given apart. Raises RuntimeError in
     torch's words."""
     if not text:
-        raise fail(RuntimeError, "Device string must not be empty", "The usual devices are 'cpu' and 'cuda'.")
+        raise fail(
+            RuntimeError,
+            "Device string must not be empty",
+            "The usual devices are 'cpu' and 'cuda'.",
+        )
     form = _FORM.fullmatch(text)
     if form is None:
         note = "A device is written name:number, for example 'cuda:0'."
@@ -137,13 +143,21 @@ def _parsed(text, index):
             "Write torch.device('cuda:0') or torch.device('cuda', 0).",
         )
     if int(number) >= 1 << 31:
-        raise fail(RuntimeError, f"Could not parse device index '{number}' in device string '{text}'", "No computer has that many.")
+        raise fail(
+            RuntimeError,
+            f"Could not parse device index '{number}' in device string '{text}'",
+            "No computer has that many.",
+        )
     return named(name, int(number))
 
 
 def _numbered(name, index):
     if index < 0:
-        raise fail(RuntimeError, "Device index must not be negative", "Devices of a type are numbered from 0.")
+        raise fail(
+            RuntimeError,
+            "Device index must not be negative",
+            "Devices of a type are numbered from 0.",
+        )
     return named(name, index)
 
 
@@ -335,8 +349,14 @@ def stand_in(array):
     device are drawn into it."""
     if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic):
         return array
-    extent = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides)) if array.size else 0
-    return numpy.ndarray(array.shape, array.dtype, numpy.empty(extent, numpy.uint8), strides=array.strides)
+    extent = (
+        array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides))
+        if array.size
+        else 0
+    )
+    return numpy.ndarray(
+        array.shape, array.dtype, numpy.empty(extent, numpy.uint8), strides=array.strides
+    )
 
 
 def peek(array):

@@ -61,7 +61,11 @@ def device_error(op, args, device, other):
     """Torch's words for tensors on different devices. device: where the op would run; other: where one of `args` is."""
     text = f"but found at least two devices, {device} and {other}!"
     if op.name in _NAMES_ARGUMENT:
-        given = [(p, x) for p, a in zip(op.params, args) for x in (a if isinstance(a, (list, tuple)) else (a,))]
+        given = [
+            (p, x)
+            for p, a in zip(op.params, args)
+            for x in (a if isinstance(a, (list, tuple)) else (a,))
+        ]
         places = [(p, x._storage.device) for p, x in given if isinstance(x, Tensor)]
         name, where = next((p, d) for p, d in places if d is not places[0][1])
         if op.name == "embedding":  # PyTorch's index_select
@@ -84,13 +88,19 @@ def gathered(op, args, device):
         return a.to(device)
 
     if op.name in _INDEXES:
-        args = tuple([brought(x) for x in a] if a.__class__ in (list, tuple) else brought(a) for a in args)
+        args = tuple(
+            [brought(x) for x in a] if a.__class__ in (list, tuple) else brought(a) for a in args
+        )
     raws = []
     for a in args:
         if isinstance(a, Tensor):
             raws.append(a._array if a._storage.device is device else a._array[()])
         else:
-            raws.append([x._array if isinstance(x, Tensor) else x for x in a] if a.__class__ in (list, tuple) else a)
+            raws.append(
+                [x._array if isinstance(x, Tensor) else x for x in a]
+                if a.__class__ in (list, tuple)
+                else a
+            )
     return args, raws
 
 
@@ -157,7 +167,11 @@ class Accelerator:
 
         def moved(entry):
             """A saved tensor of another device, to be copied here when a rule reads it."""
-            away = entry.__class__ is tuple and isinstance(entry[0], Tensor) and entry[0]._storage.device is not device
+            away = (
+                entry.__class__ is tuple
+                and isinstance(entry[0], Tensor)
+                and entry[0]._storage.device is not device
+            )
             return Packed(entry, lambda entry: entry[0].to(device)) if away else entry
 
         node.saved = [moved(entry) for entry in node.entries()]

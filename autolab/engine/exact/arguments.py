@@ -31,9 +31,13 @@ def mismatch():
 
 def no_match(function, args, kwargs, signatures):
     """PyTorch's TypeError for arguments that fit none of `signatures`."""
-    got = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in sorted(kwargs.items())])
+    got = ", ".join(
+        [type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in sorted(kwargs.items())]
+    )
     got += ", " if kwargs and not args else ""
-    expected = "".join(f" * ({signature})\n{_why_not(signature, args, kwargs)}" for signature in signatures)
+    expected = "".join(
+        f" * ({signature})\n{_why_not(signature, args, kwargs)}" for signature in signatures
+    )
     return fail(
         TypeError,
         f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}",
@@ -57,7 +61,11 @@ def no_match_of_one(function, args, kwargs, signature):
             else [*map(type_name, args)]
         )
         what = f"({', '.join(given + [f'{k}={type_name(v)}' for k, v in sorted(kwargs.items())])}), but expected ({signature})"
-    return fail(TypeError, f"{function}() received an invalid combination of arguments - got {what}", f"It is {function}({signature}).")
+    return fail(
+        TypeError,
+        f"{function}() received an invalid combination of arguments - got {what}",
+        f"It is {function}({signature}).",
+    )
 
 
 def _why_not(signature, args, kwargs):
@@ -71,7 +79,10 @@ def _why_not(signature, args, kwargs):
     if wrong:
         return f"{start}keywords were incorrect: {', '.join(wrong)}\n"
     given = [_detailed(value, text.rpartition(" ")[0]) for value, text in zip(args, wanted)]
-    given += [f"{k}={_detailed(v, wanted[len(args) + names.index(k)].rpartition(' ')[0])}" for k, v in kwargs.items()]
+    given += [
+        f"{k}={_detailed(v, wanted[len(args) + names.index(k)].rpartition(' ')[0])}"
+        for k, v in kwargs.items()
+    ]
     return f"{start}arguments have invalid types: ({', '.join(given)})\n"
 
 
@@ -80,7 +91,11 @@ def _detailed(value, wanted):
     name = type_name(value)
     if isinstance(value, (tuple, list)):
         inner = ", ".join(type_name(v) for v in value)
-        name = f"tuple of ({inner}{',' * (len(value) == 1)})" if isinstance(value, tuple) else f"list of [{inner}]"
+        name = (
+            f"tuple of ({inner}{',' * (len(value) == 1)})"
+            if isinstance(value, tuple)
+            else f"list of [{inner}]"
+        )
     number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
     fits = (
         name.replace("._C", "") == wanted
@@ -175,7 +190,11 @@ class Options:
             raise of_complex()
         if not dtype.is_floating_point:
             message = "Only Tensors of floating point and complex dtype can require gradients"
-            raise fail(RuntimeError, message, "A gradient needs numbers that can change by small amounts: 1. for 1.")
+            raise fail(
+                RuntimeError,
+                message,
+                "A gradient needs numbers that can change by small amounts: 1. for 1.",
+            )
 
 
 def shape_of(function, args):
@@ -183,15 +202,23 @@ def shape_of(function, args):
 
     Raises TypeError for what is no int, RuntimeError for a negative size.
     """
-    shape = numbers_of(function, "size", args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args)
+    shape = numbers_of(
+        function, "size", args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    )
     if any(size < 0 for size in shape):
         negative = next(size for size in shape if size < 0)
         message = f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
-        raise fail(RuntimeError, message, "A size counts elements; only view() and reshape() take -1.")
+        raise fail(
+            RuntimeError, message, "A size counts elements; only view() and reshape() take -1."
+        )
     if len(shape) > 64:
         raise too_many_dimensions()
     if math.prod(shape) >= 1 << 61:
-        raise fail(RuntimeError, f"Storage size calculation overflowed with sizes={list(shape)}", "So many numbers cannot even be counted in bytes.")
+        raise fail(
+            RuntimeError,
+            f"Storage size calculation overflowed with sizes={list(shape)}",
+            "So many numbers cannot even be counted in bytes.",
+        )
     return shape
 
 
@@ -237,7 +264,14 @@ def ints_argument(function, name, position, value):
 
 def misfit_in_list(function, name, position, kind, value):
     """PyTorch's TypeError for a list of which the first element is none of its kind."""
-    return bad_argument(function, name, position, kind, value, f"but found element of type {type_name(value[0])} at pos 0")
+    return bad_argument(
+        function,
+        name,
+        position,
+        kind,
+        value,
+        f"but found element of type {type_name(value[0])} at pos 0",
+    )
 
 
 def numbers_of(function, name, value):
@@ -249,7 +283,9 @@ def numbers_of(function, name, value):
         except TypeError:
             message = f'failed to unpack the object at pos {place} with error "type must be tuple of ints,but got {type_name(item)}"'
             raise fail(
-                TypeError, f"{function}(): argument '{name}' {message}", f"'{name}' was given {value!r:.60}."
+                TypeError,
+                f"{function}(): argument '{name}' {message}",
+                f"'{name}' was given {value!r:.60}.",
             ) from None
     return tuple(numbers)
 
@@ -276,7 +312,11 @@ class Passed:
     def keep(self, given, about, result):
         """Remembers `result` for ints, bools, None, tuples and lists; of other values `find` does not see the type."""
         if _PLAIN.issuperset(
-            t for v in given for t in ((v.__class__, *map(type, v)) if v.__class__ in (tuple, list) else (v.__class__,))
+            t
+            for v in given
+            for t in (
+                (v.__class__, *map(type, v)) if v.__class__ in (tuple, list) else (v.__class__,)
+            )
         ):
             if len(self._known) >= 512:
                 self._known.clear()
@@ -309,7 +349,12 @@ def check_fits(value, dtype):
     """Raises RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes,
     floats do not."""
     # 0.1 µs where it mostly ends
-    if dtype.is_bool or dtype.is_inexact and value.__class__ in (float, int) and -65504 <= value <= 65504:
+    if (
+        dtype.is_bool
+        or dtype.is_inexact
+        and value.__class__ in (float, int)
+        and -65504 <= value <= 65504
+    ):
         return
     if isinstance(value, complex) and not dtype.is_complex:
         fits, value = value.imag == 0, value.real
@@ -323,7 +368,9 @@ def check_fits(value, dtype):
         real = max(abs(value.real), abs(value.imag))
         fits = fits and not (math.isfinite(real) and real > float(np.finfo(dtype.np).max))
     if not fits:
-        message = f"value cannot be converted to type {_OVERFLOW_NAMES[dtype.name]} without overflow"
+        message = (
+            f"value cannot be converted to type {_OVERFLOW_NAMES[dtype.name]} without overflow"
+        )
         raise fail(RuntimeError, message, f"{value} lies outside what {dtype} can hold.")
 
 

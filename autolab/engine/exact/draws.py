@@ -37,7 +37,11 @@ def uniform(target, dtype, low, high, g):
     """Numbers uniform in [low, high), of `dtype`, arranged like `target`; the parts of complex ones are independent."""
     if not dtype.is_inexact:
         message = f"\"check_uniform_bounds\" not implemented for '{dtype.short}'"
-        raise fail(NotImplementedError, message, "Uniform numbers are floats; for integers use torch.randint.")
+        raise fail(
+            NotImplementedError,
+            message,
+            "Uniform numbers are floats; for integers use torch.randint.",
+        )
     real, n = dtype.to_real(), target.size * (2 if dtype.is_complex else 1)
     return arranged(_complexes(random.uniform(g, n, low, high, real.np), dtype), target)
 
@@ -52,7 +56,9 @@ def normal(target, dtype, mean, std, g):
         raise fail(RuntimeError, message, "A standard deviation is not negative.")
     dense = target.__class__ is not np.ndarray or target.flags.c_contiguous
     if dtype.is_complex:  # the variance is shared between the two parts
-        values = random.normal(g, 2 * target.size, mean, std / math.sqrt(2), dtype.to_real().np, dense)
+        values = random.normal(
+            g, 2 * target.size, mean, std / math.sqrt(2), dtype.to_real().np, dense
+        )
         return arranged(values.view(dtype.np), target)
     return arranged(random.normal(g, target.size, mean, std, dtype.np, dense), target)
 
@@ -86,7 +92,9 @@ def _bounds(low, high, dtype):
                 )
                 warnings.warn(message, UserWarning, stacklevel=6)
             continue
-        lowest, highest = (0, 1) if dtype.is_bool else (np.iinfo(dtype.np).min, np.iinfo(dtype.np).max)
+        lowest, highest = (
+            (0, 1) if dtype.is_bool else (np.iinfo(dtype.np).min, np.iinfo(dtype.np).max)
+        )
         if not lowest <= value <= highest:
             message = f"{name} is out of bounds for {CPP_NAMES.get(dtype.name, dtype.name)}"
             raise fail(RuntimeError, message, f"{dtype} holds {lowest} to {highest}.")

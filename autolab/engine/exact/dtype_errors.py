@@ -11,10 +11,15 @@ def no_kernel(name, *refused):
     "Complex").
 
     Raises NotImplementedError in torch's words."""
+
     def check(dtypes, promoted):
         if promoted.short.startswith(refused):
-            raise fail(NotImplementedError, f"\"{name}\" not implemented for '{promoted.short}'",
-                       "Complex numbers have no order and no remainder; masks are no numbers. Convert first, for example with .float() or .abs().")
+            raise fail(
+                NotImplementedError,
+                f"\"{name}\" not implemented for '{promoted.short}'",
+                "Complex numbers have no order and no remainder; masks are no numbers. Convert first, for example with .float() or .abs().",
+            )
+
     return check
 
 
@@ -34,4 +39,8 @@ WHOLE = ("Bool", "Byte", "Char", "Short", "Int", "Long")
 def no_complex(array, message, kind=NotImplementedError):
     """Raises `kind(message)`, torch's words, when `array` holds complex numbers: they have no order."""
     if array.dtype.kind == "c":
-        raise fail(kind, message, "Complex numbers have no order and no sign; take .abs(), .real or .imag first.")
+        raise fail(
+            kind,
+            message,
+            "Complex numbers have no order and no sign; take .abs(), .real or .imag first.",
+        )

@@ -20,9 +20,25 @@ EXPLAIN = ".explain() shows where."
 """How the note ends that names `autolab.explain`; before it stands what the learner's code calls this library."""
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
-_OPERATIONS = (os.path.join(_PACKAGE, "engine"), os.path.join(_PACKAGE, "nn"), os.path.join(_PACKAGE, "func"))
+_OPERATIONS = (
+    os.path.join(_PACKAGE, "engine"),
+    os.path.join(_PACKAGE, "nn"),
+    os.path.join(_PACKAGE, "func"),
+)
 _MODULES = os.path.join(_PACKAGE, "nn", "modules") + os.sep
-_NAMELESS = {"call", "f", "function", "method", "operator", "slow", "stub", "target", "update", "wrapper", "<lambda>"}
+_NAMELESS = {
+    "call",
+    "f",
+    "function",
+    "method",
+    "operator",
+    "slow",
+    "stub",
+    "target",
+    "update",
+    "wrapper",
+    "<lambda>",
+}
 
 
 def failed(op, args, error, inplace=False):
@@ -37,7 +53,9 @@ def failed(op, args, error, inplace=False):
 
 
 def _in_torchs_words(op, args, error, inplace):
-    if isinstance(error, NotImplementedError):  # no kernel for the dtype: torch looks at the shapes first
+    if isinstance(
+        error, NotImplementedError
+    ):  # no kernel for the dtype: torch looks at the shapes first
         return misfit(op, args, inplace) or error
     if isinstance(error, ValueError) and op.broadcast and "broadcast" in str(error):
         return misfit(op, args, False) or error
@@ -63,7 +81,9 @@ def _tell(op, args, error, inplace=False):
     _telling = True
     try:
         observe.observer.failed(op, args, error, inplace)
-    except Exception:  # what has no shape yet, say: the learner's error counts, not that it could not be drawn
+    except (
+        Exception
+    ):  # what has no shape yet, say: the learner's error counts, not that it could not be drawn
         pass
     finally:
         _telling = False
@@ -90,7 +110,9 @@ def _name_of_library():
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     known = {} if frame is None else frame.f_globals
-    return next((name for name in ("autolab", "torch") if known.get(name) is library), library.__name__)
+    return next(
+        (name for name in ("autolab", "torch") if known.get(name) is library), library.__name__
+    )
 
 
 def _call(frame):
@@ -107,10 +129,16 @@ def _call(frame):
     if outermost is None:
         return "", {}
     given = arguments(outermost)
-    wrapper = outermost.f_code.co_flags & inspect.CO_VARARGS and "by_name" not in outermost.f_globals
+    wrapper = (
+        outermost.f_code.co_flags & inspect.CO_VARARGS and "by_name" not in outermost.f_globals
+    )
     if inner is not None and wrapper:  # a wrapper: the function in it has names for them
         named = arguments(inner)
-        given = named if sum(map(_holds_tensor, named.values())) == sum(map(_holds_tensor, given.values())) else given
+        given = (
+            named
+            if sum(map(_holds_tensor, named.values())) == sum(map(_holds_tensor, given.values()))
+            else given
+        )
     if outermost.f_code.co_filename.startswith(_MODULES):
         return type(given.pop("self", None)).__name__, given
     return name.strip("_").removesuffix("_method"), given
@@ -121,13 +149,17 @@ def arguments(frame):
     code, found = frame.f_code, {}
     count = code.co_argcount + code.co_kwonlyargcount
     held = frame.f_locals
-    if "by_name" in frame.f_globals:  # a front (signatures.py): the function behind it has names for them
+    if (
+        "by_name" in frame.f_globals
+    ):  # a front (signatures.py): the function behind it has names for them
         return frame.f_globals["by_name"](held["args"], held["kwargs"])
     for name in code.co_varnames[:count]:
         if name in held:
             found[name] = held[name]
     if code.co_flags & inspect.CO_VARARGS:
-        found |= {f"argument {i}": a for i, a in enumerate(held.get(code.co_varnames[count], ()), start=1)}
+        found |= {
+            f"argument {i}": a for i, a in enumerate(held.get(code.co_varnames[count], ()), start=1)
+        }
         count += 1
     if code.co_flags & inspect.CO_VARKEYWORDS:
         found |= held.get(code.co_varnames[count], {})
@@ -138,7 +170,11 @@ def arguments(frame):
 
 
 def _holds_tensor(item):
-    return isinstance(item, Tensor) or isinstance(item, (list, tuple)) and any(isinstance(x, Tensor) for x in item)
+    return (
+        isinstance(item, Tensor)
+        or isinstance(item, (list, tuple))
+        and any(isinstance(x, Tensor) for x in item)
+    )
 
 
 WITNESSES.append(sys.modules[__name__])

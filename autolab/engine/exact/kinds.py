@@ -22,7 +22,12 @@ from .arguments import misfit_in_list, numbers_of
 from .layout import layout
 from .random import Generator
 
-NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
+NUMPY_NAMES = {
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+    "input": ("x", "a", "x1"),
+    "other": ("x2",),
+}
 """What NumPy's users may write for an argument."""
 
 # stand among the classes where a list of ints, or of tensors, may
@@ -42,7 +47,12 @@ def _an_int(value):
 
 def an_index(value):
     """Whether `value` may stand first in a list of ints."""
-    return _an_int(value) or isinstance(value, Tensor) and value.dtype.is_integer and value.numel() == 1
+    return (
+        _an_int(value)
+        or isinstance(value, Tensor)
+        and value.dtype.is_integer
+        and value.numel() == 1
+    )
 
 
 def _a_float(value):
@@ -80,17 +90,30 @@ _NUMBERS = {float, int, complex, bool}
 KINDS = {
     "Tensor": Kind("Tensor", TENSORS, _of(Tensor)),
     "operand": Kind(
-        "Tensor", {Tensor, *_NUMBERS}, lambda v: isinstance(v, (Tensor, complex, np.complexfloating)) or _a_float(v)
+        "Tensor",
+        {Tensor, *_NUMBERS},
+        lambda v: isinstance(v, (Tensor, complex, np.complexfloating)) or _a_float(v),
     ),
     "int": Kind("int", {int}, _an_int, operator.index),
     "size": Kind("int", {int}, an_index, operator.index),
     "bool": Kind("bool", {bool}, _of(bool)),
     "float": Kind("float", {float, int}, _a_float, _item),
-    "Number": Kind("Number", _NUMBERS, lambda v: _a_float(v) or isinstance(v, (complex, np.complexfloating)), _item),
+    "Number": Kind(
+        "Number",
+        _NUMBERS,
+        lambda v: _a_float(v) or isinstance(v, (complex, np.complexfloating)),
+        _item,
+    ),
     "str": Kind("str", {str}, _of(str)),
-    "object": Kind("object", {Tensor, list, tuple, np.ndarray, *_NUMBERS}, lambda v: True, lambda v: v),
-    "dtype": Kind("torch.dtype", {dtype}, lambda v: isinstance(v, dtype) or v in (float, int, bool, complex)),
-    "device": Kind("torch.device", {str, device}, lambda v: isinstance(v, (str, device)) or _an_int(v)),
+    "object": Kind(
+        "object", {Tensor, list, tuple, np.ndarray, *_NUMBERS}, lambda v: True, lambda v: v
+    ),
+    "dtype": Kind(
+        "torch.dtype", {dtype}, lambda v: isinstance(v, dtype) or v in (float, int, bool, complex)
+    ),
+    "device": Kind(
+        "torch.device", {str, device}, lambda v: isinstance(v, (str, device)) or _an_int(v)
+    ),
     "layout": Kind("torch.layout", {layout}, _of(layout)),
     "format": Kind("torch.memory_format", set(), lambda v: False),  # there is none here
     "Generator": Kind("torch.Generator", {Generator}, _of(Generator)),
@@ -104,21 +127,34 @@ KINDS = {
 class Parameter:
     """One argument of a form."""
 
-    __slots__ = ("kind", "name", "names", "none", "empty", "one", "optional", "keyword_only", "text", "spread")
+    __slots__ = (
+        "kind",
+        "name",
+        "names",
+        "none",
+        "empty",
+        "one",
+        "optional",
+        "keyword_only",
+        "text",
+        "spread",
+    )
 
     def __init__(self, text, keyword_only=False):
         declared, _, default = text.partition("=")
         kind, self.name = declared.split(" ")
         self.empty = default in ("()", "[]")  # what None stands for
-        self.none = kind.endswith("?") or default == "None" or self.empty  # whether None means that it was left out
+        self.none = (
+            kind.endswith("?") or default == "None" or self.empty
+        )  # whether None means that it was left out
         self.one = "[1]" in kind  # whether one number may stand for the list
         kind = kind.rstrip("?").replace("[1]", "[]")
         self.kind, self.spread = KINDS[kind], kind == "int[]"
         self.optional, self.keyword_only = bool(default), keyword_only
         self.names = (self.name, *NUMPY_NAMES.get(self.name, ()))
-        self.text = f"{self.kind.shown} {self.name}" + (f" = {default}" if default not in ("", "...") else "").replace(
-            "'", '"'
-        )
+        self.text = f"{self.kind.shown} {self.name}" + (
+            f" = {default}" if default not in ("", "...") else ""
+        ).replace("'", '"')
 
     def classes(self):
         """The classes of which a value fits as it is."""
@@ -136,7 +172,11 @@ class Parameter:
         if value is None:
             return () if self.empty else None
         if self.spread:
-            return numbers_of(function, self.name, value) if isinstance(value, (tuple, list)) else operator.index(value)
+            return (
+                numbers_of(function, self.name, value)
+                if isinstance(value, (tuple, list))
+                else operator.index(value)
+            )
         if LISTED_TENSORS in self.kind.plain and value.__class__ in (tuple, list):
             for place, item in enumerate(value):
                 if not isinstance(item, Tensor) and item is not None:

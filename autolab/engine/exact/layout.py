@@ -1,5 +1,6 @@
 """`layout`: how elements lie in memory. Source: torch.layout"""
 
+
 class layout:
     """How elements lie in memory; this engine has `torch.strided` only."""
 

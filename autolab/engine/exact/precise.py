@@ -5,6 +5,7 @@ by one unit in the last place for up to 40 of 100, and such a unit shows when a 
 double rounded once gives PyTorch's digits. On larger arrays speed matters more, and NumPy's own float32 kernels are
 used: they are 3 to 30 times faster there.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -37,7 +38,10 @@ def fma(a, b, c):
     """`a * b + c`, rounded once where the operands are few: compiled PyTorch fuses the product and the sum in addcmul
     and lerp."""
     kinds = {getattr(x, "dtype", None) for x in (a, b, c)} - {None}
-    if any(x.__class__ is not np.ndarray and not isinstance(x, np.generic) or x.size > FEW for x in (a, b, c)):
+    if any(
+        x.__class__ is not np.ndarray and not isinstance(x, np.generic) or x.size > FEW
+        for x in (a, b, c)
+    ):
         return a * b + c
     if kinds == {F32}:
         return (a.astype(F64) * b + c).astype(F32)

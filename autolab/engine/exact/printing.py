@@ -32,7 +32,9 @@ _PROFILES = {
 _options = _Options()
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(
+    precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
+):
     """Set how tensors print; what is None stays as it is, except `sci_mode`, which goes back to automatic.
 
     precision: digits after the point (4). threshold: elements above which `...` stands for the middle (1000).
@@ -41,7 +43,12 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     Source: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
     """
     global _options
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
     base = _PROFILES.get(profile, _options)
     _options = replace(base, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None})
 
@@ -73,7 +80,9 @@ def tensor_repr(t):
     body, suffixes = _body(t, len(prefix))
     try:
         name = None if t.grad_fn is None else t.grad_fn.name().rsplit("::", 1)[-1]
-    except RuntimeError:  # a view that an in-place op left without a history; printing it is no error
+    except (
+        RuntimeError
+    ):  # a view that an in-place op left without a history; printing it is no error
         name = "Invalid"
     if name is not None:
         suffixes.append(f"grad_fn=<{name}>")
@@ -129,10 +138,14 @@ def _values(array, indent):
         array, cut = _edges(array)
         if not array.size:
             return "[...]"
-    host = np.asarray(array.get() if hasattr(array, "get") else array)  # a GPU array sends only what is shown
+    host = np.asarray(
+        array.get() if hasattr(array, "get") else array
+    )  # a GPU array sends only what is shown
     if host.dtype.kind == "c":
         real, imag = _Format(host.real), _Format(host.imag)
-        return _nested(host.tolist(), cut, indent, _complex_text(real, imag), real.width + imag.width + 1)
+        return _nested(
+            host.tolist(), cut, indent, _complex_text(real, imag), real.width + imag.width + 1
+        )
     number = _Format(host)
     return _nested(host.tolist(), cut, indent, number.text, number.width)
 
@@ -145,7 +158,9 @@ def _edges(array):
         if cut[-1]:
             first = (slice(None),) * dim + (slice(edge),)
             last = (slice(None),) * dim + (slice(size - edge, None),)
-            array = np.concatenate((array[first], array[last]), axis=dim)  # a GPU's arrays bring their own
+            array = np.concatenate(
+                (array[first], array[last]), axis=dim
+            )  # a GPU's arrays bring their own
     return array, cut
 
 

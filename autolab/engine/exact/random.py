@@ -34,7 +34,13 @@ _BLOCK = 4096  # pairs handled at a time: the temporaries of the polynomials sta
 _DEFAULT_SEED = 67280421310721
 _STATE = np.dtype(
     [("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("key", "u8", 624)]
-    + [("normal_x", "f8"), ("spare", "f8"), ("normal_rho", "f8"), ("has_spare", "i4"), ("unused", "u1", 12)]
+    + [
+        ("normal_x", "f8"),
+        ("spare", "f8"),
+        ("normal_rho", "f8"),
+        ("has_spare", "i4"),
+        ("unused", "u1", 12),
+    ]
 )
 
 
@@ -58,12 +64,18 @@ class Generator:
         """
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             note = "A seed is a whole number; the same seed gives the same random numbers again."
-            raise fail(RuntimeError, f"manual_seed expected a long, but got {type(seed).__name__}", note)
+            raise fail(
+                RuntimeError, f"manual_seed expected a long, but got {type(seed).__name__}", note
+            )
         if not -(1 << 63) <= seed < 1 << 64:
-            raise fail(ValueError, "Overflow when unpacking long long", "A seed has at most 64 bits.")
+            raise fail(
+                ValueError, "Overflow when unpacking long long", "A seed has at most 64 bits."
+            )
         self._seed = int(seed) % (1 << 64)  # PyTorch's twister uses the lower 32 bits only
         self._seeder.seed(self._seed & 0xFFFFFFFF)
-        self._spare = None  # the sine of the last Box-Muller pair, handed out by the next scalar draw
+        self._spare = (
+            None  # the sine of the last Box-Muller pair, handed out by the next scalar draw
+        )
         return self
 
     def seed(self):
@@ -97,7 +109,9 @@ class Generator:
         """
         note = "Pass what get_state() or torch.get_rng_state() returned."
         if not hasattr(new_state, "_array"):
-            raise fail(TypeError, f"expected a torch.ByteTensor, but got {type(new_state).__name__}", note)
+            raise fail(
+                TypeError, f"expected a torch.ByteTensor, but got {type(new_state).__name__}", note
+            )
         if new_state._array.dtype != np.uint8:
             raise fail(TypeError, "RNG state must be a torch.ByteTensor", note)
         if new_state._array.size != _STATE.itemsize:
@@ -107,7 +121,10 @@ class Generator:
         state = np.ascontiguousarray(new_state._array).view(_STATE)[0]
         if not (state["seeded"] and 0 < state["left"] <= 624 and state["next"] <= 624):
             raise fail(RuntimeError, "Invalid mt19937 state", note)
-        twister = {"key": state["key"].astype(np.uint32), "pos": 624 if state["left"] == 1 else int(state["next"])}
+        twister = {
+            "key": state["key"].astype(np.uint32),
+            "pos": 624 if state["left"] == 1 else int(state["next"]),
+        }
         self._twister.state = {"bit_generator": "MT19937", "state": twister}
         self._seed = int(state["seed"])
         self._spare = float(state["spare"]) if state["has_spare"] else None
@@ -120,7 +137,9 @@ class Generator:
         return twin
 
     def _fresh_key(self):
-        return np.random.RandomState(self._seed & 0xFFFFFFFF).get_state(legacy=False)["state"]["key"]
+        return np.random.RandomState(self._seed & 0xFFFFFFFF).get_state(legacy=False)["state"][
+            "key"
+        ]
 
     def __repr__(self):
         return f"<torch._C.Generator object at {id(self):#x}>"
@@ -203,7 +222,9 @@ def _unit(g, n, dtype):
     """`n` numbers in [0, 1) as float64: multiples of 2**-53 from 64-bit words for float64, else of 2**-24."""
     words, bits = (words64(g, n), 53) if dtype == f64 else (words32(g, n), 24)
     words &= u64((1 << bits) - 1)
-    return words.view(np.int64) * 2.0**-bits  # signed: int64 becomes float64 in one instruction, uint64 does not
+    return (
+        words.view(np.int64) * 2.0**-bits
+    )  # signed: int64 becomes float64 in one instruction, uint64 does not
 
 
 def uniform(g, n, low=0.0, high=1.0, dtype=f32):
@@ -327,7 +348,9 @@ def _sincos(x):
     c = to_float32(to_float32(to_float32(c * z) * z - z * 0.5) + 1.0)
     s = to_float32(to_float32(s * z) * x + x)
     swap = (j & 2) != 0
-    return np.where(swap, c, s) * (1 - (j & 4) // 2), np.where(swap, s, c) * (1 - ((j - 2) & 4 ^ 4) // 2)
+    return np.where(swap, c, s) * (1 - (j & 4) // 2), np.where(swap, s, c) * (
+        1 - ((j - 2) & 4 ^ 4) // 2
+    )
 
 
 def _single(*numbers):

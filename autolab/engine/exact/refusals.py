@@ -18,7 +18,9 @@ class LinAlgError(RuntimeError):
     """A matrix was singular, not positive-definite, or an iteration did not converge (``torch.linalg.LinAlgError``)."""
 
 
-LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # the name PyTorch shows in a traceback
+LinAlgError.__name__ = LinAlgError.__qualname__ = (
+    "_LinAlgError"  # the name PyTorch shows in a traceback
+)
 
 
 def unsupported(function, argument, note=None):
@@ -26,7 +28,8 @@ def unsupported(function, argument, note=None):
     return fail(
         NotImplementedError,
         f"{function}(): argument '{argument}' is not supported by autolab",
-        note or f"PyTorch accepts '{argument}' here; autolab refuses it rather than ignoring it. Leave it out.",
+        note
+        or f"PyTorch accepts '{argument}' here; autolab refuses it rather than ignoring it. Leave it out.",
     )
 
 
@@ -48,7 +51,9 @@ def check_dim(dim, ndim):
 def no_dimensions(dim):
     """PyTorch's error for a dimension of a 0-d tensor, where an op needs a real one."""
     message = f"Dimension specified as {dim} but tensor has no dimensions"
-    return fail(IndexError, message, "A 0-d tensor is a single number; unsqueeze(0) makes a list of one.")
+    return fail(
+        IndexError, message, "A 0-d tensor is a single number; unsqueeze(0) makes a list of one."
+    )
 
 
 def check_dims(dims, ndim):
@@ -77,17 +82,29 @@ def beyond_numpy(error: Exception) -> Exception:
     text = str(error)
     if isinstance(error, MemoryError):
         shape, kind = getattr(error, "shape", None), getattr(error, "dtype", np.dtype("byte"))
-        asked = "" if shape is None else f": you tried to allocate {math.prod(shape) * kind.itemsize} bytes"
+        asked = (
+            ""
+            if shape is None
+            else f": you tried to allocate {math.prod(shape) * kind.itemsize} bytes"
+        )
         cause = f"DefaultCPUAllocator: can't allocate memory{asked}. Error code 12 (Cannot allocate memory)"
         message = f"[enforce fail at alloc_cpu.cpp:127] err == 0. {cause}"
         return fail(RuntimeError, message, "The computer has not that much memory.")
     if not isinstance(error, ValueError):
         return error
     if "array is too big" in text or text.startswith("Maximum allowed"):
-        return fail(RuntimeError, "Storage size calculation overflowed", "So many numbers cannot even be counted in bytes.")
+        return fail(
+            RuntimeError,
+            "Storage size calculation overflowed",
+            "So many numbers cannot even be counted in bytes.",
+        )
     if any(
         words in text
-        for words in ("maximum supported dimension", "number of dimensions must be within", "ndmin must be")
+        for words in (
+            "maximum supported dimension",
+            "number of dimensions must be within",
+            "ndmin must be",
+        )
     ):
         return too_many_dimensions()
     return error
@@ -96,7 +113,11 @@ def beyond_numpy(error: Exception) -> Exception:
 def too_many_dimensions() -> Exception:
     """The error for a tensor of more dimensions than NumPy has."""
     message = "tensors of more than 64 dimensions are not supported by autolab"
-    return fail(RuntimeError, message, "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.")
+    return fail(
+        RuntimeError,
+        message,
+        "PyTorch has no such limit; the arrays of NumPy, which hold the numbers here, have it.",
+    )
 
 
 def of_complex() -> Exception:
@@ -108,4 +129,6 @@ def of_complex() -> Exception:
     NotImplementedError: gradients of complex tensors are not supported by autolab
     """
     words = "The rules are written for real numbers. Complex tensors are for arithmetic and printing only here."
-    return fail(NotImplementedError, "gradients of complex tensors are not supported by autolab", words)
+    return fail(
+        NotImplementedError, "gradients of complex tensors are not supported by autolab", words
+    )

@@ -35,10 +35,14 @@ def _unbounded_fma(a, b, c, result):
     fractions elsewhere."""
     a, b, c = np.broadcast_arrays(a, b, c)
     bounded = np.isfinite(a) & np.isfinite(b)
-    straight = np.where(bounded & ~np.isfinite(c), c, a * b + c)  # a product that overflows is no reason for inf - inf
+    straight = np.where(
+        bounded & ~np.isfinite(c), c, a * b + c
+    )  # a product that overflows is no reason for inf - inf
     result = np.where(np.isfinite(result), result, straight)
     for at in map(tuple, np.argwhere(~np.isfinite(result) & bounded & np.isfinite(c))):
-        result[at] = _nearest(Fraction(float(a[at])) * Fraction(float(b[at])) + Fraction(float(c[at])))
+        result[at] = _nearest(
+            Fraction(float(a[at])) * Fraction(float(b[at])) + Fraction(float(c[at]))
+        )
     return result[()]
 
 

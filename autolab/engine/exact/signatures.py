@@ -36,7 +36,9 @@ class Form:
         ]
         positional = [p for p in self.parameters if not p.keyword_only]
         self.most, self.least = len(positional), sum(not p.optional for p in self.parameters)
-        self.spread = len(positional) == 1 and positional[0].spread  # `view(2, 3)` for `view((2, 3))`
+        self.spread = (
+            len(positional) == 1 and positional[0].spread
+        )  # `view(2, 3)` for `view((2, 3))`
         shown = [p.text for p in self.parameters]
         if star:
             shown.insert(len(positional), "*")
@@ -63,7 +65,12 @@ class Form:
                     continue
                 if strict:
                     raise _missing(
-                        function, [q.name for q in self.parameters[self.parameters.index(p) :] if not q.optional]
+                        function,
+                        [
+                            q.name
+                            for q in self.parameters[self.parameters.index(p) :]
+                            if not q.optional
+                        ],
                     )
                 return None
             if not p.fits(value):
@@ -83,23 +90,39 @@ class Form:
             if strict:
                 raise self._unexpected(function, kwargs, len(args))
             return None
-        return self._too_many(function, args) if strict and place < len(args) else None if place < len(args) else bound
+        return (
+            self._too_many(function, args)
+            if strict and place < len(args)
+            else None
+            if place < len(args)
+            else bound
+        )
 
     def _too_many(self, function, args):
         # also "from 2 to 1", as PyTorch counts
         takes = str(self.most) if self.least == self.most else f"from {self.least} to {self.most}"
         plural = "" if self.least == self.most == 1 else "s"
         verb = "was" if len(args) == 1 else "were"
-        message = f"{function}() takes {takes} positional argument{plural} but {len(args)} {verb} given"
+        message = (
+            f"{function}() takes {takes} positional argument{plural} but {len(args)} {verb} given"
+        )
         raise fail(TypeError, message, f"It is {function}({self.text}).")
 
     def _unexpected(self, function, kwargs, given):
         for name in kwargs:
             owner = next((i for i, p in enumerate(self.parameters) if name == p.name), None)
             if owner is None:
-                return fail(TypeError, f"{function}() got an unexpected keyword argument '{name}'", f"It is {function}({self.text}).")
+                return fail(
+                    TypeError,
+                    f"{function}() got an unexpected keyword argument '{name}'",
+                    f"It is {function}({self.text}).",
+                )
             if owner < given:
-                return fail(TypeError, f"{function}() got multiple values for argument '{name}'", "It is given by position already.")
+                return fail(
+                    TypeError,
+                    f"{function}() got multiple values for argument '{name}'",
+                    "It is given by position already.",
+                )
         return fail(TypeError, "invalid keyword arguments", f"It is {function}({self.text}).")
 
 
@@ -109,7 +132,11 @@ _ABSENT = object()
 def _missing(function, names):
     listed = ", ".join(f'"{name}"' for name in names)
     plural = "s" if len(names) == 1 else ""  # PyTorch has it the wrong way round
-    return fail(TypeError, f"{function}() missing {len(names)} required positional argument{plural}: {listed}", "Add what is named.")
+    return fail(
+        TypeError,
+        f"{function}() missing {len(names)} required positional argument{plural}: {listed}",
+        "Add what is named.",
+    )
 
 
 def bound(function, forms, args, kwargs):
@@ -139,7 +166,8 @@ def marked(inplace):
 def named(function, args, kwargs):
     """The arguments of a method, without `self`, by their names."""
     return {
-        p.name: p.brought(function, value) for p, value, _ in bound(function, forms_of("m", function), args, kwargs)[1]
+        p.name: p.brought(function, value)
+        for p, value, _ in bound(function, forms_of("m", function), args, kwargs)[1]
     }
 
 
@@ -165,7 +193,11 @@ def forms_of(space, name):
     """The forms of a public function or method; none where there is nothing to check."""
     texts = table().get((space, name))
     if texts is not None:
-        same = [table().get(("f", n), "").split("; ") for n in {name, name.removesuffix("_")}] if space == "m" else []
+        same = (
+            [table().get(("f", n), "").split("; ") for n in {name, name.removesuffix("_")}]
+            if space == "m"
+            else []
+        )
         return [
             Form(text)
             for text in (
@@ -187,16 +219,30 @@ def _without_input(text):
     parts = [
         p
         for p in text.split(", ")
-        if p.lstrip("~") not in ("Tensor input", "Tensor self") and not p.endswith((" out", " out=None"))
+        if p.lstrip("~") not in ("Tensor input", "Tensor self")
+        and not p.endswith((" out", " out=None"))
     ]
-    return "~" * text.startswith("~") + ", ".join(parts[:-1] if parts[-1:] == ["*"] else parts).lstrip("~")
+    return "~" * text.startswith("~") + ", ".join(
+        parts[:-1] if parts[-1:] == ["*"] else parts
+    ).lstrip("~")
 
 
 # -- fronts ------------------------------------------------------------------------------------------------------------
 class _Front:
     """What the front of one function knows; it learns it at the first call."""
 
-    __slots__ = ("space", "name", "body", "code", "names", "forms", "slots", "known", "quick", "environment")
+    __slots__ = (
+        "space",
+        "name",
+        "body",
+        "code",
+        "names",
+        "forms",
+        "slots",
+        "known",
+        "quick",
+        "environment",
+    )
 
     def __init__(self, body, space, name):
         self.space, self.name, self.body, self.forms = space, name, body, None
@@ -233,7 +279,9 @@ class _Front:
         if self.forms is None:
             self.learn()
         more = self.code.co_flags & CO_VARARGS
-        if len(args) <= len(self.slots) and not more:  # a loop: what comes here often is a list of ints or of tensors
+        if (
+            len(args) <= len(self.slots) and not more
+        ):  # a loop: what comes here often is a list of ints or of tensors
             known = self.known
             for value, classes in zip(args, self.slots):
                 if value.__class__ not in classes and not _passes(value, classes):
@@ -256,7 +304,11 @@ class _Front:
         args = args[self.space == "m" :]
         if self.space == "m" and not any(form.parameters for form in self.forms):
             given = f"arguments ({len(args)} given)" if args else "keyword arguments"
-            raise fail(TypeError, f"TensorBase.{self.name}() takes no {given}", "It only looks at the tensor itself.")
+            raise fail(
+                TypeError,
+                f"TensorBase.{self.name}() takes no {given}",
+                "It only looks at the tensor itself.",
+            )
         return bound(self.shown, self.forms, args, kwargs)
 
     def by_name(self, args, kwargs):
@@ -266,7 +318,9 @@ class _Front:
             function = function.__wrapped__
         code = self.code
         names = list(code.co_varnames[: code.co_argcount])
-        left_out = dict(zip(reversed(names), reversed(function.__defaults__ or ()))) | (function.__kwdefaults__ or {})
+        left_out = dict(zip(reversed(names), reversed(function.__defaults__ or ()))) | (
+            function.__kwdefaults__ or {}
+        )
         if self.space == "m":
             names[:1] = ["self"]
         names += [f"argument {i}" for i in range(1, len(args) - len(names) + 1)]
@@ -276,7 +330,9 @@ class _Front:
     @property
     def shown(self):
         """What errors call the function."""
-        return self.name if self.space in ("f", "m", "nn.functional") else f"{self.space}_{self.name}"
+        return (
+            self.name if self.space in ("f", "m", "nn.functional") else f"{self.space}_{self.name}"
+        )
 
     def reworded(self, error, args, kwargs):
         """The error to raise for `error`, which a call of the body came to."""
@@ -307,7 +363,9 @@ def front(body, space, name):
         environment[f"s{i}"] = _NOTHING
     known.environment = environment
     call = FunctionType(
-        _code(code.co_argcount, bool(code.co_flags & CO_VARARGS)).replace(co_name=name, co_qualname=name),
+        _code(code.co_argcount, bool(code.co_flags & CO_VARARGS)).replace(
+            co_name=name, co_qualname=name
+        ),
         environment,
         name,
     )
@@ -323,7 +381,9 @@ def _passes(value, classes):
     if value.__class__ in classes:
         return True
     if Tensor in classes and isinstance(value, Tensor):
-        classes.add(value.__class__)  # Parameter, and what learners derive: known from its first call on
+        classes.add(
+            value.__class__
+        )  # Parameter, and what learners derive: known from its first call on
         return True
     if value.__class__ is not list and value.__class__ is not tuple:
         return False
@@ -339,14 +399,20 @@ def _call(function, form, found, before, names, more):
     by_name = {p.name: given[p.name] for p, _, positional in found if not positional}
     names = by_name if names is None else names
     for p in form.parameters:
-        if p.name in by_name and p.name not in names and (p.keyword_only or p.name in ("out", "dtype")):
+        if (
+            p.name in by_name
+            and p.name not in names
+            and (p.keyword_only or p.name in ("out", "dtype"))
+        ):
             if by_name.pop(p.name) is not None:
                 raise unsupported(function, p.name)
             del given[p.name]
     if more and form.spread:
         by_name.pop(form.parameters[0].name, None)
     unnamed = [
-        i for i, p in enumerate(form.parameters) if p.name in given and not (p.name in by_name and p.name in names)
+        i
+        for i, p in enumerate(form.parameters)
+        if p.name in given and not (p.name in by_name and p.name in names)
     ]
     args = []
     for p in form.parameters[: max(unnamed, default=-1) + 1]:
@@ -402,11 +468,15 @@ def put_in_front(spaces):
     for space, functions in spaces.items():
         for name, f in functions.items():
             if hasattr(f, "place"):
-                functions[name] = _compiled(f.op, f.__name__, f.place, "self" if space == "m" else "input")
+                functions[name] = _compiled(
+                    f.op, f.__name__, f.place, "self" if space == "m" else "input"
+                )
         names = {n for s, n in table() if s == space}
         names |= {n for n in functions if space == "m" and forms_exist(n)}
         for name in sorted(names & functions.keys() - OWN.get(space, set())):
-            if isinstance(functions[name], FunctionType) and not hasattr(functions[name], "checks_itself"):
+            if isinstance(functions[name], FunctionType) and not hasattr(
+                functions[name], "checks_itself"
+            ):
                 functions[name] = front(functions[name], space, name)
 
 
@@ -437,4 +507,7 @@ def put_before_methods(cls):
 
 def forms_exist(name):
     """Whether a method's forms follow from another name's."""
-    return any(key in table() for key in (("f", name), ("f", name.removesuffix("_")), ("m", name.removesuffix("_"))))
+    return any(
+        key in table()
+        for key in (("f", name), ("f", name.removesuffix("_")), ("m", name.removesuffix("_")))
+    )

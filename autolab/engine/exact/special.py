@@ -20,30 +20,101 @@ HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 # erf(x) = x T(x^2) / U(x^2) for |x| <= 1
-ERF_T = (9.60497373987051638749e0, 9.00260197203842689217e1, 2.23200534594684319226e3, 7.00332514112805075473e3,
-         5.55923013010394962768e4)
-ERF_U = (1.0, 3.35617141647503099647e1, 5.21357949780152679795e2, 4.59432382970980127987e3, 2.26290000613890934246e4,
-         4.92673942608635921086e4)
+ERF_T = (
+    9.60497373987051638749e0,
+    9.00260197203842689217e1,
+    2.23200534594684319226e3,
+    7.00332514112805075473e3,
+    5.55923013010394962768e4,
+)
+ERF_U = (
+    1.0,
+    3.35617141647503099647e1,
+    5.21357949780152679795e2,
+    4.59432382970980127987e3,
+    2.26290000613890934246e4,
+    4.92673942608635921086e4,
+)
 # erfc(x) = exp(-x^2) P(x) / Q(x) for 1 <= x < 8, R / S beyond
-ERFC_P = (2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687e0, 4.86371970985681366614e1,
-          1.96520832956077098242e2, 5.26445194995477358631e2, 9.34528527171957607540e2, 1.02755188689515710272e3,
-          5.57535335369399327526e2)
-ERFC_Q = (1.0, 1.32281951154744992508e1, 8.67072140885989742329e1, 3.54937778887819891062e2, 9.75708501743205489753e2,
-          1.82390916687909736289e3, 2.24633760818710981792e3, 1.65666309194161350182e3, 5.57535340817727675546e2)
-ERFC_R = (5.64189583547755073984e-1, 1.27536670759978104416e0, 5.01905042251180477414e0, 6.16021097993053585195e0,
-          7.40974269950448939160e0, 2.97886665372100240670e0)
-ERFC_S = (1.0, 2.26052863220117276590e0, 9.39603524938001434673e0, 1.20489539808096656605e1, 1.70814450747565897222e1,
-          9.60896809063285878198e0, 3.36907645100081516050e0)
+ERFC_P = (
+    2.46196981473530512524e-10,
+    5.64189564831068821977e-1,
+    7.46321056442269912687e0,
+    4.86371970985681366614e1,
+    1.96520832956077098242e2,
+    5.26445194995477358631e2,
+    9.34528527171957607540e2,
+    1.02755188689515710272e3,
+    5.57535335369399327526e2,
+)
+ERFC_Q = (
+    1.0,
+    1.32281951154744992508e1,
+    8.67072140885989742329e1,
+    3.54937778887819891062e2,
+    9.75708501743205489753e2,
+    1.82390916687909736289e3,
+    2.24633760818710981792e3,
+    1.65666309194161350182e3,
+    5.57535340817727675546e2,
+)
+ERFC_R = (
+    5.64189583547755073984e-1,
+    1.27536670759978104416e0,
+    5.01905042251180477414e0,
+    6.16021097993053585195e0,
+    7.40974269950448939160e0,
+    2.97886665372100240670e0,
+)
+ERFC_S = (
+    1.0,
+    2.26052863220117276590e0,
+    9.39603524938001434673e0,
+    1.20489539808096656605e1,
+    1.70814450747565897222e1,
+    9.60896809063285878198e0,
+    3.36907645100081516050e0,
+)
 # log gamma(2 + x) = x B(x) / C(x) for 0 <= x < 1; A: the tail of Stirling's formula
-LGAMMA_B = (-1.37825152569120859100e3, -3.88016315134637840924e4, -3.31612992738871184744e5, -1.16237097492762307383e6,
-            -1.72173700820839662146e6, -8.53555664245765465627e5)
-LGAMMA_C = (1.0, -3.51815701436523470549e2, -1.70642106651881159223e4, -2.20528590553854454839e5,
-            -1.13933444367982507207e6, -2.53252307177582951285e6, -2.01889141433532773231e6)
-LGAMMA_A = (8.11614167470508450300e-4, -5.95061904284301438324e-4, 7.93650340457716943945e-4,
-            -2.77777777730099687205e-3, 8.33333333333331927722e-2)
+LGAMMA_B = (
+    -1.37825152569120859100e3,
+    -3.88016315134637840924e4,
+    -3.31612992738871184744e5,
+    -1.16237097492762307383e6,
+    -1.72173700820839662146e6,
+    -8.53555664245765465627e5,
+)
+LGAMMA_C = (
+    1.0,
+    -3.51815701436523470549e2,
+    -1.70642106651881159223e4,
+    -2.20528590553854454839e5,
+    -1.13933444367982507207e6,
+    -2.53252307177582951285e6,
+    -2.01889141433532773231e6,
+)
+LGAMMA_A = (
+    8.11614167470508450300e-4,
+    -5.95061904284301438324e-4,
+    7.93650340457716943945e-4,
+    -2.77777777730099687205e-3,
+    8.33333333333331927722e-2,
+)
 # Bernoulli numbers B2, B4, ... B24
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
-             854513 / 138, -236364091 / 2730)
+BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+    854513 / 138,
+    -236364091 / 2730,
+)
 
 
 def _polynomial(coefficients, x):
@@ -116,7 +187,9 @@ def _erf_array(xp, x):
     size = xp.abs(x)
     out = _erf_core(xp, x)
     large = size > 1
-    if xp is not np:  # both branches everywhere: to look for large numbers, the host would have to wait
+    if (
+        xp is not np
+    ):  # both branches everywhere: to look for large numbers, the host would have to wait
         return xp.where(large, xp.copysign(1 - _erfc_tail(xp, xp.clip(size, 1.0, 10.0)), x), out)
     if large.any():
         tail = 1 - _erfc_tail(xp, xp.minimum(size[large], 10.0))
@@ -140,7 +213,9 @@ def _erfc_array(xp, x):
 def _log_ndtr_array(xp, x):
     """log of the share of the standard normal distribution below x."""
     t = x * math.sqrt(0.5)
-    size = xp.clip(-t, 1.0, 1e40)  # beyond, the powers overflow; what is added to x^2 no longer counts
+    size = xp.clip(
+        -t, 1.0, 1e40
+    )  # beyond, the powers overflow; what is added to x^2 no longer counts
     tail = xp.log(_erfcx_tail(xp, size) / 2) - t * t
     return xp.where(t < -1, xp.where(xp.isinf(t), -xp.inf, tail), xp.log1p(-_erfc_array(xp, t) / 2))
 
@@ -177,7 +252,9 @@ def _lgamma_positive(xp, x):
     shifted = xp.where(small, x, xp.where(x < 1.95, below, u - 2))
     shift_log = xp.where(x < 1.95, -xp.log1p(xp.where(small, x, below)), 0.0)
     product_log = xp.where(small, -xp.log(x), xp.log(product))
-    middle = product_log + (shift_log + shifted * (_polynomial(LGAMMA_B, shifted) / _polynomial(LGAMMA_C, shifted)))
+    middle = product_log + (
+        shift_log + shifted * (_polynomial(LGAMMA_B, shifted) / _polynomial(LGAMMA_C, shifted))
+    )
     inverse_square = 1 / (x * x)
     stirling = (x - 0.5) * xp.log(x) - x + HALF_LOG_2PI + _polynomial(LGAMMA_A, inverse_square) / x
     return xp.where(x < 13, middle, xp.where(x == xp.inf, xp.inf, stirling))
@@ -208,7 +285,9 @@ def _digamma_array(xp, x):
         total = xp.where(low, total - 1 / u, total)
         u = xp.where(low, u + 1, u)
     inverse_square = 1 / (u * u)
-    series = _polynomial([b / (2 * k) for k, b in reversed(list(enumerate(BERNOULLI[:7], 1)))], inverse_square)
+    series = _polynomial(
+        [b / (2 * k) for k, b in reversed(list(enumerate(BERNOULLI[:7], 1)))], inverse_square
+    )
     total = total + (xp.log(u) - 0.5 / u - xp.where(u < 1e17, inverse_square * series, 0.0))
     total = xp.where(negative & (whole == x), xp.nan, total)
     return xp.where(x == 0, xp.copysign(xp.inf, -x), total)
@@ -221,13 +300,13 @@ def _zeta_array(xp, q, s):
     cot(pi q), less what it has too many, which is another zeta."""
     far = q < -_FAR
     given, q = q, xp.where(far, 1 - q, q)
-    total = q ** -s
+    total = q**-s
     a, power, k = q, total, 0
     # the host waits for a GPU here: how many terms a number below 0 needs is in the number
     while k < 9 or bool((a <= 9).any()):
         active = (a <= 9) | (k < 9)
         a = xp.where(active, a + 1, a)
-        power = a ** -s
+        power = a**-s
         total = xp.where(active, total + power, total)
         k += 1
     total = total + power * a / (s - 1) - 0.5 * power
@@ -253,7 +332,8 @@ def _over_all_whole(xp, q, s):
     for n in range(1, s):
         slope = [k * a / n for k, a in enumerate(coefficients)][1:]
         coefficients = [
-            (slope[k] if k < len(slope) else 0.0) + (slope[k - 2] if k >= 2 else 0.0) for k in range(len(slope) + 2)
+            (slope[k] if k < len(slope) else 0.0) + (slope[k - 2] if k >= 2 else 0.0)
+            for k in range(len(slope) + 2)
         ]
     c = 1 / xp.tan(math.pi * (q - xp.rint(q)))
     return math.pi**s * _polynomial(coefficients[::-1], c)

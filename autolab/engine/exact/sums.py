@@ -7,6 +7,7 @@ PyTorch splits the work between threads, so its last digit depends on the machin
 
 Source of the order: PyTorch's aten/src/ATen/native/cpu/SumKernel.cpp and Reduce.h, "cascade sum".
 """
+
 from __future__ import annotations
 
 import functools
@@ -22,7 +23,7 @@ FEW = 1 << 15
 _F32, _F64 = np.dtype("float32"), np.dtype("float64")
 _LANES = {_F32: 8, _F64: 4}
 INTERLEAVED = 4  # independent chains of additions, for the processor's pipeline
-BLOCK = 16       # additions before a running sum is passed on to the next level
+BLOCK = 16  # additions before a running sum is passed on to the next level
 _SHORT = [None, *(np.array([0, *range(4, n), 1, 2, 3][:n]) for n in range(1, 8))]
 _in_order, _reduce = np.add.accumulate, np.add.reduce
 _plans_f32: dict[tuple, list] = {}  # for sums of all elements: by shape, those that nobody uses now
@@ -56,7 +57,11 @@ def add(x, axis=None, keepdims=False):
     if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
         if only is not None:
-            sums = _rows(x, lanes) if only in (1, -1) else _columns_of_matrix(x, _width(x.shape[1], lanes))
+            sums = (
+                _rows(x, lanes)
+                if only in (1, -1)
+                else _columns_of_matrix(x, _width(x.shape[1], lanes))
+            )
             return sums if not keepdims else sums[:, None] if only in (1, -1) else sums[None]
     return _placed(_any_layout(x, axis, lanes), x, axis, keepdims)
 
@@ -101,11 +106,18 @@ def fitted(g, target):
 def broadcast_axes(shape, target):
     """The dimensions of `shape` that broadcasting from `target` made."""
     extra = len(shape) - len(target)
-    return (*range(extra), *(i + extra for i, n in enumerate(target) if n == 1 and shape[i + extra] != 1))
+    return (
+        *range(extra),
+        *(i + extra for i, n in enumerate(target) if n == 1 and shape[i + extra] != 1),
+    )
 
 
 def _reduced(x, axis):
-    return range(x.ndim) if axis is None else {a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)}
+    return (
+        range(x.ndim)
+        if axis is None
+        else {a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)}
+    )
 
 
 def _placed(result, x, axis, keepdims):
@@ -113,7 +125,9 @@ def _placed(result, x, axis, keepdims):
     axes = _reduced(x, axis)
     if not result.flags.c_contiguous:
         result = result.copy()
-    return result.reshape([1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes])[()]
+    return result.reshape(
+        [1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes]
+    )[()]
 
 
 def _merged(x, dims):
@@ -152,12 +166,16 @@ def _loops(x, axis):
     innermost loops are one call of the kernel. The leading A counts the kept elements, and inside them what is left of
     the reduced ones."""
     axes = _reduced(x, axis)
-    reduced = _fastest_first(x, [d for d in reversed(range(x.ndim)) if d in axes and x.shape[d] > 1])
+    reduced = _fastest_first(
+        x, [d for d in reversed(range(x.ndim)) if d in axes and x.shape[d] > 1]
+    )
     kept = [d for d in reversed(range(x.ndim)) if d not in axes and x.shape[d] > 1]
     inner, outer = _merged(x, reduced) or [(1, 0)], _merged(x, kept)
     second = inner[1] if len(inner) > 1 else outer[0] if outer else (1, 0)
     ones = [d for d in range(x.ndim) if x.shape[d] == 1]
-    rows = x.transpose([*ones, *reversed(kept), *reversed(reduced)]).reshape(-1, second[0], inner[0][0])
+    rows = x.transpose([*ones, *reversed(kept), *reversed(reduced)]).reshape(
+        -1, second[0], inner[0][0]
+    )
     return rows, len(inner) > 1, inner[0][1], second[1]
 
 
@@ -233,9 +251,13 @@ def _rows(x, lanes):
     if n < lanes:
         return _in_order(x if n < 4 else x[:, _SHORT[n]], axis=1)[:, -1].copy()
     full = n // lanes
-    sums = x[:, :lanes] + 0 if full == 1 else _interleaved(x[:, :full * lanes].reshape(k, full, lanes))
+    sums = (
+        x[:, :lanes] + 0
+        if full == 1
+        else _interleaved(x[:, : full * lanes].reshape(k, full, lanes))
+    )
     # no view of all running sums
-    return _in_order(np.concatenate((x[:, full * lanes:], sums), axis=1), axis=1)[:, -1].copy()
+    return _in_order(np.concatenate((x[:, full * lanes :], sums), axis=1), axis=1)[:, -1].copy()
 
 
 def _interleaved(x):
@@ -264,11 +286,17 @@ def _cascade(x):
     for level in range(4):
         n = x.shape[1]
         blocks = n // BLOCK if level < 3 else 0
-        rest = _in_turn(x[:, blocks * BLOCK:]) if n > blocks * BLOCK else np.zeros((x.shape[0], x.shape[2]), x.dtype)
+        rest = (
+            _in_turn(x[:, blocks * BLOCK :])
+            if n > blocks * BLOCK
+            else np.zeros((x.shape[0], x.shape[2]), x.dtype)
+        )
         total = rest if total is None else total + rest
         if not blocks:
             return total
-        x = _in_turn(x[:, :blocks * BLOCK].reshape(x.shape[0] * blocks, BLOCK, -1)).reshape(x.shape[0], blocks, -1)
+        x = _in_turn(x[:, : blocks * BLOCK].reshape(x.shape[0] * blocks, BLOCK, -1)).reshape(
+            x.shape[0], blocks, -1
+        )
     return total
 
 
@@ -297,7 +325,7 @@ def _columns_of_matrix(x, width):
         return _blocks(x)
     if r < INTERLEAVED:
         return _reduce(x, 0)
-    rest = x[:, k - edge:]
+    rest = x[:, k - edge :]
     main = r // INTERLEAVED * INTERLEAVED
     sums = rest[:main]
     if main > INTERLEAVED:
@@ -305,7 +333,7 @@ def _columns_of_matrix(x, width):
     if main < r:
         sums = np.concatenate((sums[:1], rest[main:], sums[1:]))
     total = _reduce(sums, 0)
-    return total if edge == k else np.concatenate((_blocks(x[:, :k - edge]), total))
+    return total if edge == k else np.concatenate((_blocks(x[:, : k - edge]), total))
 
 
 def _blocks(x):
@@ -314,9 +342,9 @@ def _blocks(x):
     if r < BLOCK:
         return _reduce(x, 0)
     blocks = r // BLOCK
-    sums = _reduce(x[:blocks * BLOCK].reshape(blocks, BLOCK, k), 1)
+    sums = _reduce(x[: blocks * BLOCK].reshape(blocks, BLOCK, k), 1)
     total = sums[0] if blocks == 1 else _reduce(sums, 0)
-    return total + (_reduce(x[blocks * BLOCK:], 0) if r > blocks * BLOCK else 0)
+    return total + (_reduce(x[blocks * BLOCK :], 0) if r > blocks * BLOCK else 0)
 
 
 # -- products and lengths ----------------------------------------------------------------------------------------------
@@ -324,13 +352,20 @@ def multiply(x, axis=None, keepdims=False):
     """`np.multiply.reduce` in PyTorch's order, for one contiguous row; NumPy's order is the same for shorter ones and
     columns."""
     lanes = _LANES.get(x.dtype)
-    if lanes is None or x.size >= FEW or x.size < 4 * lanes or not x.flags.c_contiguous or not (axis is None
-                                                                                                or x.ndim == 1):
+    if (
+        lanes is None
+        or x.size >= FEW
+        or x.size < 4 * lanes
+        or not x.flags.c_contiguous
+        or not (axis is None or x.ndim == 1)
+    ):
         return np.multiply.reduce(x, axis=axis, keepdims=keepdims)
     flat = x.reshape(-1)
     count = len(flat) // (4 * lanes)
-    a, b, c, d = np.multiply.reduce(flat[:count * 4 * lanes].reshape(count, 4, lanes), axis=0)
-    product = np.multiply.accumulate(np.concatenate(((a * b) * (c * d), flat[count * 4 * lanes:])))[-1]
+    a, b, c, d = np.multiply.reduce(flat[: count * 4 * lanes].reshape(count, 4, lanes), axis=0)
+    product = np.multiply.accumulate(
+        np.concatenate(((a * b) * (c * d), flat[count * 4 * lanes :]))
+    )[-1]
     return product.reshape((1,) * x.ndim) if keepdims else product
 
 
@@ -345,7 +380,9 @@ def length(x, axis=None, keepdims=False):
     if both:
         return np.sqrt(_reduce(x * x, axis=axis, keepdims=keepdims))
     rows = rows.reshape(-1, rows.shape[-1])
-    squares = _squares(rows, lanes) if step == x.itemsize else _in_turn((rows * rows)[:, :, None])[:, 0]
+    squares = (
+        _squares(rows, lanes) if step == x.itemsize else _in_turn((rows * rows)[:, :, None])[:, 0]
+    )
     return _placed(np.sqrt(squares), x, axis, keepdims)
 
 
@@ -359,15 +396,22 @@ def _squares(x, lanes):
     if main:
         rows = x[:, :main].reshape(k, -1, lanes)
         sums = _in_turn(rows * rows)
-    total = np.add.accumulate(np.concatenate((sums, tail[:, :whole] * tail[:, :whole], np.zeros((k, 1), x.dtype)),
-                                             axis=1), axis=1)[:, -1]
-    for j in range(whole, tail.shape[1]):  # the compiler fuses multiplication and addition for the last few
+    total = np.add.accumulate(
+        np.concatenate(
+            (sums, tail[:, :whole] * tail[:, :whole], np.zeros((k, 1), x.dtype)), axis=1
+        ),
+        axis=1,
+    )[:, -1]
+    for j in range(
+        whole, tail.shape[1]
+    ):  # the compiler fuses multiplication and addition for the last few
         total = _fused(tail[:, j], total)
     return total
 
 
 def _fused(x, total):
     from . import rounding
+
     if x.dtype == np.float32:
         return (x.astype(np.float64) * x + total).astype(np.float32)
     return rounding.fma(x, x, total)

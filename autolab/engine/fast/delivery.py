@@ -42,7 +42,10 @@ def delivering(out, targets, names):
     They return (the next node, what arrives there); (None, out) when the walk cannot go on, because several nodes
     follow, a leaf has hooks or a gradient is missing, `beyond_leaves` being what leaves did not take; and (None, no
     tuple or list) when nothing is left: all was taken, or was for a view that passes nothing on (`views.nowhere`)."""
-    start, end = "following = arriving = None; alone = True", f"return (following, arriving) if alone else (None, {out})"
+    start, end = (
+        "following = arriving = None; alone = True",
+        f"return (following, arriving) if alone else (None, {out})",
+    )
     if targets is None:
         return [
             start,
@@ -52,7 +55,11 @@ def delivering(out, targets, names):
         ]
     if len(targets) == 1:  # mostly it goes on at once
         start = f"if {targets[0]}.__class__ is not AccumulateGrad and {names[0]} is not None: return {targets[0]}, {names[0]}\n {start}"
-    return [start, *(line for t, o in zip(targets, names) for line in _ONE.format(t=t, o=o).splitlines()), end]
+    return [
+        start,
+        *(line for t, o in zip(targets, names) for line in _ONE.format(t=t, o=o).splitlines()),
+        end,
+    ]
 
 
 SEVERAL = {tuple, list}
@@ -64,7 +71,9 @@ def beyond_leaves(node, out):
     output; and what each gets."""
     nrs = node.input_nrs or (0,) * len(out)
     ahead = [
-        (n, nr, g) for n, nr, g in zip(node.inputs, nrs, out) if n is not None and n.__class__ is not AccumulateGrad
+        (n, nr, g)
+        for n, nr, g in zip(node.inputs, nrs, out)
+        if n is not None and n.__class__ is not AccumulateGrad
     ]
     return [(n, nr) for n, nr, _ in ahead], [g for *_, g in ahead]
 
@@ -78,13 +87,22 @@ def own(contribution, g):
     if contribution.__class__ is not ndarray:
         return contribution
     base = contribution.base
-    if contribution is g or base is not None and not (getrefcount(base) == _ALONE and _whole(contribution, base)):
+    if (
+        contribution is g
+        or base is not None
+        and not (getrefcount(base) == _ALONE and _whole(contribution, base))
+    ):
         return contribution.copy()
     return contribution
 
 
 def _whole(view, base):
-    return base.__class__ is ndarray and view.flags.c_contiguous and view.nbytes == base.nbytes and base.flags.writeable
+    return (
+        base.__class__ is ndarray
+        and view.flags.c_contiguous
+        and view.nbytes == base.nbytes
+        and base.flags.writeable
+    )
 
 
 def _references(view):

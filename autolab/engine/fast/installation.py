@@ -62,7 +62,11 @@ def _backward(run):
 
     @functools.wraps(run)
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        if gradient is inputs is None and not create_graph and straight.of_number(self, retain_graph):
+        if (
+            gradient is inputs is None
+            and not create_graph
+            and straight.of_number(self, retain_graph)
+        ):
             return
         differentiate.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -72,7 +76,11 @@ def _backward(run):
 def _binding(self, op):
     """A function with the signature of `op` that calls it: of a namespace of rules, compiled once per record."""
     shown = [p if p not in op.defaults else f"{p}=_d_{p}" for p in op.params]
-    environment = {f"_d_{p}": v for p, v in op.defaults.items()} | {"_op": op, "_forward": op.forward, "_xp": self.xp}
+    environment = {f"_d_{p}": v for p, v in op.defaults.items()} | {
+        "_op": op,
+        "_forward": op.forward,
+        "_xp": self.xp,
+    }
     target = "_op.call(" if self.traced else "_forward(_xp, "
     source = f"def {op.name}({', '.join(shown)}):\n return {target}{', '.join(op.params)})"
     return generated.function(op.name, source, environment, f"fast/<rules' {op.name}>")

@@ -98,7 +98,9 @@ class _Call(Words):
 
     def __init__(self, op, is_tensor):
         self.op, self.is_tensor_or_not = op, is_tensor
-        self.sources = [(j, i) for j, (i, _, _) in enumerate(op.rules) if self.is_tensor(i) != "False"]
+        self.sources = [
+            (j, i) for j, (i, _, _) in enumerate(op.rules) if self.is_tensor(i) != "False"
+        ]
 
     # -- for `saving` --
     def wants(self, rule):
@@ -123,7 +125,9 @@ class _Call(Words):
     # -- the statements --
     def if_tensor(self, i, expression):
         """`expression` about argument i, where it is a tensor."""
-        return expression if self.is_tensor(i) == "True" else f"{self.is_tensor(i)} and {expression}"
+        return (
+            expression if self.is_tensor(i) == "True" else f"{self.is_tensor(i)} and {expression}"
+        )
 
     def tensor(self, dtype, view="None"):
         """Makes the Tensor `t` of the array `d`."""
@@ -142,7 +146,9 @@ class _Call(Words):
             _NODE,
             wanted=" or ".join(self.if_tensor(i, f"a{i}._req") for _, i in self.sources),
             edges="\n".join(self.edge(j, i) for j, i in self.sources),
-            inputs=_listed("None" if self.wants(j) == "False" else f"e{j}" for j in range(len(places))),
+            inputs=_listed(
+                "None" if self.wants(j) == "False" else f"e{j}" for j in range(len(places))
+            ),
             numbers=f"{_listed(numbers)} if {' or '.join(number for number in numbers if number != '0')} else None",
             saved="\n".join(saving(self.op, self, "n.saved")),
             fix=fix,
@@ -153,11 +159,17 @@ class _Call(Words):
     def edge(self, j, i):
         """The same as `core.apply.edge`, for what is no view or was refreshed."""
         edge = f"e{j} = a{i}._node or a{i}._acc and a{i}._acc() or new_accumulator(a{i})"
-        return edge if self.wants(j) == "True" else f"{edge} if {self.if_tensor(i, f'a{i}._req')} else None"
+        return (
+            edge
+            if self.wants(j) == "True"
+            else f"{edge} if {self.if_tensor(i, f'a{i}._req')} else None"
+        )
 
     def number(self, i):
         is_tensor = self.is_tensor(i)
-        return {"True": f"a{i}._nr", "False": "0"}.get(is_tensor, f"(a{i}._nr if {is_tensor} else 0)")
+        return {"True": f"a{i}._nr", "False": "0"}.get(
+            is_tensor, f"(a{i}._nr if {is_tensor} else 0)"
+        )
 
     def operands(self, places):
         """The same as `core.apply._operand_shown`: what the explorer shows of operands that are in no graph."""
@@ -165,7 +177,9 @@ class _Call(Words):
             return "None"
         shown = {"True": "None", "False": "x{i}"}
         outside = "None if e{j} is not None else (x{i}.shape, x{i}.dtype) if type(x{i}) is ndarray and x{i}.size > SMALL else x{i}"
-        operands = _listed(shown.get(self.wants(j), outside).format(i=i, j=j) for j, i in enumerate(places))
+        operands = _listed(
+            shown.get(self.wants(j), outside).format(i=i, j=j) for j, i in enumerate(places)
+        )
         if len(self.sources) < len(places):
             return operands
         return f"{operands} if {' or '.join(f'e{j} is None' for j, _ in self.sources)} else None"
@@ -204,7 +218,13 @@ _ENVIRONMENT = {
 
 def _compile_lane(op, name, source, slow):
     """The function `call` of `source`; what it leaves goes to `slow`."""
-    own = {"op": op, "node_class": op.node_class, "fast": op.fast, "forward": op.forward, "slow": slow}
+    own = {
+        "op": op,
+        "node_class": op.node_class,
+        "fast": op.fast,
+        "forward": op.forward,
+        "slow": slow,
+    }
     own |= {"broadcast": _BROADCAST, "broadcasting": _broadcasting}
     return generated.function("call", source, _ENVIRONMENT | own, f"fast/<{name} of {op.name}>")
 
@@ -313,7 +333,11 @@ def make_unary(op):
 def _binary(op, takes_tensors):
     of_tensors = _filled(_WITH_TENSOR, result=_result(op, ["True", "True"], "fix"))
     of_number = _filled(_WITH_NUMBER, result=_result(op, ["True", "False"], "None"))
-    return _filled(_BINARY, with_tensor=of_tensors if takes_tensors else "return slow(a0, a1)", with_number=of_number)
+    return _filled(
+        _BINARY,
+        with_tensor=of_tensors if takes_tensors else "return slow(a0, a1)",
+        with_number=of_number,
+    )
 
 
 def _result(op, is_tensor, fix):
@@ -406,7 +430,11 @@ def make_general(op):
         result=_filled(_RESULTS if several else _ONE_RESULT, arguments=arguments, tensor=tensor),
         node=call.node(_fix(op, call), _outputs(op)),
         outs="outs" if several else "(t,)",
-        returned="op.return_type(outs)" if op.return_type is not None else "outs" if several else "t",
+        returned="op.return_type(outs)"
+        if op.return_type is not None
+        else "outs"
+        if several
+        else "t",
     )
     return _compile_lane(op, "general lane", source, reporting(apply, op))
 
@@ -424,12 +452,18 @@ def _arrays(op):
         if i in op.tensors:
             lines += _array(op, i, promoted and i in op.broadcast, slow)
         else:
-            lines += [f"if type(a{i}) not in ATTRIBUTES and isinstance(a{i}, LISTED): {slow}", f"x{i} = a{i}"]
+            lines += [
+                f"if type(a{i}) not in ATTRIBUTES and isinstance(a{i}, LISTED): {slow}",
+                f"x{i} = a{i}",
+            ]
     if promoted:
         convertible = "numbers" if op.dtype in ("promote", "bool") and op.check is None else "True"
         lines.append(f"if dtype is None or not dtype.is_floating_point and {convertible}: {slow}")
     if op.view:  # read again where it has been made: another thread may just have exchanged it
-        lines += ["s = a0._storage", "x0 = a0._array if s.array is not None and type(x0) is ndarray else materialise(a0)"]
+        lines += [
+            "s = a0._storage",
+            "x0 = a0._array if s.array is not None and type(x0) is ndarray else materialise(a0)",
+        ]
     return "\n".join(lines)
 
 
@@ -453,13 +487,25 @@ elif a.dtype is not dtype: <slow>
 def _array(op, i, operand, slow):
     """Lines that read the raw value of argument i, which is a tensor or, but for the first, may be a number. operand:
     whether it is promoted."""
-    refreshed, promoted = _REFRESHED if op.rules else "", _filled(_ONE_DTYPE, slow=slow) if operand else ""
+    refreshed, promoted = (
+        _REFRESHED if op.rules else "",
+        _filled(_ONE_DTYPE, slow=slow) if operand else "",
+    )
     text = _filled(_ARRAY, refreshed=refreshed, promoted=promoted, slow=slow)
     lines = re.sub(r"\b([ax])\b", rf"\g<1>{i}", text).splitlines()
     if i == 0:
         return [*lines, f"else: {slow}"]
-    lines += [f"    k{i} = True", f"elif type(a{i}) in {'OPERANDS' if operand else 'NUMBERS'}:", f"    x{i} = a{i}", f"    k{i} = False"]
-    return [*lines, *([f"    if a{i} is not None: numbers = True"] if operand else []), f"else: {slow}"]
+    lines += [
+        f"    k{i} = True",
+        f"elif type(a{i}) in {'OPERANDS' if operand else 'NUMBERS'}:",
+        f"    x{i} = a{i}",
+        f"    k{i} = False",
+    ]
+    return [
+        *lines,
+        *([f"    if a{i} is not None: numbers = True"] if operand else []),
+        f"else: {slow}",
+    ]
 
 
 def _kernel(op):

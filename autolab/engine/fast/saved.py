@@ -88,7 +88,9 @@ def freeing(op, gone):
     for k, (kind, stored, index) in enumerate(zip(op.save_kinds, kinds(op), op.save_index)):
         if stored == "output":
             left.append(f"gone if v{k} is not None else None")
-        elif kind == "input" and op.params[index] in op.operands and not op.keeps_number(op.saves[k]):
+        elif (
+            kind == "input" and op.params[index] in op.operands and not op.keeps_number(op.saves[k])
+        ):
             left.append(f"gone if s{k} is not None else None")
         elif kind in ("input", "output"):
             left.append(f"s{k} if s{k} is None or isinstance(s{k}, numbers) else gone")

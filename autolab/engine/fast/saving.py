@@ -78,7 +78,9 @@ def saving(op, words, place) -> list[str]:
         else:
             names, value = (
                 f"s{k}",
-                words.argument(index) if kind == "attr" else words.derived(kind.partition(":")[2], index),
+                words.argument(index)
+                if kind == "attr"
+                else words.derived(kind.partition(":")[2], index),
             )
         nothing = f"{names.replace(', ', ' = ')} = None"
         wanted = (
@@ -121,6 +123,12 @@ class _General(Words):
 
 def saver(op):
     """`core.apply.save` compiled for `op`; it stays there as `op.save`."""
-    lines = ["def save(args, outs, edges):", *(f" {line}" for line in saving(op, _General(), "saved")), " return saved"]
-    op.save = generated.function("save", "\n".join(lines), dict(FACTS), f"fast/<saving of {op.name}>")
+    lines = [
+        "def save(args, outs, edges):",
+        *(f" {line}" for line in saving(op, _General(), "saved")),
+        " return saved",
+    ]
+    op.save = generated.function(
+        "save", "\n".join(lines), dict(FACTS), f"fast/<saving of {op.name}>"
+    )
     return op.save

@@ -51,9 +51,15 @@ def _compile(op, name):
     lines += [f" {line}" for line in _reading(op, traced)]
     whole = op.spread or op.fused is not None and not traced  # one function gives all gradients
     targets = None if whole or not op.rules else [f"n{r}" for r in range(len(op.rules))]
-    lines.append(" inputs = node.inputs" if targets is None else f" {', '.join(targets)}, = node.inputs")
+    lines.append(
+        " inputs = node.inputs" if targets is None else f" {', '.join(targets)}, = node.inputs"
+    )
     gradients = _gradients(op, traced, asked=not step or len(op.rules) > 1)
-    lines += [f" {line}" for line in _handing_on(op, gradients, targets)] if step else [f" return {gradients}"]
+    lines += (
+        [f" {line}" for line in _handing_on(op, gradients, targets)]
+        if step
+        else [f" return {gradients}"]
+    )
     environment = {
         "Freed": Freed,
         "free": saved.freeing(op, GONE) if step and op.saves_tensors else None,
@@ -76,7 +82,11 @@ def _arrived(op):
     that comes."""
     if op.variadic:
         return "(g,) if node.num_outputs == 1 else g"
-    return "g if g.__class__ is list else (g,)" if op.node_class.direct and op.node_class.num_outputs > 1 else "g"
+    return (
+        "g if g.__class__ is list else (g,)"
+        if op.node_class.direct and op.node_class.num_outputs > 1
+        else "g"
+    )
 
 
 def _reading(op, traced):
@@ -84,7 +94,11 @@ def _reading(op, traced):
     `core.node._values`."""
     if not op.saves:
         return []
-    lines = ["saved = node.saved", "if saved.__class__ is not tuple: saved = unusual(node, traced)", f"{', '.join(saved.places(op))}, = saved"]
+    lines = [
+        "saved = node.saved",
+        "if saved.__class__ is not tuple: saved = unusual(node, traced)",
+        f"{', '.join(saved.places(op))}, = saved",
+    ]
     for k, kind in enumerate(op.save_kinds):
         if kind == "input" and op.params[op.save_index[k]] in op.lists:
             lines.append(f"s{k} = [opened(node, item, traced) for item in s{k}]")
@@ -120,7 +134,10 @@ def _reading_output(op, k, traced):
     if traced:
         return [*lines, f" s{k} = node.unpack({k})"]
     # a scalar may have been made an array since
-    return [*lines, f" if t{k}.array is not None and s{k}.__class__ not in ARRAYS: s{k} = t{k}.array"]
+    return [
+        *lines,
+        f" if t{k}.array is not None and s{k}.__class__ not in ARRAYS: s{k} = t{k}.array",
+    ]
 
 
 def _gradients(op, traced, asked):
@@ -131,7 +148,10 @@ def _gradients(op, traced, asked):
         values = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
         return f"fused(m, {arrived}, [i is not None for i in inputs], {values})"
     place = {n: f"s{k}" for k, n in enumerate(op.saves)}
-    calls = [f"r{r}({', '.join(['m', arrived, *(place[n] for n in names)])})" for r, (_, _, names) in enumerate(op.rules)]
+    calls = [
+        f"r{r}({', '.join(['m', arrived, *(place[n] for n in names)])})"
+        for r, (_, _, names) in enumerate(op.rules)
+    ]
     if op.spread:
         return f"tuple({calls[0]})"
     if asked:
@@ -146,12 +166,18 @@ def _handing_on(op, gradients, targets):
     targets: the names of the inputs, None when their number is not known."""
     if targets is None:
         out, names = "out", None
-        lines = [f"out = {gradients}", "fix = node.fix", "if fix is not None: out = [fitted(o, f) for o, f in zip(out, fix)]"]
+        lines = [
+            f"out = {gradients}",
+            "fix = node.fix",
+            "if fix is not None: out = [fitted(o, f) for o, f in zip(out, fix)]",
+        ]
     else:  # without a loop, which takes 0.8 µs
         names = [f"o{r}" for r in range(len(targets))]
         out = f"({', '.join(names)},)"
         lines = [f"{', '.join(names)}, = {gradients}", "fix = node.fix", "if fix is not None:"]
-        lines += [f" if fix[{r}] is not None: {o} = fitted({o}, fix[{r}])" for r, o in enumerate(names)]
+        lines += [
+            f" if fix[{r}] is not None: {o} = fitted({o}, fix[{r}])" for r, o in enumerate(names)
+        ]
     if op.node_class.frees_all:
         lines.append("if not retain_graph: node.saved = None")
     elif op.saves_tensors:  # `release`, without asking the node again

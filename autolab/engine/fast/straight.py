@@ -63,14 +63,18 @@ def _what_seterr_changes():
     µs; () if there is none. It has no public name: it is what `np.seterr` changes."""
     here, quiet = contextvars.copy_context(), contextvars.copy_context()
     quiet.run(np.seterr, all="ignore")
-    changed = [(variable, value) for variable, value in quiet.items() if here.get(variable) is not value]
+    changed = [
+        (variable, value) for variable, value in quiet.items() if here.get(variable) is not value
+    ]
     return changed[0] if len(changed) == 1 else ()
 
 
 # -- without a plan ----------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
     """Node after node; what is no walk any more is handed to `_rest`. The same as `core.backward._Pass.run`."""
-    oldest = cut.latest_detached  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
+    oldest = (
+        cut.latest_detached
+    )  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
     before = None  # the node that ran last
     while True:
@@ -151,10 +155,15 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
     node), or None for a graph that is not so plain. The same as `core.backward._Pass.plan`.
 
     leaves: where something has arrived already."""
-    if any(leaf.hooks is not None or leaf.variable._hooks is not None or not leaf.variable._req for leaf in leaves):
+    if any(
+        leaf.hooks is not None or leaf.variable._hooks is not None or not leaf.variable._req
+        for leaf in leaves
+    ):
         return None
     oldest = cut.latest_detached
-    if any(not root.direct or root.hooks is not None or root.sequence_nr < oldest for root in roots):
+    if any(
+        not root.direct or root.hooks is not None or root.sequence_nr < oldest for root in roots
+    ):
         return None
     pending = dict.fromkeys(roots)
     order = list(pending)
@@ -170,7 +179,9 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
                 if n.direct and n.sequence_nr > oldest:
                     order.append(n)
                     pending[n] = None
-                elif n.__class__ is AccumulateGrad and n.variable._hooks is None and n.variable._req:
+                elif (
+                    n.__class__ is AccumulateGrad and n.variable._hooks is None and n.variable._req
+                ):
                     last[n] = node
                 else:
                     return None

@@ -17,15 +17,23 @@ def plan(dtype, shape, lanes):
     `exact.sums._rows` of one row."""
     wide, calls, n = INTERLEAVED * lanes, [], math.prod(shape)
     quarter, full = n // wide, n // lanes * lanes
-    buffer = np.zeros(n + 1 + lanes, dtype)  # the row, a zero (torch starts from it: -0 becomes 0), the running sums
+    buffer = np.zeros(
+        n + 1 + lanes, dtype
+    )  # the row, a zero (torch starts from it: -0 becomes 0), the running sums
     parts = [buffer[i : i + lanes] for i in range(quarter * wide, full, lanes)]
     if quarter:
         chains = _plan_cascade(calls, buffer[: quarter * wide].reshape(quarter, wide))
         first, *others = (chains[i : i + lanes] for i in range(0, wide, lanes))
         parts = [first, *parts, *others]
-    _plan_in_turn(calls, [np.zeros(lanes, dtype), *parts] if len(parts) == 1 else parts, buffer[n + 1 :])
+    _plan_in_turn(
+        calls, [np.zeros(lanes, dtype), *parts] if len(parts) == 1 else parts, buffer[n + 1 :]
+    )
     bind = _straight(tuple(call for call, *_ in calls))
-    return bind(buffer[:n].reshape(shape), buffer[full:], *(array for _, *arrays in calls for array in arrays))
+    return bind(
+        buffer[:n].reshape(shape),
+        buffer[full:],
+        *(array for _, *arrays in calls for array in arrays),
+    )
 
 
 _ADD, _REDUCE = "add({}, {}, {})", "reduce({}, 0, None, {})"

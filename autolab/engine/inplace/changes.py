@@ -77,7 +77,9 @@ def _apply_inplace(op, args):
     state = per_thread.state
     tensors, raws = unwrap(op, args)
     check_inplace(target, state, any(t._req for t in tensors))
-    if any(isinstance(args[i], Tensor) and partly_overlap(target, args[i]) for i in op.broadcast[1:]):
+    if any(
+        isinstance(args[i], Tensor) and partly_overlap(target, args[i]) for i in op.broadcast[1:]
+    ):
         raise overlapping_operands()
     here = target._storage.device
     device, args, raws = together(op, args, raws, tensors)
@@ -141,7 +143,9 @@ def write_inplace(op, args, result, state):
     elif target._array.__class__ is np.ndarray:
         state.run(np.copyto, target._array, result, "unsafe")
     else:
-        target._array = result.astype(target.dtype.np) if result.dtype != target.dtype.np else result[()]
+        target._array = (
+            result.astype(target.dtype.np) if result.dtype != target.dtype.np else result[()]
+        )
     target._storage.version += 1
     node = None
     if recording:

@@ -126,7 +126,10 @@ class Detaching:
             )
         self._array = materialise(value)
         self.dtype = value.dtype
-        before, owner = self._storage, value._storage  # older views keep the memory that they look into
+        before, owner = (
+            self._storage,
+            value._storage,
+        )  # older views keep the memory that they look into
         s = self._storage = new_storage(owner.device, before.__class__, before.version, owner.array)
         if before.device is not owner.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
             s.version = 0

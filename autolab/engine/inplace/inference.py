@@ -65,7 +65,12 @@ class inference_mode(Mode):
             guard = _spare.pop()
         except IndexError:
             guard = _Guard()
-        guard.grad, guard.inference, guard.special, guard.state = state.grad, state.inference, state.special, state
+        guard.grad, guard.inference, guard.special, guard.state = (
+            state.grad,
+            state.inference,
+            state.special,
+            state,
+        )
         self._guard = guard
         state.grad, state.inference, state.special = (
             not self.mode,
@@ -94,7 +99,9 @@ class _Refusals:
     def uncounted(self):
         """The error for a question about its version."""
         return fail(
-            RuntimeError, "Inference tensors do not track version counter.", "Make the tensor outside inference_mode."
+            RuntimeError,
+            "Inference tensors do not track version counter.",
+            "Make the tensor outside inference_mode.",
         )
 
     def unsaved(self):

@@ -26,7 +26,15 @@ class _Following:
         if parent is not None and source._storage.__class__ is InferenceStorage:
             return parent
         base = source if parent is None or parent.base is None else parent.base
-        creation = "inference" if state.inference else "no_grad" if not state.grad else "multi" if multi else "default"
+        creation = (
+            "inference"
+            if state.inference
+            else "no_grad"
+            if not state.grad
+            else "multi"
+            if multi
+            else "default"
+        )
         if creation == "default" and parent is not None:
             creation = parent.creation
         return cls(base, source._storage.version, creation)
@@ -90,11 +98,17 @@ class _Following:
 
     def _error(self, t, change):
         """Torch's error for a view that, or whose base, was changed in place (`change` says which)."""
-        made_by = None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
+        made_by = (
+            None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
+        )
         if made_by is not None and self.creation in ("multi", "function"):
             text = f"{made_by} and {change} modified inplace. "
         else:
-            text = "A view was created in" if made_by is None else f"{made_by} of a view which was created in"
+            text = (
+                "A view was created in"
+                if made_by is None
+                else f"{made_by} of a view which was created in"
+            )
             if self.creation == "inference":
                 text += f" inference mode and {change} modified inplace in normal mode. "
             else:
@@ -163,7 +177,10 @@ _AMBIGUOUS = (
 )
 _FORBIDDEN = {
     "no_grad": (_AMBIGUOUS.format("no_grad"), "The view has no history although its base does."),
-    "inference": (_AMBIGUOUS.format("inference_mode"), "The view has no history although its base does."),
+    "inference": (
+        _AMBIGUOUS.format("inference_mode"),
+        "The view has no history although its base does.",
+    ),
     "function": (
         "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
         "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior "
@@ -186,7 +203,15 @@ class Geometry(tuple):
     def of(cls, base, t):
         b, v, size = base._array, t._array, t.dtype.itemsize
         offset = (address(v) - address(b)) // size
-        return cls((b.shape, tuple(s // size for s in b.strides), v.shape, tuple(s // size for s in v.strides), offset))
+        return cls(
+            (
+                b.shape,
+                tuple(s // size for s in b.strides),
+                v.shape,
+                tuple(s // size for s in v.strides),
+                offset,
+            )
+        )
 
 
 def laid_out(xp, geometry, dtype):
@@ -194,7 +219,9 @@ def laid_out(xp, geometry, dtype):
     before the base or reach beyond it, as `as_strided` of a view can."""
     shape, strides, piece, piece_strides, offset = geometry
     before = max(0, -offset)
-    buffer = xp.zeros(before + max(extent(shape, strides), offset + extent(piece, piece_strides), 1), dtype)
+    buffer = xp.zeros(
+        before + max(extent(shape, strides), offset + extent(piece, piece_strides), 1), dtype
+    )
     size = buffer.itemsize
     as_strided = xp.lib.stride_tricks.as_strided
     whole = as_strided(buffer[before:], shape, [s * size for s in strides])
@@ -235,7 +262,11 @@ it in place."""
 
 def repeats(array) -> bool:
     """Whether `array` shows one number in several places, as after `expand()`."""
-    return 0 in array.strides and array.size > 0 and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+    return (
+        0 in array.strides
+        and array.size > 0
+        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+    )
 
 
 class CopySlices(Node):
@@ -264,12 +295,18 @@ class CopySlices(Node):
         of_slice = rest[0]
         if of_slice is None:
             of_slice = m.zeros_like(m.strided_take(g, whole))
-        return (m.strided_put(g, of_slice, whole) if self.inputs[0] is not None else None, *rest[1:])
+        return (
+            m.strided_put(g, of_slice, whole) if self.inputs[0] is not None else None,
+            *rest[1:],
+        )
 
     backward_traced = backward_raw
 
     def release(self):
-        inner, self.inner = self.inner, None  # PyTorch frees the function itself, also one that saved nothing
+        inner, self.inner = (
+            self.inner,
+            None,
+        )  # PyTorch frees the function itself, also one that saved nothing
         if inner is None:
             return False
         if inner.frees_all and inner.saved is not None:

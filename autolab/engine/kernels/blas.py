@@ -14,7 +14,9 @@ import numpy as np
 
 try:
     import ctypes
-except ImportError:  # some Pythons have none, such as one in a browser: there BLAS has one thread anyway
+except (
+    ImportError
+):  # some Pythons have none, such as one in a browser: there BLAS has one thread anyway
     ctypes = None  # type: ignore[assignment]
 
 

@@ -24,7 +24,9 @@ def _matrix(weight, groups, by_rows):
     """Filters as matrices (groups, 1, 1, O / groups, inner), in the order of the windows."""
     o, cg, kh, kw = weight.shape
     weight = weight.reshape(groups, o // groups, cg, kh, kw)
-    return (_exchanged(weight) if by_rows else weight).reshape(groups, 1, 1, o // groups, cg * kh * kw)
+    return (_exchanged(weight) if by_rows else weight).reshape(
+        groups, 1, 1, o // groups, cg * kh * kw
+    )
 
 
 def _exchanged(t):
@@ -43,7 +45,11 @@ def _multiply(filters, x, read, block, out):
     """The products of filters (groups, 1, 1, O / groups, inner) and the windows of a block, into the array `out`."""
     gathered = gather(x, read, block)
     for inner, windows, outputs in block.products:
-        np.matmul(filters if inner is None else filters[..., inner], windows.of(gathered), out=outputs.of(out))
+        np.matmul(
+            filters if inner is None else filters[..., inner],
+            windows.of(gathered),
+            out=outputs.of(out),
+        )
 
 
 # -- the three maps ----------------------------------------------------------------------------------------------------
@@ -59,7 +65,10 @@ def forward(x, weight, bias, geo):
         made = winograd.forward(x, weight, bias, geo)
         if made is not None:
             return made
-    x, sizes = _grouped(batch_last(x), groups), Sizes(geo, x.shape[1] // groups, n, x.itemsize, o // groups)
+    x, sizes = (
+        _grouped(batch_last(x), groups),
+        Sizes(geo, x.shape[1] // groups, n, x.itemsize, o // groups),
+    )
     row, by_rows = sizes.row, sizes.by_rows
     filters, flat = _matrix(weight, groups, by_rows), y.reshape(o, -1)
     bias = None if bias is None else bias[:, None]
@@ -105,7 +114,9 @@ def _by_filters(x, filters, bias, geo, sizes, y):
 
 def grad_input(g, weight, geo):
     """The adjoint of `forward` in x: what each input position contributed to, weighted by g (N, O, *geo.out)."""
-    if whole.off_host(g) or not np.isfinite(weight.sum()):  # the others multiply weights by the zeros of a border
+    if whole.off_host(g) or not np.isfinite(
+        weight.sum()
+    ):  # the others multiply weights by the zeros of a border
         return whole.grad_input(g, weight, geo)
     groups, (o, cg), (kh, kw), (h, w) = geo.groups, weight.shape[:2], geo.kernel, geo.size
     if geo.stride == (1, 1):
@@ -122,7 +133,9 @@ def grad_input(g, weight, geo):
         g, by_group = _grouped(batch_last(g), groups), _grouped(dx, groups)
         weight = weight.reshape(groups, o // groups, cg, kh, kw)
         for first, taken, back in _row_phases(geo):
-            turned = weight[:, :, :, taken][:, :, :, ::-1].transpose(0, 2, 4, 1, 3)  # a filter per column of the kernel
+            turned = weight[:, :, :, taken][:, :, :, ::-1].transpose(
+                0, 2, 4, 1, 3
+            )  # a filter per column of the kernel
             turned = turned.reshape(groups * cg * kw, o // groups, -1, 1)
             _add_rows(g, turned, back, by_group[:, :, first :: geo.stride[0]], geo)
     return batch_first(dx)
@@ -139,7 +152,13 @@ def _row_phases(geo):
     """Yields (first, rows of the kernel, geometry): these rows of the kernel read the input rows first, first + stride
     … and no others do, and what comes back to such an input row is a convolution of stride 1 along the rows of the
     output."""
-    (kh, _), (sy, _), (py, _), (dy, _), h = geo.kernel, geo.stride, geo.padding, geo.dilation, geo.size[0]
+    (kh, _), (sy, _), (py, _), (dy, _), h = (
+        geo.kernel,
+        geo.stride,
+        geo.padding,
+        geo.dilation,
+        geo.size[0],
+    )
     common = math.gcd(sy, dy)
     for i in range(min(sy // common, kh)):
         first = (i * dy - py) % sy
@@ -147,7 +166,9 @@ def _row_phases(geo):
             taken = range(i, kh, sy // common)
             padding = (len(taken) - 1) * dy // common - (first + py - i * dy) // sy
             out = (-(-(h - first) // sy), geo.out[1])
-            back = Geometry(geo.out, out, (len(taken), 1), (1, 1), (padding, 0), (dy // common, 1), geo.groups)
+            back = Geometry(
+                geo.out, out, (len(taken), 1), (1, 1), (padding, 0), (dy // common, 1), geo.groups
+            )
             yield first, slice(i, kh, sy // common), back
 
 
@@ -157,7 +178,13 @@ def _add_rows(g, weight, back, dx, geo):
 
     So kw numbers are added to each, and not kh * kw as if windows were scattered one by one."""
     groups, cg, _, w, n = dx.shape
-    (_, kw), (_, sx), (_, px), (_, dilation), ow = geo.kernel, geo.stride, geo.padding, geo.dilation, back.out[1]
+    (_, kw), (_, sx), (_, px), (_, dilation), ow = (
+        geo.kernel,
+        geo.stride,
+        geo.padding,
+        geo.dilation,
+        back.out[1],
+    )
     sizes = Sizes(back, g.shape[1], n, g.itemsize, cg * kw)
     by_rows = sizes.by_rows
     filters = _matrix(weight, groups, by_rows)
@@ -195,13 +222,15 @@ def grad_weight(g, x, geo):
     sizes = Sizes(geo, c // groups, n, x.itemsize, o // groups)
     g, x = batch_last(g), _grouped(batch_last(x), groups)
     thin = sizes.thin
-    by_rows = thin and sizes.by_rows  # one sum per row: too many numbers when there are many filters
+    by_rows = (
+        thin and sizes.by_rows
+    )  # one sum per row: too many numbers when there are many filters
     sums = [None] * threads.available()
 
     def work(part, parts):
         total, read = None, sources(x, geo, part, parts)
         for block in plan(sizes, by_rows, part, parts):
-            (_, windows, outputs), = block.products
+            ((_, windows, outputs),) = block.products
             # the gradient transposed: with the windows on the left OpenBLAS is twice as fast for thin filters, by up to
             # a tenth for others
             found = np.matmul(windows.of(gather(x, read, block)), outputs.of(g).swapaxes(3, 4))

@@ -9,7 +9,10 @@ from . import reuse as memory, threads
 BIG = 512  # elements from which these kernels pay
 _ROW = 1 << 14
 _BLOCK = 1 << 17
-_OPERATIONS = {"relu": 25, "pass_above": 50}  # per element, times the cost of memory: for `threads.split`
+_OPERATIONS = {
+    "relu": 25,
+    "pass_above": 50,
+}  # per element, times the cost of memory: for `threads.split`
 _BOOL = np.dtype(bool)
 _zeros: dict = {}
 
@@ -36,7 +39,9 @@ def relu(x):
     def work(start, stop):
         whole = start + (stop - start) // _ROW * _ROW
         if whole > start:
-            np.maximum(flat[start:whole].reshape(-1, _ROW), zeros, out=out[start:whole].reshape(-1, _ROW))
+            np.maximum(
+                flat[start:whole].reshape(-1, _ROW), zeros, out=out[start:whole].reshape(-1, _ROW)
+            )
         if whole < stop:
             np.maximum(flat[whole:stop], zeros[: stop - whole], out=out[whole:stop])
 

@@ -26,7 +26,13 @@ def module(x):
 def _columns(x, geo):
     """What the windows read, as matrices (groups, C / groups * kh * kw, N * oh * ow)."""
     xp, (n, c) = module(x), x.shape[:2]
-    (oh, ow), (kh, kw), (sy, sx), (py, px), (dy, dx) = geo.out, geo.kernel, geo.stride, geo.padding, geo.dilation
+    (oh, ow), (kh, kw), (sy, sx), (py, px), (dy, dx) = (
+        geo.out,
+        geo.kernel,
+        geo.stride,
+        geo.padding,
+        geo.dilation,
+    )
     x = xp.pad(x, ((0, 0), (0, 0), (py, py), (px, px))) if py or px else xp.ascontiguousarray(x)
     batch, channel, row, column = x.strides
     windows = xp.lib.stride_tricks.as_strided(
@@ -65,7 +71,9 @@ def grad_input(g, weight, geo):
     (h, w), (oh, ow), (kh, kw), (sy, sx), (py, px), (dy, dx) = (
         geo.size, geo.out, geo.kernel, geo.stride, geo.padding, geo.dilation,
     )  # fmt: skip
-    columns = xp.matmul(weight.reshape(geo.groups, o // geo.groups, -1).swapaxes(1, 2), _by_channel(g, geo.groups))
+    columns = xp.matmul(
+        weight.reshape(geo.groups, o // geo.groups, -1).swapaxes(1, 2), _by_channel(g, geo.groups)
+    )
     columns = columns.reshape(cg * geo.groups, kh, kw, n, oh, ow)
     height, width = (
         max(h + 2 * py, (oh - 1) * sy + dy * (kh - 1) + 1),
@@ -106,7 +114,11 @@ def standardize_backward(g, rows, mean, inverse, weight, want_input=True):
     if not want_input:
         return None, product, total
     scale = (inverse if weight is None else inverse * weight)[:, None]
-    return (g - (total * share)[:, None] - standard * (product * share)[:, None]) * scale, product, total
+    return (
+        (g - (total * share)[:, None] - standard * (product * share)[:, None]) * scale,
+        product,
+        total,
+    )
 
 
 def fixed_backward(g, rows, mean, scale, inverse, want_input=True):

@@ -23,7 +23,11 @@ class Geometry:
     @property
     def pointwise(self):
         """Whether every output is made of the input at its own position."""
-        return self.kernel == self.stride == (1, 1) and self.padding == (0, 0) and self.size == self.out
+        return (
+            self.kernel == self.stride == (1, 1)
+            and self.padding == (0, 0)
+            and self.size == self.out
+        )
 
 
 def batch_last(x):

@@ -34,7 +34,9 @@ def _in_blocks(rows, work):
     """Calls `work(slice of rows)` for blocks of rows, over threads."""
     count, length = rows.shape
     size = max(1, BLOCK // max(1, rows.itemsize * length))
-    threads.in_blocks(lambda start, stop: work(slice(start, stop)), count, size, _OPERATIONS * rows.size)
+    threads.in_blocks(
+        lambda start, stop: work(slice(start, stop)), count, size, _OPERATIONS * rows.size
+    )
 
 
 def _dot(a, b):

@@ -34,7 +34,8 @@ class Windows(NamedTuple):
     def reach(self):
         """Height and width that the windows cover, from the first padded position."""
         return tuple(
-            (o - 1) * s + d * (k - 1) + 1 for o, k, s, d in zip(self.out, self.kernel, self.stride, self.dilation)
+            (o - 1) * s + d * (k - 1) + 1
+            for o, k, s, d in zip(self.out, self.kernel, self.stride, self.dilation)
         )
 
     @property
@@ -49,7 +50,11 @@ class Windows(NamedTuple):
 
     def taps(self):
         """Per window position, row by row: the two slices."""
-        return [(..., self.along(0, i), self.along(1, j)) for i in range(self.kernel[0]) for j in range(self.kernel[1])]
+        return [
+            (..., self.along(0, i), self.along(1, j))
+            for i in range(self.kernel[0])
+            for j in range(self.kernel[1])
+        ]
 
 
 class _Places(NamedTuple):
@@ -66,7 +71,10 @@ class _Places(NamedTuple):
 @lru_cache(256)
 def _places(win):
     covered = win.padding == (0, 0) and all(r <= n for r, n in zip(win.reach, win.size))
-    tiled = all(s == k and d == 1 for k, s, d in zip(win.kernel, win.stride, win.dilation)) and win.reach == win.size
+    tiled = (
+        all(s == k and d == 1 for k, s, d in zip(win.kernel, win.stride, win.dilation))
+        and win.reach == win.size
+    )
     rows = [(..., win.along(0, i), slice(None)) for i in range(win.kernel[0])]
     columns = [(..., win.along(1, j)) for j in range(win.kernel[1])]
     return _Places(covered, win.apart, win.apart and tiled, rows, columns, win.taps())
@@ -81,7 +89,11 @@ def _covered(x, win, fill):
     else:
         padded = memory.empty_like(x, shape=(*x.shape[:-2], *win.reach))
     padded.fill(fill)
-    part = padded[..., win.padding[0] : win.padding[0] + x.shape[-2], win.padding[1] : win.padding[1] + x.shape[-1]]
+    part = padded[
+        ...,
+        win.padding[0] : win.padding[0] + x.shape[-2],
+        win.padding[1] : win.padding[1] + x.shape[-1],
+    ]
     part[...] = x[..., : part.shape[-2], : part.shape[-1]]
     return padded
 
@@ -119,9 +131,19 @@ def _over_windows(function, x, win, fill):
     if off_host(x):
         xp, covered = module(x), _covered(x, win, fill)
         *lead, row, column = covered.strides
-        steps = (*lead, win.stride[0] * row, win.stride[1] * column, win.dilation[0] * row, win.dilation[1] * column)
-        windows = xp.lib.stride_tricks.as_strided(covered, (*x.shape[:-2], *win.out, *win.kernel), steps)
-        return (windows.max if function is np.maximum else windows.sum)(axis=(-2, -1)).astype(x.dtype, copy=False)
+        steps = (
+            *lead,
+            win.stride[0] * row,
+            win.stride[1] * column,
+            win.dilation[0] * row,
+            win.dilation[1] * column,
+        )
+        windows = xp.lib.stride_tricks.as_strided(
+            covered, (*x.shape[:-2], *win.out, *win.kernel), steps
+        )
+        return (windows.max if function is np.maximum else windows.sum)(axis=(-2, -1)).astype(
+            x.dtype, copy=False
+        )
     result, places = memory.empty_like(x, shape=(*x.shape[:-2], *win.out)), _places(win)
 
     def work(q):
@@ -129,10 +151,20 @@ def _over_windows(function, x, win, fill):
         lead, (h, w) = covered.shape[:-2], covered.shape[-2:]
         if function is np.maximum:  # rows lie in longer runs of memory
             between = threads.scratch_like("pooled", covered, (*lead, win.out[0], w))
-            _combined(function, _combined(function, covered, places.rows, between), places.columns, result[q])
+            _combined(
+                function,
+                _combined(function, covered, places.rows, between),
+                places.columns,
+                result[q],
+            )
         else:  # a sum keeps its order of additions
             between = threads.scratch_like("pooled", covered, (*lead, h, win.out[1]))
-            _combined(function, _combined(function, covered, places.columns, between), places.rows, result[q])
+            _combined(
+                function,
+                _combined(function, covered, places.columns, between),
+                places.rows,
+                result[q],
+            )
 
     _by_channels(x, work)
     return result
@@ -143,7 +175,9 @@ def _by_channels(x, work):
     axis = x.ndim - 3
     count, before = x.shape[axis], (slice(None),) * axis
     size = max(1, BLOCK * count // max(1, x.nbytes))
-    threads.in_blocks(lambda start, stop: work((*before, slice(start, stop))), count, size, _OPERATIONS * x.size)
+    threads.in_blocks(
+        lambda start, stop: work((*before, slice(start, stop))), count, size, _OPERATIONS * x.size
+    )
 
 
 def lowest(dtype):
@@ -160,9 +194,20 @@ def maximum(x, win):
 def max_indices(x, win):
     """Where the largest number of each window lies, as h * W + w (int64). NaN counts as largest, and the last one
     wins."""
-    xp, (h, w), (sy, sx), (py, px), (dy, dx) = module(x), win.size, win.stride, win.padding, win.dilation
+    xp, (h, w), (sy, sx), (py, px), (dy, dx) = (
+        module(x),
+        win.size,
+        win.stride,
+        win.padding,
+        win.dilation,
+    )
     top, left = xp.arange(win.out[0]) * sy - py, xp.arange(win.out[1]) * sx - px
-    if off_host(x) and not py and not px and all(reach <= size for reach, size in zip(win.reach, win.size)):
+    if (
+        off_host(x)
+        and not py
+        and not px
+        and all(reach <= size for reach, size in zip(win.reach, win.size))
+    ):
         i, j = xp.divmod(_places_in_windows(x, win), win.kernel[1])
         return (top[:, None] + i * dy) * w + (left + j * dx)
     best = xp.full((*x.shape[:-2], *win.out), lowest(x.dtype), x.dtype)
@@ -182,7 +227,13 @@ def _places_in_windows(x, win):
     """What `max_indices` says, counted within each window, for windows that need no padding: in few kernels, as a GPU
     wants them."""
     xp, (*lead, row, column) = module(x), x.strides
-    steps = (*lead, win.stride[0] * row, win.stride[1] * column, win.dilation[0] * row, win.dilation[1] * column)
+    steps = (
+        *lead,
+        win.stride[0] * row,
+        win.stride[1] * column,
+        win.dilation[0] * row,
+        win.dilation[1] * column,
+    )
     shape = (*x.shape[:-2], *win.out)
     windows = xp.lib.stride_tricks.as_strided(x, (*shape, *win.kernel), steps).reshape(*shape, -1)
     first = windows.argmax(axis=-1)
@@ -194,7 +245,13 @@ def _places_in_windows(x, win):
 
 def max_backward(g, x, largest, win):
     """Sends each g to the first position of its window that holds `largest`."""
-    if off_host(g) or g.size == 0 or g.dtype.kind != "f" or g.dtype.itemsize < 4 or not np.isfinite(largest).all():
+    if (
+        off_host(g)
+        or g.size == 0
+        or g.dtype.kind != "f"
+        or g.dtype.itemsize < 4
+        or not np.isfinite(largest).all()
+    ):
         return scatter(g, max_indices(x, win), win.size)
     if g.strides != largest.strides:
         g, given = memory.empty_like(largest), g
@@ -313,7 +370,9 @@ def _shares(xp, n, out):
     start, stop = adaptive_edges(n, out, xp)
     largest = int(np.subtract(*adaptive_edges(n, out)[::-1]).max(initial=1))
     return taps.Reading(
-        xp, n, [taps.Tap(xp.minimum(start + j, n - 1), there=start + j < stop) for j in range(largest)]
+        xp,
+        n,
+        [taps.Tap(xp.minimum(start + j, n - 1), there=start + j < stop) for j in range(largest)],
     ), stop - start
 
 

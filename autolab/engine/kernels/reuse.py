@@ -25,7 +25,11 @@ LARGEST = 1 << 25
 _asked = os.environ.get("AUTOLAB_KEPT_MB") or "192"
 if not _asked.isdecimal():
     note = "It says how much memory the kit keeps for its next arrays; without it these are 192 MB."
-    raise fail(ValueError, f"AUTOLAB_KEPT_MB should be a whole number of megabytes, but is {_asked!r}", note)
+    raise fail(
+        ValueError,
+        f"AUTOLAB_KEPT_MB should be a whole number of megabytes, but is {_asked!r}",
+        note,
+    )
 KEPT = int(_asked) << 20
 # bytes of a line of the cache: NumPy's loops and OpenBLAS take up to twice as long where their vectors lie across two
 # of them
@@ -50,7 +54,9 @@ class Lease(np.ndarray):
     __slots__ = ()
 
     def __del__(self):
-        if self.base.__class__ is _Block:  # not so for what a user made of a lease, the `base` of an array
+        if (
+            self.base.__class__ is _Block
+        ):  # not so for what a user made of a lease, the `base` of an array
             _put_back(self.base)
 
 
@@ -117,7 +123,11 @@ def empty_like(x, dtype=None, shape=None):
     if lease is None:
         return np.empty_like(x, dtype, shape=shape)
     return np.ndarray(
-        shape, dtype, lease, 0, None if x.flags.c_contiguous else strides_like(x.strides, shape, dtype.itemsize)
+        shape,
+        dtype,
+        lease,
+        0,
+        None if x.flags.c_contiguous else strides_like(x.strides, shape, dtype.itemsize),
     )
 
 

@@ -29,7 +29,10 @@ class Reading:
 
     def __init__(self, xp, n, taps):
         self.xp, self.n = xp, n
-        self.taps = [t._replace(there=None) if t.there is not None and xp is np and t.there.all() else t for t in taps]
+        self.taps = [
+            t._replace(there=None) if t.there is not None and xp is np and t.there.all() else t
+            for t in taps
+        ]
 
     def of(self, x, axis):
         """What is read of `x`; axis: -1 or -2."""
@@ -42,8 +45,14 @@ class Reading:
     @cached_property
     def _turned(self):
         """Taps of the adjoint: which outputs read each position, in their order."""
-        reads = [np.arange(t.index.size) if t.there is None else np.flatnonzero(t.there) for t in self.taps]
-        position, output = np.concatenate([t.index[r] for t, r in zip(self.taps, reads)]), np.concatenate(reads)
+        reads = [
+            np.arange(t.index.size) if t.there is None else np.flatnonzero(t.there)
+            for t in self.taps
+        ]
+        position, output = (
+            np.concatenate([t.index[r] for t, r in zip(self.taps, reads)]),
+            np.concatenate(reads),
+        )
         order = np.lexsort((output, position))
         position, output = position[order], output[order]
         count = np.bincount(position, minlength=self.n)
@@ -53,15 +62,21 @@ class Reading:
         weight = None
         if self.taps[0].weight is not None:
             weight = np.zeros(index.shape, self.taps[0].weight.dtype)
-            weight[number, position] = np.concatenate([t.weight[r] for t, r in zip(self.taps, reads)])[order]
-        made = (Tap(i, None if weight is None else weight[k], k < count) for k, i in enumerate(index))
+            weight[number, position] = np.concatenate(
+                [t.weight[r] for t, r in zip(self.taps, reads)]
+            )[order]
+        made = (
+            Tap(i, None if weight is None else weight[k], k < count) for k, i in enumerate(index)
+        )
         return Reading(np, 0, made).taps
 
     # -- on a GPU: whole arrays, nothing in place
     def _weighted(self, x, tap, axis):
         if tap.weight is not None:
             x = x * _along(tap.weight, axis)
-        return x if tap.there is None else self.xp.where(_along(tap.there, axis), x, x.dtype.type(0))
+        return (
+            x if tap.there is None else self.xp.where(_along(tap.there, axis), x, x.dtype.type(0))
+        )
 
     def _gathered_away(self, x, taps, axis):
         return sum(self._weighted(self.xp.take(x, t.index, axis), t, axis) for t in taps)
@@ -88,7 +103,9 @@ def _gathered(x, taps, axis):
     total = None
     for tap in taps:
         n = tap.index.size
-        part = memory.empty(x.shape[:-1] + (n,) if axis == -1 else (*x.shape[:-2], n, x.shape[-1]), x.dtype)
+        part = memory.empty(
+            x.shape[:-1] + (n,) if axis == -1 else (*x.shape[:-2], n, x.shape[-1]), x.dtype
+        )
         np.take(x, tap.index, axis, out=part, mode="clip")
         if tap.weight is not None:
             part *= _along(tap.weight, axis)

@@ -53,12 +53,16 @@ def use(number) -> None:
         message = f"set_num_threads expects an int, but got {type(number).__name__}"
         raise fail(RuntimeError, message, "It counts threads.")
     if number < 1:
-        raise fail(RuntimeError, "set_num_threads expects a positive integer", "One thread is the least.")
+        raise fail(
+            RuntimeError, "set_num_threads expects a positive integer", "One thread is the least."
+        )
     found = _blas()
     if found is None:
         if number == 1:
             return
-        note = "NumPy's BLAS is not OpenBLAS here, so that everything runs in one thread of its own."
+        note = (
+            "NumPy's BLAS is not OpenBLAS here, so that everything runs in one thread of its own."
+        )
         raise unsupported("set_num_threads", "number", note)
     with _lock:
         if _holders[0]:

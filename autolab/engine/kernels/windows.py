@@ -19,8 +19,13 @@ from .layout import Geometry, by_pixel
 
 BLOCK = 1 << 22  # bytes of windows in one block
 COLUMNS = 512  # a matrix product of fewer columns is slow
-THIN = 1 << 14  # numbers in a matrix of filters that is multiplied in small products; any other is thick
-ROW = {True: 32, False: 256}  # thin or not: columns from which a product for each output row pays (measured on a Zen 4)
+THIN = (
+    1 << 14
+)  # numbers in a matrix of filters that is multiplied in small products; any other is thick
+ROW = {
+    True: 32,
+    False: 256,
+}  # thin or not: columns from which a product for each output row pays (measured on a Zen 4)
 # multiplications in such a product: up to there OpenBLAS reads its operands in place, beyond it copies them first
 SMALL = 1e6
 # multiplications by zeros, from which it pays to leave them out: about what a matrix product takes to begin
@@ -60,7 +65,12 @@ class Sizes(NamedTuple):
     def few(self):
         """Whether there are less columns than filters, all of them in one block of windows."""
         columns = self.geo.out[0] * self.row
-        return self.geo.groups == 1 and not self.by_rows and columns < self.filters and columns <= COLUMNS
+        return (
+            self.geo.groups == 1
+            and not self.by_rows
+            and columns < self.filters
+            and columns <= COLUMNS
+        )
 
 
 class Memory(NamedTuple):
@@ -123,7 +133,8 @@ def plan(sizes, by_rows, part=0, parts=1, trimmed=False, alone=False):
     blocks = -(-(last - first) // max(1, rows))
     make = _row_block if by_rows and not geo.pointwise else _whole_block
     return tuple(
-        make(sizes, start, stop - start, trimmed, alone) for start, stop in threads.shares(first, last, blocks)
+        make(sizes, start, stop - start, trimmed, alone)
+        for start, stop in threads.shares(first, last, blocks)
     )
 
 
@@ -158,7 +169,9 @@ def sources(x, geo, part=0, parts=1):
     for phase, _ in set(_places(geo)):
         if phase not in phases:
             columns = by_pixel(x)[:, :, :, phase::step]
-            phases[phase] = threads.scratch(("phase", phase), (*columns.shape, x.shape[-1]), x.dtype)
+            phases[phase] = threads.scratch(
+                ("phase", phase), (*columns.shape, x.shape[-1]), x.dtype
+            )
             by_pixel(phases[phase])[:, :, rows] = columns[:, :, rows]
     return [phases[phase] for phase, _ in _places(geo)]
 
@@ -212,7 +225,10 @@ def _widths(geo):
     """Per column of the kernel: from and to which output column it reads inside of the image, and the slice of its
     source."""
     step = geo.stride[1]
-    return [_reached(place, 1, geo.out[1], -(-(geo.size[1] - phase) // step)) for phase, place in _places(geo)]
+    return [
+        _reached(place, 1, geo.out[1], -(-(geo.size[1] - phase) // step))
+        for phase, place in _places(geo)
+    ]
 
 
 def _strides(sizes):
@@ -226,7 +242,13 @@ def _outputs(sizes, rows, start, each, count, b):
     """Output rows start … start + count of `rows` in memory, as matrices: one for each row, or one of all."""
     line = sizes.row * sizes.item
     a, columns = (count, sizes.row) if each else (1, sizes.row * count)
-    strides = (sizes.filters * rows * line, line, columns // b * sizes.item, rows * line, sizes.item)
+    strides = (
+        sizes.filters * rows * line,
+        line,
+        columns // b * sizes.item,
+        rows * line,
+        sizes.item,
+    )
     return Memory((sizes.geo.groups, a, b, sizes.filters, columns // b), start * line, strides)
 
 
@@ -243,7 +265,11 @@ def _whole_block(sizes, start, m, trimmed, alone):
         windows = Memory(shape, start * line, (group, 0, columns, channel, item))
         return Block(start, m, (), None, (), (), (Product(None, windows, outputs),))
     products = (
-        Product(None, Memory(shape, 0, (sizes.inner * m * row * item, 0, columns, m * row * item, item)), outputs),
+        Product(
+            None,
+            Memory(shape, 0, (sizes.inner * m * row * item, 0, columns, m * row * item, item)),
+            outputs,
+        ),
     )
     gathered = (geo.groups, sizes.channels, kh, kw, m, geo.out[1], sizes.batch)
     top, all_, zeros, copies = start * sy - py, slice(None), [], []
@@ -253,10 +279,16 @@ def _whole_block(sizes, start, m, trimmed, alone):
         for j, (c, d, columns) in enumerate(_widths(geo) if a < b else ()):
             zeros += [(all_, all_, i, j, slice(a, b), edge) for edge in _outside(c, d, geo.out[1])]
             if c < d:
-                copies.append(((all_, all_, i, j, slice(a, b), slice(c, d)), j, (all_, all_, lines, columns)))
+                copies.append(
+                    ((all_, all_, i, j, slice(a, b), slice(c, d)), j, (all_, all_, lines, columns))
+                )
     if zeros or geo.stride[1] > 1:
         return Block(start, m, gathered, None, tuple(zeros), tuple(copies), products)
-    inside = Memory(gathered, top * line - px * pixel, (group, channel, dy * line, dx * pixel, sy * line, pixel, item))
+    inside = Memory(
+        gathered,
+        top * line - px * pixel,
+        (group, channel, dy * line, dx * pixel, sy * line, pixel, item),
+    )
     return Block(start, m, gathered, inside, (), (), products)
 
 
@@ -272,7 +304,11 @@ def _row_block(sizes, start, m, trimmed, alone):
         last = max(first, min(geo.size[0], last))
     else:
         pieces = [(0, m, 0, kh)]
-    read, line, b = last - first, sizes.channels * kw * row * item, cuts(sizes.filters * sizes.inner, row)
+    read, line, b = (
+        last - first,
+        sizes.channels * kw * row * item,
+        cuts(sizes.filters * sizes.inner, row),
+    )
     products = []
     for r, count, low, high in pieces:
         inner = sizes.channels * kw * (high - low)
@@ -281,8 +317,14 @@ def _row_block(sizes, start, m, trimmed, alone):
             (top + r * sy + low - first) * line if inner else 0,
             (line * read, line * sy, row // b * item, row * item, item),
         )
-        columns = None if (low, high) == (0, kh) else slice(sizes.channels * kw * low, sizes.channels * kw * high)
-        products.append(Product(columns, windows, _outputs(sizes, out_rows, out_start + r, True, count, b)))
+        columns = (
+            None
+            if (low, high) == (0, kh)
+            else slice(sizes.channels * kw * low, sizes.channels * kw * high)
+        )
+        products.append(
+            Product(columns, windows, _outputs(sizes, out_rows, out_start + r, True, count, b))
+        )
     gathered = (geo.groups, read, sizes.channels, kw, geo.out[1], sizes.batch)
     all_, zeros, copies = slice(None), [], []
     a, b, lines = _reached(first, 1, read, geo.size[0])
@@ -290,11 +332,15 @@ def _row_block(sizes, start, m, trimmed, alone):
     for j, (c, d, columns) in enumerate(_widths(geo) if a < b else ()):
         zeros += [(all_, slice(a, b), all_, j, edge) for edge in _outside(c, d, geo.out[1])]
         if c < d:
-            copies.append(((all_, slice(a, b), all_, j, slice(c, d)), j, (all_, lines, all_, columns)))
+            copies.append(
+                ((all_, slice(a, b), all_, j, slice(c, d)), j, (all_, lines, all_, columns))
+            )
     if zeros or geo.stride[1] > 1 or not read:
         return Block(start, m, gathered, None, tuple(zeros), tuple(copies), tuple(products))
     group, channel, height, pixel, _ = _strides(sizes)
-    inside = Memory(gathered, first * height - px * pixel, (group, height, channel, dx * pixel, pixel, item))
+    inside = Memory(
+        gathered, first * height - px * pixel, (group, height, channel, dx * pixel, pixel, item)
+    )
     return Block(start, m, gathered, inside, (), (), tuple(products))
 
 

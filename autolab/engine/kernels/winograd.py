@@ -26,7 +26,10 @@ from .layout import batch_first, batch_last, by_pixel
 CHANNELS = 64  # with fewer, the changes of basis take what the products save (measured on processors with AVX-512)
 # the same for the gradient of the weight when several threads share its 16 places, for all of them gather all tiles
 SHARED = 96
-COLUMNS, GRADIENT_COLUMNS = 128, 64  # of a product from which reading 16 matrices of filters for 9 pays
+COLUMNS, GRADIENT_COLUMNS = (
+    128,
+    64,
+)  # of a product from which reading 16 matrices of filters for 9 pays
 PRODUCT = 512  # forward: of channels and images; with less, tiles are copied in pieces so short that nothing is won
 NUMBERS = 1 << 15  # of a matrix of tiles, about: 16 such matrices take 2 MB
 
@@ -72,10 +75,14 @@ def _by_rows(x, weight, bias, y, padding, tiles, turned):
     filters, pixels, finite = _all_filters(weight, turned), by_pixel(y), []
 
     def work(rows, columns):
-        finite.append(_outputs(filters, _image_tiles(x, rows, columns, padding), bias, pixels, rows, columns))
+        finite.append(
+            _outputs(filters, _image_tiles(x, rows, columns, padding), bias, pixels, rows, columns)
+        )
 
     threads.hand_out(
-        work, _blocks(tiles, max(filters.shape[1:]), x.shape[3], halved=threads.available() > 1), 8.0 * len(x) * y.size
+        work,
+        _blocks(tiles, max(filters.shape[1:]), x.shape[3], halved=threads.available() > 1),
+        8.0 * len(x) * y.size,
     )
     return all(finite)
 
@@ -83,7 +90,10 @@ def _by_rows(x, weight, bias, y, padding, tiles, turned):
 def _by_filters(x, weight, bias, y, padding, tiles, turned):
     """`_by_rows` for less tiles than filters: threads share the transformed channels, and then the filters."""
     (c, o), pixels, finite = (len(x), len(y)), by_pixel(y), []
-    tiled, every = memory.empty((16, c, math.prod(tiles) * x.shape[3]), x.dtype), [(0, n) for n in tiles]
+    tiled, every = (
+        memory.empty((16, c, math.prod(tiles) * x.shape[3]), x.dtype),
+        [(0, n) for n in tiles],
+    )
 
     def transform(part, parts):
         share = threads.share(part, parts, c)
@@ -92,7 +102,9 @@ def _by_filters(x, weight, bias, y, padding, tiles, turned):
     def work(part, parts):
         share = threads.share(part, parts, o)
         filters = _filters(weight[:, share] if turned else weight[share], turned)
-        finite.append(_outputs(filters, tiled, None if bias is None else bias[share], pixels[share], *every))
+        finite.append(
+            _outputs(filters, tiled, None if bias is None else bias[share], pixels[share], *every)
+        )
 
     threads.split(transform, 50.0 * tiled.size, c)
     threads.split(work, 8.0 * c * y.size, o)
@@ -113,7 +125,10 @@ def grad_weight(g, x, geo):
         for number, (rows, columns) in enumerate(
             _blocks(tiles, max(c, o) * len(target) // 16, g.shape[-1], halved=part % 2)
         ):
-            right, left = _image_tiles(x, rows, columns, geo.padding, places), _gradient_tiles(g, rows, columns, places)
+            right, left = (
+                _image_tiles(x, rows, columns, geo.padding, places),
+                _gradient_tiles(g, rows, columns, places),
+            )
             found = threads.scratch("products", target.shape, total.dtype) if number else target
             np.matmul(left, right.swapaxes(1, 2), out=found)
             if number:
@@ -176,12 +191,23 @@ def _image_tiles(x, rows, columns, padding, places=slice(None), out=None):
     top, left = 2 * rows[0] - padding[0], 2 * columns[0] - padding[1]
     part = _by_parity(x, (top, top + 2 * height + 2), (left, left + 2 * width + 2))
     channel, row, parity, pixel, number = part.strides
-    read = (4, 2, 2, len(x), height, width * x.shape[3])  # line in the tile, column // 2, column % 2, …
+    read = (
+        4,
+        2,
+        2,
+        len(x),
+        height,
+        width * x.shape[3],
+    )  # line in the tile, column // 2, column % 2, …
     patches = threads.scratch("patches", read, x.dtype)
-    patches[...] = np.ndarray(read, x.dtype, part, 0, (row, pixel, parity, channel, 2 * row, number))
+    patches[...] = np.ndarray(
+        read, x.dtype, part, 0, (row, pixel, parity, channel, 2 * row, number)
+    )
     change = _OF_IMAGE[x.dtype.type][places]
     if out is None:
-        out = threads.scratch("image tiles", (len(change), len(x), height * width * x.shape[3]), x.dtype)
+        out = threads.scratch(
+            "image tiles", (len(change), len(x), height * width * x.shape[3]), x.dtype
+        )
     return _changed(change, patches.reshape(16, *out.shape[1:]), out)
 
 
@@ -192,14 +218,22 @@ def _gradient_tiles(g, rows, columns, places):
     bottom, right = 2 * rows[1], 2 * columns[1]
     if bottom <= g.shape[1] and right <= g.shape[2]:
         part = (
-            by_pixel(g)[:, 2 * rows[0] : bottom, 2 * columns[0] : right].reshape(-1, height, 2, width, 2).swapaxes(3, 4)
+            by_pixel(g)[:, 2 * rows[0] : bottom, 2 * columns[0] : right]
+            .reshape(-1, height, 2, width, 2)
+            .swapaxes(3, 4)
         )
     else:
-        part = by_pixel(_by_parity(g, (2 * rows[0], bottom), (2 * columns[0], right))).reshape(-1, height, 2, 2, width)
-    patches = threads.scratch("gradient patches", (2, 2, len(g), height, width, g.shape[3]), g.dtype)
+        part = by_pixel(_by_parity(g, (2 * rows[0], bottom), (2 * columns[0], right))).reshape(
+            -1, height, 2, 2, width
+        )
+    patches = threads.scratch(
+        "gradient patches", (2, 2, len(g), height, width, g.shape[3]), g.dtype
+    )
     by_pixel(patches)[...] = part.transpose(2, 3, 0, 1, 4)
     change = _OF_PRODUCTS[g.dtype.type].T[places]
-    out = threads.scratch("gradient tiles", (len(change), len(g), height * width * g.shape[3]), g.dtype)
+    out = threads.scratch(
+        "gradient tiles", (len(change), len(g), height * width * g.shape[3]), g.dtype
+    )
     return _changed(change, patches.reshape(4, *out.shape[1:]), out)
 
 
@@ -229,10 +263,17 @@ def _blocks(tiles, channels, n, halved):
     A row is cut only where it is much longer than the cache: short products take longer than what they save."""
     rows, columns = tiles
     total = rows * columns * n
-    count, threaded = max(1, min(total // COLUMNS, round(total * channels / NUMBERS))), threads.available()
+    count, threaded = (
+        max(1, min(total // COLUMNS, round(total * channels / NUMBERS))),
+        threads.available(),
+    )
     count = min(rows, -(-count // threaded) * threaded)
     parts = min(columns, max(1, columns * n * channels // (2 * NUMBERS)))
-    pieces = [(piece, part) for piece in threads.shares(0, rows, count) for part in threads.shares(0, columns, parts)]
+    pieces = [
+        (piece, part)
+        for piece in threads.shares(0, rows, count)
+        for part in threads.shares(0, columns, parts)
+    ]
     if not halved or columns == parts:
         return pieces
     lines, (first, last) = pieces[0]
@@ -269,7 +310,11 @@ def _by_parity(x, lines, columns):
     source, target = by_pixel(x), by_pixel(made)
     for parity in range(2):
         first = left + parity
-        c, d = (min(max(0, (edge - first + 1) // 2), half) for edge in (0, w))  # of this parity's columns, those inside
+        c, d = (
+            min(max(0, (edge - first + 1) // 2), half) for edge in (0, w)
+        )  # of this parity's columns, those inside
         made[:, a:b, parity, :c] = made[:, a:b, parity, d:] = 0
-        target[:, a:b, parity, c:d] = source[:, top + a : top + b, first + 2 * c : max(0, first + 2 * d - 1) : 2]
+        target[:, a:b, parity, c:d] = source[
+            :, top + a : top + b, first + 2 * c : max(0, first + 2 * d - 1) : 2
+        ]
     return made

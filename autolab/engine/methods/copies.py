@@ -30,7 +30,10 @@ class Copies:
             )
         array, owner = self._copied_memory(memo)
         t = memo[id(self)] = self._like(array)
-        t._storage.version, t._storage.array = 1, owner  # PyTorch counts that the copy was given its memory
+        t._storage.version, t._storage.array = (
+            1,
+            owner,
+        )  # PyTorch counts that the copy was given its memory
         if t._view is None and repeats(array):
             t._view = OVERLAPPING
         t._req = self.requires_grad
@@ -52,13 +55,19 @@ class Copies:
         copied = memo[key]
         if d is owner:
             return copied, copied
-        alike = copied.strides == owner.strides or copied.flags.c_contiguous and owner.flags.c_contiguous
+        alike = (
+            copied.strides == owner.strides
+            or copied.flags.c_contiguous
+            and owner.flags.c_contiguous
+        )
         flat = memory.flat(copied) if alike and copied.dtype == d.dtype else None
         if flat is None:  # memory with gaps, which a copy has not
             return devices.copied(d), None
         place = (devices.address(d) - devices.address(owner)) // d.itemsize
         with self._storage.device.backend:
-            return self._storage.device.xp.lib.stride_tricks.as_strided(flat[place:], d.shape, d.strides), copied
+            return self._storage.device.xp.lib.stride_tricks.as_strided(
+                flat[place:], d.shape, d.strides
+            ), copied
 
     def __reduce_ex__(self, protocol):
         # None: pickle looks a class up by its module, and Tensor's says "torch"

@@ -79,7 +79,9 @@ class Gradients(Base):
                 "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
             )
         if value is self:
-            note = "A gradient is a tensor of its own; x.grad = x.detach().clone() copies the values."
+            note = (
+                "A gradient is a tensor of its own; x.grad = x.detach().clone() copies the values."
+            )
             raise fail(RuntimeError, "can't assign Variable as its own grad", note)
         if value._storage.device is not self._storage.device:
             there, here = value._storage.device, self._storage.device

@@ -20,7 +20,9 @@ class Protocols:
         if self._array.size != 1:
             if self._array.size == 0:
                 raise fail(
-                    RuntimeError, "Boolean value of Tensor with no values is ambiguous", "Ask for .numel() or .any()."
+                    RuntimeError,
+                    "Boolean value of Tensor with no values is ambiguous",
+                    "Ask for .numel() or .any().",
                 )
             raise fail(
                 RuntimeError,
@@ -62,13 +64,19 @@ class Protocols:
 
     def __len__(self):
         if not self._array.ndim:
-            raise fail(TypeError, "len() of a 0-d tensor", "A 0-d tensor is a single number; its value is .item().")
+            raise fail(
+                TypeError,
+                "len() of a 0-d tensor",
+                "A 0-d tensor is a single number; its value is .item().",
+            )
         return self._array.shape[0]
 
     def __iter__(self):
         if not self._array.ndim:
             raise fail(
-                TypeError, "iteration over a 0-d tensor", "A 0-d tensor is a single number; its value is .item()."
+                TypeError,
+                "iteration over a 0-d tensor",
+                "A 0-d tensor is a single number; its value is .item().",
             )
         return iter(self.unbind(0))
 

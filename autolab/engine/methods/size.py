@@ -26,7 +26,9 @@ class Size(tuple[int, ...]):
                 items[position] = operator.index(item)
             except TypeError:
                 kind = type(item).__name__
-                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{kind}')") from None
+                raise TypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {position} is '{kind}')"
+                ) from None
         return tuple.__new__(cls, items)
 
     def numel(self) -> int:
@@ -42,7 +44,9 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+            raise TypeError(
+                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size"
+            )
         return Size(tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Any:
@@ -57,4 +61,6 @@ class Size(tuple[int, ...]):
         return Size, (tuple(self),)
 
 
-size_of: functools.partial[Size] = functools.partial(tuple.__new__, Size)  # no checks: for what is known to be a shape
+size_of: functools.partial[Size] = functools.partial(
+    tuple.__new__, Size
+)  # no checks: for what is known to be a shape

@@ -1,4 +1,5 @@
 """The op families. Importing this package registers every op."""
+
 from importlib import import_module
 from pathlib import Path
 

@@ -21,8 +21,12 @@ from .shape import row_major
 
 # Klambauer et al., "Self-Normalizing Neural Networks" (2017)
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
-_GELU_SLOPE, _GELU_CUBE = math.sqrt(2 / math.pi), 0.044715  # Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016)
+_GELU_SLOPE, _GELU_CUBE = (
+    math.sqrt(2 / math.pi),
+    0.044715,
+)  # Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016)
 _FEW = 512
+
 
 def floating(torch_name, kernel):
     """`kernel` for floating-point arrays only; float16 is computed in float32, as PyTorch does.
@@ -35,7 +39,9 @@ def floating(torch_name, kernel):
             raise not_implemented(torch_name, d)
         if d.itemsize > 2:
             return kernel(xp, x, *rest)
-        result = kernel(xp, *(a.astype(np.float32) if getattr(a, "dtype", None) == d else a for a in (x, *rest)))
+        result = kernel(
+            xp, *(a.astype(np.float32) if getattr(a, "dtype", None) == d else a for a in (x, *rest))
+        )
         return tuple(r.astype(d) for r in result) if result.__class__ is tuple else result.astype(d)
 
     return forward
@@ -47,9 +53,9 @@ def select(xp, mask, values):
         return xp.where(mask, values, values.dtype.type(0))[()]
     word = np.dtype(f"i{values.dtype.itemsize}")
     bits = np.negative(mask.view(np.int8)).astype(word)
-    return np.bitwise_and(bits, values.view(word), out=bits if bits.strides == values.strides else None).view(
-        values.dtype
-    )
+    return np.bitwise_and(
+        bits, values.view(word), out=bits if bits.strides == values.strides else None
+    ).view(values.dtype)
 
 
 def _where(xp, condition, a, b):
@@ -69,7 +75,11 @@ def _relu(x):
 def _relu_forward(xp, self):
     no_complex(self, "clamp is not supported for complex types")
     if self.dtype == bool:
-        raise fail(RuntimeError, "Boolean inputs not supported for relu", "A mask has no negative part to cut off.")
+        raise fail(
+            RuntimeError,
+            "Boolean inputs not supported for relu",
+            "A mask has no negative part to cut off.",
+        )
     return _relu(self) if xp is np else xp.maximum(self, 0)
 
 
@@ -100,7 +110,9 @@ internal(
     "threshold(Tensor self, Number threshold, Number value)",
     inplace=True,
     inplace_fields={"node": "ThresholdBackward1"},
-    forward=lambda xp, self, threshold, value: _where(xp, self <= threshold, self.dtype.type(value), self),
+    forward=lambda xp, self, threshold, value: _where(
+        xp, self <= threshold, self.dtype.type(value), self
+    ),
     vjp={"self": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold)},
     latex=r"\begin{cases} {self} & {self} > {threshold} \\ {value} & \text{else} \end{cases}",
     vjp_latex={"self": r"{g} \cdot [{self} > {threshold}]"},
@@ -110,7 +122,10 @@ internal(
 internal(
     "threshold_backward(Tensor grad_output, Tensor self, Number threshold)",
     forward=_threshold_backward,
-    vjp={"grad_output": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold), "self": _flat},
+    vjp={
+        "grad_output": lambda m, g, self, threshold: m.threshold_backward(g, self, threshold),
+        "self": _flat,
+    },
     node="ThresholdBackwardBackward0",
     samples=lambda s: [(s.randn(3), s.randn(3), 0.1)],
 )
@@ -122,7 +137,9 @@ internal(
     forward=floating("leaky_relu_cpu", lambda xp, x, slope: _where(xp, x > 0, x, x * slope)),
     vjp={"self": lambda m, g, self, negative_slope: m.leaky_relu_backward(g, self, negative_slope)},
     latex=r"\begin{cases} {self} & {self} > 0 \\ {negative_slope} \cdot {self} & \text{else} \end{cases}",
-    vjp_latex={"self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ {negative_slope} & \text{else} \end{cases}"},
+    vjp_latex={
+        "self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ {negative_slope} & \text{else} \end{cases}"
+    },
     samples=lambda s: [s.randn(3), (s.randn(2, 3), 0.2)],
 )
 
@@ -130,7 +147,9 @@ internal(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Number negative_slope)",
     forward=lambda xp, g, x, slope: _where(xp, x > 0, g, g * slope),
     vjp={
-        "grad_output": lambda m, g, self, negative_slope: m.leaky_relu_backward(g, self, negative_slope),
+        "grad_output": lambda m, g, self, negative_slope: m.leaky_relu_backward(
+            g, self, negative_slope
+        ),
         "self": _flat,
     },
     node="LeakyReluBackwardBackward0",
@@ -154,9 +173,14 @@ _prelu_op = internal(
     samples=lambda s: [(s.randn(2, 3), s.randn(1, 3)), (s.randn(4), s.randn(1))],
 )
 
+
 def _hardtanh(xp, self, low, high):
     if self.dtype.kind in "bu":
-        message = "Bool inputs not supported for hardtanh" if self.dtype == bool else "cannot do hardtanh on an unsigned type with negative limits"
+        message = (
+            "Bool inputs not supported for hardtanh"
+            if self.dtype == bool
+            else "cannot do hardtanh on an unsigned type with negative limits"
+        )
         if self.dtype == bool or low < 0 or high < 0:
             raise fail(RuntimeError, message, "Convert the numbers with .float() first.")
     return xp.minimum(xp.maximum(self, self.dtype.type(low)), self.dtype.type(high))
@@ -166,7 +190,9 @@ internal(
     "hardtanh(Tensor self, Number min_val=-1.0, Number max_val=1.0)",
     inplace=True,
     forward=_hardtanh,
-    vjp={"self": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val)},
+    vjp={
+        "self": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val)
+    },
     latex=r"\min(\max({self}, {min_val}), {max_val})",
     vjp_latex={"self": r"{g} \cdot [{min_val} < {self} < {max_val}]"},
     samples=lambda s: [s.randn(3), (s.randn(2, 3), -0.5, 0.7)],
@@ -176,7 +202,9 @@ internal(
     "hardtanh_backward(Tensor grad_output, Tensor self, Number min_val, Number max_val)",
     forward=lambda xp, g, x, low, high: select(xp, xp.logical_not((x <= low) | (x >= high)), g),
     vjp={
-        "grad_output": lambda m, g, self, min_val, max_val: m.hardtanh_backward(g, self, min_val, max_val),
+        "grad_output": lambda m, g, self, min_val, max_val: m.hardtanh_backward(
+            g, self, min_val, max_val
+        ),
         "self": _flat,
     },
     node="HardtanhBackwardBackward0",
@@ -188,7 +216,11 @@ internal(
     inplace=True,
     forward=floating("hardsigmoid_cpu", lambda xp, x: xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
     # at nan the gradient is 0, as in PyTorch's kernel: nan lies between no two numbers
-    vjp={"self": lambda m, g, self: m.masked_fill(m.hardtanh_backward(g / 6, self, -3, 3), m.isnan(self), 0)},
+    vjp={
+        "self": lambda m, g, self: m.masked_fill(
+            m.hardtanh_backward(g / 6, self, -3, 3), m.isnan(self), 0
+        )
+    },
     latex=r"\min(\max({self} + 3, 0), 6) / 6",
     vjp_latex={"self": r"{g} / 6 \cdot [-3 < {self} < 3]"},
     samples=lambda s: [s.randn(3)],
@@ -212,7 +244,9 @@ internal(
     forward=lambda xp, g, x: _where(xp, x <= -3, g * 0, _where(xp, x < 3, g * (x / 3 + 0.5), g)),
     vjp={
         "grad_output": lambda m, g, self: m.hardswish_backward(g, self),
-        "self": lambda m, g, grad_output, self: m.hardtanh_backward(g * grad_output / 3, self, -3, 3),
+        "self": lambda m, g, grad_output, self: m.hardtanh_backward(
+            g * grad_output / 3, self, -3, 3
+        ),
     },
     node="HardswishBackwardBackward0",
     samples=lambda s: [(s.randn(3), s.randn(3))],
@@ -222,7 +256,9 @@ internal(
     "softshrink(Tensor self, Number lambd=0.5)",
     forward=floating(
         "softshrink_check",
-        lambda xp, x, limit: _where(xp, x > limit, x - limit, _where(xp, x < -limit, x + limit, x * 0)),
+        lambda xp, x, limit: _where(
+            xp, x > limit, x - limit, _where(xp, x < -limit, x + limit, x * 0)
+        ),
     ),
     vjp={"self": lambda m, g, self, lambd: m.softshrink_backward(g, self, lambd)},
     latex=r"\begin{cases} {self} - {lambd} & {self} > {lambd} \\ {self} + {lambd} & {self} < -{lambd} \\ "
@@ -234,7 +270,8 @@ internal(
 register(
     "hardshrink(Tensor self, Number lambd=0.5)",
     forward=floating(
-        "hardshrink_cpu", lambda xp, x, limit: select(xp, xp.logical_not((x >= -limit) & (x <= limit)), x)
+        "hardshrink_cpu",
+        lambda xp, x, limit: select(xp, xp.logical_not((x >= -limit) & (x <= limit)), x),
     ),
     vjp={"self": lambda m, g, self, lambd: m.hardshrink_backward(g, self, lambd)},
     latex=r"{self} \cdot [|{self}| > {lambd}]",
@@ -247,7 +284,10 @@ for _name in ("softshrink", "hardshrink"):
     internal(
         f"{_name}_backward(Tensor grad_output, Tensor self, Number lambd)",
         forward=lambda xp, g, x, limit: select(xp, xp.logical_not((x >= -limit) & (x <= limit)), g),
-        vjp={"grad_output": lambda m, g, self, lambd: m.hardshrink_backward(g, self, lambd), "self": _flat},
+        vjp={
+            "grad_output": lambda m, g, self, lambd: m.hardshrink_backward(g, self, lambd),
+            "self": _flat,
+        },
         node=f"{_name.capitalize()}BackwardBackward0",
         samples=lambda s: [(s.randn(3), s.randn(3), 0.2)],
     )
@@ -268,7 +308,11 @@ internal(
             xp, x > 0, x * scale, xp.expm1(xp.minimum(x, 0) * input_scale) * (alpha * scale)
         ),
     ),
-    vjp={"self": lambda m, g, self, alpha, scale, input_scale: m.elu_backward(g, self, alpha, scale, input_scale)},
+    vjp={
+        "self": lambda m, g, self, alpha, scale, input_scale: m.elu_backward(
+            g, self, alpha, scale, input_scale
+        )
+    },
     latex=_ELU,
     vjp_latex={
         "self": r"{g} \cdot \begin{cases} {scale} & {self} > 0 \\ {alpha} \cdot {scale} \cdot {input_scale} \cdot "
@@ -280,10 +324,15 @@ internal(
 internal(
     "elu_backward(Tensor grad_output, Tensor self, Number alpha, Number scale, Number input_scale)",
     forward=lambda xp, g, x, alpha, scale, input_scale: _where(
-        xp, x <= 0, g * (input_scale * alpha * scale) * xp.exp(xp.minimum(x, 0) * input_scale), g * scale
+        xp,
+        x <= 0,
+        g * (input_scale * alpha * scale) * xp.exp(xp.minimum(x, 0) * input_scale),
+        g * scale,
     ),
     vjp={
-        "grad_output": lambda m, g, self, alpha, scale, input_scale: m.elu_backward(g, self, alpha, scale, input_scale),
+        "grad_output": lambda m, g, self, alpha, scale, input_scale: m.elu_backward(
+            g, self, alpha, scale, input_scale
+        ),
         "self": lambda m, g, grad_output, self, alpha, scale, input_scale: (
             m.elu_backward(g * grad_output * input_scale, self, alpha, scale, input_scale)
             - m.threshold_backward(g * grad_output * (scale * input_scale), self, 0)
@@ -298,11 +347,16 @@ internal(
     inplace=True,
     inplace_fields={"node": "CeluBackward1"},
     forward=floating(
-        "elu_cpu", lambda xp, x, alpha: _where(xp, x > 0, x, xp.expm1(xp.minimum(x, 0) * (1.0 / alpha)) * alpha)
+        "elu_cpu",
+        lambda xp, x, alpha: _where(
+            xp, x > 0, x, xp.expm1(xp.minimum(x, 0) * (1.0 / alpha)) * alpha
+        ),
     ),
     vjp={"self": lambda m, g, self, alpha: m.elu_backward(g, self, alpha, 1, 1.0 / alpha)},
     latex=r"\begin{cases} {self} & {self} > 0 \\ {alpha} \cdot (e^{{self} / {alpha}} - 1) & \text{else} \end{cases}",
-    vjp_latex={"self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ e^{{self} / {alpha}} & \text{else} \end{cases}"},
+    vjp_latex={
+        "self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ e^{{self} / {alpha}} & \text{else} \end{cases}"
+    },
     samples=lambda s: [s.randn(3), (s.randn(2, 3), 0.5)],
 )
 
@@ -312,7 +366,9 @@ internal(
     forward=floating("silu_cpu", lambda xp, x: x / (1 + xp.exp(-x))),
     vjp={"self": lambda m, g, self: _silu_rule(m, g, self, m.sigmoid(self))},
     latex=r"\frac{{self}}{1 + e^{-{self}}}",
-    vjp_latex={"self": r"{g} \cdot \frac{1 + e^{-{self}} + {self} \cdot e^{-{self}}}{(1 + e^{-{self}})^{2}}"},
+    vjp_latex={
+        "self": r"{g} \cdot \frac{1 + e^{-{self}} + {self} \cdot e^{-{self}}}{(1 + e^{-{self}})^{2}}"
+    },
     samples=lambda s: [s.randn(3), s.randn(2, 3)],
 )
 
@@ -366,7 +422,9 @@ internal(
     "softplus_backward(Tensor grad_output, Tensor self, Number beta, Number threshold)",
     forward=_softplus_backward,
     vjp={
-        "grad_output": lambda m, g, self, beta, threshold: m.softplus_backward(g, self, beta, threshold),
+        "grad_output": lambda m, g, self, beta, threshold: m.softplus_backward(
+            g, self, beta, threshold
+        ),
         "self": lambda m, g, grad_output, self, beta, threshold: _softplus_curvature(
             m, g * grad_output, self, beta, threshold
         ),
@@ -385,7 +443,11 @@ def _gelu(xp, x, approximate):
     if approximate == "tanh":
         return 0.5 * x * (1 + xp.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x)))
     if approximate != "none":
-        raise fail(RuntimeError, "approximate argument must be either none or tanh.", "Only these two formulas exist.")
+        raise fail(
+            RuntimeError,
+            "approximate argument must be either none or tanh.",
+            "Only these two formulas exist.",
+        )
     return x * (0.5 * (1 + erf(xp, x * math.sqrt(0.5))))
 
 
@@ -394,13 +456,17 @@ def _gelu_backward(xp, g, x, approximate):
         t = xp.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
         slope = _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
         return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
-    return g * (0.5 * (1 + erf(xp, x * math.sqrt(0.5))) + x * xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi))
+    return g * (
+        0.5 * (1 + erf(xp, x * math.sqrt(0.5))) + x * xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    )
 
 
 def _gelu_curvature(m, g, x, approximate):
     if approximate == "none":
         density = m.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
-        return g * (density + (density - x * x * density))  # in this order far from 0 it is 0., not -0.
+        return g * (
+            density + (density - x * x * density)
+        )  # in this order far from 0 it is 0., not -0.
     t = m.tanh(_GELU_SLOPE * (x + _GELU_CUBE * x * x * x))
     slope = _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
     bend = 1 - t * t
@@ -422,7 +488,9 @@ internal(
     forward=floating("GeluBackwardKernelImpl", _gelu_backward),
     vjp={
         "grad_output": lambda m, g, self, approximate: m.gelu_backward(g, self, approximate),
-        "self": lambda m, g, grad_output, self, approximate: _gelu_curvature(m, g * grad_output, self, approximate),
+        "self": lambda m, g, grad_output, self, approximate: _gelu_curvature(
+            m, g * grad_output, self, approximate
+        ),
     },
     node="GeluBackwardBackward0",
     samples=lambda s: [(s.randn(3), s.randn(3), "none"), (s.randn(3), s.randn(3), "tanh")],
@@ -452,7 +520,9 @@ internal(
     forward=lambda xp, g, x: g * logistic(xp, -x),
     vjp={
         "grad_output": lambda m, g, self: m.log_sigmoid_backward(g, self),
-        "self": lambda m, g, grad_output, self: g * grad_output * (m.sigmoid(self) * (m.sigmoid(self) - 1)),
+        "self": lambda m, g, grad_output, self: (
+            g * grad_output * (m.sigmoid(self) * (m.sigmoid(self) - 1))
+        ),
     },
     node="LogSigmoidBackwardBackward0",
     samples=lambda s: [(s.randn(3), s.randn(3))],
@@ -474,7 +544,9 @@ def prelu(input, weight):
     if weight.numel() != 1:
         channels = input.shape[1] if input.ndim >= 2 else 1
         if input.ndim == 0:
-            raise fail(RuntimeError, "Not allow zero-dim input tensor.", "Channels are dimension 1.")
+            raise fail(
+                RuntimeError, "Not allow zero-dim input tensor.", "Channels are dimension 1."
+            )
         if channels != weight.numel():
             raise fail(
                 RuntimeError,

@@ -97,10 +97,17 @@ div = internal(
     forward=lambda xp, self, other: xp.true_divide(self, other),
     fast=operator.truediv,
     dtype="float",
-    vjp={"self": lambda m, g, other: g / other, "other": lambda m, g, self, other: -g * ((self / other) / other)},
+    vjp={
+        "self": lambda m, g, other: g / other,
+        "other": lambda m, g, self, other: -g * ((self / other) / other),
+    },
     latex=r"\frac{{self}}{{other}}",
     vjp_latex={"self": r"\frac{{g}}{{other}}", "other": r"-{g} \cdot \frac{{self}}{{other}^{2}}"},
-    samples=lambda s: [(s.randn(3), s.away_from_zero(3)), (s.randn(2, 3), s.away_from_zero(3)), (s.randn(3), 2.5)],
+    samples=lambda s: [
+        (s.randn(3), s.away_from_zero(3)),
+        (s.randn(2, 3), s.away_from_zero(3)),
+        (s.randn(3), 2.5),
+    ],
 )
 
 
@@ -194,7 +201,11 @@ def _scaled(op, self, other, alpha):
         return other
     kind = result_dtype(op, (self, other))
     if isinstance(alpha, bool) and kind is not bool_:
-        raise fail(RuntimeError, "Boolean alpha only supported for Boolean results.", "Give the number: alpha=1.")
+        raise fail(
+            RuntimeError,
+            "Boolean alpha only supported for Boolean results.",
+            "Give the number: alpha=1.",
+        )
     if isinstance(alpha, float) and not kind.is_inexact:
         raise fail(
             RuntimeError,
@@ -244,7 +255,9 @@ def _inplace_scaled(name, op):
         return op.change(self, _scaled(op, self, other, alpha))
 
     method.__name__ = name
-    method.__doc__ = f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
+    method.__doc__ = (
+        f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
+    )
     METHODS[name] = method
     return method
 
@@ -275,7 +288,13 @@ for _name, _op in {
 }.items():
     binary_operator(_name, _op)
 
-operators(rsub=lambda self, other: rsub.call(self, other), rtruediv=lambda self, other: self.reciprocal() * other,
-          iadd=add_, isub=sub_, imul=lambda self, other: mul.change(self, other), itruediv=div_)
+operators(
+    rsub=lambda self, other: rsub.call(self, other),
+    rtruediv=lambda self, other: self.reciprocal() * other,
+    iadd=add_,
+    isub=sub_,
+    imul=lambda self, other: mul.change(self, other),
+    itruediv=div_,
+)
 METHODS["__neg__"] = METHODS["neg"]
 METHODS["__pos__"] = lambda self: self

@@ -1,5 +1,6 @@
 """Functions of two or three tensors, element by element: atan2, hypot, logaddexp, xlogy, copysign, lerp, addcmul,
 addcdiv."""
+
 from __future__ import annotations
 
 import math
@@ -34,7 +35,10 @@ def _inverse_square(m, self, other):
     return m.masked_fill(m.reciprocal(square), square == 0, 0)
 
 
-_PAIRS = lambda s: [(s.away_from_zero(3), s.away_from_zero(3)), (s.away_from_zero(2, 3), s.away_from_zero(3))]
+_PAIRS = lambda s: [
+    (s.away_from_zero(3), s.away_from_zero(3)),
+    (s.away_from_zero(2, 3), s.away_from_zero(3)),
+]
 
 register(
     "atan2(Tensor self, Tensor other)",
@@ -54,30 +58,58 @@ register(
     },
     doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2",
 )
-register("hypot(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.hypot(self, other), dtype="promote",
-         check=no_kernel("hypot_cpu", *WHOLE), inplace="method",
-         vjp={"self": lambda m, g, self, result: g * self / result,
-              "other": lambda m, g, other, result: g * other / result},
-         latex=r"\sqrt{{self}^{2} + {other}^{2}}", samples=_PAIRS,
-         vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}",
-                    "other": r"{g} \cdot \frac{{other}}{{result}}"},
-         doc="The length of the hypotenuse. Source: torch.hypot")
-register("logaddexp(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.logaddexp(self, other),
-         dtype="promote", check=no_kernel("logaddexp_cpu", *WHOLE),
-         vjp={"self": lambda m, g, self, other: g / (1 + m.exp(other - self)),
-              "other": lambda m, g, self, other: g / (1 + m.exp(self - other))},
-         latex=r"\ln (e^{{self}} + e^{{other}})", samples=_PAIRS,
-         vjp_latex={"self": r"\frac{{g}}{1 + e^{{other} - {self}}}",
-                    "other": r"\frac{{g}}{1 + e^{{self} - {other}}}"},
-         doc="log(exp(x) + exp(y)) without overflow. Source: torch.logaddexp")
-register("logaddexp2(Tensor self, Tensor other)", forward=lambda xp, self, other: xp.logaddexp2(self, other),
-         dtype="promote", check=no_kernel("logaddexp2_cpu", *WHOLE),
-         vjp={"self": lambda m, g, self, other: g / (1 + m.exp2(other - self)),
-              "other": lambda m, g, self, other: g / (1 + m.exp2(self - other))},
-         latex=r"\log_2 (2^{{self}} + 2^{{other}})", samples=_PAIRS,
-         vjp_latex={"self": r"\frac{{g}}{1 + 2^{{other} - {self}}}",
-                    "other": r"\frac{{g}}{1 + 2^{{self} - {other}}}"},
-         doc="log2(2**x + 2**y) without overflow. Source: torch.logaddexp2")
+register(
+    "hypot(Tensor self, Tensor other)",
+    forward=lambda xp, self, other: xp.hypot(self, other),
+    dtype="promote",
+    check=no_kernel("hypot_cpu", *WHOLE),
+    inplace="method",
+    vjp={
+        "self": lambda m, g, self, result: g * self / result,
+        "other": lambda m, g, other, result: g * other / result,
+    },
+    latex=r"\sqrt{{self}^{2} + {other}^{2}}",
+    samples=_PAIRS,
+    vjp_latex={
+        "self": r"{g} \cdot \frac{{self}}{{result}}",
+        "other": r"{g} \cdot \frac{{other}}{{result}}",
+    },
+    doc="The length of the hypotenuse. Source: torch.hypot",
+)
+register(
+    "logaddexp(Tensor self, Tensor other)",
+    forward=lambda xp, self, other: xp.logaddexp(self, other),
+    dtype="promote",
+    check=no_kernel("logaddexp_cpu", *WHOLE),
+    vjp={
+        "self": lambda m, g, self, other: g / (1 + m.exp(other - self)),
+        "other": lambda m, g, self, other: g / (1 + m.exp(self - other)),
+    },
+    latex=r"\ln (e^{{self}} + e^{{other}})",
+    samples=_PAIRS,
+    vjp_latex={
+        "self": r"\frac{{g}}{1 + e^{{other} - {self}}}",
+        "other": r"\frac{{g}}{1 + e^{{self} - {other}}}",
+    },
+    doc="log(exp(x) + exp(y)) without overflow. Source: torch.logaddexp",
+)
+register(
+    "logaddexp2(Tensor self, Tensor other)",
+    forward=lambda xp, self, other: xp.logaddexp2(self, other),
+    dtype="promote",
+    check=no_kernel("logaddexp2_cpu", *WHOLE),
+    vjp={
+        "self": lambda m, g, self, other: g / (1 + m.exp2(other - self)),
+        "other": lambda m, g, self, other: g / (1 + m.exp2(self - other)),
+    },
+    latex=r"\log_2 (2^{{self}} + 2^{{other}})",
+    samples=_PAIRS,
+    vjp_latex={
+        "self": r"\frac{{g}}{1 + 2^{{other} - {self}}}",
+        "other": r"\frac{{g}}{1 + 2^{{self} - {other}}}",
+    },
+    doc="log2(2**x + 2**y) without overflow. Source: torch.logaddexp2",
+)
 
 METHODS["arctan2"] = NAMESPACES[""]["arctan2"] = METHODS["atan2"]
 METHODS["arctan2_"] = METHODS["atan2_"]
@@ -100,15 +132,24 @@ def _xlogy_rule(m, g, self, other):
 
 
 def _xlogy_number_rule(m, g, self, other):
-    return g * math.log(other) if other > 0 else m.masked_fill(m.xlogy_number(g, other), self == 0, 0)
+    return (
+        g * math.log(other) if other > 0 else m.masked_fill(m.xlogy_number(g, other), self == 0, 0)
+    )
 
 
-_XLOGY: dict[str, Any] = {"forward": _xlogy, "dtype": "float", "operands": ("self", "other"),
-          "latex": r"{self} \cdot \ln {other}"}
-xlogy_op = internal("xlogy(Tensor self, Tensor other)", vjp={"self": _xlogy_rule,
-                                               "other": lambda m, g, self, other: g * self / other},
-                    vjp_latex={"self": r"{g} \cdot \ln {other}", "other": r"{g} \cdot \frac{{self}}{{other}}"},
-                    samples=lambda s: [(s.randn(3), s.positive(3)), (s.randn(2, 3), s.positive(3))], **_XLOGY)
+_XLOGY: dict[str, Any] = {
+    "forward": _xlogy,
+    "dtype": "float",
+    "operands": ("self", "other"),
+    "latex": r"{self} \cdot \ln {other}",
+}
+xlogy_op = internal(
+    "xlogy(Tensor self, Tensor other)",
+    vjp={"self": _xlogy_rule, "other": lambda m, g, self, other: g * self / other},
+    vjp_latex={"self": r"{g} \cdot \ln {other}", "other": r"{g} \cdot \frac{{self}}{{other}}"},
+    samples=lambda s: [(s.randn(3), s.positive(3)), (s.randn(2, 3), s.positive(3))],
+    **_XLOGY,
+)
 xlogy_of_number = internal(
     "xlogy_of_number(operand self, Tensor other)",
     vjp={"other": lambda m, g, self, other: g * self / other},
@@ -127,7 +168,14 @@ xlogy_number = internal(
 )
 
 
-overloaded("xlogy", xlogy_op, xlogy_number, xlogy_of_number, inplace=False, doc="input * log(other), and 0 where input is 0; one may be a number.")
+overloaded(
+    "xlogy",
+    xlogy_op,
+    xlogy_number,
+    xlogy_of_number,
+    inplace=False,
+    doc="input * log(other), and 0 where input is 0; one may be a number.",
+)
 
 
 @composite(method=True)
@@ -145,13 +193,21 @@ def _copysign_rule(m, g, self, result):
     return g * ratio
 
 
-_COPYSIGN: dict[str, Any] = {"forward": lambda xp, self, other: xp.copysign(self, other), "dtype": "float",
-             "operands": ("self", "other"), "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})"}
+_COPYSIGN: dict[str, Any] = {
+    "forward": lambda xp, self, other: xp.copysign(self, other),
+    "dtype": "float",
+    "operands": ("self", "other"),
+    "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})",
+}
 _SIGNS = r"{g} \cdot \mathrm{sgn}({self}) \cdot \mathrm{sgn}({other})"
-copysign_tensor = internal("copysign_tensor(Tensor self, Tensor other)", node="CopysignBackward0",
-                           vjp_latex={"self": _SIGNS, "other": "0"},
-                           vjp={"self": _copysign_rule, "other": lambda m, g: m.zeros_like(g)}, samples=_PAIRS,
-                           **_COPYSIGN)
+copysign_tensor = internal(
+    "copysign_tensor(Tensor self, Tensor other)",
+    node="CopysignBackward0",
+    vjp_latex={"self": _SIGNS, "other": "0"},
+    vjp={"self": _copysign_rule, "other": lambda m, g: m.zeros_like(g)},
+    samples=_PAIRS,
+    **_COPYSIGN,
+)
 copysign_scalar = internal(
     "copysign_scalar(Tensor self, operand other)",
     node="CopysignBackward1",
@@ -162,7 +218,12 @@ copysign_scalar = internal(
 )
 
 
-overloaded("copysign", copysign_tensor, copysign_scalar, doc="The size of `input` with the sign of `other` (a tensor or a number).")
+overloaded(
+    "copysign",
+    copysign_tensor,
+    copysign_scalar,
+    doc="The size of `input` with the sign of `other` (a tensor or a number).",
+)
 
 
 def _heaviside(xp, self, values):
@@ -172,12 +233,19 @@ def _heaviside(xp, self, values):
     return xp.where(xp.isnan(self), 0, xp.heaviside(self, values)).astype(self.dtype)[()]
 
 
-not_differentiable("heaviside(Tensor self, Tensor values)", "heaviside", differentiable=("self", "values"), dtype=None,
-                   operands=("self", "values"), forward=_heaviside,
-                   latex=r"[{self} > 0] + {values} \cdot [{self} = 0]",
-                   samples=lambda s: [(s.randn(3), s.randn(3))],
-                   doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside",
-      public=True, inplace="method")
+not_differentiable(
+    "heaviside(Tensor self, Tensor values)",
+    "heaviside",
+    differentiable=("self", "values"),
+    dtype=None,
+    operands=("self", "values"),
+    forward=_heaviside,
+    latex=r"[{self} > 0] + {values} \cdot [{self} = 0]",
+    samples=lambda s: [(s.randn(3), s.randn(3))],
+    doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside",
+    public=True,
+    inplace="method",
+)
 
 
 # -- powers of two, neighbours among floats ----------------------------------------------------------------------------
@@ -187,8 +255,11 @@ def _ldexp_whole(xp, self, other):
     return xp.ldexp(self, other.astype(np.int32))  # C's int, as in torch: larger exponents wrap
 
 
-_LDEXP: dict[str, Any] = {"node": "LdexpBackward0", "latex": r"{self} \cdot 2^{{other}}",
-          "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"}}
+_LDEXP: dict[str, Any] = {
+    "node": "LdexpBackward0",
+    "latex": r"{self} \cdot 2^{{other}}",
+    "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"},
+}
 ldexp_op = internal(
     "ldexp(Tensor self, Tensor other)",
     forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
@@ -228,8 +299,11 @@ def ldexp_(input, other):
     """In-place `ldexp`. Raises RuntimeError where `input` cannot hold the result. Source: torch.ldexp_."""
     op = _ldexp_op(input, other)
     if not input.dtype.is_inexact:
-        raise fail(RuntimeError, f"ldexp can't be cast to the desired output type {input.dtype.short}",
-                   "The result is a float; an in-place operation keeps the tensor's dtype.")
+        raise fail(
+            RuntimeError,
+            f"ldexp can't be cast to the desired output type {input.dtype.short}",
+            "The result is a float; an in-place operation keeps the tensor's dtype.",
+        )
     return apply_inplace(op, (input, other))
 
 
@@ -252,7 +326,11 @@ def frexp(input):
 
     Raises RuntimeError for whole numbers. Source: torch.frexp."""
     if not input.dtype.is_floating_point:
-        raise fail(RuntimeError, "torch.frexp() only supports floating-point dtypes", "Only these have a mantissa: call .float() first.")
+        raise fail(
+            RuntimeError,
+            "torch.frexp() only supports floating-point dtypes",
+            "Only these have a mantissa: call .float() first.",
+        )
     return frexp_op.call(input)
 
 
@@ -278,34 +356,59 @@ def _lerp(xp, self, end, weight):
     if self.dtype.kind != "f":
         raise not_implemented("lerp_kernel_scalar", self.dtype)
     from ..core.dtype import FROM_NUMPY
+
     for name, other in (("end", end), ("weight", weight)):
         if getattr(other, "dtype", self.dtype) != self.dtype:
-            raise fail(RuntimeError,
-                       f"expected dtype {_c_name(self.dtype)} for `{name}` but got dtype {_c_name(other.dtype)}",
-                       f"lerp mixes tensors of one dtype: convert with .to({FROM_NUMPY[self.dtype]!r}).")
+            raise fail(
+                RuntimeError,
+                f"expected dtype {_c_name(self.dtype)} for `{name}` but got dtype {_c_name(other.dtype)}",
+                f"lerp mixes tensors of one dtype: convert with .to({FROM_NUMPY[self.dtype]!r}).",
+            )
     weight = weight if hasattr(weight, "dtype") else self.dtype.type(weight)
     gap = end - self
     # from the nearer end, as torch does, so that weight 1 gives `end` exactly
-    return xp.where(abs(weight) < 0.5, precise.fma(weight, gap, self), precise.fma(-gap, 1 - weight, end))[()]
+    return xp.where(
+        abs(weight) < 0.5, precise.fma(weight, gap, self), precise.fma(-gap, 1 - weight, end)
+    )[()]
 
 
 def _c_name(d):
-    return {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int",
-            "int32": "int"}.get(d.name, d.name)
+    return {
+        "float32": "float",
+        "float64": "double",
+        "float16": "c10::Half",
+        "int64": "long int",
+        "int32": "int",
+    }.get(d.name, d.name)
 
 
-_LERP: dict[str, Any] = {"forward": _lerp, "operands": ("self", "end", "weight"),
-         "latex": r"{self} + {weight} \cdot ({end} - {self})"}
+_LERP: dict[str, Any] = {
+    "forward": _lerp,
+    "operands": ("self", "end", "weight"),
+    "latex": r"{self} + {weight} \cdot ({end} - {self})",
+}
 _LERP_TEX = {"self": r"{g} \cdot (1 - {weight})", "end": r"{g} \cdot {weight}"}
-lerp_scalar = internal("lerp_scalar(Tensor self, Tensor end, Number weight)", node="LerpBackward0", **_LERP | {"operands": ("self", "end")},
-                       vjp_latex=_LERP_TEX,
-                       vjp={"self": lambda m, g, weight: g * (1 - weight), "end": lambda m, g, weight: g * weight},
-                       samples=lambda s: [(s.randn(3), s.randn(3), 0.3), (s.randn(2, 3), s.randn(3), 0.8)])
-lerp_tensor = internal("lerp_tensor(Tensor self, Tensor end, Tensor weight)", node="LerpBackward1", **_LERP,
-                       vjp={"self": lambda m, g, weight: g * (1 - weight), "end": lambda m, g, weight: g * weight,
-                            "weight": lambda m, g, self, end: g * (end - self)},
-                       vjp_latex={**_LERP_TEX, "weight": r"{g} \cdot ({end} - {self})"},
-                       samples=lambda s: [(s.randn(3), s.randn(3), s.uniform(0.1, 0.4, 3))])
+lerp_scalar = internal(
+    "lerp_scalar(Tensor self, Tensor end, Number weight)",
+    node="LerpBackward0",
+    **_LERP | {"operands": ("self", "end")},
+    vjp_latex=_LERP_TEX,
+    vjp={"self": lambda m, g, weight: g * (1 - weight), "end": lambda m, g, weight: g * weight},
+    samples=lambda s: [(s.randn(3), s.randn(3), 0.3), (s.randn(2, 3), s.randn(3), 0.8)],
+)
+lerp_tensor = internal(
+    "lerp_tensor(Tensor self, Tensor end, Tensor weight)",
+    node="LerpBackward1",
+    **_LERP,
+    vjp={
+        "self": lambda m, g, weight: g * (1 - weight),
+        "end": lambda m, g, weight: g * weight,
+        "weight": lambda m, g, self, end: g * (end - self),
+    },
+    vjp_latex={**_LERP_TEX, "weight": r"{g} \cdot ({end} - {self})"},
+    samples=lambda s: [(s.randn(3), s.randn(3), s.uniform(0.1, 0.4, 3))],
+)
+
 
 @composite(method=True)
 def lerp(input, end, weight):
@@ -317,15 +420,22 @@ def lerp(input, end, weight):
 @composite(method=True, function=False)
 def lerp_(self, end, weight):
     """In-place `lerp`. Source: torch.Tensor.lerp_."""
-    return apply_inplace(lerp_tensor if isinstance(weight, Tensor) else lerp_scalar, (self, end, weight))
+    return apply_inplace(
+        lerp_tensor if isinstance(weight, Tensor) else lerp_scalar, (self, end, weight)
+    )
 
 
 def _three(name, self, tensor1, tensor2):
-    for position, (argument, value) in enumerate((("input", self), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
+    for position, (argument, value) in enumerate(
+        (("input", self), ("tensor1", tensor1), ("tensor2", tensor2)), 1
+    ):
         if not hasattr(value, "dtype"):
-            raise fail(TypeError, f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                                  f"{type(value).__name__}",
-                       "PyTorch takes tensors only here; `value` is the place for a number.")
+            raise fail(
+                TypeError,
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{type(value).__name__}",
+                "PyTorch takes tensors only here; `value` is the place for a number.",
+            )
 
 
 def _scaled(value, a):
@@ -347,34 +457,65 @@ def _addcdiv(xp, self, tensor1, tensor2, value):
 def _no_whole_quotient(tensor1, tensor2):
     """Raises torch's error for two tensors of whole numbers: once their quotient was rounded, now it would not be."""
     if all(isinstance(t, Tensor) and not t.dtype.is_inexact for t in (tensor1, tensor2)):
-        raise fail(RuntimeError, "Integer division with addcdiv is no longer supported, and in a future  release "
-                                 "addcdiv will perform a true "
-                   "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + "
-                   "value * torch.trunc(tensor1 / "
-                   "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float "
-                   "inputs. The future addcdiv "
-                   "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",
-                   "Convert the tensors to float first.")
+        raise fail(
+            RuntimeError,
+            "Integer division with addcdiv is no longer supported, and in a future  release "
+            "addcdiv will perform a true "
+            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + "
+            "value * torch.trunc(tensor1 / "
+            "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float "
+            "inputs. The future addcdiv "
+            "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",
+            "Convert the tensors to float first.",
+        )
 
 
 _THREE: dict[str, Any] = {"dtype": "promote", "operands": ("self", "tensor1", "tensor2")}
-register("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Number value=1)", forward=_addcmul, inplace=True, **_THREE,
-         check=no_kernel("addcmul_cpu_out", "Bool"),
-         vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * _scaled(value, tensor2),
-              "tensor2": lambda m, g, tensor1, value: g * _scaled(value, tensor1)},
-         latex=r"{self} + {value} \cdot {tensor1} \cdot {tensor2}",
-         vjp_latex={"self": "{g}", "tensor1": r"{g} \cdot {value} \cdot {tensor2}",
-                    "tensor2": r"{g} \cdot {value} \cdot {tensor1}"},
-         samples=lambda s: [(s.randn(3), s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), s.randn(2, 1), 0.5)],
-         doc="input + value * tensor1 * tensor2. Source: torch.addcmul")
-addcdiv_op = internal("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Number value=1)", forward=_addcdiv, **_THREE,
-         vjp={"self": lambda m, g: g, "tensor1": lambda m, g, tensor2, value: g * (value / tensor2),
-              "tensor2": lambda m, g, tensor1, tensor2, value: -g * (_scaled(value, tensor1) / (tensor2 * tensor2))},
-         latex=r"{self} + {value} \cdot \frac{{tensor1}}{{tensor2}}",
-         vjp_latex={"self": "{g}", "tensor1": r"{g} \cdot \frac{{value}}{{tensor2}}",
-                    "tensor2": r"-{g} \cdot \frac{{value} \cdot {tensor1}}{{tensor2}^{2}}"},
-         samples=lambda s: [(s.randn(3), s.randn(3), s.away_from_zero(3)),
-                            (s.randn(2, 3), s.randn(3), s.away_from_zero(2, 1), 0.5)])
+register(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Number value=1)",
+    forward=_addcmul,
+    inplace=True,
+    **_THREE,
+    check=no_kernel("addcmul_cpu_out", "Bool"),
+    vjp={
+        "self": lambda m, g: g,
+        "tensor1": lambda m, g, tensor2, value: g * _scaled(value, tensor2),
+        "tensor2": lambda m, g, tensor1, value: g * _scaled(value, tensor1),
+    },
+    latex=r"{self} + {value} \cdot {tensor1} \cdot {tensor2}",
+    vjp_latex={
+        "self": "{g}",
+        "tensor1": r"{g} \cdot {value} \cdot {tensor2}",
+        "tensor2": r"{g} \cdot {value} \cdot {tensor1}",
+    },
+    samples=lambda s: [
+        (s.randn(3), s.randn(3), s.randn(3)),
+        (s.randn(2, 3), s.randn(3), s.randn(2, 1), 0.5),
+    ],
+    doc="input + value * tensor1 * tensor2. Source: torch.addcmul",
+)
+addcdiv_op = internal(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Number value=1)",
+    forward=_addcdiv,
+    **_THREE,
+    vjp={
+        "self": lambda m, g: g,
+        "tensor1": lambda m, g, tensor2, value: g * (value / tensor2),
+        "tensor2": lambda m, g, tensor1, tensor2, value: (
+            -g * (_scaled(value, tensor1) / (tensor2 * tensor2))
+        ),
+    },
+    latex=r"{self} + {value} \cdot \frac{{tensor1}}{{tensor2}}",
+    vjp_latex={
+        "self": "{g}",
+        "tensor1": r"{g} \cdot \frac{{value}}{{tensor2}}",
+        "tensor2": r"-{g} \cdot \frac{{value} \cdot {tensor1}}{{tensor2}^{2}}",
+    },
+    samples=lambda s: [
+        (s.randn(3), s.randn(3), s.away_from_zero(3)),
+        (s.randn(2, 3), s.randn(3), s.away_from_zero(2, 1), 0.5),
+    ],
+)
 
 
 @composite(method=True)

@@ -2,6 +2,7 @@
 
 Sources: https://docs.pytorch.org/docs/2.13/torch.html#comparison-ops
 """
+
 from __future__ import annotations
 
 import operator
@@ -31,7 +32,11 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
         operands=("self", "other"),
         latex=rf"[{{self}} {sign} {{other}}]",
         doc=f"{doc}, element by element: a bool tensor. Source: torch.{name}.",
-        samples=lambda s: [(s.randn(3), s.randn(3)), (s.integers(3, 2, 3), s.integers(3, 3)), (s.integers(3, 4), 1)],
+        samples=lambda s: [
+            (s.randn(3), s.randn(3)),
+            (s.integers(3, 2, 3), s.integers(3, 3)),
+            (s.integers(3, 4), 1),
+        ],
     )
     # changed in place, the operands get gradients of 0
     title, zero = name.capitalize(), lambda m, g: m.zeros_like(g)
@@ -45,7 +50,11 @@ def _comparison(name, function, ufunc, sign, aliases, doc):
     operators(**{name: op.call})
     METHODS[f"{name}_"] = in_place
     for alias in aliases:
-        NAMESPACES[""][alias], METHODS[alias], METHODS[f"{alias}_"] = NAMESPACES[""][name], METHODS[name], in_place
+        NAMESPACES[""][alias], METHODS[alias], METHODS[f"{alias}_"] = (
+            NAMESPACES[""][name],
+            METHODS[name],
+            in_place,
+        )
 
 
 _comparison("eq", operator.eq, "equal", "=", (), "Whether the elements are equal")
@@ -53,7 +62,9 @@ _comparison("ne", operator.ne, "not_equal", r"\ne", ("not_equal",), "Whether the
 _comparison("lt", operator.lt, "less", "<", ("less",), "Whether input < other")
 _comparison("le", operator.le, "less_equal", r"\le", ("less_equal",), "Whether input <= other")
 _comparison("gt", operator.gt, "greater", ">", ("greater",), "Whether input > other")
-_comparison("ge", operator.ge, "greater_equal", r"\ge", ("greater_equal",), "Whether input >= other")
+_comparison(
+    "ge", operator.ge, "greater_equal", r"\ge", ("greater_equal",), "Whether input >= other"
+)
 
 
 # -- logic -------------------------------------------------------------------------------------------------------------
@@ -72,10 +83,15 @@ def _logic(name, sign, doc):
 _logic("logical_and", r"\land", "Whether both are nonzero")
 _logic("logical_or", r"\lor", "Whether one or both are nonzero")
 _logic("logical_xor", r"\oplus", "Whether exactly one is nonzero")
-register("logical_not(Tensor self)", forward=lambda xp, self: xp.logical_not(self), operands=("self",), inplace=True,
-         latex=r"\lnot {self}",
-         samples=lambda s: [s.booleans(4), s.integers(2, 4)],
-         doc="Whether each element is zero. Source: torch.logical_not")
+register(
+    "logical_not(Tensor self)",
+    forward=lambda xp, self: xp.logical_not(self),
+    operands=("self",),
+    inplace=True,
+    latex=r"\lnot {self}",
+    samples=lambda s: [s.booleans(4), s.integers(2, 4)],
+    doc="Whether each element is zero. Source: torch.logical_not",
+)
 
 
 # -- bits --------------------------------------------------------------------------------------------------------------
@@ -86,9 +102,14 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
             raise not_implemented(torch_kernel, d)
         return getattr(xp, ufunc)(self, other)
 
-    op = internal(f"{name}(operand self, operand other)", forward=forward, dtype="promote", operands=("self", "other"),
-                  latex=rf"{{self}} \mathbin{{\mathrm{{{symbol}}}}} {{other}}",
-                  samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)])
+    op = internal(
+        f"{name}(operand self, operand other)",
+        forward=forward,
+        dtype="promote",
+        operands=("self", "other"),
+        latex=rf"{{self}} \mathbin{{\mathrm{{{symbol}}}}} {{other}}",
+        samples=lambda s: [(s.integers(8, 4), s.integers(4, 4)), (s.integers(8, 4), 1)],
+    )
 
     overloaded(name, op, op, op, doc=f"{doc}; integer and bool tensors only.")
     METHODS[f"__i{dunder}__"] = METHODS[f"{name}_"]
@@ -98,8 +119,22 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
 _bits("bitwise_and", "bitwise_and", "bitwise_and_cpu", "and", "and", "The bits set in both")
 _bits("bitwise_or", "bitwise_or", "bitwise_or_cpu", "or", "or", "The bits set in one or both")
 _bits("bitwise_xor", "bitwise_xor", "bitwise_xor_cpu", "xor", "xor", "The bits set in exactly one")
-_bits("bitwise_left_shift", "left_shift", "lshift_cpu", "shl", "lshift", "The bits moved left by `other` places")
-_bits("bitwise_right_shift", "right_shift", "rshift_cpu", "shr", "rshift", "The bits moved right by `other` places")
+_bits(
+    "bitwise_left_shift",
+    "left_shift",
+    "lshift_cpu",
+    "shl",
+    "lshift",
+    "The bits moved left by `other` places",
+)
+_bits(
+    "bitwise_right_shift",
+    "right_shift",
+    "rshift_cpu",
+    "shr",
+    "rshift",
+    "The bits moved right by `other` places",
+)
 
 
 def _bitwise_not(xp, self):
@@ -108,15 +143,23 @@ def _bitwise_not(xp, self):
     return xp.invert(self)
 
 
-register("bitwise_not(Tensor self)", forward=_bitwise_not, inplace=True, latex=r"\sim {self}",
-         samples=lambda s: [s.integers(8, 4), s.booleans(4)],
-         doc="Every bit flipped; for bool tensors, not. Source: torch.bitwise_not")
+register(
+    "bitwise_not(Tensor self)",
+    forward=_bitwise_not,
+    inplace=True,
+    latex=r"\sim {self}",
+    samples=lambda s: [s.integers(8, 4), s.booleans(4)],
+    doc="Every bit flipped; for bool tensors, not. Source: torch.bitwise_not",
+)
 
 
 def _invert(self):
     if self.dtype.is_inexact:
-        raise fail(TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
-                   "A comparison such as x > 0 gives a bool tensor, which ~ turns around.")
+        raise fail(
+            TypeError,
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+            "A comparison such as x > 0 gives a bool tensor, which ~ turns around.",
+        )
     return METHODS["bitwise_not"](self)
 
 
@@ -125,33 +168,71 @@ METHODS["__invert__"] = _invert
 
 # -- what kind of number -----------------------------------------------------------------------------------------------
 def _kind(name, forward, tex, doc):
-    register(f"{name}(Tensor self)", forward=forward, latex=tex, samples=lambda s: [s.randn(3), s.integers(3, 4)],
-             doc=f"{doc} Source: torch.{name}")
+    register(
+        f"{name}(Tensor self)",
+        forward=forward,
+        latex=tex,
+        samples=lambda s: [s.randn(3), s.integers(3, 4)],
+        doc=f"{doc} Source: torch.{name}",
+    )
 
 
-_kind("isnan", lambda xp, self: xp.isnan(self), r"[{self} \ne {self}]", "Whether each element is nan.")
 _kind(
-    "isinf", lambda xp, self: xp.isinf(self), r"[\left| {self} \right| = \infty]", "Whether each element is infinite."
+    "isnan", lambda xp, self: xp.isnan(self), r"[{self} \ne {self}]", "Whether each element is nan."
 )
-_kind("isfinite", lambda xp, self: xp.isfinite(self), r"[\left| {self} \right| < \infty]",
-      "Whether each element is neither infinite nor nan.")
-_kind("isposinf", lambda xp, self: self == xp.inf, r"[{self} = \infty]", "Whether each element is +inf.")
-_kind("isneginf", lambda xp, self: self == -xp.inf, r"[{self} = -\infty]", "Whether each element is -inf.")
-_kind("isreal", lambda xp, self: xp.isreal(self), r"[{self} \in \mathbb{R}]",
-      "Whether each element has no imaginary part.")
-_kind("signbit", lambda xp, self: xp.signbit(self) if self.dtype.kind == "f" else self < 0, r"{self} < 0",
-      "Whether the sign bit is set: also for -0.0.")
+_kind(
+    "isinf",
+    lambda xp, self: xp.isinf(self),
+    r"[\left| {self} \right| = \infty]",
+    "Whether each element is infinite.",
+)
+_kind(
+    "isfinite",
+    lambda xp, self: xp.isfinite(self),
+    r"[\left| {self} \right| < \infty]",
+    "Whether each element is neither infinite nor nan.",
+)
+_kind(
+    "isposinf",
+    lambda xp, self: self == xp.inf,
+    r"[{self} = \infty]",
+    "Whether each element is +inf.",
+)
+_kind(
+    "isneginf",
+    lambda xp, self: self == -xp.inf,
+    r"[{self} = -\infty]",
+    "Whether each element is -inf.",
+)
+_kind(
+    "isreal",
+    lambda xp, self: xp.isreal(self),
+    r"[{self} \in \mathbb{R}]",
+    "Whether each element has no imaginary part.",
+)
+_kind(
+    "signbit",
+    lambda xp, self: xp.signbit(self) if self.dtype.kind == "f" else self < 0,
+    r"{self} < 0",
+    "Whether the sign bit is set: also for -0.0.",
+)
 
 
 # -- nearly and exactly equal ------------------------------------------------------------------------------------------
 def _isclose(xp, self, other, rtol, atol, equal_nan):
     if self.dtype != other.dtype:
-        raise fail(RuntimeError, f"{FROM_NUMPY[self.dtype].short} did not match {FROM_NUMPY[other.dtype].short}",
-                   "Compare tensors of one dtype: convert one with .to(other.dtype).")
+        raise fail(
+            RuntimeError,
+            f"{FROM_NUMPY[self.dtype].short} did not match {FROM_NUMPY[other.dtype].short}",
+            "Compare tensors of one dtype: convert one with .to(other.dtype).",
+        )
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
-            raise fail(RuntimeError, f"{name} must be greater than or equal to zero, but got {value:g}",
-                       "A tolerance says how far apart still counts.")
+            raise fail(
+                RuntimeError,
+                f"{name} must be greater than or equal to zero, but got {value:g}",
+                "A tolerance says how far apart still counts.",
+            )
     close = self == other
     if equal_nan and self.dtype.kind == "f":
         close = close | (xp.isnan(self) & xp.isnan(other))
@@ -163,11 +244,14 @@ def _isclose(xp, self, other, rtol, atol, equal_nan):
     return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * other)))
 
 
-isclose_op = internal("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", forward=_isclose,
-                      operands=("self", "other"),
-                      latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| "
-                                            r"{other} \right|",
-                      samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), 0.5)])
+isclose_op = internal(
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
+    forward=_isclose,
+    operands=("self", "other"),
+    latex=r"\left| {self} - {other} \right| \le {atol} + {rtol} \cdot \left| "
+    r"{other} \right|",
+    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3), 0.5)],
+)
 
 
 @composite(method=True)
@@ -196,6 +280,10 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     Source: torch.isin."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise mismatch()
-    elements, test_elements = (a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements))
+    elements, test_elements = (
+        a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements)
+    )
     xp = elements.device.xp
-    return wrap(xp.isin(elements._array, test_elements._array, assume_unique=assume_unique, invert=invert))
+    return wrap(
+        xp.isin(elements._array, test_elements._array, assume_unique=assume_unique, invert=invert)
+    )

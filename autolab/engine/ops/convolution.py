@@ -31,7 +31,9 @@ from .convolution_arguments import (
 from .shape import unsqueeze
 
 
-def geometry(input_shape, weight_shape, stride, padding, dilation, transposed, output_padding, groups):
+def geometry(
+    input_shape, weight_shape, stride, padding, dilation, transposed, output_padding, groups
+):
     """The sizes of a convolution; of a transposed one, those of the convolution that it is the adjoint of."""
     return _geometry(
         tuple(input_shape),
@@ -43,9 +45,13 @@ def geometry(input_shape, weight_shape, stride, padding, dilation, transposed, o
 
 
 @lru_cache(512)
-def _geometry(input_shape, weight_shape, stride, padding, dilation, output_padding, transposed, groups):
+def _geometry(
+    input_shape, weight_shape, stride, padding, dilation, output_padding, transposed, groups
+):
     spatial, kernel = input_shape[2:], weight_shape[2:]
-    padding *= len(kernel) // len(padding)  # for 'valid' PyTorch gives the op one 0 for all dimensions
+    padding *= len(kernel) // len(
+        padding
+    )  # for 'valid' PyTorch gives the op one 0 for all dimensions
     other = output_size(spatial, kernel, stride, padding, dilation, transposed, output_padding)
     size, out = (other, spatial) if transposed else (spatial, other)
     return Geometry(size, out, kernel, stride, padding, dilation, groups)
@@ -87,25 +93,44 @@ def _transposed(x, weight, bias, geo):
     return y
 
 
-def _convolution(xp, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    geo = geometry(x.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups)
+def _convolution(
+    xp, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+):
+    geo = geometry(
+        x.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups
+    )
     return _on_images(xp, _transposed if transposed else kernels.forward, geo, x, weight, bias)
 
 
 def _for_input(m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
-    geo = geometry(input.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups)
-    return m.convolution_apply(g, weight, geo) if transposed else m.convolution_grad_input(g, weight, geo)
+    geo = geometry(
+        input.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups
+    )
+    return (
+        m.convolution_apply(g, weight, geo)
+        if transposed
+        else m.convolution_grad_input(g, weight, geo)
+    )
 
 
 def _for_weight(m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
-    geo = geometry(input.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups)
-    return m.convolution_grad_weight(input, g, geo) if transposed else m.convolution_grad_weight(g, input, geo)
+    geo = geometry(
+        input.shape, weight.shape, stride, padding, dilation, transposed, output_padding, groups
+    )
+    return (
+        m.convolution_grad_weight(input, g, geo)
+        if transposed
+        else m.convolution_grad_weight(g, input, geo)
+    )
 
 
 def _gradients(m, g, wanted, *, input, weight, bias_sym_sizes_opt, **sizes):
     """All gradients of raw arrays: those of input and weight side by side."""
     given = m, g, input, weight, *sizes.values()
-    towards = [lambda: _for_input(*given) if wanted[0] else None, lambda: _for_weight(*given) if wanted[1] else None]
+    towards = [
+        lambda: _for_input(*given) if wanted[0] else None,
+        lambda: _for_weight(*given) if wanted[1] else None,
+    ]
     if wanted[0] and wanted[1] and g.__class__ is np.ndarray and len(weight):
         dx, dw = threads.both(*towards, 2.0 * g.size * weight.size / len(weight))
     else:
@@ -118,10 +143,30 @@ def _samples(s):
     return [
         (s.randn(2, 2, 4, 3), s.randn(3, 2, 2, 2), s.randn(3), *plain),
         (s.randn(1, 2, 5, 5), s.randn(2, 2, 3, 3), None, (2, 1), (1, 2), (1, 2), False, (0, 0), 1),
-        (s.randn(1, 4, 3, 3), s.randn(4, 2, 2, 2), s.randn(4), (1, 1), (0, 1), (1, 1), False, (0, 0), 2),
+        (
+            s.randn(1, 4, 3, 3),
+            s.randn(4, 2, 2, 2),
+            s.randn(4),
+            (1, 1),
+            (0, 1),
+            (1, 1),
+            False,
+            (0, 0),
+            2,
+        ),
         (s.randn(2, 3, 2, 2), s.randn(3, 1, 1, 1), None, (1, 1), (0, 0), (1, 1), False, (0, 0), 3),
         (s.randn(1, 2, 6), s.randn(3, 2, 3), s.randn(3), (2,), (1,), (1,), False, (0,), 1),
-        (s.randn(1, 2, 3, 2), s.randn(2, 3, 2, 3), s.randn(3), (2, 1), (1, 0), (1, 1), True, (1, 0), 1),
+        (
+            s.randn(1, 2, 3, 2),
+            s.randn(2, 3, 2, 3),
+            s.randn(3),
+            (2, 1),
+            (1, 0),
+            (1, 1),
+            True,
+            (1, 0),
+            1,
+        ),
         (s.randn(1, 4, 2, 2), s.randn(4, 1, 2, 2), None, (1, 2), (0, 0), (2, 1), True, (1, 1), 2),
         (s.randn(2, 2, 3), s.randn(2, 2, 2), s.randn(2), (2,), (0,), (1,), True, (0,), 1),
     ]
@@ -136,11 +181,15 @@ convolution_op = _inside(
     "int[] dilation, bool transposed, int[] output_padding, int groups)",
     forward=_convolution,
     vjp={
-        "input": lambda m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups: _for_input(
-            m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups
+        "input": lambda m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups: (
+            _for_input(
+                m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups
+            )
         ),
         "weight": lambda m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups: (
-            _for_weight(m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups)
+            _for_weight(
+                m, g, input, weight, stride, padding, dilation, transposed, output_padding, groups
+            )
         ),
         "bias": lambda m, g: m.convolution_grad_bias(g),
     },
@@ -156,7 +205,11 @@ convolution_op = _inside(
         "groups",
     ),
     latex=r"{weight} \ast {input} + {bias}",
-    vjp_latex={"input": r"{weight} \star {g}", "weight": r"{input} \ast {g}", "bias": r"\sum_{\text{positions}} {g}"},
+    vjp_latex={
+        "input": r"{weight} \star {g}",
+        "weight": r"{input} \ast {g}",
+        "bias": r"\sum_{\text{positions}} {g}",
+    },
     fused=_gradients,
     samples=_samples,
 )
@@ -176,7 +229,9 @@ def _geometries(s):
 
 
 def _apply(xp, x, weight, geo):
-    return _on_images(xp, lambda x, weight, geo: kernels.forward(x, weight, None, geo), geo, x, weight)
+    return _on_images(
+        xp, lambda x, weight, geo: kernels.forward(x, weight, None, geo), geo, x, weight
+    )
 
 
 _inside(
@@ -196,7 +251,9 @@ _inside(
     forward=lambda xp, g, weight, geo: _on_images(xp, kernels.grad_input, geo, g, weight),
     vjp={
         "grad_output": lambda m, g, weight, geometry: m.convolution_apply(g, weight, geometry),
-        "weight": lambda m, g, grad_output, geometry: m.convolution_grad_weight(grad_output, g, geometry),
+        "weight": lambda m, g, grad_output, geometry: m.convolution_grad_weight(
+            grad_output, g, geometry
+        ),
     },
     samples=lambda s: [(y, w, geo) for _, w, y, geo in _geometries(s)],
 )
@@ -207,7 +264,9 @@ _inside(
     forward=lambda xp, g, x, geo: _on_images(xp, kernels.grad_weight, geo, g, x),
     vjp={
         "grad_output": lambda m, g, input, geometry: m.convolution_apply(input, g, geometry),
-        "input": lambda m, g, grad_output, geometry: m.convolution_grad_input(grad_output, g, geometry),
+        "input": lambda m, g, grad_output, geometry: m.convolution_grad_input(
+            grad_output, g, geometry
+        ),
     },
     samples=lambda s: [(y, x, geo) for x, _, y, geo in _geometries(s)],
 )
@@ -223,7 +282,8 @@ _inside(
     node="ConvolutionBackwardBackward0",
     vjp={
         "grad_output": lambda m, g, grad_output_sym_sizes: m.expand(
-            m.reshape_raw(g, (1, -1) + (1,) * (len(grad_output_sym_sizes) - 2)), grad_output_sym_sizes
+            m.reshape_raw(g, (1, -1) + (1,) * (len(grad_output_sym_sizes) - 2)),
+            grad_output_sym_sizes,
         )
     },
     samples=lambda s: [s.randn(2, 3, 2, 2), s.randn(2, 3, 4)],
@@ -234,7 +294,19 @@ _inside(
 _passed = Passed()
 
 
-def _convolved(name, dims, input, weight, bias, stride, padding, dilation, groups, output_padding=0, transposed=False):
+def _convolved(
+    name,
+    dims,
+    input,
+    weight,
+    bias,
+    stride,
+    padding,
+    dilation,
+    groups,
+    output_padding=0,
+    transposed=False,
+):
     """Checks in PyTorch's order, then the op; an input without batch dimension gets one for the op."""
     given = stride, padding, dilation, groups, output_padding
     about = (
@@ -268,7 +340,10 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
     valid = padding == "valid"
     if isinstance(padding, str):
         input, padding = named_padding(input, weight, stride, padding, dilation)
-    padding, output_padding = numbers("padding", padding, dims, n), numbers("output_padding", output_padding, dims, n)
+    padding, output_padding = (
+        numbers("padding", padding, dims, n),
+        numbers("output_padding", output_padding, dims, n),
+    )
     check_numbers(input, weight, stride, padding, dilation, output_padding, groups)
     check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     if not transposed and 0 in input.shape[2:]:
@@ -284,7 +359,9 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
     if not transposed and not input.shape[1]:
         # of no channels there is nothing to add up; PyTorch gives a result without channels, whatever the filters
         out = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-        return (input.reshape(-1) * weight.reshape(-1)).reshape(*(input.shape[:1] if batched else ()), 0, *out)
+        return (input.reshape(-1) * weight.reshape(-1)).reshape(
+            *(input.shape[:1] if batched else ()), 0, *out
+        )
     check_dtypes(input, weight, bias)
     if transposed:
         check_transposed(input, weight, stride, padding, dilation, output_padding)
@@ -292,7 +369,9 @@ def _convolved(name, dims, input, weight, bias, stride, padding, dilation, group
         padding = output_padding = (0,)
     elif batched:
         _passed.keep(given, about, (stride, padding, dilation, transposed, output_padding, groups))
-    y = convolution_op.call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    y = convolution_op.call(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
     return y if batched else y.squeeze(0)
 
 
@@ -319,23 +398,47 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 @composite()
 @composite(namespace="nn.functional")
-def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose1d(
+    input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+):
     """The adjoint of `conv1d`: (N, C, L) and (C, O / groups, K) give (N, O, L').
 
     L' = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1. Raises RuntimeError when sizes, channels or
     dtypes do not fit. Source: torch.nn.functional.conv_transpose1d."""
     return _convolved(
-        "conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding, True
+        "conv_transpose1d",
+        1,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        groups,
+        output_padding,
+        True,
     )
 
 
 @composite()
 @composite(namespace="nn.functional")
-def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose2d(
+    input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+):
     """The adjoint of `conv2d`: (N, C, H, W) and (C, O / groups, KH, KW) give (N, O, H', W').
 
     H' = (H - 1) stride - 2 padding + dilation (KH - 1) + output_padding + 1. Raises RuntimeError when sizes, channels
     or dtypes do not fit. Source: torch.nn.functional.conv_transpose2d."""
     return _convolved(
-        "conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding, True
+        "conv_transpose2d",
+        2,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        groups,
+        output_padding,
+        True,
     )

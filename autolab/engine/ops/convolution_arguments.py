@@ -13,10 +13,13 @@ def output_size(spatial, kernel, stride, padding, dilation, transposed=False, ou
     if transposed:
         return tuple(
             (n - 1) * s - 2 * p + d * (k - 1) + extra + 1
-            for n, k, s, p, d, extra in zip(spatial, kernel, stride, padding, dilation, output_padding)
+            for n, k, s, p, d, extra in zip(
+                spatial, kernel, stride, padding, dilation, output_padding
+            )
         )
     return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)
     )
 
 
@@ -37,7 +40,11 @@ def numbers(name, value, dims, n):
 
 
 def check_numbers(input, weight, stride, padding, dilation, output_padding, groups):
-    for name, value, low in (("padding", padding, 0), ("output_padding", output_padding, 0), ("stride", stride, 1)):
+    for name, value, low in (
+        ("padding", padding, 0),
+        ("output_padding", output_padding, 0),
+        ("stride", stride, 1),
+    ):
         if min(value, default=low) < low:
             raise fail(
                 RuntimeError,
@@ -117,7 +124,11 @@ def check_transposed(input, weight, stride, padding, dilation, output_padding):
         names = ("height", "width") if len(stride) == 2 else ("width",)
         text = " ".join(
             f"{what}_{axis}: {v}"
-            for what, values in (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+            for what, values in (
+                ("output_padding", output_padding),
+                ("stride", stride),
+                ("dilation", dilation),
+            )
             for axis, v in zip(names, values)
         )
         raise fail(
@@ -125,7 +136,9 @@ def check_transposed(input, weight, stride, padding, dilation, output_padding):
             f"output padding must be smaller than either stride or dilation, but got {text}",
             "output_padding chooses among the sizes that a strided convolution maps to the same size.",
         )
-    out = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation, True, output_padding)
+    out = output_size(
+        input.shape[2:], weight.shape[2:], stride, padding, dilation, True, output_padding
+    )
     if min(out) < 1:
         by = lambda sizes: " x ".join(map(str, sizes))
         raise fail(
@@ -174,5 +187,7 @@ def named_padding(input, weight, stride, padding, dilation):
             UserWarning,
             stacklevel=5,
         )
-        input = NAMESPACES["nn.functional"]["pad"](input, tuple(n for t in reversed(totals) for n in (0, t % 2)))
+        input = NAMESPACES["nn.functional"]["pad"](
+            input, tuple(n for t in reversed(totals) for n in (0, t % 2))
+        )
     return input, tuple(t // 2 for t in totals)

@@ -171,7 +171,9 @@ fill_tensor_op = internal(
 def _write(op, args, result):
     target = args[0]
     state = per_thread.state
-    check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args), overlapping=False)
+    check_inplace(
+        target, state, any(isinstance(a, Tensor) and a._req for a in args), overlapping=False
+    )
     write_inplace(op, args, result, state)
     return target
 
@@ -206,11 +208,18 @@ def copy_(self, src, non_blocking=False):
 @composite(method=True)
 def zero_(input):
     """Sets every element to 0 in place. Source: torch.Tensor.zero_."""
-    if input._view is None and not input._req and input._array.__class__ is np.ndarray and observe.observer is None:
+    if (
+        input._view is None
+        and not input._req
+        and input._array.__class__ is np.ndarray
+        and observe.observer is None
+    ):
         input._array.fill(0)  # a gradient between two steps; 0.6 us against 3.7
         input._storage.version += 1
         return input
-    return _write(zero_op, (input,), devices.filled(input._storage.device, 0, input._array.shape, input.dtype))
+    return _write(
+        zero_op, (input,), devices.filled(input._storage.device, 0, input._array.shape, input.dtype)
+    )
 
 
 @composite(method=True)
@@ -229,12 +238,18 @@ def fill_(input, value):
         if value._storage.device is not here:
             value = _moved(value, here)
         return _write(
-            fill_tensor_op, (input, value), devices.filled(here, value._array, input._array.shape, input.dtype)
+            fill_tensor_op,
+            (input, value),
+            devices.filled(here, value._array, input._array.shape, input.dtype),
         )
     plain = as_number(value)
-    number = np.asarray(value if plain is None else held_by(plain, input.dtype)).astype(input.dtype.np)[()]
+    number = np.asarray(value if plain is None else held_by(plain, input.dtype)).astype(
+        input.dtype.np
+    )[()]
     return _write(
-        fill_op, (input, value), devices.filled(input._storage.device, number, input._array.shape, input.dtype)
+        fill_op,
+        (input, value),
+        devices.filled(input._storage.device, number, input._array.shape, input.dtype),
     )
 
 
@@ -253,7 +268,9 @@ def _cast(self, dtype, copy=False):
     if dtype.is_floating_point and (self._req or self.dtype.is_floating_point):
         return to_copy.call(self, dtype)
     out = wrap(
-        self._storage.device.backend.run(per_thread.state, self._array.astype, dtype.np, order_of_copies(self._array)),
+        self._storage.device.backend.run(
+            per_thread.state, self._array.astype, dtype.np, order_of_copies(self._array)
+        ),
         dtype,
     )
     if observe.observer is not None:
@@ -287,13 +304,22 @@ def _moved(self, device, non_blocking=False):
     source, state = self._storage.device, per_thread.state
     out = wrap(transfer(self._array, source, device, is_pinned(self), non_blocking), self.dtype)
     args = (self, device, source)
-    node = record(to_device, args, (out,), state) if state.grad and not state.inference and self.requires_grad else None
+    node = (
+        record(to_device, args, (out,), state)
+        if state.grad and not state.inference and self.requires_grad
+        else None
+    )
     if observe.observer is not None:
         observe.observer.forward(to_device, args, None, (out,), node)
     return out
 
 
-LANES.insert(0, lambda op: (lambda self, device, source=None: _moved(self, device)) if op is to_device else None)
+LANES.insert(
+    0,
+    lambda op: (
+        (lambda self, device, source=None: _moved(self, device)) if op is to_device else None
+    ),
+)
 
 
 @composite(method=True, function=False)
@@ -316,7 +342,9 @@ def to(self, *args, **kwargs):
     dtype = self.dtype if dtype is None else as_dtype(dtype)
     if target is self._storage.device:
         return _cast(self, dtype, copy)
-    if dtype is not self.dtype and dtype.itemsize < self.dtype.itemsize:  # what is smaller travels faster
+    if (
+        dtype is not self.dtype and dtype.itemsize < self.dtype.itemsize
+    ):  # what is smaller travels faster
         return _moved(_cast(self, dtype), target, non_blocking)
     return _cast(_moved(self, target, non_blocking), dtype)
 
@@ -403,7 +431,11 @@ def cuda(self, device=None, non_blocking=False, memory_format=None):
         raise unsupported("cuda", "memory_format")
     device = devices.device("cuda" if device is None else device)
     if device.type != "cuda":
-        raise fail(RuntimeError, "Invalid device, must be cuda device", "For other devices write x.to(device).")
+        raise fail(
+            RuntimeError,
+            "Invalid device, must be cuda device",
+            "For other devices write x.to(device).",
+        )
     return to(self, device=device, non_blocking=non_blocking)
 
 
@@ -430,7 +462,11 @@ def _type(self, dtype=None, non_blocking=False):  # not `type`: this file asks P
             device = "cpu"
         dtype = next((d for d in ALL if f"{d.short}Tensor" == name), dtype)
     if isinstance(dtype, str):
-        raise fail(ValueError, f"invalid type: '{dtype}'", "Write a dtype, or a name such as 'torch.cuda.FloatTensor'.")
+        raise fail(
+            ValueError,
+            f"invalid type: '{dtype}'",
+            "Write a dtype, or a name such as 'torch.cuda.FloatTensor'.",
+        )
     dtype = as_dtype(getattr(dtype, "dtype", dtype))
     return _cast(self, dtype) if device in (None, self.device.type) else to(self, device, dtype)
 

@@ -1,4 +1,5 @@
 """Yes and no, counting, and what leaves nan out: all any count_nonzero nansum nanmean."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -15,16 +16,25 @@ def _truth(name, ufunc, tex, doc):
     def forward(xp, self, dim, keepdim):
         if dim == ():
             return self.astype(bool)
-        found = row_major(xp, reduce(xp, ufunc, self.astype(bool, copy=False), axes(self, dim), keepdim))
+        found = row_major(
+            xp, reduce(xp, ufunc, self.astype(bool, copy=False), axes(self, dim), keepdim)
+        )
         return found.astype(self.dtype) if self.dtype == np.uint8 else found
 
-    op = internal(f"{name}(Tensor self, int[]? dim=None, bool keepdim=False)", forward=forward, latex=tex,
-                  samples=lambda s: [s.booleans(4), (s.booleans(2, 3), (1,), True), (s.integers(2, 3), (0,))])
+    op = internal(
+        f"{name}(Tensor self, int[]? dim=None, bool keepdim=False)",
+        forward=forward,
+        latex=tex,
+        samples=lambda s: [s.booleans(4), (s.booleans(2, 3), (1,), True), (s.integers(2, 3), (0,))],
+    )
+
     @composite(name, method=True)
     def call(input, dim=None, keepdim=False):
         return op.call(input, None if dim is None else the_dims(dim, input._array.ndim), keepdim)
 
-    call.__doc__ = f"{doc} along `dim`, or of all: a bool tensor (uint8 for uint8). Source: torch.{name}"
+    call.__doc__ = (
+        f"{doc} along `dim`, or of all: a bool tensor (uint8 for uint8). Source: torch.{name}"
+    )
 
 
 _truth("all", "logical_and", r"\prod_{{dim}} [{self} \ne 0]", "Whether no element is zero")
@@ -33,7 +43,9 @@ _truth("any", "logical_or", r"[\sum_{{dim}} [{self} \ne 0] > 0]", "Whether some 
 count_op = internal(
     "count_nonzero(Tensor self, int[]? dim=None)",
     latex=r"\sum_{{dim}} [{self} \ne 0]",
-    forward=lambda xp, self, dim: row_major(xp, xp.add.reduce(self != 0, axis=axes(self, dim), dtype=np.int64)),
+    forward=lambda xp, self, dim: row_major(
+        xp, xp.add.reduce(self != 0, axis=axes(self, dim), dtype=np.int64)
+    ),
     samples=lambda s: [s.booleans(4), (s.integers(2, 2, 3), (1,))],
 )
 
@@ -46,18 +58,27 @@ def count_nonzero(input, dim=None):
 
 # -- ignoring nan ------------------------------------------------------------------------------------------------------
 def _nansum(xp, self, dim, keepdim, dtype):
-    return _sum(xp, xp.where(xp.isnan(self), 0, self).astype(self.dtype) if self.dtype.kind == "f" else self, dim,
-                keepdim, dtype)
+    return _sum(
+        xp,
+        xp.where(xp.isnan(self), 0, self).astype(self.dtype) if self.dtype.kind == "f" else self,
+        dim,
+        keepdim,
+        dtype,
+    )
 
 
 def _nansum_rule(m, g, self, dim, keepdim):
     return m.masked_fill(spread(m, g, dim, keepdim, tuple(self.shape)), m.isnan(self), 0)
 
 
-nansum_op = internal("nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", forward=_nansum,
-                     vjp={"self": _nansum_rule},
-                     latex=r"\sum_{{dim}} {self}", vjp_latex={"self": r"{g} \cdot [{self} = {self}]"},
-                     samples=lambda s: [s.randn(3), (s.randn(2, 3), (1,), True)])
+nansum_op = internal(
+    "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+    forward=_nansum,
+    vjp={"self": _nansum_rule},
+    latex=r"\sum_{{dim}} {self}",
+    vjp_latex={"self": r"{g} \cdot [{self} = {self}]"},
+    samples=lambda s: [s.randn(3), (s.randn(2, 3), (1,), True)],
+)
 
 
 @composite(method=True)
@@ -72,9 +93,11 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source: torch.nanmean."""
     if not input.dtype.is_inexact:
-        raise fail(RuntimeError,
-                   f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}",
-                   "Whole numbers are never nan.")
+        raise fail(
+            RuntimeError,
+            f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}",
+            "Whole numbers are never nan.",
+        )
     there = METHODS["logical_not"](METHODS["isnan"](input))
     dims = None if dim is None else the_dims(dim, input._array.ndim)
     return nansum(input, dim, keepdim, dtype=dtype) / sum_op.call(there, dims, keepdim, None)

@@ -92,7 +92,11 @@ def _shape(data):
     while _is_sequence(data):
         if isinstance(data, str):
             message = "too many dimensions 'str'"
-            raise fail(ValueError, message, "Text is no number; numbers read from a file need float(...) or int(...).")
+            raise fail(
+                ValueError,
+                message,
+                "Text is no number; numbers read from a file need float(...) or int(...).",
+            )
         if isinstance(data, bytes):
             raise _not_a_number(data)
         shape.append(len(data))
@@ -110,7 +114,9 @@ def _flattened(data, shape):
     for dim, size in enumerate(shape[1:], 1):
         for row in level:
             if not _is_sequence(row):
-                return [], fail(TypeError, "not a sequence", "Numbers and lists stand at the same depth here.")
+                return [], fail(
+                    TypeError, "not a sequence", "Numbers and lists stand at the same depth here."
+                )
             if len(row) != size:
                 message = f"expected sequence of length {size} at dim {dim} (got {len(row)})"
                 return [], fail(ValueError, message, "All rows of a tensor have the same length.")
@@ -122,7 +128,9 @@ def _dtype_of_numbers(kinds):
     """The dtype of Python numbers of the given types; None if there are others or none at all."""
     if not kinds or not kinds <= _NUMBERS:
         return None
-    first = complex if complex in kinds else float if float in kinds else int if int in kinds else bool
+    first = (
+        complex if complex in kinds else float if float in kinds else int if int in kinds else bool
+    )
     return python_scalar_dtype(first())
 
 
@@ -166,7 +174,11 @@ def _number(x, dtype):
     if isinstance(x, Tensor):
         if x._array.size != 1:
             message = "only one element tensors can be converted to Python scalars"
-            raise fail(ValueError, message, "To put tensors together use torch.stack([...]) or torch.cat([...]).")
+            raise fail(
+                ValueError,
+                message,
+                "To put tensors together use torch.stack([...]) or torch.cat([...]).",
+            )
         if x.requires_grad:
             message = (
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
@@ -203,7 +215,11 @@ def _integers(flat, dtype):
 
 
 def _too_big(x):
-    return fail(ValueError, "Overflow when unpacking long long", f"{x} does not fit into 64 bits; use a float.")
+    return fail(
+        ValueError,
+        "Overflow when unpacking long long",
+        f"{x} does not fit into 64 bits; use a float.",
+    )
 
 
 def _overflow(x, dtype):
@@ -244,7 +260,12 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
     Raises ValueError for ragged lists, TypeError and RuntimeError for what is no number. Source: torch.tensor.
     """
-    given = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
+    given = {
+        "dtype": dtype,
+        "device": device,
+        "requires_grad": requires_grad,
+        "pin_memory": pin_memory,
+    }
     made = Options("tensor", given)
     if isinstance(data, Tensor):
         warnings.warn(_COPY.format("torch.tensor"), UserWarning, stacklevel=3)
@@ -252,12 +273,18 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 @composite(method=True, function=False)
-def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def new_tensor(
+    self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
+):
     """`torch.tensor(data)` with this tensor's dtype and device unless others are named.
 
     Source: torch.Tensor.new_tensor.
     """
-    given = {"dtype": dtype or self.dtype, "device": device or self.device, "requires_grad": requires_grad}
+    given = {
+        "dtype": dtype or self.dtype,
+        "device": device or self.device,
+        "requires_grad": requires_grad,
+    }
     made = Options("new_tensor", given | {"layout": layout, "pin_memory": pin_memory})
     if isinstance(data, Tensor):
         warnings.warn(_COPY.format("tensor.new_tensor"), UserWarning, stacklevel=3)
@@ -284,15 +311,21 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
 
     Source: torch.asarray.
     """
-    made = Options("asarray", {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)})
+    made = Options(
+        "asarray", {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)}
+    )
     if not isinstance(obj, (Tensor, np.ndarray)):
         if copy is False:
             message = "can't alias arbitrary sequence into a tensor."
-            raise fail(ValueError, message, "Only tensors and NumPy arrays have memory that can be shared.")
+            raise fail(
+                ValueError, message, "Only tensors and NumPy arrays have memory that can be shared."
+            )
         return made.tensor(array_from(obj, made.dtype))
     t = obj if isinstance(obj, Tensor) else from_numpy(obj)
     if made.dtype is not None and made.dtype is not t.dtype and copy is False:
-        message = f"can't alias tensor with dtype '{t.dtype.short}' into dtype '{made.dtype.short}'."
+        message = (
+            f"can't alias tensor with dtype '{t.dtype.short}' into dtype '{made.dtype.short}'."
+        )
         raise fail(ValueError, message, "Another dtype needs other memory; leave out copy=False.")
     if requires_grad is None and t.requires_grad:
         message = (
@@ -315,7 +348,11 @@ def from_numpy(ndarray):
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
-        raise fail(TypeError, f"expected np.ndarray (got {name})", "For lists and numbers use torch.tensor(...).")
+        raise fail(
+            TypeError,
+            f"expected np.ndarray (got {name})",
+            "For lists and numbers use torch.tensor(...).",
+        )
     checked(ndarray)
     if not ndarray.flags.writeable:
         message = (
@@ -343,25 +380,40 @@ def legacy_constructor(cls, *args, **kwargs):
 
 
 def _legacy(dtype, args, kwargs, device=None):
-    if not args and len({"size", "other"} & kwargs.keys()) == 1:  # by the names that PyTorch has for it
+    if (
+        not args and len({"size", "other"} & kwargs.keys()) == 1
+    ):  # by the names that PyTorch has for it
         args = tuple(
-            Size(kwargs[name]) if name == "size" else kwargs[name] for name in ("size", "other") if name in kwargs
+            Size(kwargs[name]) if name == "size" else kwargs[name]
+            for name in ("size", "other")
+            if name in kwargs
         )
         kwargs = {name: value for name, value in kwargs.items() if name == "device"}
     if set(kwargs) - {"device"}:
         signatures = ("*, torch.device device = None", "torch.Storage storage", "Tensor other")
-        sized = ("tuple of ints size, *, torch.device device = None", "object data, *, torch.device device = None")
+        sized = (
+            "tuple of ints size, *, torch.device device = None",
+            "object data, *, torch.device device = None",
+        )
         raise no_match("new", args, kwargs, signatures + sized)
     made = Options("new", kwargs if device is None else {"device": device} | kwargs)
     data = args[0] if len(args) == 1 else None
     if isinstance(data, Tensor):
         there = data.to(made.device) if device is not None or "device" in kwargs else data
         return data.alias() if there is data else there
-    if len(args) == 1 and (isinstance(data, np.ndarray) or _is_sequence(data)) and not isinstance(data, Size):
+    if (
+        len(args) == 1
+        and (isinstance(data, np.ndarray) or _is_sequence(data))
+        and not isinstance(data, Size)
+    ):
         return made.tensor(np.asarray(array_from(data, dtype)))
     if isinstance(data, str):
         raise _not_a_number(data)
-    if len(args) == 1 and not isinstance(data, Size) and (isinstance(data, bool) or not hasattr(data, "__index__")):
+    if (
+        len(args) == 1
+        and not isinstance(data, Size)
+        and (isinstance(data, bool) or not hasattr(data, "__index__"))
+    ):
         message = f"new(): data must be a sequence (got {type(data).__name__})"
         raise fail(TypeError, message, "For a single number use torch.tensor(number).")
     return made.tensor(np.empty(shape_of("new", args) if args else (0,), dtype.np))
@@ -386,7 +438,11 @@ class tensortype(type):
         return _legacy(cls.dtype, args, kwargs)
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
+        return (
+            isinstance(instance, Tensor)
+            and instance.dtype is cls.dtype
+            and instance.device.type == cls.device_type
+        )
 
 
 tensortype.__module__ = "torch"
@@ -396,6 +452,9 @@ for _dtype in ALL:
     if _dtype.name in ("uint16", "uint32", "uint64") or _dtype.is_complex:
         continue
     _name = f"{_dtype.short}Tensor"
-    _body = {"dtype": _dtype, "__module__": "torch", "__doc__": f"`torch.Tensor` of {_dtype}: the old constructor."}
+    _body = {
+        "dtype": _dtype,
+        "__module__": "torch",
+        "__doc__": f"`torch.Tensor` of {_dtype}: the old constructor.",
+    }
     NAMESPACES[""][_name] = tensortype(_name, (), _body)
-

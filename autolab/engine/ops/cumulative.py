@@ -1,4 +1,5 @@
 """Running totals along a dimension: cumsum cumprod logcumsumexp, and running extremes cummax cummin."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -19,7 +20,13 @@ from ..exact.refusals import check_dim
 # -- cumsum, cumprod ---------------------------------------------------------------------------------------------------
 def _running(ufunc):
     def forward(xp, self, dim, dtype):
-        d = as_dtype(dtype).np if dtype is not None else np.dtype("int64") if self.dtype.kind in "biu" else self.dtype
+        d = (
+            as_dtype(dtype).np
+            if dtype is not None
+            else np.dtype("int64")
+            if self.dtype.kind in "biu"
+            else self.dtype
+        )
         if d.kind == "b":
             raise not_implemented(f"cum{'sum' if ufunc == 'add' else 'prod'}_out_cpu", d)
         self = self.astype(d, copy=False)
@@ -30,6 +37,7 @@ def _running(ufunc):
         wide = np.dtype("float64") if d.kind == "f" else d
         function = xp.cumsum if ufunc == "add" else xp.cumprod
         return function(self, axis=dim, dtype=wide).astype(d, copy=False)
+
     return forward
 
 
@@ -38,10 +46,14 @@ def reversed_cumsum(m, x, dim):
     return m.flip(m.cumsum(m.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
 
 
-cumsum_op = internal("cumsum(Tensor self, int dim, *, dtype? dtype=None)", forward=_running("add"),
-                     vjp={"self": lambda m, g, dim: reversed_cumsum(m, g, dim)},
-                     latex=r"\sum_{j \le i} {self}_j", vjp_latex={"self": r"\sum_{j \ge i} {g}_j"},
-                     samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)])
+cumsum_op = internal(
+    "cumsum(Tensor self, int dim, *, dtype? dtype=None)",
+    forward=_running("add"),
+    vjp={"self": lambda m, g, dim: reversed_cumsum(m, g, dim)},
+    latex=r"\sum_{j \le i} {self}_j",
+    vjp_latex={"self": r"\sum_{j \ge i} {g}_j"},
+    samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)],
+)
 
 
 def _places(m, x, dim):
@@ -71,18 +83,26 @@ def _cumprod_with_zeros(m, g, self, dim, result):
     first = m.logical_and(zero, zeros == 1)
     before, between = zeros == 0, m.logical_and(zeros == 1, m.logical_not(zero))
     earlier = reversed_cumsum(m, m.where(before, g * result, 0.0), dim) / m.where(zero, 1.0, self)
-    later = m.sum(m.where(zeros == 1, g, 0.0) * m.cumprod(m.where(between, self, 1.0), dim), (dim,), True)
+    later = m.sum(
+        m.where(zeros == 1, g, 0.0) * m.cumprod(m.where(between, self, 1.0), dim), (dim,), True
+    )
     at_first = later * m.cumprod(m.where(before, self, 1.0), dim)
     return m.where(before, earlier, m.where(first, at_first, 0.0))
 
 
-cumprod_op = internal("cumprod(Tensor self, int dim, *, dtype? dtype=None)", forward=_running("multiply"),
-                      vjp={"self": _cumprod_rule},
-                      latex=r"\prod_{j \le i} {self}_j",
-                      vjp_latex={"self": r"\sum_{k \ge i} {g}_k \cdot \prod_{j \le k, j \ne i} {self}_j"},
-                      samples=lambda s: [(s.away_from_zero(4), 0), (s.away_from_zero(2, 3), 1),
-                                         (np.array([2.0, 0.0, 3.0, 0.0, 1.5]), 0),
-                                         (np.array([[0.0, 2.0, 3.0], [1.5, 2.0, 0.5]]), -1)])
+cumprod_op = internal(
+    "cumprod(Tensor self, int dim, *, dtype? dtype=None)",
+    forward=_running("multiply"),
+    vjp={"self": _cumprod_rule},
+    latex=r"\prod_{j \le i} {self}_j",
+    vjp_latex={"self": r"\sum_{k \ge i} {g}_k \cdot \prod_{j \le k, j \ne i} {self}_j"},
+    samples=lambda s: [
+        (s.away_from_zero(4), 0),
+        (s.away_from_zero(2, 3), 1),
+        (np.array([2.0, 0.0, 3.0, 0.0, 1.5]), 0),
+        (np.array([[0.0, 2.0, 3.0], [1.5, 2.0, 0.5]]), -1),
+    ],
+)
 
 
 def _in_place(op):
@@ -94,14 +114,26 @@ def _in_place(op):
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         if wanted is not self.dtype:
             kinds = [_C_NAMES.get(d.name, d.name) for d in (self.dtype, wanted)]
-            message = "Bad in-place call: input tensor dtype {} and output tensor dtype {} should match".format(*kinds)
-            raise fail(RuntimeError, message, "A tensor keeps its dtype when it is changed in place: convert it first.")
+            message = "Bad in-place call: input tensor dtype {} and output tensor dtype {} should match".format(
+                *kinds
+            )
+            raise fail(
+                RuntimeError,
+                message,
+                "A tensor keeps its dtype when it is changed in place: convert it first.",
+            )
         return written(op, (self, dim, self.dtype if not self.dtype.is_inexact else dtype))
 
     call.__doc__ = f"`{op.name}` in place; the dtype stays. Source: torch.Tensor.{name}."
 
 
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "bool": "bool"}
+_C_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "int64": "long int",
+    "int32": "int",
+    "bool": "bool",
+}
 
 
 def _along(op, name, doc):
@@ -142,11 +174,14 @@ def _logcumsumexp_rule(m, g, self, dim, result):
     return part(g) - part(-g)
 
 
-logcumsumexp_op = internal("logcumsumexp(Tensor self, int dim)", forward=_logcumsumexp,
-                           vjp={"self": _logcumsumexp_rule},
-                           latex=r"\ln \sum_{j \le i} e^{{self}_j}",
-                           vjp_latex={"self": r"\sum_{j \ge i} {g}_j \cdot e^{{self}_i - {result}_j}"},
-                           samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1)])
+logcumsumexp_op = internal(
+    "logcumsumexp(Tensor self, int dim)",
+    forward=_logcumsumexp,
+    vjp={"self": _logcumsumexp_rule},
+    latex=r"\ln \sum_{j \le i} e^{{self}_j}",
+    vjp_latex={"self": r"\sum_{j \ge i} {g}_j \cdot e^{{self}_i - {result}_j}"},
+    samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1)],
+)
 
 
 @composite(method=True)
@@ -163,10 +198,13 @@ def _extreme(ufunc):
             return self.copy(), xp.zeros((), np.int64)[()]
         self = row_major(xp, self)
         values = accumulate(xp, ufunc, self, dim)
-        place = xp.arange(self.shape[dim]).reshape([-1 if d == dim % self.ndim else 1 for d in range(self.ndim)])
+        place = xp.arange(self.shape[dim]).reshape(
+            [-1 if d == dim % self.ndim else 1 for d in range(self.ndim)]
+        )
         # the latest place where the running extreme was met, as in torch
         new = (self == values) | (xp.isnan(self) if self.dtype.kind == "f" else False)
         return values, accumulate(xp, "maximum", xp.where(new, place, 0), dim)
+
     return forward
 
 

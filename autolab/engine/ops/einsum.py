@@ -22,7 +22,11 @@ def einsum(equation, *operands):
             first = t.shape[names.index(name)]
             if n != first:
                 message = f"einsum(): subscript {name} is repeated for operand {i} but the sizes don't match, {n} != {first}"
-                raise fail(RuntimeError, message, "A letter twice means a diagonal, which only a square has.")
+                raise fail(
+                    RuntimeError,
+                    message,
+                    "A letter twice means a diagonal, which only a square has.",
+                )
         for name, n in zip(names, t.shape):
             if sizes.setdefault(name, n) != n and n != 1 and sizes[name] != 1:
                 raise fail(
@@ -43,7 +47,9 @@ def einsum(equation, *operands):
         names = [n for n in names if n not in extra]
     order = [names.index(n) for n in output]
     # a view at least, as in torch
-    return permute_op.call(result, tuple(order)) if result is operands[0] else permuted(result, order)
+    return (
+        permute_op.call(result, tuple(order)) if result is operands[0] else permuted(result, order)
+    )
 
 
 def _parse_einsum(equation, operands):
@@ -59,7 +65,12 @@ def _parse_einsum(equation, operands):
             "Separate one group of letters per tensor by commas.",
         )
     widest = max(
-        (t.ndim - len(term.replace("...", "")) for term, t in zip(terms, operands) if "..." in term), default=0
+        (
+            t.ndim - len(term.replace("...", ""))
+            for term, t in zip(terms, operands)
+            if "..." in term
+        ),
+        default=0,
     )
     dots = [f".{i}" for i in range(widest)]
     inputs = []
@@ -122,13 +133,21 @@ def _contract(a, a_names, b, b_names, later):
         [n for n in b_names if n not in a_names and n not in later],
     )
     if drop_a:
-        a, a_names = a.sum([a_names.index(n) for n in drop_a]), [n for n in a_names if n not in drop_a]
+        a, a_names = (
+            a.sum([a_names.index(n) for n in drop_a]),
+            [n for n in a_names if n not in drop_a],
+        )
     if drop_b:
-        b, b_names = b.sum([b_names.index(n) for n in drop_b]), [n for n in b_names if n not in drop_b]
+        b, b_names = (
+            b.sum([b_names.index(n) for n in drop_b]),
+            [n for n in b_names if n not in drop_b],
+        )
     if not summed:
         names = batch + only_a + only_b
         return _aligned(a, a_names, names) * _aligned(b, b_names, names), names
-    size = {n: s for names, t in ((a_names, a), (b_names, b)) for n, s in zip(names, t.shape) if s != 1}
+    size = {
+        n: s for names, t in ((a_names, a), (b_names, b)) for n, s in zip(names, t.shape) if s != 1
+    }
     full = {n: size.get(n, 1) for n in {*a_names, *b_names}}
     a = permuted(a, [a_names.index(n) for n in batch + only_a + summed])
     b = permuted(b, [b_names.index(n) for n in batch + summed + only_b])
@@ -142,7 +161,9 @@ def _contract(a, a_names, b, b_names, later):
         if list(b.shape) != [full[n] for n in batch + summed + only_b]
         else b
     )
-    nb, na, ns, nc = (math.prod(full[n] for n in group) for group in (batch, only_a, summed, only_b))
+    nb, na, ns, nc = (
+        math.prod(full[n] for n in group) for group in (batch, only_a, summed, only_b)
+    )
     product = bmm(a.reshape(nb, na, ns), b.reshape(nb, ns, nc))
     names = batch + only_a + only_b
     return product.reshape(*[full[n] for n in names]) if names else product.reshape(()), names

@@ -23,15 +23,17 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
         )
     rows = weight.shape[0]
     note = f"The table has {rows} rows, numbered from 0 to {rows - 1}."
-    demands.in_range(xp, indices, 0, rows, lambda bad: fail(IndexError, "index out of range in self", note))
+    demands.in_range(
+        xp, indices, 0, rows, lambda bad: fail(IndexError, "index out of range in self", note)
+    )
     return weight[indices]
 
 
 def _dense_backward(xp, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     if scale_grad_by_freq:
-        grad_output = (grad_output / xp.bincount(indices.ravel(), minlength=num_weights)[indices][..., None]).astype(
-            grad_output.dtype, copy=False
-        )
+        grad_output = (
+            grad_output / xp.bincount(indices.ravel(), minlength=num_weights)[indices][..., None]
+        ).astype(grad_output.dtype, copy=False)
     grad = xp.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
     add_at(xp, grad, indices, grad_output)  # an index may come several times: add up
     if 0 <= padding_idx < num_weights:
@@ -41,7 +43,9 @@ def _dense_backward(xp, grad_output, indices, num_weights, padding_idx, scale_gr
 
 def _dense_backward_rule(m, g, indices, padding_idx):
     rows = m.embedding(g, indices)
-    return rows if padding_idx < 0 else m.masked_fill(rows, m.unsqueeze(indices == padding_idx, -1), 0)
+    return (
+        rows if padding_idx < 0 else m.masked_fill(rows, m.unsqueeze(indices == padding_idx, -1), 0)
+    )
 
 
 register(
@@ -50,13 +54,18 @@ register(
     forward=_embedding,
     vjp={
         "weight": lambda m, g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq: (
-            m.embedding_dense_backward(g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)
+            m.embedding_dense_backward(
+                g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq
+            )
         )
     },
     also_saves=("sparse",),
     latex=r"{weight}_{{indices}}",
     vjp_latex={"weight": r"\sum_k [{indices}_k = i] \cdot {g}_k"},
-    samples=lambda s: [(s.randn(4, 2), s.index([1, 3, 1])), (s.randn(4, 2), s.index([[0, 1], [1, 2]]))],
+    samples=lambda s: [
+        (s.randn(4, 2), s.index([1, 3, 1])),
+        (s.randn(4, 2), s.index([[0, 1], [1, 2]])),
+    ],
     doc="Rows of `weight` by index; `nn.functional.embedding` takes the index first. Source: torch.embedding",
 )
 
@@ -64,7 +73,11 @@ internal(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq)",
     forward=_dense_backward,
     node="EmbeddingDenseBackwardBackward0",
-    vjp={"grad_output": lambda m, g, indices, padding_idx: _dense_backward_rule(m, g, indices, padding_idx)},
+    vjp={
+        "grad_output": lambda m, g, indices, padding_idx: _dense_backward_rule(
+            m, g, indices, padding_idx
+        )
+    },
     samples=lambda s: [
         (s.randn(3, 2), s.index([1, 3, 1]), 4, -1, False),
         (s.randn(3, 2), s.index([1, 3, 1]), 4, 3, False),

@@ -45,9 +45,14 @@ def _expand(xp, self, size):
                 f"dimension {i + offset}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}",
                 "Only dimensions of size 1 can be expanded: their one entry is read again and again.",
             )
-    strides = [0 if n == 1 and target[i + offset] != 1 else s for i, (n, s) in enumerate(zip(shape, self.strides))]
+    strides = [
+        0 if n == 1 and target[i + offset] != 1 else s
+        for i, (n, s) in enumerate(zip(shape, self.strides))
+    ]
     for d in reversed(range(offset)):  # a new dimension of size 1 steps over all that is behind it
-        strides.insert(0, 0 if target[d] != 1 else target[d + 1] * strides[0] if strides else self.itemsize)
+        strides.insert(
+            0, 0 if target[d] != 1 else target[d + 1] * strides[0] if strides else self.itemsize
+        )
     return xp.lib.stride_tricks.as_strided(self, target, strides)
 
 
@@ -109,7 +114,9 @@ def broadcast_tensors(*tensors):
 def _repeat_rule(m, g, repeats, self_sym_sizes):
     padded = (1,) * (len(repeats) - len(self_sym_sizes)) + tuple(self_sym_sizes)
     split = tuple(n for r, s in zip(repeats, padded) for n in (r, s))
-    summed = m.sum_to(m.reshape_raw(g, split), tuple(1 if i % 2 == 0 else n for i, n in enumerate(split)))
+    summed = m.sum_to(
+        m.reshape_raw(g, split), tuple(1 if i % 2 == 0 else n for i, n in enumerate(split))
+    )
     return m.reshape_raw(summed, self_sym_sizes)
 
 
@@ -183,11 +190,17 @@ def _positions(repeats, output_size):
         message = f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.short}'"
         raise fail(NotImplementedError, message, "Counts are whole numbers.")
     if repeats._array.ndim != 1:
-        raise fail(RuntimeError, "repeat_interleave only accept 1D vector as repeat", "It has one count per position.")
+        raise fail(
+            RuntimeError,
+            "repeat_interleave only accept 1D vector as repeat",
+            "It has one count per position.",
+        )
     _check_repeats(repeats, repeats.numel())
     if output_size not in (None, int(repeats.sum())):
         raise fail(
-            RuntimeError, "allocated size does not match required size", f"The counts add up to {int(repeats.sum())}."
+            RuntimeError,
+            "allocated size does not match required size",
+            f"The counts add up to {int(repeats.sum())}.",
         )
     return NAMESPACES[""]["arange"](repeats.numel(), dtype=repeats.dtype, device=repeats.device)
 
@@ -206,7 +219,9 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
     dim = check_dim(dim, input.ndim)
     if isinstance(repeats, int):
         if repeats < 0:
-            raise fail(RuntimeError, "Repeats must be non-negative", "It says how often each entry comes.")
+            raise fail(
+                RuntimeError, "Repeats must be non-negative", "It says how often each entry comes."
+            )
         inserted = unsqueeze.call(input, dim + 1)
         size = [*inserted.shape]
         size[dim + 1] = repeats
@@ -214,11 +229,17 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
         shape[dim] *= repeats
         if output_size not in (None, shape[dim]):
             message = f"repeat_interleave: Invalid output_size, expected {shape[dim]} but got {output_size}"
-            raise fail(RuntimeError, message, "It is the size that the dimension will have, where one knows it.")
+            raise fail(
+                RuntimeError,
+                message,
+                "It is the size that the dimension will have, where one knows it.",
+            )
         return view_op.call(expand_op.call(inserted, tuple(size)).clone_contiguous(), tuple(shape))
     _check_repeats(repeats, input.shape[dim])
     times = repeats.reshape(-1).tolist() * (input.shape[dim] if repeats.numel() == 1 else 1)
     index = [i for i, n in enumerate(times) for _ in range(n)]
     from .creation import tensor
 
-    return NAMESPACES[""]["index_select"](input, dim, tensor(index, dtype=int64, device=input.device))
+    return NAMESPACES[""]["index_select"](
+        input, dim, tensor(index, dtype=int64, device=input.device)
+    )

@@ -3,6 +3,7 @@
 Where elements tie: `max()` and `amax()` share the gradient evenly, `max(dim)` gives all of it to the element it names,
 as torch does.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -38,9 +39,16 @@ def picked_rule(m, g, dim, indices, keepdim, self_sym_sizes):
 def picked(name, schema, forward, node, **fields):
     """Registers an op with the results `values` and `indices`, whose gradient goes to the elements named by
     `indices`."""
-    return internal(schema, forward=forward, node=node, outputs=("values", "indices"), nondiff=("indices",),
-                    return_type=return_type(name, ("values", "indices")), vjp_latex={"self": r"\mathrm{scatter}({g})"},
-                    **fields)
+    return internal(
+        schema,
+        forward=forward,
+        node=node,
+        outputs=("values", "indices"),
+        nondiff=("indices",),
+        return_type=return_type(name, ("values", "indices")),
+        vjp_latex={"self": r"\mathrm{scatter}({g})"},
+        **fields,
+    )
 
 
 def at_indices(xp, self, index, dim, keepdim):
@@ -62,14 +70,21 @@ _SHARED = r"{g} \cdot \frac{[{self} = {result}]}{\sum [{self} = {result}]}"
 def _nonempty(name, self, dim):
     if dim is None:
         if self._array.size == 0:
-            raise fail(RuntimeError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-                                     f"Specify the reduction dim with the "
-                       "'dim' argument.", "Nothing is the largest of no elements.")
+            raise fail(
+                RuntimeError,
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                f"Specify the reduction dim with the "
+                "'dim' argument.",
+                "Nothing is the largest of no elements.",
+            )
     else:
         for d in (dim,) if isinstance(dim, int) else dim:
             if self._array.ndim and self._array.shape[d] == 0:
-                raise fail(IndexError, f"{name}(): Expected reduction dim {d % self._array.ndim} to have non-zero size.",
-                           "Nothing is the largest of no elements.")
+                raise fail(
+                    IndexError,
+                    f"{name}(): Expected reduction dim {d % self._array.ndim} to have non-zero size.",
+                    "Nothing is the largest of no elements.",
+                )
 
 
 _ABSENT = object()
@@ -84,16 +99,29 @@ def _extreme(name, pick, pair, doc):
         no_complex(self, f"{name}(): does not support complex input", RuntimeError)
         if self.ndim == 0:
             return self.copy(), xp.zeros((), np.int64)[()]
-        return at_indices(xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim)
+        return at_indices(
+            xp, self, xp.expand_dims(getattr(xp, pick)(self, axis=dim), dim), dim, keepdim
+        )
 
     title = name.capitalize()
-    all_op = internal(f"{name}_all(Tensor self)", forward=whole, node=f"{title}Backward1", vjp={"self": _share_rule},
-                      latex=rf"\{name} {{self}}", vjp_latex={"self": _SHARED},
-                      samples=lambda s: [s.distinct(4), s.distinct(2, 3)])
-    dim_op = picked(name, f"{name}_dim(Tensor self, int dim, bool keepdim=False)", along, f"{title}Backward0",
-                    vjp={"self": picked_rule},
-                    latex=rf"\{name}_{{{{dim}}}} {{self}}",
-                    samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True), (s.distinct(4), -1)])
+    all_op = internal(
+        f"{name}_all(Tensor self)",
+        forward=whole,
+        node=f"{title}Backward1",
+        vjp={"self": _share_rule},
+        latex=rf"\{name} {{self}}",
+        vjp_latex={"self": _SHARED},
+        samples=lambda s: [s.distinct(4), s.distinct(2, 3)],
+    )
+    dim_op = picked(
+        name,
+        f"{name}_dim(Tensor self, int dim, bool keepdim=False)",
+        along,
+        f"{title}Backward0",
+        vjp={"self": picked_rule},
+        latex=rf"\{name}_{{{{dim}}}} {{self}}",
+        samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True), (s.distinct(4), -1)],
+    )
 
     @composite(name, method=True)
     def call(input, dim=_ABSENT, keepdim=_ABSENT, *, other=None):
@@ -109,8 +137,10 @@ def _extreme(name, pick, pair, doc):
         _nonempty(name, input, dim)
         return dim_op.call(input, dim, keepdim)
 
-    call.__doc__ = (f"The {doc} element; with `dim` (values, indices) along it; with a second tensor the {doc} of each "
-                    f"pair. Source: torch.{name}")
+    call.__doc__ = (
+        f"The {doc} element; with `dim` (values, indices) along it; with a second tensor the {doc} of each "
+        f"pair. Source: torch.{name}"
+    )
 
 
 _extreme("max", "argmax", "maximum", "largest")
@@ -127,7 +157,9 @@ def _even(m, g, self, result, dim):
 
 def _amax_rule(m, g, self, dim, keepdim, result):
     ndim = len(self.shape)
-    return _even(m, restored(m, g, dim, keepdim, ndim), self, restored(m, result, dim, keepdim, ndim), dim)
+    return _even(
+        m, restored(m, g, dim, keepdim, ndim), self, restored(m, result, dim, keepdim, ndim), dim
+    )
 
 
 def _aminmax_rule(m, g, self, dim, keepdim, min, max):
@@ -143,10 +175,16 @@ def _amax(name, ufunc, doc):
     op = internal(
         f"{name}(Tensor self, int[] dim=(), bool keepdim=False)",
         vjp={"self": _amax_rule},
-        forward=lambda xp, self, dim, keepdim: row_major(xp, reduce(xp, ufunc, self, axes(self, dim), keepdim)),
+        forward=lambda xp, self, dim, keepdim: row_major(
+            xp, reduce(xp, ufunc, self, axes(self, dim), keepdim)
+        ),
         latex=rf"\{name[1:]}_{{{{dim}}}} {{self}}",
         vjp_latex={"self": _SHARED.replace(r"\sum", r"\sum_{{dim}}")},
-        samples=lambda s: [s.distinct(4), (s.distinct(2, 3), (1,)), (s.distinct(2, 3, 2), (0, 2), True)],
+        samples=lambda s: [
+            s.distinct(4),
+            (s.distinct(2, 3), (1,)),
+            (s.distinct(2, 3, 2), (0, 2), True),
+        ],
     )
 
     @composite(name, method=True)
@@ -155,8 +193,10 @@ def _amax(name, ufunc, doc):
         _nonempty(name, input, dim or None)
         return op.call(input, dim, keepdim)
 
-    call.__doc__ = (f"The {doc} element along `dim` (an int, a tuple, or all); ties share the gradient. "
-                    f"Source: torch.{name}")
+    call.__doc__ = (
+        f"The {doc} element along `dim` (an int, a tuple, or all); ties share the gradient. "
+        f"Source: torch.{name}"
+    )
 
 
 _amax("amax", "maximum", "largest")
@@ -172,7 +212,11 @@ aminmax_op = internal(
     vjp={"self": _aminmax_rule},
     latex=r"\min {self}, \max {self}",
     vjp_latex={"self": r"{g} \cdot [{self} = {min}] + {g1} \cdot [{self} = {max}]"},
-    samples=lambda s: [s.distinct(4), (s.distinct(2, 3), {"dim": 1}), (s.distinct(2, 3), {"dim": 0, "keepdim": True})],
+    samples=lambda s: [
+        s.distinct(4),
+        (s.distinct(2, 3), {"dim": 1}),
+        (s.distinct(2, 3), {"dim": 0, "keepdim": True}),
+    ],
 )
 
 
@@ -194,26 +238,37 @@ def _position(name, doc):
             return xp.asarray(found).reshape((1,) * self.ndim) if keepdim else found
         return positions(getattr(xp, name)(self, axis=dim, keepdims=keepdim))
 
-    op = internal(f"{name}(Tensor self, int? dim=None, bool keepdim=False)", forward=forward,
-                  latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}",
-                  samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True)])
+    op = internal(
+        f"{name}(Tensor self, int? dim=None, bool keepdim=False)",
+        forward=forward,
+        latex=rf"\mathrm{{{name}}}_{{{{dim}}}} {{self}}",
+        samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1), (s.distinct(2, 3), 0, True)],
+    )
 
     @composite(name, method=True)
     def call(input, dim=None, keepdim=False):
         if input.dtype.is_bool:
-            raise fail(RuntimeError, f"{name}(): does not support bool input",
-                       "Convert the mask to numbers first: mask.int().")
+            raise fail(
+                RuntimeError,
+                f"{name}(): does not support bool input",
+                "Convert the mask to numbers first: mask.int().",
+            )
         if dim is None:
             if input._array.size == 0:
-                raise fail(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.",
-                           "There is no element to point at.")
+                raise fail(
+                    IndexError,
+                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0.",
+                    "There is no element to point at.",
+                )
         else:
             check_dim(dim, input._array.ndim)
             _nonempty(name, input, dim)
         return op.call(input, dim, keepdim)
 
-    call.__doc__ = (f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. "
-                    f"Source: torch.{name}")
+    call.__doc__ = (
+        f"Where the {doc} element is: in the flattened tensor, or along `dim`. nan counts as such. "
+        f"Source: torch.{name}"
+    )
 
 
 _position("argmax", "largest")
@@ -225,8 +280,11 @@ def _middle(xp, ordered, skip_nan):
     """The position of the lower median in `ordered` (sorted along the last axis, nan at the end), with the axis
     kept."""
     n = ordered.shape[-1]
-    missing = xp.isnan(ordered).sum(-1, keepdims=True) if ordered.dtype.kind == "f" else xp.zeros(ordered.shape[:-1]
-                                                                                                  + (1,), np.int64)
+    missing = (
+        xp.isnan(ordered).sum(-1, keepdims=True)
+        if ordered.dtype.kind == "f"
+        else xp.zeros(ordered.shape[:-1] + (1,), np.int64)
+    )
     middle = (n - missing - 1) // 2 if skip_nan else xp.full(missing.shape, (n - 1) // 2)
     # without skipping, one nan makes the result nan: the first of them, as in torch
     return xp.maximum(middle, 0) if skip_nan else xp.where(missing > 0, n - missing, middle)
@@ -245,6 +303,7 @@ def _median_all(skip_nan):
             return self.dtype.type(np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min)
         ordered = xp.sort(self.reshape(-1))
         return ordered[_middle(xp, ordered, skip_nan)][0]
+
     return forward
 
 
@@ -257,19 +316,30 @@ def _median_dim(skip_nan):
         ordered = xp.take_along_axis(xp.moveaxis(self, dim, -1), order, -1)
         index = xp.moveaxis(xp.take_along_axis(order, _middle(xp, ordered, skip_nan), -1), -1, dim)
         return at_indices(xp, self, index, dim, keepdim)
+
     return forward
 
 
 def _median(name, skip_nan, doc):
     title = name.capitalize()
-    all_op = internal(f"{name}_all(Tensor self)", forward=_median_all(skip_nan), node=f"{title}Backward0",
-                      vjp={"self": _share_rule},
-                      latex=r"\mathrm{median}({self})", vjp_latex={"self": _SHARED},
-                      samples=lambda s: [s.distinct(5), s.distinct(2, 3)])
-    dim_op = picked(name, f"{name}_dim(Tensor self, int dim, bool keepdim=False)", _median_dim(skip_nan), f"{title}Backward1",
-                    vjp={"self": picked_rule},
-                    latex=r"\mathrm{median}_{{dim}}({self})",
-                    samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)])
+    all_op = internal(
+        f"{name}_all(Tensor self)",
+        forward=_median_all(skip_nan),
+        node=f"{title}Backward0",
+        vjp={"self": _share_rule},
+        latex=r"\mathrm{median}({self})",
+        vjp_latex={"self": _SHARED},
+        samples=lambda s: [s.distinct(5), s.distinct(2, 3)],
+    )
+    dim_op = picked(
+        name,
+        f"{name}_dim(Tensor self, int dim, bool keepdim=False)",
+        _median_dim(skip_nan),
+        f"{title}Backward1",
+        vjp={"self": picked_rule},
+        latex=r"\mathrm{median}_{{dim}}({self})",
+        samples=lambda s: [(s.distinct(2, 3), 1), (s.distinct(3, 2), 0, True)],
+    )
 
     @composite(name, method=True)
     def call(input, dim=_ABSENT, keepdim=False):
@@ -291,12 +361,20 @@ def _kthvalue(xp, self, k, dim, keepdim):
     if self.ndim == 0:
         return self.copy(), xp.zeros((), np.int64)[()]
     order = xp.argsort(self, axis=dim, kind="stable")
-    return at_indices(xp, self, order[(slice(None),) * (dim % self.ndim) + (slice(k - 1, k),)], dim, keepdim)
+    return at_indices(
+        xp, self, order[(slice(None),) * (dim % self.ndim) + (slice(k - 1, k),)], dim, keepdim
+    )
 
 
-kthvalue_op = picked("kthvalue", "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kthvalue, "KthvalueBackward0",
-                     vjp={"self": picked_rule},
-                     latex=r"{self}_{({k})}", samples=lambda s: [(s.distinct(4), 2), (s.distinct(2, 3), 3, 1, True)])
+kthvalue_op = picked(
+    "kthvalue",
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)",
+    _kthvalue,
+    "KthvalueBackward0",
+    vjp={"self": picked_rule},
+    latex=r"{self}_{({k})}",
+    samples=lambda s: [(s.distinct(4), 2), (s.distinct(2, 3), 3, 1, True)],
+)
 
 
 @composite(method=True)
@@ -304,9 +382,11 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     """(values, indices) of the k-th smallest element along `dim`, counted from 1. Source: torch.kthvalue."""
     check_dim(dim, input._array.ndim)
     if not 1 <= k <= (input._array.shape[dim] if input._array.ndim else 1):
-        raise fail(RuntimeError,
-                   f"kthvalue(): selected number k out of range for dimension {dim % max(input._array.ndim, 1)}",
-                   "k counts from 1 to the size of the dimension.")
+        raise fail(
+            RuntimeError,
+            f"kthvalue(): selected number k out of range for dimension {dim % max(input._array.ndim, 1)}",
+            "k counts from 1 to the size of the dimension.",
+        )
     return kthvalue_op.call(input, k, dim, keepdim)
 
 
@@ -315,12 +395,20 @@ def _mode(xp, self, dim, keepdim):
         return self.copy(), xp.zeros((), np.int64)[()]
     rows = xp.moveaxis(self, dim, -1)
     if xp is np and rows.dtype.kind == "f" and np.isnan(rows).any():
-        return at_indices(xp, self, np.expand_dims(np.apply_along_axis(_mode_with_nan, -1, rows), dim), dim, keepdim)
+        return at_indices(
+            xp,
+            self,
+            np.expand_dims(np.apply_along_axis(_mode_with_nan, -1, rows), dim),
+            dim,
+            keepdim,
+        )
     equal = rows[..., :, None] == rows[..., None, :]
     times = equal.sum(-1)
     best = xp.where(times == times.max(-1, keepdims=True), rows, rows.max(-1, keepdims=True))
     value = best.min(-1, keepdims=True)  # of several modes the smallest, as in torch
-    index = rows.shape[-1] - 1 - xp.argmax((rows == value)[..., ::-1], axis=-1)  # and its last place
+    index = (
+        rows.shape[-1] - 1 - xp.argmax((rows == value)[..., ::-1], axis=-1)
+    )  # and its last place
     return at_indices(xp, self, xp.expand_dims(index, dim), dim, keepdim)
 
 
@@ -345,9 +433,15 @@ def _mode_with_nan(row):
     return best
 
 
-mode_op = picked("mode", "mode(Tensor self, int dim=-1, bool keepdim=False)", _mode, "ModeBackward0", vjp={"self": picked_rule},
-                 latex=r"\mathrm{mode}({self})",
-                 samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1, True)])
+mode_op = picked(
+    "mode",
+    "mode(Tensor self, int dim=-1, bool keepdim=False)",
+    _mode,
+    "ModeBackward0",
+    vjp={"self": picked_rule},
+    latex=r"\mathrm{mode}({self})",
+    samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 1, True)],
+)
 
 
 @composite(method=True)
@@ -357,4 +451,3 @@ def mode(input, dim=-1, keepdim=False):
     check_dim(dim, input._array.ndim)
     _nonempty("mode", input, dim)
     return mode_op.call(input, dim, keepdim)
-

@@ -64,9 +64,13 @@ def cdouble(self):
 def _one_by_one(name, self, others, f):
     if self.requires_grad:
         message = f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
-        raise fail(RuntimeError, message, "What a Python function does to a number has no derivative here.")
+        raise fail(
+            RuntimeError, message, "What a Python function does to a number has no derivative here."
+        )
     if self.device.type != "cpu":
-        raise fail(TypeError, f"{name} is only implemented on CPU tensors", "Move it with .cpu() first.")
+        raise fail(
+            TypeError, f"{name} is only implemented on CPU tensors", "Move it with .cpu() first."
+        )
     if not callable(f):
         raise bad_argument(name, "callable", len(others) + 1, "callable", f)
     results = [f(*numbers) for numbers in zip(*(t.flatten().tolist() for t in (self, *others)))]

@@ -47,7 +47,9 @@ def full(size, fill_value, **options):
     Raises RuntimeError when the dtype cannot hold the value. Source: torch.full.
     """
     made = Options("full", options)
-    return _filled(made, shape_of("full", size), made.dtype or python_scalar_dtype(fill_value), fill_value)
+    return _filled(
+        made, shape_of("full", size), made.dtype or python_scalar_dtype(fill_value), fill_value
+    )
 
 
 @composite()
@@ -62,7 +64,9 @@ def _filled(made, shape, dtype, value, like=None):
     value = held_by(value, dtype)
     if like is None or like._storage.device is not made.device:
         return made.computed(lambda xp: xp.full(shape, value, dtype.np))
-    return made.computed(lambda xp: xp.full_like(like._array, value, dtype.np, order_of_copies(like._array)))
+    return made.computed(
+        lambda xp: xp.full_like(like._array, value, dtype.np, order_of_copies(like._array))
+    )
 
 
 # -- like another tensor -----------------------------------------------------------------------------------------------
@@ -85,7 +89,11 @@ def _like(function, input, options):
 
 
 def _given(options):
-    return {name: value for name, value in options.items() if value is not None or name not in ("dtype", "device")}
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None or name not in ("dtype", "device")
+    }
 
 
 @composite()
@@ -107,7 +115,9 @@ def empty_like(input, **options):
     """Uninitialised memory with the shape, dtype and device of `input`. Source: torch.empty_like."""
     made = _like("empty_like", input, options)
     if input._storage.device is made.device:
-        return made.computed(lambda xp: xp.empty_like(input._array, made.dtype.np, order_of_copies(input._array)))
+        return made.computed(
+            lambda xp: xp.empty_like(input._array, made.dtype.np, order_of_copies(input._array))
+        )
     return made.computed(lambda xp: xp.empty(input._array.shape, made.dtype.np))
 
 
@@ -178,7 +188,9 @@ def arange(*, start=0, end, step=1, **options):
 
 def _check_range(start, end, step):
     if step == 0:
-        raise fail(RuntimeError, "step must be nonzero", "With a step of 0 the end is never reached.")
+        raise fail(
+            RuntimeError, "step must be nonzero", "With a step of 0 the end is never reached."
+        )
     if not (math.isfinite(start) and math.isfinite(end)):
         message = f"unsupported range: {start:g} -> {end:g}"
         raise fail(RuntimeError, message, "Both ends have to be finite.")
@@ -186,13 +198,21 @@ def _check_range(start, end, step):
         message = "upper bound and lower bound inconsistent with step sign"
         raise fail(RuntimeError, message, f"Steps of {step} lead from {start} away from {end}.")
     if (end - start) / step > 1 << 53:
-        raise fail(RuntimeError, "invalid size, possible overflow?", "That would be more numbers than memory holds.")
+        raise fail(
+            RuntimeError,
+            "invalid size, possible overflow?",
+            "That would be more numbers than memory holds.",
+        )
 
 
 def _int_range(start, end, step, dtype):
     start, end, step = int(start), int(end), int(step)
     if step == 0:
-        raise fail(ValueError, "step must be nonzero", f"As {dtype} the step is 0; convert the result instead.")
+        raise fail(
+            ValueError,
+            "step must be nonzero",
+            f"As {dtype} the step is 0; convert the result instead.",
+        )
     return np.arange(start, end, step, np.int64).astype(dtype.np)
 
 
@@ -234,7 +254,9 @@ def linspace(start, end, steps, **options):
     """
     start, end, steps = _line("linspace", start, end, steps)
     made = Options("linspace", options)
-    return made.generated(_line_values("linspace", start, end, steps, _line_dtype(start, end, made)))
+    return made.generated(
+        _line_values("linspace", start, end, steps, _line_dtype(start, end, made))
+    )
 
 
 @composite()
@@ -262,7 +284,11 @@ def _line(function, start, end, steps):
         raise fail(RuntimeError, message, "Take one element, for example t[0].")
     ends = tuple(t.detach()._array.item() if isinstance(t, Tensor) else t for t in (start, end))
     if steps < 0:
-        raise fail(RuntimeError, "number of steps must be non-negative", "It counts the values, both ends included.")
+        raise fail(
+            RuntimeError,
+            "number of steps must be non-negative",
+            "It counts the values, both ends included.",
+        )
     return *ends, steps
 
 
@@ -287,7 +313,9 @@ def _line_values(function, start, end, steps, dtype):
     i = np.arange(steps, dtype=np.float64)
     up, down = i[: steps // 2], steps - 1 - i[steps // 2 :]
     if dtype.is_complex or dtype.name == "float16":  # multiplied and added in the dtype itself
-        return np.concatenate((first + step * up.astype(dtype.np), last - step * down.astype(dtype.np)))
+        return np.concatenate(
+            (first + step * up.astype(dtype.np), last - step * down.astype(dtype.np))
+        )
     first, last, step = np.float64(first), np.float64(last), np.float64(step)
     return np.concatenate((fma(up, step, first), fma(-down, step, last))).astype(dtype.np)
 
@@ -326,7 +354,11 @@ def _triangle(function, row, col, options, inside):
     made = Options(function, options)
     for name, number in (("row", row), ("col", col)):
         if number < 0:
-            raise fail(RuntimeError, f"{name} must be non-negative, got{number}", "It counts rows or columns.")
+            raise fail(
+                RuntimeError,
+                f"{name} must be non-negative, got{number}",
+                "It counts rows or columns.",
+            )
     dtype = made.dtype or int64
     if not dtype.is_integer:
         message = f"\"{function}\" not implemented for '{dtype.short}'"
@@ -361,7 +393,11 @@ def meshgrid(*tensors, indexing=None):
 
 def _check_axes(tensors):
     if not tensors:
-        raise fail(RuntimeError, "meshgrid expects a non-empty TensorList", "Pass one 1-d tensor per dimension.")
+        raise fail(
+            RuntimeError,
+            "meshgrid expects a non-empty TensorList",
+            "Pass one 1-d tensor per dimension.",
+        )
     for t in tensors:
         if t._array.ndim > 1:
             message = f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}"

@@ -80,7 +80,10 @@ def _public(op: Op, name: str, inplace: bool) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) < needed:
-            args = *args, *[kwargs[p] if p in kwargs else op.defaults[p] for p in op.params[len(args) :]]
+            args = (
+                *args,
+                *[kwargs[p] if p in kwargs else op.defaults[p] for p in op.params[len(args) :]],
+            )
         return getattr(op, place)(*args)
 
     call.__name__ = call.__qualname__ = name

@@ -19,7 +19,11 @@ def as_index(x, dim, shape):
     if not isinstance(x, Tensor):
         a = np.asarray(x)
         if a.dtype.kind == "U":
-            raise fail(TypeError, "new(): invalid data type 'str'", "A tensor is indexed by position; names belong to dicts.")
+            raise fail(
+                TypeError,
+                "new(): invalid data type 'str'",
+                "A tensor is indexed by position; names belong to dicts.",
+            )
         x = wrap(a.astype(np.int64) if not a.size or a.dtype.kind == "i" else a)
     if x.dtype.name in ("bool", "uint8"):
         for k, n in enumerate(x.shape):
@@ -45,7 +49,9 @@ def as_index(x, dim, shape):
 def as_coordinates(key):
     """Whether a list is read as a tuple: one of fewer than 32 entries with a list, tensor, slice, None or `...` among
     them."""
-    if len(key) >= 32 or not any(k is None or k is Ellipsis or isinstance(k, _NO_NUMBERS) for k in key):
+    if len(key) >= 32 or not any(
+        k is None or k is Ellipsis or isinstance(k, _NO_NUMBERS) for k in key
+    ):
         return False
     warnings.warn(
         "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead of "

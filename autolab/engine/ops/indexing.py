@@ -36,7 +36,9 @@ def _inside(index, dim, n):
         raise fail(
             IndexError,
             f"index {index} is out of bounds for dimension {dim} with size {n}",
-            f"Indices run from 0 to {n - 1}, or from -{n} backwards." if n else "The dimension is empty.",
+            f"Indices run from 0 to {n - 1}, or from -{n} backwards."
+            if n
+            else "The dimension is empty.",
         )
 
 
@@ -49,7 +51,11 @@ select_op = internal(
     "select(Tensor self, int dim, int index)",
     forward=_select,
     view=True,
-    vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.select_spread(g, self_sym_sizes, dim, index)},
+    vjp={
+        "self": lambda m, g, self_sym_sizes, dim, index: m.select_spread(
+            g, self_sym_sizes, dim, index
+        )
+    },
     latex=r"{self}_{{index}}",
     vjp_latex={"self": r"{g} \text{ at } {index}"},
     samples=lambda s: [(s.randn(2, 3), 0, 1), (s.randn(3), 0, -1)],
@@ -109,7 +115,11 @@ NAMESPACES["Tensor"]["slice"] = slice_op.call
 def select(input, dim, index):
     """The entry `index` of a dimension, which disappears; a view. Source: torch.select."""
     if not input.ndim:
-        raise fail(IndexError, "select() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
+        raise fail(
+            IndexError,
+            "select() cannot be applied to a 0-dim tensor.",
+            "A 0-d tensor is a single number.",
+        )
     return select_op.call(input, check_dim(dim, input.ndim), int(index))
 
 
@@ -157,7 +167,11 @@ def _out_of_bounds(bad, dim, n):
 def _index(xp, self, indices):
     found = self[_checked(xp, self, indices)]
     # NumPy puts the indexed dimensions first in memory, PyTorch leaves them in their places
-    return xp.ascontiguousarray(found) if getattr(found, "ndim", 0) > 1 and self.flags.c_contiguous else xp.array(found)
+    return (
+        xp.ascontiguousarray(found)
+        if getattr(found, "ndim", 0) > 1 and self.flags.c_contiguous
+        else xp.array(found)
+    )
 
 
 def _index_spread(xp, self, shape, indices):
@@ -172,7 +186,10 @@ index_op = internal(
     vjp={"self": lambda m, g, self_sym_sizes, indices: m.index_spread(g, self_sym_sizes, indices)},
     latex=r"{self}[{indices}]",
     vjp_latex={"self": r"\sum {g} \text{ at } {indices}"},
-    samples=lambda s: [(s.randn(3), [s.index([0, 2, 2])]), (s.randn(2, 3), [None, s.index([0, 2])])],
+    samples=lambda s: [
+        (s.randn(3), [s.index([0, 2, 2])]),
+        (s.randn(2, 3), [None, s.index([0, 2])]),
+    ],
 )
 index_spread = internal(
     "index_spread(Tensor self, int[] shape, Tensor[] indices)",
@@ -217,7 +234,9 @@ index_put_op = internal(
     hidden=("values_sym_sizes",),
     vjp={
         "self": _cleared,
-        "values": lambda m, g, values_sym_sizes, indices: m.sum_to(m.index(g, indices), values_sym_sizes),
+        "values": lambda m, g, values_sym_sizes, indices: m.sum_to(
+            m.index(g, indices), values_sym_sizes
+        ),
     },
     latex=r"{self}[{indices}] := {values}",
     vjp_latex={"self": r"{g} \text{ without } {indices}", "values": r"{g}[{indices}]"},
@@ -234,7 +253,11 @@ def _plan(self, key):
     key, used = _parts(self, key)
     result, dim, advanced = self, 0, {}
     for place, k in enumerate(key):
-        if k.__class__ is int or isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)):
+        if (
+            k.__class__ is int
+            or isinstance(k, (int, np.integer))
+            and not isinstance(k, (bool, np.bool_))
+        ):
             _inside(int(k), place, result._array.shape[dim])
             result = select_op.call(result, dim, int(k))
         elif k.__class__ is slice:
@@ -250,7 +273,9 @@ def _plan(self, key):
             advanced[dim] = wrap(positions(np.nonzero(np.array([bool(k)]))[0]))
             dim += 1
         # of any size: it counts as a number
-        elif isinstance(k, Tensor) and not k.ndim and k.dtype.is_integer and k.dtype.name != "uint8":
+        elif (
+            isinstance(k, Tensor) and not k.ndim and k.dtype.is_integer and k.dtype.name != "uint8"
+        ):
             _inside(int(k._array), place, result._array.shape[dim])
             result = select_op.call(result, dim, int(k._array))
         elif isinstance(k, Tensor) and not k.ndim and k.dtype.name in ("bool", "uint8"):
@@ -263,7 +288,9 @@ def _plan(self, key):
                 dim += 1
         elif isinstance(k, str):
             raise fail(
-                TypeError, "new(): invalid data type 'str'", "A tensor is indexed by position; names belong to dicts."
+                TypeError,
+                "new(): invalid data type 'str'",
+                "A tensor is indexed by position; names belong to dicts.",
             )
         else:
             raise fail(
@@ -288,7 +315,11 @@ def _parts(self, key):
             "A 0-d tensor is a single number.",
         )
     if not self._array.ndim and key.__class__ is slice:
-        raise fail(IndexError, "slice() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
+        raise fail(
+            IndexError,
+            "slice() cannot be applied to a 0-dim tensor.",
+            "A 0-d tensor is a single number.",
+        )
     key = (
         key
         if key.__class__ is tuple
@@ -319,13 +350,24 @@ def _sliced(x, dim, k, always=False):
             "Write whole numbers: x[0:2].",
         ) from None
     if step == 0:
-        raise fail(ValueError, "slice step cannot be zero", "A step says how far to go to the next entry.")
+        raise fail(
+            ValueError, "slice step cannot be zero", "A step says how far to go to the next entry."
+        )
     if step is not None and step < 0:
         raise fail(ValueError, "step must be greater than zero", "Use flip to walk backwards.")
-    if not always and not start and step in (None, 1) and (stop is None or stop >= x._array.shape[dim]):
+    if (
+        not always
+        and not start
+        and step in (None, 1)
+        and (stop is None or stop >= x._array.shape[dim])
+    ):
         return x
     return slice_op.call(
-        x, dim, 0 if start is None else start, END if stop is None else stop, 1 if step is None else step
+        x,
+        dim,
+        0 if start is None else start,
+        END if stop is None else stop,
+        1 if step is None else step,
     )
 
 
@@ -351,7 +393,11 @@ def getitem(self, key):
         return select_op.call(self, 0, key)
     if key.__class__ is slice and self._array.ndim:
         return _sliced(self, 0, key, always=True)
-    if key.__class__ is tuple and len(key) <= self._array.ndim and _SIMPLE.issuperset([k.__class__ for k in key]):
+    if (
+        key.__class__ is tuple
+        and len(key) <= self._array.ndim
+        and _SIMPLE.issuperset([k.__class__ for k in key])
+    ):
         view = _of_ints_and_slices(self, key)
         return METHODS["alias"](view) if view is self else view
     view, indices = _plan(self, key)
@@ -382,7 +428,11 @@ def setitem(self, key, value):
     else:
         _check_dtype(self, key if key.__class__ is tuple else (key,), value)
         value = _without_leading_ones(value)
-    written(index_put_op, (view, indices, value, False), not _fills(key if key.__class__ is tuple else (key,), value))
+    written(
+        index_put_op,
+        (view, indices, value, False),
+        not _fills(key if key.__class__ is tuple else (key,), value),
+    )
 
 
 def _fills(indices, values):
@@ -434,9 +484,16 @@ def written(op, args, apart=True):
     share its memory."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
-    tensors = [x for a in args for x in (a if a.__class__ in (list, tuple) else (a,)) if isinstance(x, Tensor)]
+    tensors = [
+        x
+        for a in args
+        for x in (a if a.__class__ in (list, tuple) else (a,))
+        if isinstance(x, Tensor)
+    ]
     # a single `value` is read before writing begins
-    if apart and any(overlap(target, x) for x in tensors[1:] if x._array.ndim or op.params[-1] != "value"):
+    if apart and any(
+        overlap(target, x) for x in tensors[1:] if x._array.ndim or op.params[-1] != "value"
+    ):
         raise overlapping_operands()
     device, _ = common_device(op, args, tensors)
     if device is not target._storage.device:

@@ -84,7 +84,9 @@ def as_strided_(self, size, stride, storage_offset=None):
     """Makes the tensor the strided piece of its memory that the numbers name (in elements), in place.
 
     Source: torch.Tensor.as_strided_."""
-    return _look_otherwise(_AS_STRIDED, self, *strided_arguments(self, size, stride, storage_offset))
+    return _look_otherwise(
+        _AS_STRIDED, self, *strided_arguments(self, size, stride, storage_offset)
+    )
 
 
 def resize_(self, *sizes, memory_format=None):
@@ -103,7 +105,9 @@ def resize_(self, *sizes, memory_format=None):
         )
     if any(n < 0 for n in shape):
         raise fail(
-            RuntimeError, "numel: integer multiplication overflow", "Sizes are counts: resize_ does not infer -1."
+            RuntimeError,
+            "numel: integer multiplication overflow",
+            "Sizes are counts: resize_ does not infer -1.",
         )
     state, device = per_thread.state, self._storage.device
     check_inplace(self, state, False, overlapping=False)

@@ -17,7 +17,9 @@ from ..kernels.taps import Reading, Tap
 from .functions import composite, internal
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
-_CUBIC = -0.75  # the constant A of Keys, "Cubic convolution interpolation for digital image processing" (1981)
+_CUBIC = (
+    -0.75
+)  # the constant A of Keys, "Cubic convolution interpolation for digital image processing" (1981)
 
 
 def _inside(schema, **record):
@@ -45,7 +47,9 @@ def _source(xp, n, out, scale, align_corners, real):
 
 
 def _linear(xp, n, out, scale, real, align_corners):
-    if n == out:  # nothing lies between; as in torch, what is read twice counts once and 0 times (of inf that is NaN)
+    if (
+        n == out
+    ):  # nothing lies between; as in torch, what is read twice counts once and 0 times (of inf that is NaN)
         i = xp.arange(n)
         return [Tap(i, xp.ones(n, real)), Tap(i, xp.zeros(n, real))]
     source = _source(xp, n, out, scale, align_corners, real).clip(0)
@@ -61,7 +65,10 @@ def _cubic(xp, n, out, scale, real, align_corners):
     near = lambda d: ((_CUBIC + 2) * d - (_CUBIC + 3)) * d * d + 1
     far = lambda d: ((_CUBIC * d - 5 * _CUBIC) * d + 8 * _CUBIC) * d - 4 * _CUBIC
     around = ((-1, far(t + 1)), (0, near(t)), (1, near(1 - t)), (2, far(2 - t)))
-    return [Tap((low.astype(np.int64) + offset).clip(0, n - 1), weight.astype(real)) for offset, weight in around]
+    return [
+        Tap((low.astype(np.int64) + offset).clip(0, n - 1), weight.astype(real))
+        for offset, weight in around
+    ]
 
 
 def _triangle(xp, x):
@@ -78,7 +85,11 @@ def _lanczos(xp, x):
     return xp.where(x < 3, xp.sinc(x) * xp.sinc(x / 3), 0).astype(x.dtype)
 
 
-_FILTERS = {"linear-aa": (_triangle, 1), "cubic-aa": (_keys, 2), "lanczos-aa": (_lanczos, 3)}  # and how far they reach
+_FILTERS = {
+    "linear-aa": (_triangle, 1),
+    "cubic-aa": (_keys, 2),
+    "lanczos-aa": (_lanczos, 3),
+}  # and how far they reach
 
 
 def _smooth(kind):
@@ -125,7 +136,9 @@ def _axes(xp, kind, sizes, outs, scales, align_corners, dtype):
     """What the outputs read, for each axis."""
     real = np.dtype(dtype).type
     make = _reading_on_the_host if xp is np else lambda *given: _reading(xp, *given)
-    return [make(kind, n, out, scale, align_corners, real) for n, out, scale in zip(sizes, outs, scales)]
+    return [
+        make(kind, n, out, scale, align_corners, real) for n, out, scale in zip(sizes, outs, scales)
+    ]
 
 
 def _resized(x, axes):
@@ -154,13 +167,18 @@ def _work_dtype(d):
 # -- records -----------------------------------------------------------------------------------------------------------
 def _rules(name, dims, corners):
     """The rules of an op and of its adjoint; what they save depends on the op's arguments."""
-    there, back = (lambda m, *args: getattr(m, name)(*args)), (lambda m, *args: getattr(m, name + "_backward")(*args))
+    there, back = (
+        (lambda m, *args: getattr(m, name)(*args)),
+        (lambda m, *args: getattr(m, name + "_backward")(*args)),
+    )
     if corners and dims == 1:
         return (
             lambda m, g, self_sym_sizes, output_size, align_corners, scales: back(
                 m, g, output_size, self_sym_sizes, align_corners, scales
             ),
-            lambda m, g, output_size, align_corners, scales: there(m, g, output_size, align_corners, scales),
+            lambda m, g, output_size, align_corners, scales: there(
+                m, g, output_size, align_corners, scales
+            ),
         )
     if corners:
         return (
@@ -173,7 +191,9 @@ def _rules(name, dims, corners):
         )
     if dims == 1:
         return (
-            lambda m, g, self_sym_sizes, output_size, scales: back(m, g, output_size, self_sym_sizes, scales),
+            lambda m, g, self_sym_sizes, output_size, scales: back(
+                m, g, output_size, self_sym_sizes, scales
+            ),
             lambda m, g, output_size, scales: there(m, g, output_size, scales),
         )
     return (
@@ -190,18 +210,24 @@ def _upsample(name, dims, kind, node):
     corners = kind not in ("nearest", "exact")
     rule, again = _rules(name, dims, corners)
     scales = ("scales",) if dims == 1 else ("scales_h", "scales_w")
-    listed = ", ".join((*(("bool align_corners",) if corners else ()), *(f"float? {scale}" for scale in scales)))
+    listed = ", ".join(
+        (*(("bool align_corners",) if corners else ()), *(f"float? {scale}" for scale in scales))
+    )
 
     def forward(xp, x, output_size, *rest):
         _refuse(x, kind, dims)
         align, given = (rest[0], rest[1:]) if corners else (False, rest)
-        return _resized(x, _axes(xp, kind, x.shape[2:], output_size, given, align, _work_dtype(x.dtype)))
+        return _resized(
+            x, _axes(xp, kind, x.shape[2:], output_size, given, align, _work_dtype(x.dtype))
+        )
 
     def backward(xp, g, output_size, input_size, *rest):
         align, given = (rest[0], rest[1:]) if corners else (False, rest)
         if kind == "cubic" and tuple(input_size[2:]) == tuple(output_size):
             return xp.array(g, order="C")  # as in torch, which does not take this way forward
-        return _sent_back(g, _axes(xp, kind, input_size[2:], output_size, given, align, _work_dtype(g.dtype)))
+        return _sent_back(
+            g, _axes(xp, kind, input_size[2:], output_size, given, align, _work_dtype(g.dtype))
+        )
 
     shape, size = ((1, 2, 4), (6,)) if dims == 1 else ((1, 2, 3, 4), (5, 6))
     options = (
@@ -224,7 +250,9 @@ def _upsample(name, dims, kind, node):
         forward=backward,
         vjp={"grad_output": again},
         node=node + "BackwardBackward0",
-        samples=lambda s: [(s.randn(1, 2, *out), out, shape, *rest) for out, rest in zip(sizes, options)],
+        samples=lambda s: [
+            (s.randn(1, 2, *out), out, shape, *rest) for out, rest in zip(sizes, options)
+        ],
     )
     return op
 
@@ -236,22 +264,32 @@ def _refuse(x, kind, dims):
     if x.dtype.kind != "f":
         from ..core.dtype import FROM_NUMPY
 
-        flat = f"compute_indices_weights_{_WORDS[kind]}" if kind in _WORDS else "compute_index_ranges_weights"
+        flat = (
+            f"compute_indices_weights_{_WORDS[kind]}"
+            if kind in _WORDS
+            else "compute_index_ranges_weights"
+        )
         name = (
             flat
             if dims == 1 or kind not in ("nearest", "exact", "linear")
             else f"upsample_{'bilinear' if kind == 'linear' else 'nearest'}2d_channels_last"
         )
         raise fail(
-            NotImplementedError, f"\"{name}\" not implemented for '{FROM_NUMPY[x.dtype].short}'", "Call .float() first."
+            NotImplementedError,
+            f"\"{name}\" not implemented for '{FROM_NUMPY[x.dtype].short}'",
+            "Call .float() first.",
         )
 
 
 _OPS = {
     ("nearest", 1): _upsample("upsample_nearest1d", 1, "nearest", "UpsampleNearest1D"),
     ("nearest", 2): _upsample("upsample_nearest2d", 2, "nearest", "UpsampleNearest2D"),
-    ("nearest-exact", 1): _upsample("_upsample_nearest_exact1d", 1, "exact", "UpsampleNearestExact1D"),
-    ("nearest-exact", 2): _upsample("_upsample_nearest_exact2d", 2, "exact", "UpsampleNearestExact2D"),
+    ("nearest-exact", 1): _upsample(
+        "_upsample_nearest_exact1d", 1, "exact", "UpsampleNearestExact1D"
+    ),
+    ("nearest-exact", 2): _upsample(
+        "_upsample_nearest_exact2d", 2, "exact", "UpsampleNearestExact2D"
+    ),
     ("linear", 1): _upsample("upsample_linear1d", 1, "linear", "UpsampleLinear1D"),
     ("bilinear", 2): _upsample("upsample_bilinear2d", 2, "linear", "UpsampleBilinear2D"),
     ("bicubic", 2): _upsample("upsample_bicubic2d", 2, "cubic", "UpsampleBicubic2D"),
@@ -275,7 +313,9 @@ def _check_mode(input, mode):
             "linear is for sequences (N, C, L), bilinear for images (N, C, H, W).",
         )
     if input.ndim == 5 and mode in ("nearest", "nearest-exact", "area", "trilinear"):
-        raise unsupported("interpolate", "input", "autolab resizes sequences and images, not volumes.")
+        raise unsupported(
+            "interpolate", "input", "autolab resizes sequences and images, not volumes."
+        )
     raise fail(
         NotImplementedError,
         f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: {_MODES} (got {mode})",
@@ -288,9 +328,17 @@ def _sizes(input, size, scale_factor, recompute):
     them."""
     dims, spatial = input.ndim - 2, list(input.shape[2:])
     if size is not None and scale_factor is not None:
-        raise fail(ValueError, "only one of size or scale_factor should be defined", "One follows from the other.")
+        raise fail(
+            ValueError,
+            "only one of size or scale_factor should be defined",
+            "One follows from the other.",
+        )
     if size is None and scale_factor is None:
-        raise fail(ValueError, "either size or scale_factor should be defined", "How big is the result to be?")
+        raise fail(
+            ValueError,
+            "either size or scale_factor should be defined",
+            "How big is the result to be?",
+        )
     if size is not None:
         if isinstance(size, (list, tuple)):
             if len(size) != dims:
@@ -309,7 +357,11 @@ def _sizes(input, size, scale_factor, recompute):
                     "Sizes are whole numbers; a factor goes to scale_factor.",
                 )
         if recompute:
-            raise fail(ValueError, "recompute_scale_factor is not meaningful with an explicit size.", "Leave it out.")
+            raise fail(
+                ValueError,
+                "recompute_scale_factor is not meaningful with an explicit size.",
+                "Leave it out.",
+            )
         return tuple(size) if isinstance(size, (list, tuple)) else (size,) * dims, (None,) * dims
     if isinstance(scale_factor, (list, tuple)) and len(scale_factor) != dims:
         raise fail(
@@ -319,7 +371,9 @@ def _sizes(input, size, scale_factor, recompute):
             "(s1, s2, ...,sK) format.",
             "One factor for each dimension after samples and channels.",
         )
-    factors = tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * dims
+    factors = (
+        tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * dims
+    )
     out = tuple(math.trunc(n * factor) for n, factor in zip(spatial, factors))
     return out, (None,) * dims if recompute else tuple(map(float, factors))
 
@@ -348,7 +402,9 @@ def interpolate(
             )
     else:
         align_corners = bool(align_corners)
-    out, scales = _sizes(input, size, scale_factor, recompute_scale_factor or (mode == "area" and size is None))
+    out, scales = _sizes(
+        input, size, scale_factor, recompute_scale_factor or (mode == "area" and size is None)
+    )
     if antialias:
         if mode not in ("bilinear", "bicubic", "lanczos") or input.ndim != 4:
             raise fail(
@@ -358,9 +414,15 @@ def interpolate(
             )
     if mode == "lanczos" and input.ndim == 4:
         if align_corners:
-            raise fail(ValueError, "Lanczos mode does not support align_corners=True", "Leave it out.")
+            raise fail(
+                ValueError, "Lanczos mode does not support align_corners=True", "Leave it out."
+            )
         if not antialias:
-            raise fail(ValueError, "Lanczos mode requires antialias=True", "There is no other Lanczos mode.")
+            raise fail(
+                ValueError,
+                "Lanczos mode requires antialias=True",
+                "There is no other Lanczos mode.",
+            )
     else:
         _check_mode(input, mode)
     if mode == "area":
@@ -377,7 +439,11 @@ def interpolate(
             "There is nothing to interpolate.",
         )
     op = _SMOOTH[mode] if antialias else _OPS[mode, input.ndim - 2]
-    return op.call(input, out, align_corners, *scales) if "align_corners" in op.params else op.call(input, out, *scales)
+    return (
+        op.call(input, out, align_corners, *scales)
+        if "align_corners" in op.params
+        else op.call(input, out, *scales)
+    )
 
 
 @composite(namespace="nn.functional")
@@ -385,5 +451,8 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
     """`interpolate` by its former name."""
     import warnings
 
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
     return interpolate(input, size, scale_factor, mode, align_corners)

@@ -17,7 +17,9 @@ from .shape import row_major
 
 # -- joining -----------------------------------------------------------------------------------------------------------
 def _cat(xp, tensors, dim):
-    return row_major(xp, xp.concatenate([t for t in tensors if t.shape != (0,)] or tensors[:1], axis=dim))
+    return row_major(
+        xp, xp.concatenate([t for t in tensors if t.shape != (0,)] or tensors[:1], axis=dim)
+    )
 
 
 def _cat_rule(m, g, tensors_sym_sizes, dim):
@@ -25,7 +27,9 @@ def _cat_rule(m, g, tensors_sym_sizes, dim):
     for shape in tensors_sym_sizes:
         n = 0 if shape == (0,) else shape[dim]
         grads.append(
-            m.reshape_raw(m.narrow_raw(g, dim, start, n), shape) if shape == (0,) else m.narrow_raw(g, dim, start, n)
+            m.reshape_raw(m.narrow_raw(g, dim, start, n), shape)
+            if shape == (0,)
+            else m.narrow_raw(g, dim, start, n)
         )
         start += n
     return grads
@@ -67,7 +71,11 @@ pad_raw = internal(
     "pad_raw(Tensor self, int[] shape, int dim, int start)",
     forward=_pad,
     node="SliceBackwardBackward0",
-    vjp={"self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(g, dim, start, self_sym_sizes[dim])},
+    vjp={
+        "self": lambda m, g, self_sym_sizes, dim, start: m.narrow_raw(
+            g, dim, start, self_sym_sizes[dim]
+        )
+    },
     latex=r"\mathrm{pad}({self})",
     vjp_latex={"self": r"\mathrm{part}({g})"},
     samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1)],
@@ -92,7 +100,11 @@ def cat(tensors, dim=0, *, out=None):
         raise unsupported("cat", "out")
     tensors = list(tensors)
     if not tensors:
-        raise fail(ValueError, "torch.cat(): expected a non-empty list of Tensors", "There is nothing to join.")
+        raise fail(
+            ValueError,
+            "torch.cat(): expected a non-empty list of Tensors",
+            "There is nothing to join.",
+        )
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise fail(
@@ -156,7 +168,9 @@ def stack(tensors, dim=0, *, out=None):
         raise unsupported("stack", "out")
     tensors = list(tensors)
     if not tensors:
-        raise fail(RuntimeError, "stack expects a non-empty TensorList", "There is nothing to join.")
+        raise fail(
+            RuntimeError, "stack expects a non-empty TensorList", "There is nothing to join."
+        )
     if isinstance(tensors[0], Tensor):
         check_dim(dim, tensors[0].ndim + 1)
     for i, t in enumerate(tensors):
@@ -198,7 +212,9 @@ split_op = internal(
     variadic=True,
     view=True,
     vjp={"self": _split_rule},
-    forward=lambda xp, self, split_size, dim: _sections(xp, self, _equal(self.shape[dim], split_size), dim),
+    forward=lambda xp, self, split_size, dim: _sections(
+        xp, self, _equal(self.shape[dim], split_size), dim
+    ),
     also_saves=("split_size",),
     latex=r"\mathrm{part}({self})",
     vjp_latex={"self": r"[{g}]"},
@@ -219,7 +235,9 @@ unbind_op = internal(
     "unbind(Tensor self, int dim=0)",
     variadic=True,
     view=True,
-    forward=lambda xp, self, dim: tuple(self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])),
+    forward=lambda xp, self, dim: tuple(
+        self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])
+    ),
     vjp={"self": lambda m, g, dim: m.stack(list(g), dim)},
     latex=r"\mathrm{entry}({self})",
     vjp_latex={"self": r"[{g}]"},
@@ -235,9 +253,15 @@ def _equal(n, size):
 def split(tensor, split_size_or_sections, dim=0):
     """Pieces of a given size (the last may be smaller), or of given sizes; views. Source: torch.split."""
     if not tensor._array.ndim:
-        raise fail(RuntimeError, "split expects at least a 1-dimensional tensor", "A 0-d tensor is a single number.")
+        raise fail(
+            RuntimeError,
+            "split expects at least a 1-dimensional tensor",
+            "A 0-d tensor is a single number.",
+        )
     dim = check_dim(int_argument("split", "dim", 3, dim), tensor.ndim)
-    split_size_or_sections = ints_argument("split_with_sizes", "split_sizes", 2, split_size_or_sections)
+    split_size_or_sections = ints_argument(
+        "split_with_sizes", "split_sizes", 2, split_size_or_sections
+    )
     if isinstance(split_size_or_sections, int):
         if not split_size_or_sections and tensor.shape[dim]:
             message = f"split_size can only be 0 if dimension size is 0, but got dimension size of {tensor.shape[dim]}"
@@ -281,10 +305,16 @@ METHODS["split"], METHODS["split_with_sizes"] = _split, _split_with_sizes
 def chunk(input, chunks, dim=0):
     """At most `chunks` pieces of equal size; views. Source: torch.chunk."""
     if not input._array.ndim:
-        raise fail(RuntimeError, "chunk expects at least a 1-dimensional tensor", "A 0-d tensor is a single number.")
+        raise fail(
+            RuntimeError,
+            "chunk expects at least a 1-dimensional tensor",
+            "A 0-d tensor is a single number.",
+        )
     if chunks <= 0:
         raise fail(
-            RuntimeError, f"chunk expects `chunks` to be greater than 0, got: {chunks}", "Ask for one piece at least."
+            RuntimeError,
+            f"chunk expects `chunks` to be greater than 0, got: {chunks}",
+            "Ask for one piece at least.",
         )
     dim = check_dim(dim, input.ndim)
     if not input.shape[dim]:  # as many empty pieces as were asked for
@@ -305,10 +335,16 @@ def _places(given):
     """The tensor of `tensor_split` as a number of sections, or as a list of places."""
     what = "tensor_split expected tensor_indices_or_sections to"
     if given.dtype.name != "int64":
-        raise fail(RuntimeError, f"{what} have dtype of long, but got {given.dtype.short}", "Places are whole numbers: call .long().")
+        raise fail(
+            RuntimeError,
+            f"{what} have dtype of long, but got {given.dtype.short}",
+            "Places are whole numbers: call .long().",
+        )
     if given.ndim > 1:
         message = f"{what} be a zero-dimensional or one-dimensional tensor, but got a tensor with {given.ndim} dims"
-        raise fail(RuntimeError, message, "One number asks for so many pieces, a list says where to cut.")
+        raise fail(
+            RuntimeError, message, "One number asks for so many pieces, a list says where to cut."
+        )
     return given.tolist()
 
 
@@ -316,7 +352,9 @@ def _places(given):
 def tensor_split(input, indices_or_sections, dim=0):
     """Nearly equal pieces, or pieces cut at given places; views. Source: torch.tensor_split."""
     if not input._array.ndim:
-        message = "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        message = (
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
         raise fail(RuntimeError, message, "A 0-d tensor is a single number.")
     d = check_dim(dim, input.ndim)
     n = input.shape[d]
@@ -325,7 +363,11 @@ def tensor_split(input, indices_or_sections, dim=0):
     if isinstance(indices_or_sections, int):
         k = indices_or_sections
         if k < 1:
-            raise fail(RuntimeError, f"number of sections must be larger than 0, got {k}", "Ask for one piece at least.")
+            raise fail(
+                RuntimeError,
+                f"number of sections must be larger than 0, got {k}",
+                "Ask for one piece at least.",
+            )
         cuts = list(itertools.accumulate((n // k + (i < n % k) for i in range(k)), initial=0))
     else:
         cuts = [0, *indices_or_sections, n]
@@ -340,7 +382,11 @@ def _along(name, wanted, dim_of, doc):
         ndim = input._array.ndim
         if ndim < wanted:
             message = f"torch.{name} requires a tensor with at least {wanted} dimension, but got a tensor with {ndim} dimensions!"
-            raise fail(RuntimeError, message, "hsplit cuts columns, vsplit rows, dsplit along the third dimension.")
+            raise fail(
+                RuntimeError,
+                message,
+                "hsplit cuts columns, vsplit rows, dsplit along the third dimension.",
+            )
         dim = dim_of(ndim)
         n, k = input.shape[dim], indices_or_sections
         if isinstance(k, int) and (not k or n % k):
@@ -351,7 +397,9 @@ def _along(name, wanted, dim_of, doc):
             )
         return tensor_split(input, k, dim)
 
-    call.__doc__ = f"{doc}: so many equal pieces, or pieces cut at given places; views. Source: torch.{name}."
+    call.__doc__ = (
+        f"{doc}: so many equal pieces, or pieces cut at given places; views. Source: torch.{name}."
+    )
 
 
 _along("hsplit", 1, lambda ndim: int(ndim > 1), "Side by side (a vector along its only dimension)")
@@ -361,7 +409,9 @@ _along("dsplit", 3, lambda ndim: 2, "Along the third dimension")
 
 def _block_diag(xp, tensors):
     mats = [xp.atleast_2d(t) for t in tensors]
-    out = xp.zeros((sum(a.shape[0] for a in mats), sum(a.shape[1] for a in mats)), xp.result_type(*mats))
+    out = xp.zeros(
+        (sum(a.shape[0] for a in mats), sum(a.shape[1] for a in mats)), xp.result_type(*mats)
+    )
     r = c = 0
     for a in mats:
         out[r : r + a.shape[0], c : c + a.shape[1]] = a

@@ -63,7 +63,11 @@ def _singular(name, a):
         k = zero_pivot(matrix)
         if k:
             batch = batch_element(a, position)
-            what = "the inversion could not be completed" if name == "inv" else "the solve could not be completed"
+            what = (
+                "the inversion could not be completed"
+                if name == "inv"
+                else "the solve could not be completed"
+            )
             if name == "solve":
                 raise fail(
                     LinAlgError,
@@ -127,7 +131,9 @@ inv_op = internal(
     forward=_inv,
     outputs=("inverse",),
     node="LinalgInvExBackward0",
-    vjp={"A": lambda m, g, inverse: -m.matmul_raw(_mt(m, inverse), m.matmul_raw(g, _mt(m, inverse)))},
+    vjp={
+        "A": lambda m, g, inverse: -m.matmul_raw(_mt(m, inverse), m.matmul_raw(g, _mt(m, inverse)))
+    },
     latex=r"{A}^{-1}",
     vjp_latex={"A": r"-{inverse}^{T} \, {g} \, {inverse}^{T}"},
     samples=lambda s: [s.spd(3)],
@@ -138,8 +144,12 @@ matmul_raw = internal(
     forward=lambda xp, self, other: xp.matmul(self, other),
     node="BmmBackward0",
     vjp={
-        "self": lambda m, g, other, self_sym_sizes: m.sum_to(m.matmul_raw(g, _mt(m, other)), self_sym_sizes),
-        "other": lambda m, g, self, other_sym_sizes: m.sum_to(m.matmul_raw(_mt(m, self), g), other_sym_sizes),
+        "self": lambda m, g, other, self_sym_sizes: m.sum_to(
+            m.matmul_raw(g, _mt(m, other)), self_sym_sizes
+        ),
+        "other": lambda m, g, self, other_sym_sizes: m.sum_to(
+            m.matmul_raw(_mt(m, self), g), other_sym_sizes
+        ),
     },
     latex=r"{self} \, {other}",
     vjp_latex={"self": r"{g} \, {other}^{T}", "other": r"{self}^{T} \, {g}"},
@@ -231,7 +241,11 @@ def _solve(xp, A, B):
     if B.dtype != A.dtype:
         kinds = FROM_NUMPY[A.dtype].short, FROM_NUMPY[B.dtype].short
         message = f"linalg.solve: Expected A and B to have the same dtype, but found A of type {kinds[0]} and B of type {kinds[1]} instead"
-        raise fail(RuntimeError, message, "Convert one of them: equations are not solved in two precisions.")
+        raise fail(
+            RuntimeError,
+            message,
+            "Convert one of them: equations are not solved in two precisions.",
+        )
     _floats("solve", A)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     try:
@@ -352,8 +366,14 @@ def _eigh(xp, A):
                 f"linalg.eigh: {batch_element(A, first)}The algorithm failed to converge because the input matrix is ill-conditioned or has too "
                 f"many repeated eigenvalues (error code: {A.shape[-1] - 1})."
             )
-            raise fail(LinAlgError, message, "There is a NaN or inf in the matrix: look for where it comes from with torch.isfinite.")
-        hidden = xp.where(xp.isfinite(A).all(axis=(-2, -1), keepdims=True), A.dtype.type(0), A.dtype.type(np.nan))
+            raise fail(
+                LinAlgError,
+                message,
+                "There is a NaN or inf in the matrix: look for where it comes from with torch.isfinite.",
+            )
+        hidden = xp.where(
+            xp.isfinite(A).all(axis=(-2, -1), keepdims=True), A.dtype.type(0), A.dtype.type(np.nan)
+        )
         w, v = xp.linalg.eigh(xp.where(hidden == 0, A, A.dtype.type(0)))
         return w + hidden[..., 0], v + hidden
     w, v = xp.linalg.eigh(A)
@@ -364,7 +384,9 @@ def _eigh_rule(m, g, eigenvalues, eigenvectors):
     gw, gv = g
     gap = m.unsqueeze(eigenvalues, -2) - m.unsqueeze(eigenvalues, -1)
     inner = m.where(
-        gap == 0, m.zeros_like(gap), m.matmul_raw(_mt(m, eigenvectors), gv) / m.where(gap == 0, m.ones_like(gap), gap)
+        gap == 0,
+        m.zeros_like(gap),
+        m.matmul_raw(_mt(m, eigenvectors), gv) / m.where(gap == 0, m.ones_like(gap), gap),
     )
     s = m.matmul_raw(eigenvectors, m.matmul_raw(inner + m.diag_embed(gw), _mt(m, eigenvectors)))
     return 0.5 * (s + _mt(m, s))
@@ -389,7 +411,11 @@ def eigh(A, UPLO="L"):
     if not A.dtype.is_inexact or A.dtype.np == np.float16:
         raise not_implemented("linalg_eigh_cpu", A.dtype.np)
     if UPLO.upper() not in ("L", "U"):
-        raise fail(RuntimeError, f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", "Which triangle is read: the lower or the upper one.")
+        raise fail(
+            RuntimeError,
+            f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}",
+            "Which triangle is read: the lower or the upper one.",
+        )
     if UPLO.upper() == "U":
         A = A.mT
     lower = A.tril()
@@ -444,7 +470,9 @@ def matrix_power(A, n):
             result = A if result is None else result @ A
         A, n = (A @ A if n > 1 else A), n >> 1
     if result is None:
-        return wrap(np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.np), A.shape).copy()).to(A.device)
+        return wrap(np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.np), A.shape).copy()).to(
+            A.device
+        )
     return result
 
 

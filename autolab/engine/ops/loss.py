@@ -49,7 +49,10 @@ _PAIRS = lambda s: [
     (s.randn(2, 3), s.randn(2, 3), SUM),
     (s.randn(2, 3), s.randn(2, 3), NONE),
 ]
-_PAIR_GRADS = lambda s: [(s.randn(), s.randn(3), s.randn(3), MEAN), (s.randn(2, 3), s.randn(2, 3), s.randn(2, 3), NONE)]
+_PAIR_GRADS = lambda s: [
+    (s.randn(), s.randn(3), s.randn(3), MEAN),
+    (s.randn(2, 3), s.randn(2, 3), s.randn(2, 3), NONE),
+]
 
 
 def _mse(xp, self, target, reduction):
@@ -67,8 +70,12 @@ internal(
     dtype="promote",
     forward=floating("mse_cpu", _mse),
     vjp={
-        "self": lambda m, g, self, target, reduction: m.mse_loss_backward(g, self, target, reduction),
-        "target": lambda m, g, self, target, reduction: m.mse_loss_backward(g, target, self, reduction),
+        "self": lambda m, g, self, target, reduction: m.mse_loss_backward(
+            g, self, target, reduction
+        ),
+        "target": lambda m, g, self, target, reduction: m.mse_loss_backward(
+            g, target, self, reduction
+        ),
     },
     latex=r"\frac{1}{n} \sum ({self} - {target})^{2}",
     vjp_latex={
@@ -83,7 +90,9 @@ internal(
     operands=("grad_output", "self", "target"),
     forward=_mse_backward,
     vjp={
-        "grad_output": lambda m, g, self, target, reduction: m.mse_loss_backward(g, self, target, reduction),
+        "grad_output": lambda m, g, self, target, reduction: m.mse_loss_backward(
+            g, self, target, reduction
+        ),
         "self": lambda m, g, grad_output, reduction, self_sym_numel: (
             g * grad_output * (2 * _share(reduction, self_sym_numel))
         ),
@@ -100,7 +109,9 @@ def _smooth_l1(xp, self, target, reduction, beta):
     z = abs(self - target)
     half = z.dtype.type(0.5)
     return _reduced(
-        xp, xp.where(z < beta, half * z * z / z.dtype.type(beta), z - half * z.dtype.type(beta))[()], reduction
+        xp,
+        xp.where(z < beta, half * z * z / z.dtype.type(beta), z - half * z.dtype.type(beta))[()],
+        reduction,
     )
 
 
@@ -117,7 +128,9 @@ internal(
     node="SmoothL1LossBackward0",
     forward=floating("smooth_l1_cpu", _smooth_l1),
     vjp={
-        "self": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(g, self, target, reduction, beta),
+        "self": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(
+            g, self, target, reduction, beta
+        ),
         "target": lambda m, g, self, target, reduction, beta: m.smooth_l1_loss_backward(
             g, target, self, reduction, beta
         ),
@@ -141,10 +154,16 @@ internal(
             g, self, target, reduction, beta
         ),
         "self": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: (
-            g * grad_output * (_share(reduction, self_sym_numel) / beta) * (m.abs(self - target) < beta)
+            g
+            * grad_output
+            * (_share(reduction, self_sym_numel) / beta)
+            * (m.abs(self - target) < beta)
         ),
         "target": lambda m, g, grad_output, self, target, reduction, beta, self_sym_numel: (
-            g * grad_output * (-_share(reduction, self_sym_numel) / beta) * (m.abs(self - target) < beta)
+            g
+            * grad_output
+            * (-_share(reduction, self_sym_numel) / beta)
+            * (m.abs(self - target) < beta)
         ),
     },
     node="SmoothL1LossBackwardBackward0",
@@ -163,10 +182,19 @@ _huber_of_floats = floating("huber_cpu", _huber)
 
 
 def _huber_of_any(xp, self, target, reduction, delta):
-    ours, common = FROM_NUMPY[self.dtype], promote_types(FROM_NUMPY[self.dtype], FROM_NUMPY[target.dtype])
+    ours, common = (
+        FROM_NUMPY[self.dtype],
+        promote_types(FROM_NUMPY[self.dtype], FROM_NUMPY[target.dtype]),
+    )
     if common.category > ours.category:  # the loss of each element has the dtype of `self`
-        message = f"result type {common.short} can't be cast to the desired output type {ours.short}"
-        raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
+        message = (
+            f"result type {common.short} can't be cast to the desired output type {ours.short}"
+        )
+        raise fail(
+            RuntimeError,
+            message,
+            "Predictions are floating-point numbers: convert them with .float().",
+        )
     if not common.is_inexact:
         raise not_implemented("huber_cpu", common.np)
     return _huber_of_floats(xp, self, target, reduction, delta)
@@ -183,8 +211,12 @@ internal(
     operands=("self", "target"),
     forward=_huber_of_any,
     vjp={
-        "self": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, self, target, reduction, delta),
-        "target": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(g, target, self, reduction, delta),
+        "self": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(
+            g, self, target, reduction, delta
+        ),
+        "target": lambda m, g, self, target, reduction, delta: m.huber_loss_backward(
+            g, target, self, reduction, delta
+        ),
     },
     latex=r"\frac{1}{n} \sum \begin{cases} \frac{({self} - {target})^{2}}{2} & |{self} - {target}| \le {delta} \\ "
     r"{delta} \cdot (|{self} - {target}| - {delta} / 2) & \text{else} \end{cases}",
@@ -219,7 +251,10 @@ internal(
 def _soft_margin(xp, self, target, reduction):
     """In the dtype of `self`, whatever that of the target: PyTorch computes in the memory of -self."""
     losses = xp.log1p(xp.exp(_as(-self * target, self.dtype)))
-    return _as(_reduced(xp, losses if losses.dtype.itemsize > 2 else losses.astype(np.float32), reduction), self.dtype)
+    return _as(
+        _reduced(xp, losses if losses.dtype.itemsize > 2 else losses.astype(np.float32), reduction),
+        self.dtype,
+    )
 
 
 def _soft_margin_backward(xp, grad_output, self, target, reduction):
@@ -231,7 +266,11 @@ internal(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
     operands=("self", "target"),
     forward=_soft_margin,
-    vjp={"self": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction)},
+    vjp={
+        "self": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(
+            g, self, target, reduction
+        )
+    },
     latex=r"\frac{1}{n} \sum \ln(1 + e^{-{target} \cdot {self}})",
     vjp_latex={"self": r"-\frac{{g}}{n} \cdot \frac{{target}}{1 + e^{{target} \cdot {self}}}"},
     samples=lambda s: [(s.randn(3), s.signs(3), MEAN)],
@@ -242,9 +281,16 @@ internal(
     operands=("grad_output", "self", "target"),
     forward=_soft_margin_backward,
     vjp={
-        "grad_output": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(g, self, target, reduction),
-        "self": lambda m, g, grad_output, self, target, reduction, self_sym_numel: _soft_margin_curvature(
-            m, g * grad_output * _share(reduction, self_sym_numel), target, m.exp(-self * target)
+        "grad_output": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(
+            g, self, target, reduction
+        ),
+        "self": lambda m, g, grad_output, self, target, reduction, self_sym_numel: (
+            _soft_margin_curvature(
+                m,
+                g * grad_output * _share(reduction, self_sym_numel),
+                target,
+                m.exp(-self * target),
+            )
         ),
     },
     node="SoftMarginLossBackwardBackward0",
@@ -259,14 +305,22 @@ def _soft_margin_curvature(m, g, target, z):
 # -- of probabilities ------------------------------------------------------------------------------------------------
 def _bce(xp, self, target, weight, reduction):
     for name, values, note in (
-        ("input", self, "It must hold probabilities: pass it through sigmoid first, or use binary_cross_entropy_with_logits."),
+        (
+            "input",
+            self,
+            "It must hold probabilities: pass it through sigmoid first, or use binary_cross_entropy_with_logits.",
+        ),
         ("target", target, "Targets are probabilities, often 0 or 1."),
     ):
         message = f"all elements of {name} should be between 0 and 1"
         demands.none(
-            xp, ~((values >= 0) & (values <= 1)), lambda message=message, note=note: fail(RuntimeError, message, note)
+            xp,
+            ~((values >= 0) & (values <= 1)),
+            lambda message=message, note=note: fail(RuntimeError, message, note),
         )
-    loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
+    loss = (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(
+        xp.log(self), -100
+    )
     return _reduced(xp, loss if weight is None else loss * weight, reduction)
 
 
@@ -306,7 +360,9 @@ internal(
         "self": lambda m, g, self, target, weight, reduction: m.binary_cross_entropy_backward(
             g, self, target, weight, reduction
         ),
-        "target": lambda m, g, self, weight, reduction: _bce_target_rule(m, g, self, weight, reduction),
+        "target": lambda m, g, self, weight, reduction: _bce_target_rule(
+            m, g, self, weight, reduction
+        ),
     },
     latex=r"-\frac{1}{n} \sum ({target} \cdot \ln {self} + (1 - {target}) \cdot \ln(1 - {self}))",
     vjp_latex={
@@ -324,8 +380,8 @@ internal(
     operands=("grad_output", "self", "target", "weight"),
     forward=_bce_backward,
     vjp={
-        "grad_output": lambda m, g, self, target, weight, reduction: m.binary_cross_entropy_backward(
-            g, self, target, weight, reduction
+        "grad_output": lambda m, g, self, target, weight, reduction: (
+            m.binary_cross_entropy_backward(g, self, target, weight, reduction)
         ),
         "self": lambda m, g, grad_output, self, target, weight, reduction: _bce_curvature(
             m, g * grad_output, self, target, weight, reduction
@@ -357,7 +413,9 @@ def _bce_logits(xp, self, target, weight, pos_weight, reduction):
     loss = _as(_as((1 - target) * self, kept) - log_sigmoid, kept)
     if weight is not None:
         loss = _as(loss * weight, kept)
-    return _as(_reduced(xp, loss if kept.itemsize > 2 else loss.astype(np.float32), reduction), kept)
+    return _as(
+        _reduced(xp, loss if kept.itemsize > 2 else loss.astype(np.float32), reduction), kept
+    )
 
 
 def _bce_logits_rule(m, g, self, target, weight, pos_weight, reduction):

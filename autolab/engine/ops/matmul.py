@@ -33,7 +33,9 @@ def no_masks(name, a, b):
     """Raises torch's error for products of masks, which its kernels do not have."""
     if a.dtype is _BOOL and a.size and b.size:
         message = f"\"{name}\" not implemented for 'Bool'"
-        raise fail(NotImplementedError, message, "Masks have no products: convert them with .float().")
+        raise fail(
+            NotImplementedError, message, "Masks have no products: convert them with .float()."
+        )
 
 
 def scaled(array, factor):
@@ -166,7 +168,10 @@ addmm_op = internal(
         "mat1": r"{alpha} \cdot {g} \, {mat2}^{T}",
         "mat2": r"{alpha} \cdot {mat1}^{T} \, {g}",
     },
-    samples=lambda s: [(s.randn(4), s.randn(2, 3), s.randn(3, 4)), (s.randn(2, 4), s.randn(2, 3), s.randn(3, 4))],
+    samples=lambda s: [
+        (s.randn(4), s.randn(2, 3), s.randn(3, 4)),
+        (s.randn(2, 4), s.randn(2, 3), s.randn(3, 4)),
+    ],
 )
 
 
@@ -273,7 +278,9 @@ def bmm(input, mat2):
             f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}].",
             "Each pair must fit: columns of the first are rows of the second.",
         )
-    _same_dtype(input, mat2, f"expected scalar type {input.dtype.short} but found {mat2.dtype.short}")
+    _same_dtype(
+        input, mat2, f"expected scalar type {input.dtype.short} but found {mat2.dtype.short}"
+    )
     return bmm_op.call(input, mat2)
 
 
@@ -282,7 +289,11 @@ def check_addmm(input, mat1, mat2):
     a, b = mat1._array.shape, mat2._array.shape
     for name, shape in (("mat1", a), ("mat2", b)):
         if len(shape) != 2:
-            raise fail(RuntimeError, f"{name} must be a matrix, got {len(shape)}-D tensor", "addmm multiplies two matrices.")
+            raise fail(
+                RuntimeError,
+                f"{name} must be a matrix, got {len(shape)}-D tensor",
+                "addmm multiplies two matrices.",
+            )
     if a[1] != b[0]:
         raise _product_error(a, b)
     for names, first in (("mat1 and mat2", mat1), ("self and mat2", input)):
@@ -386,7 +397,9 @@ def _operator(self, other):
 
 
 METHODS["__matmul__"] = _operator
-METHODS["__rmatmul__"] = lambda self, other: matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+METHODS["__rmatmul__"] = lambda self, other: (
+    matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+)
 NAMESPACES["linalg"]["matmul"] = matmul
 
 
@@ -399,7 +412,11 @@ def linear(input, weight, bias=None):
         return addmm(bias, input, t_op.call(weight))
     if not input.ndim or not weight.ndim:
         message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
-        raise fail(RuntimeError, message, "The last dimension of the input is what the weights' rows are multiplied with.")
+        raise fail(
+            RuntimeError,
+            message,
+            "The last dimension of the input is what the weights' rows are multiplied with.",
+        )
     if bias is None:
         return matmul(input, t_op.call(weight))
     if weight.ndim == 1:
@@ -431,9 +448,17 @@ def tensordot(a, b, dims=2):
         dims = dims.item() if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, float):
         message = f"tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims={dims}"
-        raise fail(RuntimeError, message, "A number says how many dimensions are summed over; two lists name them.")
+        raise fail(
+            RuntimeError,
+            message,
+            "A number says how many dimensions are summed over; two lists name them.",
+        )
     if isinstance(dims, int) and dims < 0:
-        raise fail(RuntimeError, f"tensordot expects dims >= 0, but got dims={dims}", "It counts dimensions.")
+        raise fail(
+            RuntimeError,
+            f"tensordot expects dims >= 0, but got dims={dims}",
+            "It counts dimensions.",
+        )
     if isinstance(dims, int) and dims > min(a.ndim, b.ndim):
         message = f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
         raise fail(RuntimeError, message, f"The tensors have {a.ndim} and {b.ndim} dimensions.")
@@ -442,7 +467,11 @@ def tensordot(a, b, dims=2):
     else:
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     if len(first) != len(second):
-        raise fail(RuntimeError, "both dimension lists should have same length", "Each dimension of one is summed together with one of the other.")
+        raise fail(
+            RuntimeError,
+            "both dimension lists should have same length",
+            "Each dimension of one is summed together with one of the other.",
+        )
     first, second = [check_dim(d, a.ndim) for d in first], [check_dim(d, b.ndim) for d in second]
     for p, q in zip(first, second):
         if b.shape[q] == 1:  # a size of 1 stands for any: the sum runs over the other tensor alone

@@ -1,4 +1,5 @@
 """Lengths: norm, linalg.norm, linalg.vector_norm, linalg.matrix_norm, dist, renorm."""
+
 from __future__ import annotations
 
 import math
@@ -21,20 +22,29 @@ from .reduction import axes, dtype_of, restored, the_dims
 def _check_norm(x, ord, dtype=None):
     """Raises torch's errors for an order that is no number and for the norm of whole numbers, or as such."""
     if not x.dtype.is_inexact:
-        raise fail(RuntimeError, f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
-                   "A length is seldom a whole number: write x.float() first.")
+        raise fail(
+            RuntimeError,
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
+            "A length is seldom a whole number: write x.float() first.",
+        )
     if dtype is not None and not (d := as_dtype(dtype)).is_inexact:
-        raise fail(RuntimeError, f"linalg.vector_norm: dtype should be floating point or complex, but got {d.short}",
-                   "A length is seldom a whole number: convert afterwards.")
+        raise fail(
+            RuntimeError,
+            f"linalg.vector_norm: dtype should be floating point or complex, but got {d.short}",
+            "A length is seldom a whole number: convert afterwards.",
+        )
 
 
 def _vector_norm(xp, self, ord, dim, keepdim, dtype):
     if dtype is not None:
         self = self.astype(as_dtype(dtype).np)
     if self.size == 0 and (ord < 0 or ord == math.inf):
-        raise fail(RuntimeError, f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
-                                 f"operation does not have an identity",
-                   "There is no largest or smallest of no numbers.")
+        raise fail(
+            RuntimeError,
+            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
+            f"operation does not have an identity",
+            "There is no largest or smallest of no numbers.",
+        )
     if self.dtype.kind == "c":
         self = xp.abs(self)
     axis, d = axes(self, dim), self.dtype
@@ -54,7 +64,7 @@ def _reduce_norm(xp, x, ord, axis, keepdim):
         return xp.add.reduce(size != 0, axis=axis, keepdims=keepdim, dtype=x.dtype)
     if ord == 1:
         return xp.add.reduce(size, axis=axis, keepdims=keepdim)
-    return xp.add.reduce(size ** ord, axis=axis, keepdims=keepdim) ** (1.0 / ord)
+    return xp.add.reduce(size**ord, axis=axis, keepdims=keepdim) ** (1.0 / ord)
 
 
 def _norm_gradient(m, g, x, ord, result, dim):
@@ -80,18 +90,33 @@ def _norm_gradient(m, g, x, ord, result, dim):
 
 def _vector_norm_rule(m, g, self, ord, result, dim, keepdim):
     ndim = len(self.shape)
-    return _norm_gradient(m, restored(m, g, dim, keepdim, ndim), self, ord, restored(m, result, dim, keepdim, ndim),
-                          None if dim == () else dim)
+    return _norm_gradient(
+        m,
+        restored(m, g, dim, keepdim, ndim),
+        self,
+        ord,
+        restored(m, result, dim, keepdim, ndim),
+        None if dim == () else dim,
+    )
 
 
-vector_norm_op = internal("linalg_vector_norm(Tensor self, Number ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
-                          forward=_vector_norm, vjp={"self": _vector_norm_rule},
-                          latex=r"\left\| {self} \right\|_{{ord}}",
-                          vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}"},
-                          samples=lambda s: [s.randn(3), (s.randn(2, 3), 2, (1,), True), (s.randn(2, 3), 1, (0,)),
-                                             (s.randn(4), 3), (s.randn(4), 1.5),
-                                             (s.away_from_zero(4), 0.5), (s.distinct(4), math.inf),
-                                             (s.distinct(2, 3), -math.inf, (1,))])
+vector_norm_op = internal(
+    "linalg_vector_norm(Tensor self, Number ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+    forward=_vector_norm,
+    vjp={"self": _vector_norm_rule},
+    latex=r"\left\| {self} \right\|_{{ord}}",
+    vjp_latex={"self": r"{g} \cdot \frac{{self}}{{result}}"},
+    samples=lambda s: [
+        s.randn(3),
+        (s.randn(2, 3), 2, (1,), True),
+        (s.randn(2, 3), 1, (0,)),
+        (s.randn(4), 3),
+        (s.randn(4), 1.5),
+        (s.away_from_zero(4), 0.5),
+        (s.distinct(4), math.inf),
+        (s.distinct(2, 3), -math.inf, (1,)),
+    ],
+)
 
 
 @composite(namespace="linalg")
@@ -117,11 +142,17 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     Raises RuntimeError for another order or fewer than two dimensions. Source: torch.linalg.matrix_norm."""
     ndim = A._array.ndim
     if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
-        raise fail(RuntimeError, f"linalg.matrix_norm: Order {ord} not supported.",
-                   "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.")
+        raise fail(
+            RuntimeError,
+            f"linalg.matrix_norm: Order {ord} not supported.",
+            "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.",
+        )
     if ndim < 2:
-        raise fail(RuntimeError, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
-                   "A vector has a vector_norm.")
+        raise fail(
+            RuntimeError,
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
+            "A vector has a vector_norm.",
+        )
     _check_norm(A, 2)
     dims = tuple(check_dim(d, ndim) for d in the_dims(dim, ndim))
     if dtype is not None:
@@ -130,12 +161,21 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         return vector_norm_op.call(A, 2, dims, keepdim, None)
     if ord == "nuc" or abs(ord) == 2:
         values = _singular_values(A, dims)
-        found = METHODS["sum"](values, (-1,)) if ord == "nuc" else METHODS["amax" if ord > 0 else "amin"](values, (-1,))
-        return METHODS["reshape"](found, [1 if d in dims else n for d, n in enumerate(A.shape)]) if keepdim else found
+        found = (
+            METHODS["sum"](values, (-1,))
+            if ord == "nuc"
+            else METHODS["amax" if ord > 0 else "amin"](values, (-1,))
+        )
+        return (
+            METHODS["reshape"](found, [1 if d in dims else n for d, n in enumerate(A.shape)])
+            if keepdim
+            else found
+        )
     along, across = dims if abs(ord) == 1 else dims[::-1]
     across -= 0 if keepdim or across < along else 1
-    return METHODS["amax" if ord > 0 else "amin"](vector_norm_op.call(A, 1, (along,), keepdim, None), (across,),
-                                                  keepdim)
+    return METHODS["amax" if ord > 0 else "amin"](
+        vector_norm_op.call(A, 1, (along,), keepdim, None), (across,), keepdim
+    )
 
 
 # -- norm of anything --------------------------------------------------------------------------------------------------
@@ -148,9 +188,11 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     if isinstance(ord, str):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     if dim is None and A._array.ndim not in (1, 2):
-        raise fail(RuntimeError,
-                   f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._array.ndim}D.",
-                   "Name the dimensions: one for vectors, two for matrices.")
+        raise fail(
+            RuntimeError,
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._array.ndim}D.",
+            "Name the dimensions: one for vectors, two for matrices.",
+        )
     if (A._array.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)) == 2:
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
@@ -173,10 +215,15 @@ def _dist_rule(m, g, self, other, p, result):
 
 dist_op = internal(
     "dist(Tensor self, Tensor other, Number p=2)",
-    forward=lambda xp, self, other, p: _vector_norm(xp, xp.subtract(self, other), p, None, False, None),
+    forward=lambda xp, self, other, p: _vector_norm(
+        xp, xp.subtract(self, other), p, None, False, None
+    ),
     dtype="promote",
     operands=("self", "other"),
-    vjp={"self": _dist_rule, "other": lambda m, g, self, other, p, result: -_dist_rule(m, g, self, other, p, result)},
+    vjp={
+        "self": _dist_rule,
+        "other": lambda m, g, self, other, p, result: -_dist_rule(m, g, self, other, p, result),
+    },
     latex=r"\left\| {self} - {other} \right\|_{{p}}",
     vjp_latex={
         "self": r"{g} \cdot \frac{{self} - {other}}{{result}}",
@@ -194,8 +241,11 @@ def dist(input, other, p=2):
     kind = result_dtype(dist_op, (input, other, p))
     no_masks([input.dtype, other.dtype], kind)
     if not kind.is_inexact:
-        raise fail(RuntimeError, f"norm(): input dtype should be either floating point or complex. Got {kind.short} instead.",
-                   "A distance is seldom a whole number: write x.float() first.")
+        raise fail(
+            RuntimeError,
+            f"norm(): input dtype should be either floating point or complex. Got {kind.short} instead.",
+            "A distance is seldom a whole number: write x.float() first.",
+        )
     return dist_op.call(input, other, p)
 
 
@@ -208,10 +258,13 @@ def _others(ndim, dim):
 
 
 def _renorm(xp, self, p, dim, maxnorm):
-    wide = self.astype(np.float64) if self.dtype == np.float32 else self  # torch's lengths are of double precision here
+    wide = (
+        self.astype(np.float64) if self.dtype == np.float32 else self
+    )  # torch's lengths are of double precision here
     length = _reduce_norm(xp, wide, p, _others(self.ndim, dim), True).astype(self.dtype, copy=False)
     return xp.ascontiguousarray(
-        self * xp.where(length > maxnorm, maxnorm / (length + _TINY), 1).astype(self.dtype, copy=False)
+        self
+        * xp.where(length > maxnorm, maxnorm / (length + _TINY), 1).astype(self.dtype, copy=False)
     )
 
 
@@ -230,15 +283,27 @@ renorm_op = internal(
     vjp={"self": _renorm_rule},
     latex=r"{self} \cdot \min(1, \frac{{maxnorm}}{\left\| {self} \right\|_{{p}}})",
     vjp_latex={"self": r"{g} \cdot \frac{\partial {result}}{\partial {self}}"},
-    samples=lambda s: [(s.randn(2, 3), 2, 0, 0.5), (s.randn(2, 3), 1, -1, 1.2), (s.randn(2, 3, 2), 3, 1, 1.0)],
+    samples=lambda s: [
+        (s.randn(2, 3), 2, 0, 0.5),
+        (s.randn(2, 3), 1, -1, 1.2),
+        (s.randn(2, 3, 2), 3, 1, 1.0),
+    ],
 )
 
 
 def _renorm_arguments(x, p, dim, maxnorm):
     if p <= 0:
-        raise fail(RuntimeError, "renorm: non-positive-norm not supported", "p is the order of the norm: 2 for the usual length.")
+        raise fail(
+            RuntimeError,
+            "renorm: non-positive-norm not supported",
+            "p is the order of the norm: 2 for the usual length.",
+        )
     if maxnorm < 0:
-        raise fail(RuntimeError, f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}", "No length is negative.")
+        raise fail(
+            RuntimeError,
+            f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}",
+            "No length is negative.",
+        )
     if x._array.ndim < 2:
         message = f"renorm: input needs at least 2 dimensions, got {x._array.ndim} dimensions"
         raise fail(RuntimeError, message, "Each slice along `dim` is a vector whose length is cut.")

@@ -24,7 +24,9 @@ def _inside(schema, **record):
 def _refuse_integers(name, x):
     if x.dtype.kind != "f":
         raise fail(
-            NotImplementedError, f"\"{name}\" not implemented for '{FROM_NUMPY[x.dtype].short}'", "Call .float() first."
+            NotImplementedError,
+            f"\"{name}\" not implemented for '{FROM_NUMPY[x.dtype].short}'",
+            "Call .float() first.",
         )
 
 
@@ -54,7 +56,11 @@ def _standard_rows(xp, x, count, n, eps):
 
 def _no_gradients(xp, input, wanted, shape):
     """The gradients by an input without numbers and by its weight and bias, which no number was multiplied with."""
-    zeros = [xp.zeros(input.shape, input.dtype), xp.zeros(shape, input.dtype), xp.zeros(shape, input.dtype)]
+    zeros = [
+        xp.zeros(input.shape, input.dtype),
+        xp.zeros(shape, input.dtype),
+        xp.zeros(shape, input.dtype),
+    ]
     return tuple(z if w else None for z, w in zip(zeros, wanted))
 
 
@@ -62,7 +68,11 @@ def _no_gradients(xp, input, wanted, shape):
 def _change(running, new, momentum):
     """What to add to `running` for (1 - momentum) * running + momentum * new, as PyTorch's kernel computes it; None
     without one."""
-    return None if running is None else running.dtype.type(momentum) * (new.astype(running.dtype) - running)
+    return (
+        None
+        if running is None
+        else running.dtype.type(momentum) * (new.astype(running.dtype) - running)
+    )
 
 
 def _batch_norm(xp, x, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -75,14 +85,20 @@ def _batch_norm(xp, x, weight, bias, running_mean, running_var, training, moment
         if weight is not None:
             scale = scale * weight
         shift = -running_mean * scale if bias is None else bias - running_mean * scale
-        rows, mean, inverse = kernels.scaled(rows, scale.astype(rows.dtype), shift.astype(rows.dtype)), none, none
+        rows, mean, inverse = (
+            kernels.scaled(rows, scale.astype(rows.dtype), shift.astype(rows.dtype)),
+            none,
+            none,
+        )
     else:
         count = rows.shape[1]
         rows, mean, variance, inverse = kernels.standardize(rows, weight, bias, eps)
         variance = variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan)
         changes = (_change(running_mean, mean, momentum), _change(running_var, variance, momentum))
     result = kernels.from_channel_rows(rows, x.shape).astype(x.dtype, copy=False)
-    for running, change in zip((running_mean, running_var), changes):  # now that nothing is left to run out of memory
+    for running, change in zip(
+        (running_mean, running_var), changes
+    ):  # now that nothing is left to run out of memory
         if change is not None:
             running += change
     return result, mean, inverse
@@ -115,7 +131,9 @@ def _batch_weight(m, g, input, running_mean, running_var, training, eps):
     return m.sum(g[0] * standard, _channel_axes(input))
 
 
-def _batch_fused(m, g, wanted, *, input, weight, running_mean, running_var, training, eps, result1, result2):
+def _batch_fused(
+    m, g, wanted, *, input, weight, running_mean, running_var, training, eps, result1, result2
+):
     if not input.size:
         return _no_gradients(m.xp, input, wanted, input.shape[1:2])
     g, d = g[0], input.dtype
@@ -127,7 +145,9 @@ def _batch_fused(m, g, wanted, *, input, weight, running_mean, running_var, trai
         )
     rows, g2 = kernels.channel_rows(input), kernels.channel_rows(g)
     if training:
-        dx, product, total = kernels.standardize_backward(g2, rows, result1, result2, weight, wanted[0])
+        dx, product, total = kernels.standardize_backward(
+            g2, rows, result1, result2, weight, wanted[0]
+        )
     else:
         inverse = (1 / m.xp.sqrt(running_var + running_var.dtype.type(eps))).astype(rows.dtype)
         scale = inverse if weight is None else inverse * weight
@@ -157,7 +177,16 @@ batch_norm_op = _inside(
         ),
         "bias": lambda m, g, input: m.sum(g[0], _channel_axes(input)),
     },
-    also_saves=("input", "weight", "running_mean", "running_var", "training", "eps", "result1", "result2"),
+    also_saves=(
+        "input",
+        "weight",
+        "running_mean",
+        "running_var",
+        "training",
+        "eps",
+        "result1",
+        "result2",
+    ),
     latex=r"\frac{{input} - \mu}{\sqrt{\sigma^2 + {eps}}} \cdot {weight} + {bias}",
     vjp_latex={
         "input": r"\frac{{weight}}{\sqrt{\sigma^2 + {eps}}} \cdot ({g} - \mathrm{mean}({g}) - \hat x \cdot \mathrm{mean}({g} \cdot \hat x))",
@@ -186,7 +215,9 @@ def _layer_norm(xp, x, normalized_shape, weight, bias, eps):
     _refuse_integers("LayerNormKernelImpl", x)
     n = math.prod(normalized_shape)
     wide = xp.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
-    rows, mean, inverse = _standard_rows(xp, wide, math.prod(x.shape[: x.ndim - len(normalized_shape)]), n, eps)
+    rows, mean, inverse = _standard_rows(
+        xp, wide, math.prod(x.shape[: x.ndim - len(normalized_shape)]), n, eps
+    )
     y = rows.reshape(x.shape)
     if weight is not None:
         y *= weight
@@ -214,7 +245,11 @@ def _layer_fused(m, g, wanted, *, input, normalized_shape, weight, eps, result1,
     g, d, n = g[0], input.dtype, math.prod(normalized_shape)
     if d.itemsize == 2:
         g, input = g.astype(np.float32), input.astype(np.float32)
-    rows, mean, inverse = m.xp.ascontiguousarray(input).reshape(-1, n), result1.reshape(-1), result2.reshape(-1)
+    rows, mean, inverse = (
+        m.xp.ascontiguousarray(input).reshape(-1, n),
+        result1.reshape(-1),
+        result2.reshape(-1),
+    )
     g2 = m.xp.ascontiguousarray(g).reshape(-1, n)
     dx = dweight = None
     if wanted[0]:
@@ -225,7 +260,9 @@ def _layer_fused(m, g, wanted, *, input, normalized_shape, weight, eps, result1,
             .astype(d, copy=False)
         )
     if wanted[1]:
-        dweight = m.xp.einsum("ij,ij->j", g2, (rows - mean[:, None]) * inverse[:, None]).reshape(normalized_shape)
+        dweight = m.xp.einsum("ij,ij->j", g2, (rows - mean[:, None]) * inverse[:, None]).reshape(
+            normalized_shape
+        )
     return dx, dweight, m.xp.add.reduce(g2, axis=0).reshape(normalized_shape) if wanted[2] else None
 
 
@@ -244,7 +281,9 @@ layer_norm_op = _inside(
             g[0] * _standardized(m, input, _last_axes(normalized_shape), eps)[0],
             _first_axes(input, normalized_shape),
         ),
-        "bias": lambda m, g, input, normalized_shape: _sum_over(m, g[0], _first_axes(input, normalized_shape)),
+        "bias": lambda m, g, input, normalized_shape: _sum_over(
+            m, g[0], _first_axes(input, normalized_shape)
+        ),
     },
     also_saves=("input", "normalized_shape", "weight", "eps", "result1", "result2", "bias"),
     hidden=("eps",),
@@ -273,7 +312,11 @@ def _group_norm(xp, x, weight, bias, N, C, HxW, group, eps):
         y *= weight.reshape(C, 1)
     if bias is not None:
         y += bias.reshape(C, 1)
-    return y.reshape(x.shape).astype(x.dtype, copy=False), mean.reshape(N, group), inverse.reshape(N, group)
+    return (
+        y.reshape(x.shape).astype(x.dtype, copy=False),
+        mean.reshape(N, group),
+        inverse.reshape(N, group),
+    )
 
 
 def _grouped(m, x, N, group):
@@ -285,7 +328,8 @@ def _group_input(m, g, input, weight, N, C, HxW, group, eps):
     if weight is not None:
         g = g * m.reshape_raw(weight, (1, C, 1))
     return m.reshape_raw(
-        _through(m, _grouped(m, g, N, group), _grouped(m, input, N, group), (2,), eps), tuple(input.shape)
+        _through(m, _grouped(m, g, N, group), _grouped(m, input, N, group), (2,), eps),
+        tuple(input.shape),
     )
 
 
@@ -329,7 +373,9 @@ group_norm_op = _inside(
         "input": lambda m, g, input, weight, N, C, HxW, group, eps: _group_input(
             m, g, input, weight, N, C, HxW, group, eps
         ),
-        "weight": lambda m, g, input, N, C, HxW, group, eps: _group_weight(m, g, input, N, C, HxW, group, eps),
+        "weight": lambda m, g, input, N, C, HxW, group, eps: _group_weight(
+            m, g, input, N, C, HxW, group, eps
+        ),
         "bias": lambda m, g, N, C, HxW: m.sum(m.reshape_raw(g[0], (N, C, HxW)), (0, 2)),
     },
     also_saves=("input", "weight", "N", "C", "HxW", "group", "eps", "result1", "result2"),
@@ -359,7 +405,9 @@ def _check_features(name, value, features):
 def _check_one_dtype(input, *others):
     """Raises torch's error for two dtypes; float16 goes with parameters in float32."""
     dtypes = {v.dtype for v in others if v is not None}
-    if dtypes <= {input.dtype} or (input.dtype.itemsize == 2 and all(d.name == "float32" for d in dtypes)):
+    if dtypes <= {input.dtype} or (
+        input.dtype.itemsize == 2 and all(d.name == "float32" for d in dtypes)
+    ):
         return
     raise fail(
         RuntimeError,
@@ -382,7 +430,11 @@ def _nothing_normalized(input, weight, bias):
 def _first(parameter):
     if not parameter.numel():
         message = f"select(): index 0 out of range for tensor of size {list(parameter.shape)} at dimension 0"
-        raise fail(IndexError, message, "There are no samples, so instance_norm has repeated the parameters no times.")
+        raise fail(
+            IndexError,
+            message,
+            "There are no samples, so instance_norm has repeated the parameters no times.",
+        )
     return METHODS["select"](parameter, 0, 0)
 
 
@@ -413,11 +465,15 @@ def batch_normalized(input, weight, bias, running_mean, running_var, training, m
         _check_features(name, value, features)
     if input.dtype.is_floating_point:
         _check_one_dtype(input, weight, bias, running_mean, running_var)
-    return batch_norm_op.call(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return batch_norm_op.call(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )[0]
 
 
 @composite()
-def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+def batch_norm(
+    input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+):
     """Batch norm with the arguments in the order of `torch.batch_norm`; see `nn.functional.batch_norm`."""
     return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -428,7 +484,11 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     `normalized_shape`.
 
     Raises RuntimeError when shapes do not fit. Source: torch.nn.functional.layer_norm."""
-    shape = [normalized_shape] if isinstance(normalized_shape, int) else [int(n) for n in normalized_shape]
+    shape = (
+        [normalized_shape]
+        if isinstance(normalized_shape, int)
+        else [int(n) for n in normalized_shape]
+    )
     if not shape:
         raise fail(
             RuntimeError,
@@ -483,4 +543,6 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
                 "There is one number per channel.",
             )
     _check_one_dtype(input, weight, bias)
-    return group_norm_op.call(input, weight, bias, N, C, math.prod(input.shape[2:]), num_groups, eps)[0]
+    return group_norm_op.call(
+        input, weight, bias, N, C, math.prod(input.shape[2:]), num_groups, eps
+    )[0]

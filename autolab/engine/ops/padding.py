@@ -31,7 +31,9 @@ def _sides(pad, ndim):
 def _constant(xp, x, pad, value):
     sides = _sides(pad, x.ndim)
     result = xp.full([n + a + b for n, (a, b) in zip(x.shape, sides)], value, x.dtype)
-    inner = tuple(slice(max(a, 0), max(a, 0) + n + min(a, 0) + min(b, 0)) for n, (a, b) in zip(x.shape, sides))
+    inner = tuple(
+        slice(max(a, 0), max(a, 0) + n + min(a, 0) + min(b, 0)) for n, (a, b) in zip(x.shape, sides)
+    )
     taken = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, sides))
     result[inner] = x[taken]
     return result
@@ -53,7 +55,11 @@ def constant_pad_nd(input, pad, value=0):
     if not isinstance(pad, (tuple, list)):
         raise bad_argument("constant_pad_nd", "pad", 2, "tuple of ints", pad)
     if len(pad) % 2:
-        raise fail(RuntimeError, f"Length of pad must be even but instead it equals {len(pad)}", "Each dimension has two ends.")
+        raise fail(
+            RuntimeError,
+            f"Length of pad must be even but instead it equals {len(pad)}",
+            "Each dimension has two ends.",
+        )
     if len(pad) > 2 * input.ndim:
         message = (
             f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)}while the input has "
@@ -66,7 +72,11 @@ def constant_pad_nd(input, pad, value=0):
 def _padded(input, pad, value):
     for n, (a, b) in zip(input.shape, _sides(pad, input.ndim)):
         if n + min(a, 0) + min(b, 0) < 0:
-            raise fail(RuntimeError, "narrow(): length must be non-negative.", "More is cut off than there is.")
+            raise fail(
+                RuntimeError,
+                "narrow(): length must be non-negative.",
+                "More is cut off than there is.",
+            )
     return constant_pad.call(input, pad, value)
 
 
@@ -87,7 +97,10 @@ def _at(axis, index):
 
 def _positions(xp, shape, padding, source):
     """(axis, positions) for each padded axis, the last one first."""
-    return [(-1 - k, source(xp, shape[-1 - k], padding[2 * k], padding[2 * k + 1])) for k in range(len(padding) // 2)]
+    return [
+        (-1 - k, source(xp, shape[-1 - k], padding[2 * k], padding[2 * k + 1]))
+        for k in range(len(padding) // 2)
+    ]
 
 
 def _taken(source):
@@ -150,7 +163,10 @@ def _pads(kind, dims, source):
 
 _PADS = {
     (mode, dims): _pads(kind, dims, source)
-    for mode, kind, source in (("reflect", "reflection", _reflected), ("replicate", "replication", _replicated))
+    for mode, kind, source in (
+        ("reflect", "reflection", _reflected),
+        ("replicate", "replication", _replicated),
+    )
     for dims in (1, 2, 3)
 }
 
@@ -162,10 +178,18 @@ def _circular(x, pad):
     for i, dim in enumerate(dims):
         before, after = pad[2 * i], pad[2 * i + 1]
         if before > x.shape[dim] or after > x.shape[dim]:
-            raise fail(RuntimeError, "Padding value causes wrapping around more than once.", "Pad by at most the size.")
+            raise fail(
+                RuntimeError,
+                "Padding value causes wrapping around more than once.",
+                "Pad by at most the size.",
+            )
         shape[dim] += before + after
         if shape[dim] <= 0:
-            raise fail(RuntimeError, "Negative padding value is resulting in an empty dimension", "Cut off less.")
+            raise fail(
+                RuntimeError,
+                "Negative padding value is resulting in an empty dimension",
+                "Cut off less.",
+            )
     out = x.new_empty(shape)
     inner, source = out, x
     for i, dim in enumerate(dims):
@@ -176,9 +200,13 @@ def _circular(x, pad):
     for i, dim in enumerate(dims):
         before, after, end = max(pad[2 * i], 0), max(pad[2 * i + 1], 0), shape[dim]
         if before:
-            slice_op.call(out, dim, 0, before, 1).copy_(slice_op.call(out, dim, end - before - after, end - after, 1))
+            slice_op.call(out, dim, 0, before, 1).copy_(
+                slice_op.call(out, dim, end - before - after, end - after, 1)
+            )
         if after:
-            slice_op.call(out, dim, end - after, end, 1).copy_(slice_op.call(out, dim, before, before + after, 1))
+            slice_op.call(out, dim, end - after, end, 1).copy_(
+                slice_op.call(out, dim, before, before + after, 1)
+            )
     return out
 
 
@@ -238,7 +266,9 @@ def pad(input, pad, mode="constant", value=None):
     check_settings("pad", ("mode", 3, "str", mode), ("value", 4, "float?", value))
     pad = _numbers(pad)
     if len(pad) % 2:
-        raise fail(RuntimeError, "Padding length must be divisible by 2", "Each dimension has two ends.")
+        raise fail(
+            RuntimeError, "Padding length must be divisible by 2", "Each dimension has two ends."
+        )
     if len(pad) > 2 * input.ndim:
         raise fail(
             RuntimeError,
@@ -249,7 +279,11 @@ def pad(input, pad, mode="constant", value=None):
     if mode == "constant":
         return _padded(input, pad, 0 if value is None else value)
     if value is not None and value != 0:
-        raise fail(RuntimeError, f'Padding mode "{mode}" doesn\'t take in value argument', "It repeats the input.")
+        raise fail(
+            RuntimeError,
+            f'Padding mode "{mode}" doesn\'t take in value argument',
+            "It repeats the input.",
+        )
     if len(pad) not in (2, 4, 6) or input.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
         raise fail(
             NotImplementedError,
@@ -260,11 +294,17 @@ def pad(input, pad, mode="constant", value=None):
         return _circular(input, pad)
     if mode not in ("reflect", "replicate"):
         raise fail(
-            NotImplementedError, f"Unrecognised padding mode {mode}", "constant, reflect, replicate or circular."
+            NotImplementedError,
+            f"Unrecognised padding mode {mode}",
+            "constant, reflect, replicate or circular.",
         )
     dims = len(pad) // 2
     _check_taken(input, pad, mode)
     if input.dtype.np.kind == "b":
         kind = "reflection" if mode == "reflect" else "replication"
-        raise fail(NotImplementedError, f"\"{kind}_pad{dims}d\" not implemented for 'Bool'", "Call .float() first.")
+        raise fail(
+            NotImplementedError,
+            f"\"{kind}_pad{dims}d\" not implemented for 'Bool'",
+            "Call .float() first.",
+        )
     return _PADS[mode, dims].call(input, pad)

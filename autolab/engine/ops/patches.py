@@ -22,7 +22,8 @@ def _inside(schema, **record):
 def _counts(size, kernel_size, dilation, padding, stride):
     """How many patches fit along each axis."""
     return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(size, kernel_size, dilation, padding, stride)
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, d, p, s in zip(size, kernel_size, dilation, padding, stride)
     )
 
 
@@ -30,7 +31,11 @@ def _taps(counts, kernel_size, dilation, stride):
     """Per kernel position, row by row: the slices of the padded image that hold it for all patches."""
     (rows, columns), (kh, kw), (dy, dx), (sy, sx) = counts, kernel_size, dilation, stride
     return [
-        (..., slice(i * dy, i * dy + (rows - 1) * sy + 1, sy), slice(j * dx, j * dx + (columns - 1) * sx + 1, sx))
+        (
+            ...,
+            slice(i * dy, i * dy + (rows - 1) * sy + 1, sy),
+            slice(j * dx, j * dx + (columns - 1) * sx + 1, sx),
+        )
         for i in range(kh)
         for j in range(kw)
     ]
@@ -58,10 +63,14 @@ def _col2im(xp, columns, output_size, kernel_size, dilation, padding, stride):
     counts = _counts(output_size, kernel_size, dilation, padding, stride)
     lead, area = columns.shape[:-2], kernel_size[0] * kernel_size[1]
     patches = columns.reshape(*lead, columns.shape[-2] // area, area, *counts)
-    image = xp.zeros((*patches.shape[:-3], *(n + 2 * p for n, p in zip(output_size, padding))), columns.dtype)
+    image = xp.zeros(
+        (*patches.shape[:-3], *(n + 2 * p for n, p in zip(output_size, padding))), columns.dtype
+    )
     for k, tap in enumerate(_taps(counts, kernel_size, dilation, stride)):
         image[tap] += patches[..., k, :, :]
-    return image[..., padding[0] : padding[0] + output_size[0], padding[1] : padding[1] + output_size[1]]
+    return image[
+        ..., padding[0] : padding[0] + output_size[0], padding[1] : padding[1] + output_size[1]
+    ]
 
 
 _PATCHES = [((2, 2), (1, 1), (0, 0), (1, 1)), ((2, 3), (2, 1), (1, 1), (2, 1))]
@@ -70,25 +79,41 @@ im2col = _inside(
     "im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride)",
     forward=_im2col,
     vjp={
-        "self": lambda m, g, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding,
-        stride: m.col2im(g, (self_sym_argsize_minus_2, self_sym_argsize_minus_1), kernel_size, dilation, padding, stride)  # fmt: skip
+        "self": lambda m, g, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding, stride: (
+            m.col2im(
+                g,
+                (self_sym_argsize_minus_2, self_sym_argsize_minus_1),
+                kernel_size,
+                dilation,
+                padding,
+                stride,
+            )
+        )  # fmt: skip
     },
     node="Im2ColBackward0",
     latex=r"\mathrm{unfold}({self})",
     vjp_latex={"self": r"\mathrm{fold}({g})"},
-    samples=lambda s: [(s.randn(1, 2, 4, 5), *options) for options in _PATCHES] + [(s.randn(2, 3, 3), *_PATCHES[0])],
+    samples=lambda s: (
+        [(s.randn(1, 2, 4, 5), *options) for options in _PATCHES]
+        + [(s.randn(2, 3, 3), *_PATCHES[0])]
+    ),
 )
 
 col2im = _inside(
     "col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride)",
     forward=_col2im,
     vjp={
-        "self": lambda m, g, kernel_size, dilation, padding, stride: m.im2col(g, kernel_size, dilation, padding, stride)
+        "self": lambda m, g, kernel_size, dilation, padding, stride: m.im2col(
+            g, kernel_size, dilation, padding, stride
+        )
     },
     node="Col2ImBackward0",
     latex=r"\mathrm{fold}({self})",
     vjp_latex={"self": r"\mathrm{unfold}({g})"},
-    samples=lambda s: [(s.randn(1, 8, 12), (4, 5), *_PATCHES[0]), (s.randn(6, 2 * 5), (4, 5), *_PATCHES[1])],
+    samples=lambda s: [
+        (s.randn(1, 8, 12), (4, 5), *_PATCHES[0]),
+        (s.randn(6, 2 * 5), (4, 5), *_PATCHES[1]),
+    ],
 )
 
 
@@ -249,7 +274,11 @@ def _check_factor(function, name, input, factor):
             "The last dimensions are channels, rows and columns.",
         )
     if factor <= 0:
-        raise fail(RuntimeError, f"{function} expects a positive {name}, but got {factor}", "It counts pixels.")
+        raise fail(
+            RuntimeError,
+            f"{function} expects a positive {name}, but got {factor}",
+            "It counts pixels.",
+        )
 
 
 @composite()
@@ -326,7 +355,9 @@ def channel_shuffle(input, groups):
         message = f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
         raise fail(RuntimeError, message, "Samples, channels and positions.")
     if groups <= 0:
-        message = f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        message = (
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
         raise fail(RuntimeError, message, "1 leaves the channels where they are.")
     if input.shape[1] % groups:
         message = f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} groups."

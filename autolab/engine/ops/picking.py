@@ -34,7 +34,9 @@ def _along(xp, self, dim, index):
     )
     if not index.ndim:
         return (index,)
-    grid = [xp.arange(k).reshape(-1, *(1,) * (index.ndim - 1 - i)) for i, k in enumerate(index.shape)]
+    grid = [
+        xp.arange(k).reshape(-1, *(1,) * (index.ndim - 1 - i)) for i, k in enumerate(index.shape)
+    ]
     grid[dim] = index
     return tuple(grid)
 
@@ -70,7 +72,10 @@ def _gather(xp, self, dim, index, sparse_grad):
         return xp.empty(index.shape, self.dtype)
     _check_positions("gather", index)
     _matching(index, self, "input")
-    wrong = next((k for k in range(min(self.ndim, index.ndim)) if k != d and index.shape[k] > self.shape[k]), None)
+    wrong = next(
+        (k for k in range(min(self.ndim, index.ndim)) if k != d and index.shape[k] > self.shape[k]),
+        None,
+    )
     if wrong is not None:
         raise fail(
             RuntimeError,
@@ -108,7 +113,11 @@ def _check_scatter(self, d, index, src):
     message = f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {d}"
     if src is not None:
         message += f" and to be no larger size than src {list(src.shape)}"
-    raise fail(RuntimeError, message, "Each entry of the index says where the entry of the source at its place goes.")
+    raise fail(
+        RuntimeError,
+        message,
+        "Each entry of the index says where the entry of the source at its place goes.",
+    )
 
 
 def _used(src, index):
@@ -172,7 +181,9 @@ def _scatter_call(input, dim, index, src, value):
     plain = None if isinstance(src, Tensor) or not isinstance(input, Tensor) else as_number(src)
     src = src if plain is None else held_by(plain, input.dtype)
     return (
-        (scatter_op, (input, dim, index, src)) if isinstance(src, Tensor) else (scatter_value, (input, dim, index, src))
+        (scatter_op, (input, dim, index, src))
+        if isinstance(src, Tensor)
+        else (scatter_value, (input, dim, index, src))
     )
 
 
@@ -211,7 +222,9 @@ def scatter_add_(self, dim, index, src):
 # -- by position among all, by mask ------------------------------------------------------------------------------------
 def _take(xp, self, index):
     if index.dtype != np.int64:
-        message = f"take(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].short}"
+        message = (
+            f"take(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].short}"
+        )
         raise fail(RuntimeError, message, "Positions are whole numbers: index.long().")
     n = self.size
     demands.in_range(
@@ -233,7 +246,8 @@ take = register(
     forward=_take,
     vjp={
         "self": lambda m, g, self, index: m.reshape_raw(
-            m.index_spread(m.reshape_raw(g, (-1,)), (_size(self),), [m.reshape_raw(index, (-1,))]), tuple(self.shape)
+            m.index_spread(m.reshape_raw(g, (-1,)), (_size(self),), [m.reshape_raw(index, (-1,))]),
+            tuple(self.shape),
         )
     },
     latex=r"{self}[{index}]",
@@ -277,7 +291,11 @@ def _masked_spread(xp, self, shape, mask):
 masked_select = register(
     "masked_select(Tensor self, Tensor mask)",
     forward=_masked_select,
-    vjp={"self": lambda m, g, self, mask: m.sum_to(m.masked_spread(g, tuple(self.shape), mask), tuple(self.shape))},
+    vjp={
+        "self": lambda m, g, self, mask: m.sum_to(
+            m.masked_spread(g, tuple(self.shape), mask), tuple(self.shape)
+        )
+    },
     latex=r"{self}[{mask}]",
     vjp_latex={"self": r"{g} \text{ at } {mask}"},
     samples=lambda s: [(s.randn(3), s.index([1, 0, 1]) > 0)],
@@ -302,7 +320,9 @@ def nonzero(input, *, as_tuple=False):
         if as_tuple:
             return tuple(wrap(positions(i)) for i in found)
         # one list of positions after the other in memory, which shows in the strides: as PyTorch has it
-        return wrap(positions(xp.stack(found)).T if input.ndim else xp.zeros((len(found[0]), 0), np.int64))
+        return wrap(
+            positions(xp.stack(found)).T if input.ndim else xp.zeros((len(found[0]), 0), np.int64)
+        )
 
 
 @composite()
@@ -320,17 +340,23 @@ def take_along_dim(input, indices, dim=None):
     if dim is None:
         return gather.call(input.reshape(-1), 0, indices.reshape(-1), False)
     if indices.dtype is not int64:
-        message = f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.short}"
+        message = (
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.short}"
+        )
         raise fail(RuntimeError, message, "Positions are whole numbers: indices.long().")
     if input.ndim != indices.ndim:
         message = (
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-        raise fail(RuntimeError, message, "Add dimensions of size 1 to the indices: indices.unsqueeze(0).")
+        raise fail(
+            RuntimeError, message, "Add dimensions of size 1 to the indices: indices.unsqueeze(0)."
+        )
     d = check_dim(dim, input.ndim)
     shape = list(
-        np.broadcast_shapes(*[tuple(1 if i == d else n for i, n in enumerate(t.shape)) for t in (input, indices)])
+        np.broadcast_shapes(
+            *[tuple(1 if i == d else n for i, n in enumerate(t.shape)) for t in (input, indices)]
+        )
     )
     a, b = list(shape), list(shape)
     a[d], b[d] = input.shape[d], indices.shape[d]

@@ -4,6 +4,7 @@ functions.
 Trigonometric functions, rounding, selection (clamp, where …) and functions of two tensors have files of their own.
 Sources: https://docs.pytorch.org/docs/2.13/torch.html#pointwise-ops
 """
+
 from __future__ import annotations
 
 import math
@@ -27,41 +28,101 @@ def elementwise(schema, fast, rule, *, latex, gradient, samples, doc, **fields):
     fast: the kernel for NumPy arrays and scalars. Other array modules use their function of the same name, or
     `forward`."""
     name = fast.__name__
-    forward = fields.pop("forward", lambda xp, self: fast(self) if xp is np else getattr(xp, name)(self))
-    return register(schema, forward=forward, fast=fast, dtype="float", inplace=True, vjp={"self": rule}, latex=latex,
-                    vjp_latex={"self": gradient}, samples=samples, doc=f"{doc} Source: torch.{schema.split('(')[0]}",
-                    **fields)
+    forward = fields.pop(
+        "forward", lambda xp, self: fast(self) if xp is np else getattr(xp, name)(self)
+    )
+    return register(
+        schema,
+        forward=forward,
+        fast=fast,
+        dtype="float",
+        inplace=True,
+        vjp={"self": rule},
+        latex=latex,
+        vjp_latex={"self": gradient},
+        samples=samples,
+        doc=f"{doc} Source: torch.{schema.split('(')[0]}",
+        **fields,
+    )
 
 
 # -- exponentials and logarithms ---------------------------------------------------------------------------------------
-elementwise("exp(Tensor self)", precise.unary("exp"), lambda m, g, result: g * result,
-            latex=r"e^{{self}}", gradient=r"{g} \cdot {result}", samples=lambda s: [s.randn(3), s.randn(2, 3)],
-            doc="e to the power of each element.")
-elementwise("exp2(Tensor self)", precise.unary("exp2"), lambda m, g, result: m.mul_scalar(g * result, math.log(2)),
-            latex=r"2^{{self}}", gradient=r"{g} \cdot {result} \cdot \ln 2", samples=lambda s: [s.randn(3)],
-            doc="2 to the power of each element.")
-elementwise("expm1(Tensor self)", precise.unary("expm1"), lambda m, g, result: g * (result + 1),
-            latex=r"e^{{self}} - 1", gradient=r"{g} \cdot ({result} + 1)", samples=lambda s: [s.randn(3)],
-            doc="exp(x) - 1, without losing digits at small x.")
-elementwise("log(Tensor self)", precise.unary("log"), lambda m, g, self: g / self,
-            latex=r"\ln {self}", gradient=r"\frac{{g}}{{self}}", samples=lambda s: [s.positive(3), s.positive(2, 3)],
-            doc="The natural logarithm of each element: -inf at 0, nan below.")
-elementwise("log2(Tensor self)", precise.unary("log2"), lambda m, g, self: g / (self * math.log(2)),
-            latex=r"\log_2 {self}", gradient=r"\frac{{g}}{{self} \cdot \ln 2}", samples=lambda s: [s.positive(3)],
-            doc="The logarithm to base 2 of each element.")
-elementwise("log10(Tensor self)", precise.unary("log10"), lambda m, g, self: g / (self * math.log(10)),
-            latex=r"\log_{10} {self}", gradient=r"\frac{{g}}{{self} \cdot \ln 10}", samples=lambda s: [s.positive(3)],
-            doc="The logarithm to base 10 of each element.")
-elementwise("log1p(Tensor self)", precise.unary("log1p"), lambda m, g, self: g / (self + 1), node="Log1PBackward0",
-            latex=r"\ln (1 + {self})", gradient=r"\frac{{g}}{{self} + 1}", samples=lambda s: [s.positive(3)],
-            doc="log(1 + x), without losing digits at small x.")
+elementwise(
+    "exp(Tensor self)",
+    precise.unary("exp"),
+    lambda m, g, result: g * result,
+    latex=r"e^{{self}}",
+    gradient=r"{g} \cdot {result}",
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+    doc="e to the power of each element.",
+)
+elementwise(
+    "exp2(Tensor self)",
+    precise.unary("exp2"),
+    lambda m, g, result: m.mul_scalar(g * result, math.log(2)),
+    latex=r"2^{{self}}",
+    gradient=r"{g} \cdot {result} \cdot \ln 2",
+    samples=lambda s: [s.randn(3)],
+    doc="2 to the power of each element.",
+)
+elementwise(
+    "expm1(Tensor self)",
+    precise.unary("expm1"),
+    lambda m, g, result: g * (result + 1),
+    latex=r"e^{{self}} - 1",
+    gradient=r"{g} \cdot ({result} + 1)",
+    samples=lambda s: [s.randn(3)],
+    doc="exp(x) - 1, without losing digits at small x.",
+)
+elementwise(
+    "log(Tensor self)",
+    precise.unary("log"),
+    lambda m, g, self: g / self,
+    latex=r"\ln {self}",
+    gradient=r"\frac{{g}}{{self}}",
+    samples=lambda s: [s.positive(3), s.positive(2, 3)],
+    doc="The natural logarithm of each element: -inf at 0, nan below.",
+)
+elementwise(
+    "log2(Tensor self)",
+    precise.unary("log2"),
+    lambda m, g, self: g / (self * math.log(2)),
+    latex=r"\log_2 {self}",
+    gradient=r"\frac{{g}}{{self} \cdot \ln 2}",
+    samples=lambda s: [s.positive(3)],
+    doc="The logarithm to base 2 of each element.",
+)
+elementwise(
+    "log10(Tensor self)",
+    precise.unary("log10"),
+    lambda m, g, self: g / (self * math.log(10)),
+    latex=r"\log_{10} {self}",
+    gradient=r"\frac{{g}}{{self} \cdot \ln 10}",
+    samples=lambda s: [s.positive(3)],
+    doc="The logarithm to base 10 of each element.",
+)
+elementwise(
+    "log1p(Tensor self)",
+    precise.unary("log1p"),
+    lambda m, g, self: g / (self + 1),
+    node="Log1PBackward0",
+    latex=r"\ln (1 + {self})",
+    gradient=r"\frac{{g}}{{self} + 1}",
+    samples=lambda s: [s.positive(3)],
+    doc="log(1 + x), without losing digits at small x.",
+)
 
 
 # -- powers and roots --------------------------------------------------------------------------------------------------
-elementwise("sqrt(Tensor self)", np.sqrt, lambda m, g, result: g / m.mul_scalar(result, 2),
-            latex=r"\sqrt{{self}}", gradient=r"\frac{{g}}{2 \cdot {result}}",
-            samples=lambda s: [s.positive(3), s.positive(2, 3)],
-            doc="The square root of each element; nan below 0. The gradient at 0 is infinite.")
+elementwise(
+    "sqrt(Tensor self)",
+    np.sqrt,
+    lambda m, g, result: g / m.mul_scalar(result, 2),
+    latex=r"\sqrt{{self}}",
+    gradient=r"\frac{{g}}{2 \cdot {result}}",
+    samples=lambda s: [s.positive(3), s.positive(2, 3)],
+    doc="The square root of each element; nan below 0. The gradient at 0 is infinite.",
+)
 
 
 def _rsqrt(x):
@@ -72,15 +133,26 @@ def _reciprocal(x):
     return 1 / x
 
 
-elementwise("rsqrt(Tensor self)", _rsqrt, lambda m, g, result: -0.5 * g * (result * result * result),
-            forward=lambda xp, self: 1 / xp.sqrt(self),
-            latex=r"\frac{1}{\sqrt{{self}}}", gradient=r"-\frac{1}{2} \cdot {g} \cdot {result}^{3}",
-            samples=lambda s: [s.positive(3)],
-            doc="One over the square root of each element.")
-elementwise("reciprocal(Tensor self)", _reciprocal, lambda m, g, result: -g * (result * result),
-            forward=lambda xp, self: 1 / self,
-            latex=r"\frac{1}{{self}}", gradient=r"-{g} \cdot {result}^{2}", samples=lambda s: [s.away_from_zero(3)],
-            doc="One over each element.")
+elementwise(
+    "rsqrt(Tensor self)",
+    _rsqrt,
+    lambda m, g, result: -0.5 * g * (result * result * result),
+    forward=lambda xp, self: 1 / xp.sqrt(self),
+    latex=r"\frac{1}{\sqrt{{self}}}",
+    gradient=r"-\frac{1}{2} \cdot {g} \cdot {result}^{3}",
+    samples=lambda s: [s.positive(3)],
+    doc="One over the square root of each element.",
+)
+elementwise(
+    "reciprocal(Tensor self)",
+    _reciprocal,
+    lambda m, g, result: -g * (result * result),
+    forward=lambda xp, self: 1 / self,
+    latex=r"\frac{1}{{self}}",
+    gradient=r"-{g} \cdot {result}^{2}",
+    samples=lambda s: [s.away_from_zero(3)],
+    doc="One over each element.",
+)
 
 
 # -- size and sign -----------------------------------------------------------------------------------------------------
@@ -97,35 +169,55 @@ def _sign(xp, self):
     return ((self > 0).astype(self.dtype) - (self < 0))[()]
 
 
-absolute = register("abs(Tensor self)", forward=_abs, fast=np.abs, inplace=True,
-                    vjp={"self": lambda m, g, self: g * m.sgn(self)}, dtype=None,
-                    latex=r"\left| {self} \right|", vjp_latex={"self": r"{g} \cdot \mathrm{sgn}({self})"},
-                    samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3)],
-                    doc="The absolute value of each element. The gradient at 0 is 0. Source: torch.abs")
+absolute = register(
+    "abs(Tensor self)",
+    forward=_abs,
+    fast=np.abs,
+    inplace=True,
+    vjp={"self": lambda m, g, self: g * m.sgn(self)},
+    dtype=None,
+    latex=r"\left| {self} \right|",
+    vjp_latex={"self": r"{g} \cdot \mathrm{sgn}({self})"},
+    samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3)],
+    doc="The absolute value of each element. The gradient at 0 is 0. Source: torch.abs",
+)
 METHODS["__abs__"] = METHODS["absolute"] = METHODS["abs"]
 METHODS["absolute_"] = METHODS["abs_"]
 NAMESPACES[""]["absolute"] = NAMESPACES[""]["abs"]
 
 
 def _real_sign(xp, self):
-    no_complex(self, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
-                     "instead.")
+    no_complex(
+        self,
+        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
+        "instead.",
+    )
     return _sign(xp, self)
 
 
 for _name, _kernel, _saved in (("sign", _real_sign, ()), ("sgn", _sign, ("result", "self"))):
-    register(f"{_name}(Tensor self)", forward=_kernel, inplace=True, vjp={"self": lambda m, g: m.zeros_like(g)},
-             also_saves=_saved,
-             latex=r"\mathrm{sgn}({self})", vjp_latex={"self": "0"}, samples=lambda s: [s.away_from_zero(3)],
-             doc=f"-1, 0 or 1: the sign of each element. Its gradient is 0. Source: torch.{_name}")
+    register(
+        f"{_name}(Tensor self)",
+        forward=_kernel,
+        inplace=True,
+        vjp={"self": lambda m, g: m.zeros_like(g)},
+        also_saves=_saved,
+        latex=r"\mathrm{sgn}({self})",
+        vjp_latex={"self": "0"},
+        samples=lambda s: [s.away_from_zero(3)],
+        doc=f"-1, 0 or 1: the sign of each element. Its gradient is 0. Source: torch.{_name}",
+    )
 
 
 @composite(method=True)
 def positive(input):
     """The tensor itself. Raises RuntimeError for bool tensors. Source: torch.positive."""
     if input.dtype.name == "bool":
-        raise fail(RuntimeError, "The `+` operator, on a bool tensor is not supported.",
-                   "Convert the mask to numbers first: mask.int().")
+        raise fail(
+            RuntimeError,
+            "The `+` operator, on a bool tensor is not supported.",
+            "Convert the mask to numbers first: mask.int().",
+        )
     return input
 
 
@@ -137,35 +229,57 @@ def _sigmoid(x):
     return 1 / (1 + _exp(-x))
 
 
-elementwise("sigmoid(Tensor self)", _sigmoid, lambda m, g, result: m.sigmoid_backward(g, result),
-            forward=lambda xp, self: _sigmoid(self) if xp is np else 1 / (1 + xp.exp(-self)),
-            latex=r"\sigma({self})", gradient=r"{g} \cdot (1 - {result}) \cdot {result}",
-            samples=lambda s: [s.randn(3), s.randn(2, 3)],
-            doc="1 / (1 + exp(-x)): squeezes each element between 0 and 1.")
-elementwise("tanh(Tensor self)", precise.unary("tanh"), lambda m, g, result: m.tanh_backward(g, result),
-            latex=r"\tanh {self}", gradient=r"{g} \cdot (1 - {result}^{2})",
-            samples=lambda s: [s.randn(3), s.randn(2, 3)],
-            doc="The hyperbolic tangent: squeezes each element between -1 and 1.")
+elementwise(
+    "sigmoid(Tensor self)",
+    _sigmoid,
+    lambda m, g, result: m.sigmoid_backward(g, result),
+    forward=lambda xp, self: _sigmoid(self) if xp is np else 1 / (1 + xp.exp(-self)),
+    latex=r"\sigma({self})",
+    gradient=r"{g} \cdot (1 - {result}) \cdot {result}",
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+    doc="1 / (1 + exp(-x)): squeezes each element between 0 and 1.",
+)
+elementwise(
+    "tanh(Tensor self)",
+    precise.unary("tanh"),
+    lambda m, g, result: m.tanh_backward(g, result),
+    latex=r"\tanh {self}",
+    gradient=r"{g} \cdot (1 - {result}^{2})",
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+    doc="The hyperbolic tangent: squeezes each element between -1 and 1.",
+)
 
 # ops of their own, as in torch, so that a backward pass costs one kernel and its graph carries torch's names
-internal("sigmoid_backward(Tensor grad_output, Tensor output)",
-         forward=lambda xp, grad_output, output: grad_output * (1 - output) * output,
-         vjp={"grad_output": lambda m, g, output: m.sigmoid_backward(g, output),
-              "output": lambda m, g, grad_output, output: g * grad_output * (-2 * output + 1)},
-         node="SigmoidBackwardBackward0",
-         latex=r"{grad_output} \cdot (1 - {output}) \cdot {output}",
-         vjp_latex={"grad_output": r"{g} \cdot (1 - {output}) \cdot {output}",
-                    "output": r"{g} \cdot {grad_output} \cdot (1 - 2 \cdot {output})"},
-         samples=lambda s: [(s.randn(3), s.randn(3))])
-internal("tanh_backward(Tensor grad_output, Tensor output)",
-         forward=lambda xp, grad_output, output: grad_output * (1 - output * output),
-         vjp={"grad_output": lambda m, g, output: m.tanh_backward(g, output),
-              "output": lambda m, g, grad_output, output: g * (-2 * output * grad_output)},
-         node="TanhBackwardBackward0",
-         latex=r"{grad_output} \cdot (1 - {output}^{2})",
-         vjp_latex={"grad_output": r"{g} \cdot (1 - {output}^{2})",
-                    "output": r"-2 \cdot {g} \cdot {output} \cdot {grad_output}"},
-         samples=lambda s: [(s.randn(3), s.randn(3))])
+internal(
+    "sigmoid_backward(Tensor grad_output, Tensor output)",
+    forward=lambda xp, grad_output, output: grad_output * (1 - output) * output,
+    vjp={
+        "grad_output": lambda m, g, output: m.sigmoid_backward(g, output),
+        "output": lambda m, g, grad_output, output: g * grad_output * (-2 * output + 1),
+    },
+    node="SigmoidBackwardBackward0",
+    latex=r"{grad_output} \cdot (1 - {output}) \cdot {output}",
+    vjp_latex={
+        "grad_output": r"{g} \cdot (1 - {output}) \cdot {output}",
+        "output": r"{g} \cdot {grad_output} \cdot (1 - 2 \cdot {output})",
+    },
+    samples=lambda s: [(s.randn(3), s.randn(3))],
+)
+internal(
+    "tanh_backward(Tensor grad_output, Tensor output)",
+    forward=lambda xp, grad_output, output: grad_output * (1 - output * output),
+    vjp={
+        "grad_output": lambda m, g, output: m.tanh_backward(g, output),
+        "output": lambda m, g, grad_output, output: g * (-2 * output * grad_output),
+    },
+    node="TanhBackwardBackward0",
+    latex=r"{grad_output} \cdot (1 - {output}^{2})",
+    vjp_latex={
+        "grad_output": r"{g} \cdot (1 - {output}^{2})",
+        "output": r"-2 \cdot {g} \cdot {output} \cdot {grad_output}",
+    },
+    samples=lambda s: [(s.randn(3), s.randn(3))],
+)
 
 
 def _logit(xp, self, eps):
@@ -181,11 +295,18 @@ def _logit_rule(m, g, self, eps):
 
 
 _log = precise.unary("log")
-register("logit(Tensor self, float? eps=None)", forward=_logit, dtype="float", operands=("self",), inplace=True,
-         vjp={"self": _logit_rule},
-         latex=r"\ln \frac{{self}}{1 - {self}}", vjp_latex={"self": r"\frac{{g}}{{self} \cdot (1 - {self})}"},
-         samples=lambda s: [s.probabilities(3), (s.probabilities(3), 1e-6)],
-         doc="log(x / (1 - x)), the inverse of sigmoid; eps: x is clamped to [eps, 1 - eps] first. Source: torch.logit")
+register(
+    "logit(Tensor self, float? eps=None)",
+    forward=_logit,
+    dtype="float",
+    operands=("self",),
+    inplace=True,
+    vjp={"self": _logit_rule},
+    latex=r"\ln \frac{{self}}{1 - {self}}",
+    vjp_latex={"self": r"\frac{{g}}{{self} \cdot (1 - {self})}"},
+    samples=lambda s: [s.probabilities(3), (s.probabilities(3), 1e-6)],
+    doc="log(x / (1 - x)), the inverse of sigmoid; eps: x is clamped to [eps, 1 - eps] first. Source: torch.logit",
+)
 
 
 # -- error function, gamma function ------------------------------------------------------------------------------------
@@ -197,35 +318,71 @@ def _special(schema, kernel, rule, **fields):
     return elementwise(schema, fast, rule, forward=lambda xp, self: kernel(xp, self)[()], **fields)
 
 
-_special("erf(Tensor self)", special.erf, lambda m, g, self: 2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
-         latex=r"\mathrm{erf}({self})", gradient=r"\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
-         samples=lambda s: [s.randn(3), s.randn(2, 3)],
-         doc="The error function: the share of a bell curve within x of its middle.")
-_special("erfc(Tensor self)", special.erfc, lambda m, g, self: -2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
-         latex=r"1 - \mathrm{erf}({self})", gradient=r"-\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
-         samples=lambda s: [s.randn(3)], doc="1 - erf(x), without losing digits at large x.")
-_special("erfinv(Tensor self)", special.erfinv,
-         lambda m, g, self: math.sqrt(math.pi) / 2 * m.exp(m.pow_scalar(m.erfinv(self), 2)) * g,
-         latex=r"\mathrm{erf}^{-1}({self})", gradient=r"\frac{\sqrt{\pi}}{2} \cdot e^{{result}^{2}} \cdot {g}",
-         samples=lambda s: [s.uniform(-0.9, 0.9, 3)], doc="The inverse of erf on (-1, 1).")
-_special("lgamma(Tensor self)", special.lgamma, lambda m, g, self: g * m.digamma(self),
-         latex=r"\ln \left| \Gamma({self}) \right|", gradient=r"{g} \cdot \psi({self})",
-         samples=lambda s: [s.positive(3)],
-         doc="The logarithm of the absolute value of the gamma function.")
-_special("digamma(Tensor self)", special.digamma, lambda m, g, self: g * m.polygamma(1, self),
-         latex=r"\psi({self})", gradient=r"{g} \cdot \psi_{1}({self})", samples=lambda s: [s.positive(3)],
-         doc="The derivative of lgamma.")
+_special(
+    "erf(Tensor self)",
+    special.erf,
+    lambda m, g, self: 2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
+    latex=r"\mathrm{erf}({self})",
+    gradient=r"\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+    doc="The error function: the share of a bell curve within x of its middle.",
+)
+_special(
+    "erfc(Tensor self)",
+    special.erfc,
+    lambda m, g, self: -2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
+    latex=r"1 - \mathrm{erf}({self})",
+    gradient=r"-\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
+    samples=lambda s: [s.randn(3)],
+    doc="1 - erf(x), without losing digits at large x.",
+)
+_special(
+    "erfinv(Tensor self)",
+    special.erfinv,
+    lambda m, g, self: math.sqrt(math.pi) / 2 * m.exp(m.pow_scalar(m.erfinv(self), 2)) * g,
+    latex=r"\mathrm{erf}^{-1}({self})",
+    gradient=r"\frac{\sqrt{\pi}}{2} \cdot e^{{result}^{2}} \cdot {g}",
+    samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
+    doc="The inverse of erf on (-1, 1).",
+)
+_special(
+    "lgamma(Tensor self)",
+    special.lgamma,
+    lambda m, g, self: g * m.digamma(self),
+    latex=r"\ln \left| \Gamma({self}) \right|",
+    gradient=r"{g} \cdot \psi({self})",
+    samples=lambda s: [s.positive(3)],
+    doc="The logarithm of the absolute value of the gamma function.",
+)
+_special(
+    "digamma(Tensor self)",
+    special.digamma,
+    lambda m, g, self: g * m.polygamma(1, self),
+    latex=r"\psi({self})",
+    gradient=r"{g} \cdot \psi_{1}({self})",
+    samples=lambda s: [s.positive(3)],
+    doc="The derivative of lgamma.",
+)
 
-polygamma_op = internal("polygamma(int n, Tensor self)", forward=lambda xp, n, self: special.polygamma(xp, n, self)[()],
-                        dtype="float", operands=("self",),
-                        vjp={"self": lambda m, g, n, self: g * m.polygamma(n + 1, self)},
-                        latex=r"\psi_{{n}}({self})", vjp_latex={"self": r"{g} \cdot \psi_{{n} + 1}({self})"},
-                        samples=lambda s: [(1, s.positive(3)), (2, s.positive(3))])
+polygamma_op = internal(
+    "polygamma(int n, Tensor self)",
+    forward=lambda xp, n, self: special.polygamma(xp, n, self)[()],
+    dtype="float",
+    operands=("self",),
+    vjp={"self": lambda m, g, n, self: g * m.polygamma(n + 1, self)},
+    latex=r"\psi_{{n}}({self})",
+    vjp_latex={"self": r"{g} \cdot \psi_{{n} + 1}({self})"},
+    samples=lambda s: [(1, s.positive(3)), (2, s.positive(3))],
+)
 
 
 def _order(n):
     if n < 0:
-        raise fail(RuntimeError, "polygamma(n, x) does not support negative n.", "n counts derivatives of digamma.")
+        raise fail(
+            RuntimeError,
+            "polygamma(n, x) does not support negative n.",
+            "n counts derivatives of digamma.",
+        )
     return n
 
 
@@ -262,21 +419,43 @@ def _rad2deg(x):
     return x * (180 / math.pi)
 
 
-elementwise("deg2rad(Tensor self)", _deg2rad, lambda m, g: m.deg2rad(g), forward=lambda xp, self: _deg2rad(self),
-            node="Deg2RadBackward0",
-            latex=r"\frac{\pi}{180} \cdot {self}", gradient=r"\frac{\pi}{180} \cdot {g}",
-            samples=lambda s: [s.randn(3)],
-            doc="Degrees as radians.")
-elementwise("rad2deg(Tensor self)", _rad2deg, lambda m, g: m.rad2deg(g), forward=lambda xp, self: _rad2deg(self),
-            node="Rad2DegBackward0",
-            latex=r"\frac{180}{\pi} \cdot {self}", gradient=r"\frac{180}{\pi} \cdot {g}",
-            samples=lambda s: [s.randn(3)],
-            doc="Radians as degrees.")
+elementwise(
+    "deg2rad(Tensor self)",
+    _deg2rad,
+    lambda m, g: m.deg2rad(g),
+    forward=lambda xp, self: _deg2rad(self),
+    node="Deg2RadBackward0",
+    latex=r"\frac{\pi}{180} \cdot {self}",
+    gradient=r"\frac{\pi}{180} \cdot {g}",
+    samples=lambda s: [s.randn(3)],
+    doc="Degrees as radians.",
+)
+elementwise(
+    "rad2deg(Tensor self)",
+    _rad2deg,
+    lambda m, g: m.rad2deg(g),
+    forward=lambda xp, self: _rad2deg(self),
+    node="Rad2DegBackward0",
+    latex=r"\frac{180}{\pi} \cdot {self}",
+    gradient=r"\frac{180}{\pi} \cdot {g}",
+    samples=lambda s: [s.randn(3)],
+    doc="Radians as degrees.",
+)
 
 
 # -- names of torch.special --------------------------------------------------------------------------------------------
-for _name, _same in {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expm1": "expm1",
-                     "log1p": "log1p", "expit": "sigmoid",
-                     "logit": "logit", "digamma": "digamma", "psi": "digamma", "gammaln": "lgamma",
-                     "polygamma": "polygamma"}.items():
+for _name, _same in {
+    "erf": "erf",
+    "erfc": "erfc",
+    "erfinv": "erfinv",
+    "exp2": "exp2",
+    "expm1": "expm1",
+    "log1p": "log1p",
+    "expit": "sigmoid",
+    "logit": "logit",
+    "digamma": "digamma",
+    "psi": "digamma",
+    "gammaln": "lgamma",
+    "polygamma": "polygamma",
+}.items():
     _SPECIAL[_name] = NAMESPACES[""][_same]

@@ -19,7 +19,11 @@ from ..core.tensor import wrap
 
 def pair(value):
     """A number or a tuple of one as (height, width)."""
-    return (value, value) if isinstance(value, (int, np.integer)) else tuple(value) * (2 if len(value) == 1 else 1)
+    return (
+        (value, value)
+        if isinstance(value, (int, np.integer))
+        else tuple(value) * (2 if len(value) == 1 else 1)
+    )
 
 
 def pooled(n, kernel, stride, padding, dilation, ceil_mode):
@@ -33,7 +37,13 @@ def pooled(n, kernel, stride, padding, dilation, ceil_mode):
 
 def windows(x, kernel_size, stride, padding, dilation=(1, 1), ceil_mode=False):
     """The sizes for pooling `x`; an empty stride means the kernel's size."""
-    given = tuple(x.shape[-2:]), tuple(kernel_size), tuple(stride or kernel_size), tuple(padding), tuple(dilation)
+    given = (
+        tuple(x.shape[-2:]),
+        tuple(kernel_size),
+        tuple(stride or kernel_size),
+        tuple(padding),
+        tuple(dilation),
+    )
     return _windows(given, ceil_mode, tuple([n.__class__ for pair in given for n in pair]))
 
 
@@ -52,14 +62,22 @@ def _inside(schema, **record):
 
 def _refuse_bool(name, x):
     if x.dtype.kind == "b":
-        raise fail(NotImplementedError, f"\"{name}\" not implemented for 'Bool'", "Convert with .float() first.")
+        raise fail(
+            NotImplementedError,
+            f"\"{name}\" not implemented for 'Bool'",
+            "Convert with .float() first.",
+        )
 
 
 def refuse_whole(name, x):
     """Raises torch's error for whole numbers and masks, which it has no such kernel for."""
     if x.dtype.kind not in "fc":
         short = FROM_NUMPY[x.dtype].short
-        raise fail(NotImplementedError, f"\"{name}\" not implemented for '{short}'", "Convert with .float() first.")
+        raise fail(
+            NotImplementedError,
+            f"\"{name}\" not implemented for '{short}'",
+            "Convert with .float() first.",
+        )
 
 
 def _adaptive_max_pool(xp, x, output_size):
@@ -79,7 +97,9 @@ def _max_pool(xp, x, kernel_size, stride, padding, dilation, ceil_mode):
 def _max_rule(m, g, self, result, kernel_size, stride, padding, dilation, ceil_mode):
     if not m.traced:
         win = windows(self, kernel_size, stride, padding, dilation, ceil_mode)
-        return kernels.max_backward(g, self, kernels.maximum(self, win) if result is None else result, win)
+        return kernels.max_backward(
+            g, self, kernels.maximum(self, win) if result is None else result, win
+        )
     return m.max_pool2d_with_indices_backward(
         g,
         self,
@@ -105,7 +125,8 @@ def _winners(node):
     """PyTorch keeps the winners' indices; here they are found again from what was saved."""
     node.unpack(0)  # raises where it was freed
     x, *options = (
-        node._saved_attribute(name) for name in ("self", "kernel_size", "stride", "padding", "dilation", "ceil_mode")
+        node._saved_attribute(name)
+        for name in ("self", "kernel_size", "stride", "padding", "dilation", "ceil_mode")
     )
     return wrap(kernels.max_indices(x._array, windows(x._array, *options)))
 
@@ -115,8 +136,8 @@ max_pool = _inside(
     forward=_max_pool,
     node="MaxPool2DWithIndicesBackward0",
     vjp={
-        "self": lambda m, g, self, result, kernel_size, stride, padding, dilation, ceil_mode: _max_rule(
-            m, g, self, result, kernel_size, stride, padding, dilation, ceil_mode
+        "self": lambda m, g, self, result, kernel_size, stride, padding, dilation, ceil_mode: (
+            _max_rule(m, g, self, result, kernel_size, stride, padding, dilation, ceil_mode)
         )
     },
     hidden=("result",),
@@ -141,7 +162,9 @@ max_pool_with_indices = _inside(
     node="MaxPool2DWithIndicesBackward0",
     vjp={
         "self": lambda m, g, self, kernel_size, stride, padding, dilation, ceil_mode, result1: (
-            m.max_pool2d_with_indices_backward(g[0], self, kernel_size, stride, padding, dilation, ceil_mode, result1)
+            m.max_pool2d_with_indices_backward(
+                g[0], self, kernel_size, stride, padding, dilation, ceil_mode, result1
+            )
         )
     },
     latex=r"\max_{\text{window}} {self}",
@@ -159,7 +182,9 @@ _inside(
 def _picked(m, g, indices):
     """The adjoint of `scatter`: g (…, H, W) at the flat indices (…, rows, columns)."""
     shape = tuple(indices.shape)
-    flat = m.gather(m.reshape_raw(g, (*g.shape[:-2], -1)), g.ndim - 2, m.reshape_raw(indices, (*shape[:-2], -1)))
+    flat = m.gather(
+        m.reshape_raw(g, (*g.shape[:-2], -1)), g.ndim - 2, m.reshape_raw(indices, (*shape[:-2], -1))
+    )
     return m.reshape_raw(flat, shape)
 
 
@@ -174,10 +199,13 @@ def _winner_samples(s):
 _inside(
     "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[] kernel_size, "
     "int[] stride, int[] padding, int[] dilation, bool ceil_mode, Tensor indices)",
-    forward=lambda xp, g, x, kernel_size, stride, padding, dilation, ceil_mode, indices: kernels.scatter(
-        g, indices, x.shape[-2:]
+    forward=lambda xp, g, x, kernel_size, stride, padding, dilation, ceil_mode, indices: (
+        kernels.scatter(g, indices, x.shape[-2:])
     ),
-    vjp={"grad_output": lambda m, g, indices: _picked(m, g, indices), "self": lambda m, g: m.zeros_like(g)},
+    vjp={
+        "grad_output": lambda m, g, indices: _picked(m, g, indices),
+        "self": lambda m, g: m.zeros_like(g),
+    },
     node="MaxPool2DWithIndicesBackwardBackward0",
     samples=_winner_samples,
 )
@@ -191,13 +219,19 @@ def _mean_of(xp, x, kernel_size, stride, padding, ceil_mode, count_include_pad, 
 
 def _wide(kernel, x, *rest):
     """float16 is summed in float32, as in PyTorch."""
-    return kernel(x.astype(np.float32), *rest).astype(x.dtype) if x.dtype == np.float16 else kernel(x, *rest)
+    return (
+        kernel(x.astype(np.float32), *rest).astype(x.dtype)
+        if x.dtype == np.float16
+        else kernel(x, *rest)
+    )
 
 
 def _avg_pool(xp, x, *options):
     _refuse_bool("avg_pool2d", x)
     if x.dtype.kind in "iu":  # the mean of whole numbers loses its digits after the point, as in C
-        return xp.trunc(kernels.mean(x.astype(np.float64), *_mean_of(xp, x, *options))).astype(x.dtype)
+        return xp.trunc(kernels.mean(x.astype(np.float64), *_mean_of(xp, x, *options))).astype(
+            x.dtype
+        )
     return _wide(kernels.mean, x, *_mean_of(xp, x, *options))
 
 
@@ -217,7 +251,16 @@ avg_pool = _inside(
     node="AvgPool2DBackward0",
     vjp={
         "self": lambda m, g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
-            m.avg_pool2d_backward(g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+            m.avg_pool2d_backward(
+                g,
+                self,
+                kernel_size,
+                stride,
+                padding,
+                ceil_mode,
+                count_include_pad,
+                divisor_override,
+            )
         )
     },
     latex=r"\frac{1}{n} \sum_{\text{window}} {self}",
@@ -232,12 +275,15 @@ _inside(
     node="AvgPool2DBackwardBackward0",
     vjp={
         "grad_output": lambda m, g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
-            m.avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+            m.avg_pool2d(
+                g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
         ),
         "self": lambda m, g: m.zeros_like(g),
     },
     samples=lambda s: [
-        (s.randn(*x.shape[:-2], *windows(x, o[0], o[1], o[2], ceil_mode=o[3]).out), x, *o) for x, *o in _avg_samples(s)
+        (s.randn(*x.shape[:-2], *windows(x, o[0], o[1], o[2], ceil_mode=o[3]).out), x, *o)
+        for x, *o in _avg_samples(s)
     ],
 )
 
@@ -266,7 +312,9 @@ _inside(
     forward=_adaptive_avg_backward,
     node="AdaptiveAvgPool2DBackwardBackward0",
     vjp={
-        "grad_output": lambda m, g, grad_output_sym_sizes: m._adaptive_avg_pool2d(g, tuple(grad_output_sym_sizes[-2:])),
+        "grad_output": lambda m, g, grad_output_sym_sizes: m._adaptive_avg_pool2d(
+            g, tuple(grad_output_sym_sizes[-2:])
+        ),
         "self": lambda m, g: m.zeros_like(g),
     },
     samples=lambda s: [(s.randn(1, 2, 2, 3), s.randn(1, 2, 5, 4))],
@@ -287,7 +335,12 @@ adaptive_max_pool = _inside(
 _inside(
     "adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices)",
     forward=lambda xp, g, x, indices: kernels.scatter(g, indices, x.shape[-2:]),
-    vjp={"grad_output": lambda m, g, indices: _picked(m, g, indices), "self": lambda m, g: m.zeros_like(g)},
+    vjp={
+        "grad_output": lambda m, g, indices: _picked(m, g, indices),
+        "self": lambda m, g: m.zeros_like(g),
+    },
     node="AdaptiveMaxPool2DBackwardBackward0",
-    samples=lambda s: [(s.randn(1, 2, 2, 3), x := s.distinct(1, 2, 5, 4), kernels.adaptive_maximum(x, (2, 3))[1])],
+    samples=lambda s: [
+        (s.randn(1, 2, 2, 3), x := s.distinct(1, 2, 5, 4), kernels.adaptive_maximum(x, (2, 3))[1])
+    ],
 )

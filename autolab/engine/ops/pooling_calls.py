@@ -35,7 +35,9 @@ def _pairs(function, **given):
 
     Raises PyTorch's TypeError for what are no ints, RuntimeError for more than two of them."""
     given = {
-        name: () if name == "stride" and value is None else ints_argument(function, name, position, value)
+        name: ()
+        if name == "stride" and value is None
+        else ints_argument(function, name, position, value)
         for position, (name, value) in enumerate(given.items(), 2)
     }
     words = {
@@ -80,7 +82,9 @@ def _check_windows(x, kernel_size, stride, padding, dilation, ceil_mode):
     for k, p, d in zip(kernel_size, padding, dilation):
         if p < 0:
             raise fail(
-                RuntimeError, f"pad must be non-negative, but got pad: {p}", "Cut the input with slices instead."
+                RuntimeError,
+                f"pad must be non-negative, but got pad: {p}",
+                "Cut the input with slices instead.",
             )
         if p > (d * (k - 1) + 1) // 2:
             raise fail(
@@ -120,7 +124,10 @@ def max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
 
     H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 (`ceil_mode`: rounded up). Raises TypeError for
     what are no ints, RuntimeError when the windows do not fit. Source: torch.nn.functional.max_pool2d."""
-    return max_pool.call(input, *_max_arguments("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode))
+    return max_pool.call(
+        input,
+        *_max_arguments("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode),
+    )
 
 
 # not that of nn.functional: it hands its arguments on in order, so that errors name their positions
@@ -153,10 +160,14 @@ def _max_arguments(function, input, *given):
 
 
 @composite(namespace="nn.functional", name="max_pool2d")
-def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def _max_pool2d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
     if not return_indices:
         return max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
-    arguments = _max_arguments("max_pool2d_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode)
+    arguments = _max_arguments(
+        "max_pool2d_with_indices", input, kernel_size, stride, padding, dilation, ceil_mode
+    )
     return max_pool_with_indices.call(input, *arguments)
 
 
@@ -200,17 +211,31 @@ def _single(function, name, position, value):
 def _on_rows(op, x, *args):
     """A two-dimensional pooling of sequences, as images of height 1; gives what the op gives."""
     out = op(unsqueeze.call(x, -2), *args)
-    return tuple(squeeze_dim.call(o, -2) for o in out) if isinstance(out, tuple) else squeeze_dim.call(out, -2)
+    return (
+        tuple(squeeze_dim.call(o, -2) for o in out)
+        if isinstance(out, tuple)
+        else squeeze_dim.call(out, -2)
+    )
 
 
 def _max_pool1d_arguments(function, input, kernel_size, stride, padding, dilation, ceil_mode):
     """(kernel_size, stride, padding, dilation, ceil_mode) for the op on images of height 1, checked."""
     check_tensors(function, input=input)
-    stride = kernel_size if stride is None or stride.__class__ in (tuple, list) and not stride else stride
+    stride = (
+        kernel_size
+        if stride is None or stride.__class__ in (tuple, list) and not stride
+        else stride
+    )
     k, s, p, d = (
         _single(function, name, position, value)
         for position, (name, value) in enumerate(
-            (("kernel_size", kernel_size), ("stride", stride), ("padding", padding), ("dilation", dilation)), 2
+            (
+                ("kernel_size", kernel_size),
+                ("stride", stride),
+                ("padding", padding),
+                ("dilation", dilation),
+            ),
+            2,
         )
     )
     bool_argument(function, "ceil_mode", 6, ceil_mode)
@@ -263,7 +288,9 @@ def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
     Source: torch.nn.functional.max_pool1d."""
     check_tensors("max_pool1d", input=input)
     refuse_whole("max_pool1d_impl", input._array)
-    arguments = _max_pool1d_arguments("max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode)
+    arguments = _max_pool1d_arguments(
+        "max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode
+    )
     return _on_rows(max_pool.call, input, *arguments)
 
 
@@ -271,7 +298,9 @@ composite()(max_pool1d)
 
 
 @composite(namespace="nn.functional", name="max_pool1d")
-def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def _max_pool1d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
     if not return_indices:
         return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
     arguments = _max_pool1d_arguments(
@@ -293,21 +322,33 @@ def max_pool1d_with_indices(
 
 @composite(namespace="nn.functional")
 def avg_pool2d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    input,
+    kernel_size,
+    stride=None,
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+    divisor_override=None,
 ):
     """The mean of each window of images (N, C, H, W) or (C, H, W); zeros of the padding count unless
     `count_include_pad` is False.
 
     `divisor_override` replaces the number of elements. Raises TypeError for what are no ints, RuntimeError when the
     windows do not fit. Source: torch.nn.functional.avg_pool2d."""
-    kernel_size, stride, padding = _pairs("avg_pool2d", kernel_size=kernel_size, stride=stride, padding=padding)
+    kernel_size, stride, padding = _pairs(
+        "avg_pool2d", kernel_size=kernel_size, stride=stride, padding=padding
+    )
     if divisor_override == 0:
-        raise fail(RuntimeError, "divisor must be not zero", "None divides by the size of the window.")
+        raise fail(
+            RuntimeError, "divisor must be not zero", "None divides by the size of the window."
+        )
     if input.ndim < 3:
         check_dim(-3, input.ndim)
     _check_windows(input, kernel_size, stride, padding, (1, 1), ceil_mode)
     _check_images(input)
-    return avg_pool.call(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return avg_pool.call(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
 def _check_sequence(function, input):
@@ -327,7 +368,11 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     when the windows do not fit.
 
     Source: torch.nn.functional.avg_pool1d."""
-    stride = kernel_size if stride is None or stride.__class__ in (tuple, list) and not stride else stride
+    stride = (
+        kernel_size
+        if stride is None or stride.__class__ in (tuple, list) and not stride
+        else stride
+    )
     k, s, p = (
         _single("avg_pool1d", name, position, value)
         for position, (name, value) in enumerate(
@@ -337,7 +382,9 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     _check_sequence("avg_pool1d", input)
     rows = unsqueeze.call(input, -2)
     _check_windows(rows, (1, k), (1, s), (0, p), (1, 1), ceil_mode)
-    return squeeze_dim.call(avg_pool.call(rows, (1, k), (1, s), (0, p), ceil_mode, count_include_pad, None), -2)
+    return squeeze_dim.call(
+        avg_pool.call(rows, (1, k), (1, s), (0, p), ceil_mode, count_include_pad, None), -2
+    )
 
 
 def _wanted(input, output_size, function, message):
@@ -346,10 +393,16 @@ def _wanted(input, output_size, function, message):
     size = (output_size,) * 2 if as_int(output_size) is not None else output_size
     count = len(size)  # PyTorch's TypeError for what has no length is Python's
     shape = input.shape
-    filled = [shape[i - count] if w is None and count <= len(shape) else w for i, w in enumerate(size)]
+    filled = [
+        shape[i - count] if w is None and count <= len(shape) else w for i, w in enumerate(size)
+    ]
     size = ints_argument(function, "output_size", 2, filled)
     if len(size) != 2:
-        raise fail(RuntimeError, f"{function}{message}", "One number for both dimensions, or (height, width).")
+        raise fail(
+            RuntimeError,
+            f"{function}{message}",
+            "One number for both dimensions, or (height, width).",
+        )
     return size
 
 
@@ -401,7 +454,11 @@ def adaptive_avg_pool1d(input, output_size):
     """Means of sequences (N, C, L) or (C, L) over `output_size` windows that share them out. Source:
     torch.nn.functional.adaptive_avg_pool1d."""
     _check_sequence("adaptive_avg_pool1d", input)
-    return _on_rows(adaptive_avg_pool2d, input, (1, _single("adaptive_avg_pool1d", "output_size", 2, output_size)))
+    return _on_rows(
+        adaptive_avg_pool2d,
+        input,
+        (1, _single("adaptive_avg_pool1d", "output_size", 2, output_size)),
+    )
 
 
 @composite(namespace="nn.functional")
@@ -411,7 +468,12 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 
     Raises RuntimeError for shapes other than (N, C, H, W) and (C, H, W). Source:
     torch.nn.functional.adaptive_max_pool2d."""
-    size = _wanted(input, output_size, "adaptive_max_pool2d", "(): internal error: output_size.size() must be 2")
+    size = _wanted(
+        input,
+        output_size,
+        "adaptive_max_pool2d",
+        "(): internal error: output_size.size() must be 2",
+    )
     _check_adaptive("adaptive_max_pool2d", input, ":")
     if min(size) < 0:
         shape = [*input.shape[:-2], *size]
@@ -430,7 +492,11 @@ def adaptive_max_pool1d(input, output_size, return_indices=True):
     """(values, indices) of the largest number of each of `output_size` windows that share sequences out. Source:
     torch.adaptive_max_pool1d."""
     _check_sequence("adaptive_max_pool1d", input)
-    out = _on_rows(adaptive_max_pool.call, input, (1, _single("adaptive_max_pool1d", "output_size", 2, output_size)))
+    out = _on_rows(
+        adaptive_max_pool.call,
+        input,
+        (1, _single("adaptive_max_pool1d", "output_size", 2, output_size)),
+    )
     return out if return_indices else out[0]
 
 

@@ -50,7 +50,9 @@ _EXACT_POWERS = {
 def _pow_rule(m, g, self, exponent):
     if exponent == 0:
         return m.zeros_like(g)
-    if exponent == 2 and not m.traced:  # the square is the most frequent power; torch's x ** 1 would cost a copy here
+    if (
+        exponent == 2 and not m.traced
+    ):  # the square is the most frequent power; torch's x ** 1 would cost a copy here
         return g * (self + self)
     return g * m.mul_scalar(m.pow_scalar(self, exponent - 1), exponent)
 
@@ -79,7 +81,9 @@ def power(xp, self, exponent):
     if exponent.dtype.kind == "i" and xp.any(exponent < 0):
         # 1 / b ** n without a remainder: 0 but for 1 and -1. NumPy raises an error
         whole = xp.power(self, abs(exponent))
-        return xp.where(exponent < 0, xp.where(abs(self) == 1, whole, 0), whole).astype(exponent.dtype)
+        return xp.where(exponent < 0, xp.where(abs(self) == 1, whole, 0), whole).astype(
+            exponent.dtype
+        )
     return xp.power(self, exponent)
 
 
@@ -115,7 +119,9 @@ pow_base = internal(
     node="PowBackward2",
     vjp={
         "exponent": lambda m, g, self, exponent, result: (
-            m.where(exponent >= 0, m.zeros_like(g), g * result) if self == 0 else g * (result * _log_number(self))
+            m.where(exponent >= 0, m.zeros_like(g), g * result)
+            if self == 0
+            else g * (result * _log_number(self))
         )
     },
     latex=r"{self}^{{exponent}}",
@@ -129,7 +135,9 @@ def _log_number(x):
 
 
 # -- public functions and operators ------------------------------------------------------------------------------------
-overloaded("pow", pow_tensor, pow_scalar, pow_base, doc="`input ** exponent`; either may be a number.")
+overloaded(
+    "pow", pow_tensor, pow_scalar, pow_base, doc="`input ** exponent`; either may be a number."
+)
 
 
 @composite(method=True)

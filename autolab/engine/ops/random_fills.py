@@ -34,7 +34,9 @@ _log_normal_op = _node_op("log_normal", "LogNormalBackward0", r"\mathrm{LogNorma
 _cauchy_op = _node_op("cauchy", "CauchyBackward0", r"\mathrm{Cauchy}")
 _geometric_op = _node_op("geometric", "GeometricBackward0", r"\mathrm{Geometric}")
 _random_ops = [_node_op(f"random_{k}", f"RandomBackward{k}", r"\mathcal{U}") for k in range(3)]
-_bernoulli_ops = {k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}", r"\mathrm{Bernoulli}") for k in (1, 2)}
+_bernoulli_ops = {
+    k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}", r"\mathrm{Bernoulli}") for k in (1, 2)
+}
 
 
 def _fill(op, target, draw):
@@ -52,7 +54,9 @@ def _fill(op, target, draw):
         )
         raise fail(RuntimeError, message, "expand() repeats elements without copying them.")
     values = np.asarray(draw(devices.stand_in(raw))).astype(target.dtype.np)
-    write_inplace(op, (target,), values if device is devices.CPU else device.backend.from_host(values), state)
+    write_inplace(
+        op, (target,), values if device is devices.CPU else device.backend.from_host(values), state
+    )
     return target
 
 
@@ -67,7 +71,9 @@ def uniform_(self, low=0.0, to=1.0, *, generator=None):
                 message = f"{name} is out of bounds for {draws.CPP_NAMES[self.dtype.name]}"
                 raise fail(RuntimeError, message, f"{self.dtype} holds at most {limit:g}.")
         if low > to:
-            message = f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
+            message = (
+                f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
+            )
             raise fail(RuntimeError, message, "The smaller bound comes first.")
         if to - low > limit:
             message = (
@@ -110,11 +116,15 @@ def random_(self, *, generator=None, **bounds):
     """
     g, dtype = draws.source(generator), self.dtype
     if not bounds:
-        return _fill(_random_ops[2], self, lambda raw: draws.arranged(_any_integers(raw.size, dtype, g), raw))
+        return _fill(
+            _random_ops[2], self, lambda raw: draws.arranged(_any_integers(raw.size, dtype, g), raw)
+        )
     low, high = bounds.get("from", 0), bounds["to"]
     if high is None:
         high = _count(dtype)
-    return _fill(_random_ops[2 - len(bounds)], self, lambda raw: draws.integers(raw, dtype, low, high, g))
+    return _fill(
+        _random_ops[2 - len(bounds)], self, lambda raw: draws.integers(raw, dtype, low, high, g)
+    )
 
 
 def _count(dtype):
@@ -150,7 +160,9 @@ def bernoulli_(self, p=0.5, *, generator=None):
             raise
         return _fill(_bernoulli_ops[1], self, lambda raw: draws.bernoulli(raw, spread, g))
     draws.check_probability(p)
-    return _fill(_bernoulli_ops[2], self, lambda raw: draws.arranged(random.bernoulli(g, raw.size, p), raw))
+    return _fill(
+        _bernoulli_ops[2], self, lambda raw: draws.arranged(random.bernoulli(g, raw.size, p), raw)
+    )
 
 
 @composite(method=True, function=False)
@@ -187,7 +199,9 @@ def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
 
     def draw(raw):
         tangents = each(math.tan, math.pi * (random.uniform(g, raw.size, dtype=np.float64) - 0.5))
-        return draws.arranged(cast(fma(tangents, np.float64(sigma), np.float64(median)), self.dtype.np), raw)
+        return draws.arranged(
+            cast(fma(tangents, np.float64(sigma), np.float64(median)), self.dtype.np), raw
+        )
 
     return _fill(_cauchy_op, self, draw)
 

@@ -12,10 +12,14 @@ from .functions import composite, internal, register
 from ..core.tensor import Tensor
 from .shape import row_major, sizes_from, view_op
 
+
 # -- mirrored, rolled, triangular, diagonal ----------------------------------------------------------------------------
 def _flip(xp, self, dims):
     # the order in memory stays, but for expanded tensors, which have none
-    return xp.array(xp.flip(self, check_dims(dims, self.ndim)[: self.ndim]), order="C" if 0 in self.strides else "K")
+    return xp.array(
+        xp.flip(self, check_dims(dims, self.ndim)[: self.ndim]),
+        order="C" if 0 in self.strides else "K",
+    )
 
 
 flip_op = internal(
@@ -78,7 +82,9 @@ def roll(input, shifts, dims=()):
         raise no_dimensions(dims[0])
     if len(shifts) != (len(dims) or 1):
         if not shifts:
-            raise fail(RuntimeError, "`shifts` required", "It says how far to go along each dimension.")
+            raise fail(
+                RuntimeError, "`shifts` required", "It says how far to go along each dimension."
+            )
         raise fail(
             RuntimeError,
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
@@ -91,7 +97,11 @@ def roll(input, shifts, dims=()):
 
 def _matrices(name, a):
     if a.ndim < 2:
-        raise fail(RuntimeError, f"{name}: input tensor must have at least 2 dimensions", "A triangle is a part of a matrix.")
+        raise fail(
+            RuntimeError,
+            f"{name}: input tensor must have at least 2 dimensions",
+            "A triangle is a part of a matrix.",
+        )
     return a
 
 
@@ -150,7 +160,9 @@ diagonal = register(
 )
 diagonal_copy = register(
     "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)",
-    forward=lambda xp, self, offset, dim1, dim2: _writable_diagonal(xp, self, offset, dim1, dim2).copy(),
+    forward=lambda xp, self, offset, dim1, dim2: _writable_diagonal(
+        xp, self, offset, dim1, dim2
+    ).copy(),
     method=False,
     node="DiagonalBackward0_copy",
     vjp=diagonal.vjp,
@@ -215,7 +227,11 @@ def fill_diagonal_(self, fill_value, wrap=False):
 
     wrap: go on below a tall matrix, after one row left out. Raises RuntimeError for a vector, and for more than two
     dimensions of different sizes. Source: torch.Tensor.fill_diagonal_."""
-    value = fill_value.item() if isinstance(fill_value, Tensor) and not fill_value._array.ndim else fill_value
+    value = (
+        fill_value.item()
+        if isinstance(fill_value, Tensor) and not fill_value._array.ndim
+        else fill_value
+    )
     if not isinstance(value, NUMBERS):
         raise bad_argument("fill_diagonal_", "fill_value", 1, "Number", fill_value)
     bool_argument("fill_diagonal_", "wrap", 2, wrap)
@@ -224,7 +240,9 @@ def fill_diagonal_(self, fill_value, wrap=False):
         raise fail(RuntimeError, "dimensions must larger than 1", "A vector has no diagonal.")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise fail(
-            RuntimeError, "all dimensions of input must be of equal length", "Only of a matrix the sides may differ."
+            RuntimeError,
+            "all dimensions of input must be of equal length",
+            "Only of a matrix the sides may differ.",
         )
     start, step, n = self.storage_offset(), sum(self.stride()), min(shape)
     self.as_strided((n,), (step,), start).fill_(value)
@@ -257,7 +275,9 @@ def _unfold_spread(xp, self, shape, dimension, size, step):
     d = dimension % out.ndim
     windows = xp.moveaxis(self, -1, 0)
     for i in range(size):
-        out[(slice(None),) * d + (slice(i, i + step * (self.shape[d] - 1) + 1, step),)] += windows[i]
+        out[(slice(None),) * d + (slice(i, i + step * (self.shape[d] - 1) + 1, step),)] += windows[
+            i
+        ]
     return out
 
 

@@ -5,6 +5,7 @@ Every reduction takes `dim`: None (all), an int or a tuple; `keepdim` leaves the
 1. NumPy's names `axis` and `keepdims` are understood too, as in torch. Sources:
 https://docs.pytorch.org/docs/2.13/torch.html#reduction-ops
 """
+
 from __future__ import annotations
 
 import math
@@ -39,9 +40,17 @@ def the_dims(dim, ndim):
 
 def differentiable_dtype(x, dtype):
     """Raises torch's error for the sum or product of `x` as whole numbers, where its gradient is wanted."""
-    if dtype is not None and x.requires_grad and per_thread.state.grad and not (d := as_dtype(dtype)).is_inexact:
-        raise fail(RuntimeError, f"Autograd not support dtype: {d.short}",
-                   "Whole numbers have no gradient: detach() first, or convert afterwards.")
+    if (
+        dtype is not None
+        and x.requires_grad
+        and per_thread.state.grad
+        and not (d := as_dtype(dtype)).is_inexact
+    ):
+        raise fail(
+            RuntimeError,
+            f"Autograd not support dtype: {d.short}",
+            "Whole numbers have no gradient: detach() first, or convert afterwards.",
+        )
 
 
 def axes(self, dim):
@@ -103,15 +112,23 @@ def _sum(xp, self, dim, keepdim, dtype):
         self = self.astype(d)
     if xp is np and d.kind == "f" and wide == d:
         return cascade.add(self, axes(self, dim), keepdim)
-    return row_major(xp, xp.add.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False))
+    return row_major(
+        xp,
+        xp.add.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(
+            d, copy=False
+        ),
+    )
 
 
 def _check_mean(d, given):
     """Raises torch's error for a mean in whole numbers; `given`: the user asked for this dtype."""
     if not d.is_inexact:
-        raise fail(RuntimeError, f"mean(): could not infer output dtype. {'Optional' if given else 'Input'} dtype must be either a "
-                                 f"floating point or complex dtype. Got: {d.short}",
-                   "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).")
+        raise fail(
+            RuntimeError,
+            f"mean(): could not infer output dtype. {'Optional' if given else 'Input'} dtype must be either a "
+            f"floating point or complex dtype. Got: {d.short}",
+            "The mean of whole numbers is seldom whole: write x.float().mean() or x.mean(dtype=torch.float32).",
+        )
 
 
 def _mean(xp, self, dim, keepdim, dtype):
@@ -133,11 +150,24 @@ sum_all = internal(
     vjp_latex={"self": "{g}"},
     samples=lambda s: [s.randn(3), s.randn(2, 3)],
 )
-sum_op = internal("sum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", forward=_sum, node="SumBackward1",
-                  vjp={"self": lambda m, g, dim, keepdim, self_sym_sizes: spread(m, g, dim, keepdim, self_sym_sizes)},
-                  latex=r"\sum_{{dim}} {self}", vjp_latex={"self": "{g}"},
-                  samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
-                                     (s.randn(2, 3), None, True)])
+sum_op = internal(
+    "sum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+    forward=_sum,
+    node="SumBackward1",
+    vjp={
+        "self": lambda m, g, dim, keepdim, self_sym_sizes: spread(
+            m, g, dim, keepdim, self_sym_sizes
+        )
+    },
+    latex=r"\sum_{{dim}} {self}",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [
+        (s.randn(2, 3), (0,)),
+        (s.randn(2, 3, 2), (0, 2), True),
+        (s.randn(2, 3), (-1,)),
+        (s.randn(2, 3), None, True),
+    ],
+)
 
 
 def _mean_rule(m, g, dim, keepdim, self_sym_numel, self_sym_sizes):
@@ -162,18 +192,34 @@ def _fast_mean(x):
     return cascade.total(x) / x.size if x.itemsize > 2 else _mean(np, x, None, False, None)
 
 
-mean_all = internal("mean_all(Tensor self, *, dtype? dtype=None)", node="MeanBackward0",
-                    forward=lambda xp, self, dtype: _mean(xp, self, None, False, dtype), fast=_fast_mean,
-                    vjp={"self": _mean_all_rule},
-                    latex=r"\frac{1}{n} \sum {self}", vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
-                    samples=lambda s: [s.randn(3), s.randn(2, 3)])
-mean_op = internal("mean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", forward=_mean, node="MeanBackward1",
-                   vjp={"self": _mean_rule}, latex=r"\frac{1}{n} \sum_{{dim}} {self}",
-                   vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
-                   samples=lambda s: [(s.randn(2, 3), (0,)), (s.randn(2, 3, 2), (0, 2), True), (s.randn(2, 3), (-1,)),
-                                      (s.randn(2, 3), None, True)])
+mean_all = internal(
+    "mean_all(Tensor self, *, dtype? dtype=None)",
+    node="MeanBackward0",
+    forward=lambda xp, self, dtype: _mean(xp, self, None, False, dtype),
+    fast=_fast_mean,
+    vjp={"self": _mean_all_rule},
+    latex=r"\frac{1}{n} \sum {self}",
+    vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+)
+mean_op = internal(
+    "mean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+    forward=_mean,
+    node="MeanBackward1",
+    vjp={"self": _mean_rule},
+    latex=r"\frac{1}{n} \sum_{{dim}} {self}",
+    vjp_latex={"self": r"\frac{1}{n} \cdot {g}"},
+    samples=lambda s: [
+        (s.randn(2, 3), (0,)),
+        (s.randn(2, 3, 2), (0, 2), True),
+        (s.randn(2, 3), (-1,)),
+        (s.randn(2, 3), None, True),
+    ],
+)
 
 _ABSENT = object()
+
+
 def _sum_or_mean(name, whole, along):
     @composite(name, method=True)
     def call(input, dim=_ABSENT, keepdim=_ABSENT, *, dtype=None):
@@ -190,9 +236,12 @@ def _sum_or_mean(name, whole, along):
         differentiable_dtype(input, dtype)
         return along.call(input, dims, keepdim, dtype)
 
-    call.__doc__ = (f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises "
-                    f"IndexError for a `dim` that "
-                    f"does not exist. Source: torch.{name}")
+    call.__doc__ = (
+        f"The {name} of all elements, or along `dim` (an int or a tuple). dtype: converts first. Raises "
+        f"IndexError for a `dim` that "
+        f"does not exist. Source: torch.{name}"
+    )
+
 
 _sum_or_mean("sum", sum_all, sum_op)
 _sum_or_mean("mean", mean_all, mean_op)
@@ -206,7 +255,10 @@ def _prod(xp, self, dim, keepdim, dtype):
     if xp is np and d.kind == "f" and wide == d:
         return cascade.multiply(self, axes(self, dim), keepdim)
     return row_major(
-        xp, xp.multiply.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(d, copy=False)
+        xp,
+        xp.multiply.reduce(self, axis=axes(self, dim), keepdims=keepdim, dtype=wide).astype(
+            d, copy=False
+        ),
     )
 
 
@@ -257,10 +309,21 @@ prod_all = internal(
         np.array([0.0, 1.5, 0.0]),
     ],
 )
-prod_op = internal("prod(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None)", forward=_prod, node="ProdBackward1",
-                   vjp={"self": _prod_rule}, latex=r"\prod_{{dim}} {self}", vjp_latex=_PROD_TEX,
-                   samples=lambda s: [(s.away_from_zero(2, 3), 1), (s.away_from_zero(2, 3), 0, True),
-                                      (np.array([[0.0, 1.5, 2.0], [0.0, 3.0, 0.0]]), 1)])
+prod_op = internal(
+    "prod(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None)",
+    forward=_prod,
+    node="ProdBackward1",
+    vjp={"self": _prod_rule},
+    latex=r"\prod_{{dim}} {self}",
+    vjp_latex=_PROD_TEX,
+    samples=lambda s: [
+        (s.away_from_zero(2, 3), 1),
+        (s.away_from_zero(2, 3), 0, True),
+        (np.array([[0.0, 1.5, 2.0], [0.0, 3.0, 0.0]]), 1),
+    ],
+)
+
+
 @composite(method=True)
 def prod(input, dim=_ABSENT, keepdim=False, *, dtype=None):
     """The product of all elements, or along one dimension. Source: torch.prod."""
@@ -281,8 +344,9 @@ def _moments(xp, self, dim, correction, keepdim):
     gap = abs(wide - mean) if self.dtype.kind == "c" else wide - mean
     if xp is np and not np.isfinite(mean).all():
         mean = np.where(_infinite_before_the_last(wide, axis), np.nan, mean)
-    variance = xp.add.reduce(gap * gap, axis=axis,
-                             keepdims=keepdim) / np.float64(max(n - (1 if correction is None else correction), 0))
+    variance = xp.add.reduce(gap * gap, axis=axis, keepdims=keepdim) / np.float64(
+        max(n - (1 if correction is None else correction), 0)
+    )
     return variance, mean if keepdim else mean.reshape(variance.shape)
 
 
@@ -322,11 +386,17 @@ def _var_rule(m, g, self, dim, correction, keepdim):
     free = count(dim, sizes) - (1 if correction is None else correction)
     g = restored(m, g, dim, keepdim, len(sizes))
     gap = self - m.mean(self, dim, True)
-    return g * (2.0 / free) * gap if free > 0 else g * m.masked_fill(m.zeros_like(gap) + math.inf, gap == 0, math.nan)
+    return (
+        g * (2.0 / free) * gap
+        if free > 0
+        else g * m.masked_fill(m.zeros_like(gap) + math.inf, gap == 0, math.nan)
+    )
 
 
 def _std_rule(m, g, result, self, dim, correction, keepdim):
-    return _var_rule(m, m.masked_fill(g / (result * 2), result == 0, 0), self, dim, correction, keepdim)
+    return _var_rule(
+        m, m.masked_fill(g / (result * 2), result == 0, 0), self, dim, correction, keepdim
+    )
 
 
 def _added(a, b):
@@ -354,10 +424,16 @@ _STD_GRADIENT = r"\frac{{g}}{{result}} \cdot \frac{1}{n - {correction}} \cdot ({
 
 
 def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
-    op = internal(f"{name}(Tensor self, int[]? dim=None, Number? correction=None, bool keepdim=False)", forward=forward, vjp={"self": rule},
-                  latex=tex, vjp_latex={"self": gradient},
-                  samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 1, True)],
-                  **fields)
+    op = internal(
+        f"{name}(Tensor self, int[]? dim=None, Number? correction=None, bool keepdim=False)",
+        forward=forward,
+        vjp={"self": rule},
+        latex=tex,
+        vjp_latex={"self": gradient},
+        samples=lambda s: [s.randn(4), (s.randn(2, 3), (1,)), (s.randn(2, 3), (0, 1), 1, True)],
+        **fields,
+    )
+
     @composite(name, method="mean" not in name)
     def call(input, dim=_ABSENT, unbiased=_ABSENT, keepdim=False, *, correction=_ABSENT):
         if isinstance(dim, bool):
@@ -365,31 +441,56 @@ def _dispersion(name, forward, rule, tex, gradient, doc, **fields):
         if unbiased is not _ABSENT and correction is not _ABSENT:
             raise mismatch()
         if not input.dtype.is_inexact:
-            raise fail(RuntimeError, "std and var only support floating point and complex dtypes",
-                       "Convert the numbers first: x.float().")
+            raise fail(
+                RuntimeError,
+                "std and var only support floating point and complex dtypes",
+                "Convert the numbers first: x.float().",
+            )
         if correction is _ABSENT:
             correction = int(unbiased) if unbiased is not _ABSENT else None if dim is _ABSENT else 1
         dim = None if dim is _ABSENT or dim is None else the_dims(dim, input._array.ndim)
         if count(dim, input._array.shape) <= (1 if correction is None else correction):
-            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
-                          f"reduction factor (input numel divided "
-                          "by output numel).", UserWarning, stacklevel=3)
+            warnings.warn(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+                f"reduction factor (input numel divided "
+                "by output numel).",
+                UserWarning,
+                stacklevel=3,
+            )
         return op.call(input, dim, correction, keepdim)
 
-    call.__doc__ = (f"{doc} along `dim`, or of all elements. correction: n - correction is divided by (1 by default; "
-                    f"unbiased=False means 0). "
-                    f"Warns when nothing is left to divide by. Source: torch.{name}")
+    call.__doc__ = (
+        f"{doc} along `dim`, or of all elements. correction: n - correction is divided by (1 by default; "
+        f"unbiased=False means 0). "
+        f"Warns when nothing is left to divide by. Source: torch.{name}"
+    )
 
 
 _dispersion("var", _var, _var_rule, _VAR_TEX, _VAR_GRADIENT, "The variance")
-_dispersion("std", _std, _std_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "The standard deviation")
+_dispersion(
+    "std", _std, _std_rule, rf"\sqrt{{{_VAR_TEX}}}", _STD_GRADIENT, "The standard deviation"
+)
 _OF_MEAN = r" + \frac{{g1}}{n}"
-_dispersion("var_mean", _var_mean, _var_mean_rule, _VAR_TEX, _VAR_GRADIENT + _OF_MEAN,
-            "(variance, mean)",
-            outputs=("result0", "result1"), partial=True)
-_dispersion("std_mean", _std_mean, _std_mean_rule, rf"\sqrt{{{_VAR_TEX}}}",
-            _STD_GRADIENT.replace("{result}", "{result0}") + _OF_MEAN, "(standard deviation, mean)",
-            outputs=("result0", "result1"), partial=True)
+_dispersion(
+    "var_mean",
+    _var_mean,
+    _var_mean_rule,
+    _VAR_TEX,
+    _VAR_GRADIENT + _OF_MEAN,
+    "(variance, mean)",
+    outputs=("result0", "result1"),
+    partial=True,
+)
+_dispersion(
+    "std_mean",
+    _std_mean,
+    _std_mean_rule,
+    rf"\sqrt{{{_VAR_TEX}}}",
+    _STD_GRADIENT.replace("{result}", "{result0}") + _OF_MEAN,
+    "(standard deviation, mean)",
+    outputs=("result0", "result1"),
+    partial=True,
+)
 
 
 # -- log-sum-exp -------------------------------------------------------------------------------------------------------
@@ -406,18 +507,29 @@ def _logsumexp(xp, self, dim, keepdim):
     top = xp.where(xp.isinf(top), 0, top).astype(self.dtype)
     exp, log = (_exp, _log) if xp is np else (xp.exp, xp.log)
     terms = exp(self - top)
-    total = log(cascade.add(terms, axis, keepdim) if xp is np else xp.add.reduce(terms, axis=axis, keepdims=keepdim))
+    total = log(
+        cascade.add(terms, axis, keepdim)
+        if xp is np
+        else xp.add.reduce(terms, axis=axis, keepdims=keepdim)
+    )
     return total + top.reshape(total.shape)[()]
 
 
 def _logsumexp_rule(m, g, self, dim, keepdim, result):
     ndim = len(self.shape)
-    return restored(m, g, dim, keepdim, ndim) * m.exp(self - restored(m, result, dim, keepdim, ndim))
+    return restored(m, g, dim, keepdim, ndim) * m.exp(
+        self - restored(m, result, dim, keepdim, ndim)
+    )
 
 
-logsumexp_op = internal("logsumexp(Tensor self, int[] dim, bool keepdim=False)", forward=_logsumexp, vjp={"self": _logsumexp_rule},
-                        latex=r"\ln \sum_{{dim}} e^{{self}}", vjp_latex={"self": r"{g} \cdot e^{{self} - {result}}"},
-                        samples=lambda s: [(s.randn(3), (0,)), (s.randn(2, 3), (1,), True), (s.randn(2, 3), (0, 1))])
+logsumexp_op = internal(
+    "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
+    forward=_logsumexp,
+    vjp={"self": _logsumexp_rule},
+    latex=r"\ln \sum_{{dim}} e^{{self}}",
+    vjp_latex={"self": r"{g} \cdot e^{{self} - {result}}"},
+    samples=lambda s: [(s.randn(3), (0,)), (s.randn(2, 3), (1,), True), (s.randn(2, 3), (0, 1))],
+)
 
 
 @composite(method=True)

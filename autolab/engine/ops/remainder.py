@@ -1,4 +1,5 @@
 """Rounding, and division with a remainder: round floor ceil trunc frac, fmod remainder floor_divide."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,18 +20,32 @@ def _rounding(name):
         if self.dtype == bool or self.dtype.kind == "c" and name == "round":
             raise not_implemented(f"{name}_vml_cpu", self.dtype)
         if self.dtype.kind == "c":
-            raise fail(NotImplementedError, f"{name} is not supported for complex inputs",
-                       "Complex numbers lie between no two whole ones.")
-        return xp.positive(self) if self.dtype.kind in "iu" else getattr(xp, "rint" if name == "round" else name)(self)
+            raise fail(
+                NotImplementedError,
+                f"{name} is not supported for complex inputs",
+                "Complex numbers lie between no two whole ones.",
+            )
+        return (
+            xp.positive(self)
+            if self.dtype.kind in "iu"
+            else getattr(xp, "rint" if name == "round" else name)(self)
+        )
+
     return kernel
 
 
-_TEX = {"floor": r"\lfloor {self} \rfloor", "ceil": r"\lceil {self} \rceil", "trunc": r"\mathrm{trunc}({self})",
-        "round": r"\mathrm{round}({self})"}
-_DOC = {"floor": "The largest whole number not above each element.",
-        "ceil": "The smallest whole number not below each element.",
-        "trunc": "Each element without its digits after the point.",
-        "round": "The nearest whole number; halves go to the even one."}
+_TEX = {
+    "floor": r"\lfloor {self} \rfloor",
+    "ceil": r"\lceil {self} \rceil",
+    "trunc": r"\mathrm{trunc}({self})",
+    "round": r"\mathrm{round}({self})",
+}
+_DOC = {
+    "floor": "The largest whole number not above each element.",
+    "ceil": "The smallest whole number not below each element.",
+    "trunc": "Each element without its digits after the point.",
+    "round": "The nearest whole number; halves go to the even one.",
+}
 for _name, _tex in _TEX.items():
     register(
         f"{_name}(Tensor self)",
@@ -54,15 +69,20 @@ def _round_decimals(xp, self, decimals):
     return xp.rint(self * scale) / scale if decimals >= 0 else xp.rint(self / scale) * scale
 
 
-round_decimals = internal("round_decimals(Tensor self, int decimals)", forward=_round_decimals,
-                          vjp={"self": lambda m, g: m.zeros_like(g)},
-                          node="RoundBackward1",
-                          latex=r"\mathrm{round}({self}, {decimals})", vjp_latex={"self": "0"},
-                          samples=lambda s: [(s.distinct(3) / 10, 1)])
+round_decimals = internal(
+    "round_decimals(Tensor self, int decimals)",
+    forward=_round_decimals,
+    vjp={"self": lambda m, g: m.zeros_like(g)},
+    node="RoundBackward1",
+    latex=r"\mathrm{round}({self}, {decimals})",
+    vjp_latex={"self": "0"},
+    samples=lambda s: [(s.distinct(3) / 10, 1)],
+)
 
 
 def _round(self, decimals):
     from ..core.record import OPS
+
     return (OPS["round"], (self,)) if decimals is None else (round_decimals, (self, decimals))
 
 
@@ -93,10 +113,16 @@ def _frac(xp, self):
     return self - xp.trunc(self)
 
 
-register("frac(Tensor self)", forward=_frac, inplace=True, vjp={"self": lambda m, g: g},
-         latex=r"{self} - \mathrm{trunc}({self})",
-         vjp_latex={"self": "{g}"}, samples=lambda s: [s.distinct(3)],
-         doc="The digits after the point, with the sign of the element. Source: torch.frac")
+register(
+    "frac(Tensor self)",
+    forward=_frac,
+    inplace=True,
+    vjp={"self": lambda m, g: g},
+    latex=r"{self} - \mathrm{trunc}({self})",
+    vjp_latex={"self": "{g}"},
+    samples=lambda s: [s.distinct(3)],
+    doc="The digits after the point, with the sign of the element. Source: torch.frac",
+)
 
 
 # -- division with remainder -------------------------------------------------------------------------------------------
@@ -104,8 +130,11 @@ def _no_zero(xp, self, other):
     kinds = {getattr(a, "dtype", np.dtype(type(a))).kind for a in (self, other)}
     # a GPU gives some number, in PyTorch too
     if not kinds & {"f", "c"} and xp is np and np.size(self) and np.any(other == 0):
-        raise fail(RuntimeError, "ZeroDivisionError",
-                   "Whole numbers have no infinity to stand for x / 0; floats give inf or nan.")
+        raise fail(
+            RuntimeError,
+            "ZeroDivisionError",
+            "Whole numbers have no infinity to stand for x / 0; floats give inf or nan.",
+        )
 
 
 def _remainder(xp, self, other):
@@ -140,13 +169,22 @@ def not_differentiable(schema, torch_name, **fields):
             kind, message = NotImplementedError, f"the derivative for '{name}' is not implemented."
 
         def rule(m, g):
-            raise fail(kind, message, "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.")
+            raise fail(
+                kind,
+                message,
+                "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.",
+            )
 
         return dict.fromkeys(wanted, rule)
 
     public = fields.pop("public", False)
     op = register(
-        schema, node=node or "NotImplemented", vjp=refusing(torch_name), method=public, function=public, **fields
+        schema,
+        node=node or "NotImplemented",
+        vjp=refusing(torch_name),
+        method=public,
+        function=public,
+        **fields,
     )
     if node is None:
         op.changing = variant(op, vjp=refusing(f"{torch_name}_"))
@@ -164,26 +202,47 @@ def _div_mode(xp, self, other, rounding_mode):
     return quotient if kinds & {"f", "c"} else quotient.astype(np.result_type(self, other))
 
 
-_TRUNCATED, _FLOORED = r"\mathrm{trunc}\frac{{self}}{{other}}", r"\left\lfloor \frac{{self}}{{other}} \right\rfloor"
+_TRUNCATED, _FLOORED = (
+    r"\mathrm{trunc}\frac{{self}}{{other}}",
+    r"\left\lfloor \frac{{self}}{{other}} \right\rfloor",
+)
 _FIELDS: dict[str, Any] = {"dtype": "promote", "operands": ("self", "other")}
 _REMAINDER = no_kernel("remainder_cpu", "Bool", "Complex")
 
-div_mode = internal("div_mode(Tensor self, Tensor other, str? rounding_mode)", forward=_div_mode, node="DivBackward2", **_FIELDS,
-                    vjp={"self": lambda m, g, other, rounding_mode: m.zeros_like(g),
-                         "other": lambda m, g, self, other, rounding_mode: m.zeros_like(g)},
-                    latex=_FLOORED, vjp_latex={"self": "0", "other": "0"},
-                    samples=lambda s: [(s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3), "floor"),
-                                       (s.uniform(2.2, 2.8, 2, 3), s.uniform(0.9, 1.05, 3), "trunc")])
+div_mode = internal(
+    "div_mode(Tensor self, Tensor other, str? rounding_mode)",
+    forward=_div_mode,
+    node="DivBackward2",
+    **_FIELDS,
+    vjp={
+        "self": lambda m, g, other, rounding_mode: m.zeros_like(g),
+        "other": lambda m, g, self, other, rounding_mode: m.zeros_like(g),
+    },
+    latex=_FLOORED,
+    vjp_latex={"self": "0", "other": "0"},
+    samples=lambda s: [
+        (s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3), "floor"),
+        (s.uniform(2.2, 2.8, 2, 3), s.uniform(0.9, 1.05, 3), "trunc"),
+    ],
+)
 
 
 def _remainders(name, forward, mode, whole, check):
     """The forms of a remainder, by a tensor and by a number. mode, whole: how division leaves it, for `div_mode` and in
     a formula."""
-    shown = {"forward": forward, "check": check, "latex": rf"{{self}} - {{other}} \cdot {whole}", **_FIELDS}
+    shown = {
+        "forward": forward,
+        "check": check,
+        "latex": rf"{{self}} - {{other}} \cdot {whole}",
+        **_FIELDS,
+    }
     by_tensor = internal(
         f"{name}_tensor(Tensor self, Tensor other)",
         node=f"{name.capitalize()}Backward1",
-        vjp={"self": lambda m, g: g, "other": lambda m, g, self, other: -g * m.div_mode(self, other, mode)},
+        vjp={
+            "self": lambda m, g: g,
+            "other": lambda m, g, self, other: -g * m.div_mode(self, other, mode),
+        },
         vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {whole}"},
         samples=lambda s: [
             (s.uniform(2.2, 2.8, 3), s.uniform(0.9, 1.05, 3)),
@@ -202,8 +261,12 @@ def _remainders(name, forward, mode, whole, check):
     return by_tensor, by_number
 
 
-fmod_tensor, fmod_scalar = _remainders("fmod", _fmod, "trunc", _TRUNCATED, no_kernel("fmod_cpu", "Complex"))
-remainder_tensor, remainder_scalar = _remainders("remainder", _remainder, "floor", _FLOORED, _REMAINDER)
+fmod_tensor, fmod_scalar = _remainders(
+    "fmod", _fmod, "trunc", _TRUNCATED, no_kernel("fmod_cpu", "Complex")
+)
+remainder_tensor, remainder_scalar = _remainders(
+    "remainder", _remainder, "floor", _FLOORED, _REMAINDER
+)
 remainder_of_number = not_differentiable(
     "remainder_of_number(operand self, Tensor other)",
     "remainder",
@@ -231,23 +294,46 @@ floor_divide_tensor = not_differentiable(
     "floor_divide_tensor(Tensor self, Tensor other)",
     "floor_divide",
     differentiable=("self", "other"),
-    samples=lambda s: [(s.randn(2, 3), s.away_from_zero(3)), (s.integers(9, 4), s.integers(3, 4) + 1)],
+    samples=lambda s: [
+        (s.randn(2, 3), s.away_from_zero(3)),
+        (s.integers(9, 4), s.integers(3, 4) + 1),
+    ],
     **_FLOOR,
 )
 
 
 _DIVIDED = "Raises RuntimeError for whole numbers divided by 0."
-overloaded("fmod", fmod_tensor, fmod_scalar, doc=f"The remainder of input / other, with the sign of input. {_DIVIDED}")
-overloaded("remainder", remainder_tensor, remainder_scalar, remainder_of_number,
-           doc=f"The remainder of input / other, with the sign of other: Python's `%`. {_DIVIDED}")
-overloaded("floor_divide", floor_divide_tensor, floor_divide_scalar, floor_divide_tensor,
-           doc=f"input / other, rounded down: Python's `//`. It has no derivative. {_DIVIDED}")
+overloaded(
+    "fmod",
+    fmod_tensor,
+    fmod_scalar,
+    doc=f"The remainder of input / other, with the sign of input. {_DIVIDED}",
+)
+overloaded(
+    "remainder",
+    remainder_tensor,
+    remainder_scalar,
+    remainder_of_number,
+    doc=f"The remainder of input / other, with the sign of other: Python's `%`. {_DIVIDED}",
+)
+overloaded(
+    "floor_divide",
+    floor_divide_tensor,
+    floor_divide_scalar,
+    floor_divide_tensor,
+    doc=f"input / other, rounded down: Python's `//`. It has no derivative. {_DIVIDED}",
+)
 
 
 def _by(name):
     return lambda self, other: METHODS[name](self, other)
 
 
-operators(mod=_by("remainder"), floordiv=_by("floor_divide"), imod=_by("remainder_"), ifloordiv=_by("floor_divide_"),
-          rmod=lambda self, other: remainder_of_number.call(other, self),
-          rfloordiv=lambda self, other: floor_divide_tensor.call(other, self))
+operators(
+    mod=_by("remainder"),
+    floordiv=_by("floor_divide"),
+    imod=_by("remainder_"),
+    ifloordiv=_by("floor_divide_"),
+    rmod=lambda self, other: remainder_of_number.call(other, self),
+    rfloordiv=lambda self, other: floor_divide_tensor.call(other, self),
+)

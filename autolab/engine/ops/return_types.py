@@ -25,7 +25,9 @@ class NamedResult(tuple):
         return tuple.__new__(cls, items)
 
     def __repr__(self):
-        body = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        body = ",\n".join(
+            f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)
+        )
         return f"torch.return_types.{type(self).__name__}(\n{body})"
 
     def __reduce__(self):
@@ -39,11 +41,21 @@ def return_type(name, fields):
         fields = tuple(fields)
         members = {field: property(operator.itemgetter(i)) for i, field in enumerate(fields)}
         counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
-        body = {"__slots__": (), "__module__": "torch.return_types", "_fields": fields, **members, **counts}
-        body["__doc__"] = f"What `{name.replace('linalg_', 'linalg.')}` gives: a tuple ({', '.join(fields)}). Source: torch.return_types.{name}."
+        body = {
+            "__slots__": (),
+            "__module__": "torch.return_types",
+            "_fields": fields,
+            **members,
+            **counts,
+        }
+        body["__doc__"] = (
+            f"What `{name.replace('linalg_', 'linalg.')}` gives: a tuple ({', '.join(fields)}). Source: torch.return_types.{name}."
+        )
         made = _made[name] = globals()[name] = type(name, (NamedResult,), body)
     elif made._fields != tuple(fields):
-        raise ValueError(f"torch.return_types.{name} has the fields {made._fields}, not {tuple(fields)}")
+        raise ValueError(
+            f"torch.return_types.{name} has the fields {made._fields}, not {tuple(fields)}"
+        )
     return made
 
 

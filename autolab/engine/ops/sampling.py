@@ -26,7 +26,13 @@ def rand(*size, generator=None, **options):
     """Numbers uniform in [0, 1) in the given shape. Source: torch.rand."""
     made = Options("rand", options)
     return made.tensor(
-        draws.uniform(draws.shaped(shape_of("rand", size)), made.dtype_or_default(), 0.0, 1.0, draws.source(generator))
+        draws.uniform(
+            draws.shaped(shape_of("rand", size)),
+            made.dtype_or_default(),
+            0.0,
+            1.0,
+            draws.source(generator),
+        )
     )
 
 
@@ -35,7 +41,13 @@ def randn(*size, generator=None, **options):
     """Standard normal numbers in the given shape. Source: torch.randn."""
     made = Options("randn", options)
     return made.tensor(
-        draws.normal(draws.shaped(shape_of("randn", size)), made.dtype_or_default(), 0.0, 1.0, draws.source(generator))
+        draws.normal(
+            draws.shaped(shape_of("randn", size)),
+            made.dtype_or_default(),
+            0.0,
+            1.0,
+            draws.source(generator),
+        )
     )
 
 
@@ -51,7 +63,11 @@ def randint(*, low=0, high, size, generator=None, **options):
     dtype = made.dtype or int64
     if made.requires_grad:
         made._check_differentiable(dtype)
-    return made.tensor(draws.integers(draws.shaped(shape), dtype, low, high, draws.source(generator)).astype(dtype.np))
+    return made.tensor(
+        draws.integers(draws.shaped(shape), dtype, low, high, draws.source(generator)).astype(
+            dtype.np
+        )
+    )
 
 
 @composite()
@@ -105,7 +121,11 @@ def _normal_values(mean, std, generator):
     except ValueError:
         raise broadcast_error([a.shape for a in wide]) from None
     if hasattr(std, "dtype") and not (std >= 0).all():
-        raise fail(RuntimeError, "normal expects all elements of std >= 0.0", "A standard deviation is not negative.")
+        raise fail(
+            RuntimeError,
+            "normal expects all elements of std >= 0.0",
+            "A standard deviation is not negative.",
+        )
     dtype = FROM_NUMPY[wide[0].dtype]
     fixed = 1.0 if hasattr(std, "dtype") else std
     values = draws.normal(draws.shaped(shape), dtype, 0.0, fixed, generator)
@@ -122,7 +142,11 @@ def _kind(tensor):
     return "Tensor" if tensor else "float"
 
 
-_NORMAL_NODES = {("mean",): "NormalBackward1", ("std",): "NormalBackward2", ("mean", "std"): "NormalBackward3"}
+_NORMAL_NODES = {
+    ("mean",): "NormalBackward1",
+    ("std",): "NormalBackward2",
+    ("mean", "std"): "NormalBackward3",
+}
 _normal_ops = {
     tensors: internal(
         f"normal_of_{'_'.join(tensors)}({', '.join(f'{_kind(n in tensors)} {n}' for n in ('mean', 'std'))}, Generator? generator)",
@@ -145,7 +169,9 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
     Raises RuntimeError for a negative standard deviation. Source: torch.normal.
     """
     g = draws.source(generator)
-    tensors = tuple(name for name, value in (("mean", mean), ("std", std)) if isinstance(value, Tensor))
+    tensors = tuple(
+        name for name, value in (("mean", mean), ("std", std)) if isinstance(value, Tensor)
+    )
     if bool(tensors) is not (size is None) or tensors and options:
         raise mismatch()
     if tensors:
@@ -197,7 +223,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     """
     weights = np.asarray(devices.to_host(input._array))
     _check_weights(weights, input.dtype, num_samples, replacement)
-    picks = draws.multinomial(np.atleast_2d(weights), num_samples, replacement, draws.source(generator))
+    picks = draws.multinomial(
+        np.atleast_2d(weights), num_samples, replacement, draws.source(generator)
+    )
     return _placed(picks if weights.ndim == 2 else picks[0], input)
 
 
@@ -219,7 +247,9 @@ def _check_weights(weights, dtype, n, replacement):
     elif not (weights >= 0).all():
         problem = "invalid multinomial distribution (encountering probability entry < 0)"
     elif not np.isfinite(weights).all():
-        problem = "invalid multinomial distribution (encountering probability entry = infinity or NaN)"
+        problem = (
+            "invalid multinomial distribution (encountering probability entry = infinity or NaN)"
+        )
     elif not (total > 0).all():
         problem = "invalid multinomial distribution (sum of probabilities <= 0)"
     if problem:

@@ -1,4 +1,5 @@
 """Choosing and limiting values: clamp, maximum, minimum, where, masked_fill, nan_to_num."""
+
 from __future__ import annotations
 
 import warnings
@@ -24,13 +25,21 @@ def _share(m, g, tie, loses):
 def _ordered(name):
     def check(dtypes, promoted):
         if promoted.is_complex:
-            raise fail(RuntimeError, f"{name} not implemented for complex tensors.",
-                       "Complex numbers have no order; compare their .abs().")
+            raise fail(
+                RuntimeError,
+                f"{name} not implemented for complex tensors.",
+                "Complex numbers have no order; compare their .abs().",
+            )
+
     return check
 
 
 def _competition(name, function, rules, doc):
-    tex, torch_name, wins = rf"\{name}({{self}}, {{other}})", f"{name}imum", {"max": ">", "min": "<"}[name]
+    tex, torch_name, wins = (
+        rf"\{name}({{self}}, {{other}})",
+        f"{name}imum",
+        {"max": ">", "min": "<"}[name],
+    )
     register(
         f"{torch_name}(Tensor self, Tensor other)",
         forward=lambda xp, self, other: getattr(xp, torch_name)(self, other),
@@ -48,12 +57,24 @@ def _competition(name, function, rules, doc):
     )
 
 
-_competition("max", np.maximum, {"self": lambda m, g, self, other: _share(m, g, self == other, self < other),
-                                 "other": lambda m, g, self, other: _share(m, g, self == other, self > other)},
-             "The larger of two elements; nan if either is. At a tie each gets half of the gradient.")
-_competition("min", np.minimum, {"self": lambda m, g, self, other: _share(m, g, self == other, self > other),
-                                 "other": lambda m, g, self, other: _share(m, g, self == other, self < other)},
-             "The smaller of two elements; nan if either is. At a tie each gets half of the gradient.")
+_competition(
+    "max",
+    np.maximum,
+    {
+        "self": lambda m, g, self, other: _share(m, g, self == other, self < other),
+        "other": lambda m, g, self, other: _share(m, g, self == other, self > other),
+    },
+    "The larger of two elements; nan if either is. At a tie each gets half of the gradient.",
+)
+_competition(
+    "min",
+    np.minimum,
+    {
+        "self": lambda m, g, self, other: _share(m, g, self == other, self > other),
+        "other": lambda m, g, self, other: _share(m, g, self == other, self < other),
+    },
+    "The smaller of two elements; nan if either is. At a tie each gets half of the gradient.",
+)
 
 
 def _first_wins(m, wins, other):
@@ -71,7 +92,9 @@ def _competition_without_nan(name, function, rules):
         vjp=rules,
         latex=tex,
         vjp_latex={
-            "self": rf"{{g}} \cdot [{{self}} {wins}= {{other}}]".replace(">=", r"\ge").replace("<=", r"\le"),
+            "self": rf"{{g}} \cdot [{{self}} {wins}= {{other}}]".replace(">=", r"\ge").replace(
+                "<=", r"\le"
+            ),
             "other": rf"{{g}} \cdot [{{other}} {wins} {{self}}]",
         },
         samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
@@ -79,12 +102,30 @@ def _competition_without_nan(name, function, rules):
     )
 
 
-_competition_without_nan("fmax", np.fmax, {
-    "self": lambda m, g, self, other: m.masked_fill(g, m.logical_not(_first_wins(m, self >= other, other)), 0),
-    "other": lambda m, g, self, other: m.masked_fill(g, _first_wins(m, self >= other, other), 0)})
-_competition_without_nan("fmin", np.fmin, {
-    "self": lambda m, g, self, other: m.masked_fill(g, m.logical_not(_first_wins(m, self <= other, other)), 0),
-    "other": lambda m, g, self, other: m.masked_fill(g, _first_wins(m, self <= other, other), 0)})
+_competition_without_nan(
+    "fmax",
+    np.fmax,
+    {
+        "self": lambda m, g, self, other: m.masked_fill(
+            g, m.logical_not(_first_wins(m, self >= other, other)), 0
+        ),
+        "other": lambda m, g, self, other: m.masked_fill(
+            g, _first_wins(m, self >= other, other), 0
+        ),
+    },
+)
+_competition_without_nan(
+    "fmin",
+    np.fmin,
+    {
+        "self": lambda m, g, self, other: m.masked_fill(
+            g, m.logical_not(_first_wins(m, self <= other, other)), 0
+        ),
+        "other": lambda m, g, self, other: m.masked_fill(
+            g, _first_wins(m, self <= other, other), 0
+        ),
+    },
+)
 
 
 # -- clamp -------------------------------------------------------------------------------------------------------------
@@ -103,10 +144,16 @@ def _within(m, self, min, max):
 
 
 _CLAMP_TEX = r"\min(\max({self}, {min}), {max})"
-clamp_op = internal("clamp(Tensor self, Number? min=None, Number? max=None)", forward=_clamp, operands=("self",), node="ClampBackward1",
-                    vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0)},
-                    latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]"},
-                    samples=lambda s: [(s.randn(5), -0.5, 0.5), (s.randn(2, 3), 0.1), (s.randn(3), None, 0.2)])
+clamp_op = internal(
+    "clamp(Tensor self, Number? min=None, Number? max=None)",
+    forward=_clamp,
+    operands=("self",),
+    node="ClampBackward1",
+    vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0)},
+    latex=_CLAMP_TEX,
+    vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]"},
+    samples=lambda s: [(s.randn(5), -0.5, 0.5), (s.randn(2, 3), 0.1), (s.randn(3), None, 0.2)],
+)
 
 
 def _min_loses(m, self, min, max):
@@ -117,35 +164,59 @@ def _max_loses(m, self, min, max):
     return self > max if min is None else m.logical_or(self > max, max < min)
 
 
-clamp_tensor = internal("clamp_tensor(Tensor self, Tensor? min=None, Tensor? max=None)", forward=_clamp, dtype="promote",
-                        operands=("self", "min", "max"),
-                        node="ClampBackward0",
-                        vjp={"self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0),
-                             "min": lambda m, g, self, min, max: m.where(_min_loses(m, self, min, max), g, 0.0),
-                             "max": lambda m, g, self, min, max: m.where(_max_loses(m, self, min, max), g, 0.0)},
-                        latex=_CLAMP_TEX, vjp_latex={"self": r"{g} \cdot [{min} \le {self} \le {max}]",
-                                                     "min": r"{g} \cdot [{self} < {min} \le {max}]",
-                                                     "max": r"{g} \cdot [{self} > {max} \lor {min} > {max}]"},
-                        samples=lambda s: [(s.randn(4), s.randn(4), s.randn(4)), (s.randn(2, 3), s.randn(3)),
-                                           (s.randn(3), None, s.randn(3))])
+clamp_tensor = internal(
+    "clamp_tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
+    forward=_clamp,
+    dtype="promote",
+    operands=("self", "min", "max"),
+    node="ClampBackward0",
+    vjp={
+        "self": lambda m, g, self, min, max: m.where(_within(m, self, min, max), g, 0.0),
+        "min": lambda m, g, self, min, max: m.where(_min_loses(m, self, min, max), g, 0.0),
+        "max": lambda m, g, self, min, max: m.where(_max_loses(m, self, min, max), g, 0.0),
+    },
+    latex=_CLAMP_TEX,
+    vjp_latex={
+        "self": r"{g} \cdot [{min} \le {self} \le {max}]",
+        "min": r"{g} \cdot [{self} < {min} \le {max}]",
+        "max": r"{g} \cdot [{self} > {max} \lor {min} > {max}]",
+    },
+    samples=lambda s: [
+        (s.randn(4), s.randn(4), s.randn(4)),
+        (s.randn(2, 3), s.randn(3)),
+        (s.randn(3), None, s.randn(3)),
+    ],
+)
 
 
 _FLOATS_AND_INTS = {float, int}
 
 
 def _clamp_call(self, min, max):
-    if self.dtype.is_integer:  # a limit that is a whole number wraps or is refused, as any number of its dtype
-        min, max = (held_by(bound, self.dtype) if bound.__class__ is int else bound for bound in (min, max))
-    if min.__class__ in _FLOATS_AND_INTS and (max is None or max.__class__ in _FLOATS_AND_INTS):  # most often
+    if (
+        self.dtype.is_integer
+    ):  # a limit that is a whole number wraps or is refused, as any number of its dtype
+        min, max = (
+            held_by(bound, self.dtype) if bound.__class__ is int else bound for bound in (min, max)
+        )
+    if min.__class__ in _FLOATS_AND_INTS and (
+        max is None or max.__class__ in _FLOATS_AND_INTS
+    ):  # most often
         return clamp_op, (self, min, max)
     if min is None and max is None:
-        raise fail(RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None",
-                   "Without a limit nothing would change.")
+        raise fail(
+            RuntimeError,
+            "torch.clamp: At least one of 'min' or 'max' must not be None",
+            "Without a limit nothing would change.",
+        )
     tensors = isinstance(min, Tensor), isinstance(max, Tensor)
     if all(t or bound is None for t, bound in zip(tensors, (min, max))):
         return clamp_tensor, (self, min, max)
     # a number with a 0-d tensor: torch takes the tensor's value
-    return clamp_op, (self, *(bound.item() if t else bound for t, bound in zip(tensors, (min, max))))
+    return clamp_op, (
+        self,
+        *(bound.item() if t else bound for t, bound in zip(tensors, (min, max))),
+    )
 
 
 @composite(method=True)
@@ -161,10 +232,12 @@ def clamp_(input, min=None, max=None):
     """In-place `clamp`. Source: torch.Tensor.clamp_."""
     op, args = _clamp_call(input, min, max)
     if not input.dtype.is_inexact and any(isinstance(bound, float) for bound in args[1:]):
-        raise fail(RuntimeError,
-                   f"result type {get_default_dtype().short} can't be cast to the desired output type long int",
-                   "An in-place operation keeps the tensor's dtype; give whole numbers as limits, or convert the "
-                   "tensor first.")
+        raise fail(
+            RuntimeError,
+            f"result type {get_default_dtype().short} can't be cast to the desired output type long int",
+            "An in-place operation keeps the tensor's dtype; give whole numbers as limits, or convert the "
+            "tensor first.",
+        )
     return apply_inplace(op, args)
 
 
@@ -178,16 +251,28 @@ def _one_limit(name, torch_node, number_rule, tensor_rules, tex, sign):
     def forward(xp, self, limit):
         return _clamp(xp, self, *((limit, None) if side == "min" else (None, limit)))
 
-    by_number = internal(f"{name}(Tensor self, Number {side})", forward=forward, operands=("self",),
-                         vjp={"self": number_rule},
-                         latex=tex, vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]"},
-                         samples=lambda s: [(s.randn(3), 0.1)])
-    by_tensor = internal(f"{name}_tensor(Tensor self, Tensor {side})", forward=forward, dtype="promote",
-                         node=f"{torch_node}Backward1",
-                         vjp=tensor_rules, latex=tex,
-                         vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]",
-                                    side: rf"{{g}} \cdot [\lnot {{self}} {sign} {{{side}}}]"},
-                         samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))])
+    by_number = internal(
+        f"{name}(Tensor self, Number {side})",
+        forward=forward,
+        operands=("self",),
+        vjp={"self": number_rule},
+        latex=tex,
+        vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]"},
+        samples=lambda s: [(s.randn(3), 0.1)],
+    )
+    by_tensor = internal(
+        f"{name}_tensor(Tensor self, Tensor {side})",
+        forward=forward,
+        dtype="promote",
+        node=f"{torch_node}Backward1",
+        vjp=tensor_rules,
+        latex=tex,
+        vjp_latex={
+            "self": rf"{{g}} \cdot [{{self}} {sign} {{{side}}}]",
+            side: rf"{{g}} \cdot [\lnot {{self}} {sign} {{{side}}}]",
+        },
+        samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
+    )
     return by_number, by_tensor
 
 
@@ -195,17 +280,34 @@ def _limit(ops, input, limit):
     """The record for a limit that is a number or a tensor, and the operands."""
     if isinstance(limit, Tensor):
         return ops[1], (input, limit)
-    return ops[0], (input, held_by(limit, input.dtype) if limit.__class__ is int and input.dtype.is_integer else limit)
+    return ops[0], (
+        input,
+        held_by(limit, input.dtype) if limit.__class__ is int and input.dtype.is_integer else limit,
+    )
 
 
-_MIN = _one_limit("clamp_min", "ClampMin", lambda m, g, self, min: m.where(self >= min, g, 0.0),
-           {"self": lambda m, g, self, min: m.where(self >= min, g, 0.0),
-            "min": lambda m, g, self, min: m.where(self < min, g, 0.0)},
-           r"\max({self}, {min})", r"\ge")
-_MAX = _one_limit("clamp_max", "ClampMax", lambda m, g, self, max: m.where(self <= max, g, 0.0),
-           {"self": lambda m, g, self, max: m.where(self <= max, g, 0.0),
-            "max": lambda m, g, self, max: m.where(self > max, g, 0.0)},
-           r"\min({self}, {max})", r"\le")
+_MIN = _one_limit(
+    "clamp_min",
+    "ClampMin",
+    lambda m, g, self, min: m.where(self >= min, g, 0.0),
+    {
+        "self": lambda m, g, self, min: m.where(self >= min, g, 0.0),
+        "min": lambda m, g, self, min: m.where(self < min, g, 0.0),
+    },
+    r"\max({self}, {min})",
+    r"\ge",
+)
+_MAX = _one_limit(
+    "clamp_max",
+    "ClampMax",
+    lambda m, g, self, max: m.where(self <= max, g, 0.0),
+    {
+        "self": lambda m, g, self, max: m.where(self <= max, g, 0.0),
+        "max": lambda m, g, self, max: m.where(self > max, g, 0.0),
+    },
+    r"\min({self}, {max})",
+    r"\le",
+)
 
 
 @composite(method=True)
@@ -242,13 +344,24 @@ def _where(xp, condition, self, other):
         raise broadcast_error([np.shape(a) for a in (condition, self, other)]) from None
 
 
-where_op = internal("where(Tensor condition, Tensor self, operand other)", forward=_where, dtype="promote", operands=("self", "other"),
-                    vjp={"self": lambda m, g, condition: m.where(condition, g, 0.0),
-                         "other": lambda m, g, condition: m.where(condition, 0.0, g)},
-                    latex=r"{condition} ? {self} : {other}",
-                    vjp_latex={"self": r"{g} \cdot [{condition}]", "other": r"{g} \cdot [\lnot {condition}]"},
-                    samples=lambda s: [(s.booleans(3), s.randn(3), s.randn(3)),
-                                       (s.booleans(3), s.randn(2, 3), s.randn(2, 1)), (s.booleans(3), s.randn(3), 2.0)])
+where_op = internal(
+    "where(Tensor condition, Tensor self, operand other)",
+    forward=_where,
+    dtype="promote",
+    operands=("self", "other"),
+    vjp={
+        "self": lambda m, g, condition: m.where(condition, g, 0.0),
+        "other": lambda m, g, condition: m.where(condition, 0.0, g),
+    },
+    latex=r"{condition} ? {self} : {other}",
+    vjp_latex={"self": r"{g} \cdot [{condition}]", "other": r"{g} \cdot [\lnot {condition}]"},
+    samples=lambda s: [
+        (s.booleans(3), s.randn(3), s.randn(3)),
+        (s.booleans(3), s.randn(2, 3), s.randn(2, 1)),
+        (s.booleans(3), s.randn(3), 2.0),
+    ],
+)
+
 
 def _choose(condition, chosen):
     if (
@@ -260,14 +373,21 @@ def _choose(condition, chosen):
     if len(chosen) != 2:
         raise mismatch()
     if condition.dtype is uint8:
-        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
-                      "future version of PyTorch. "
-                      "Use a boolean condition instead.", UserWarning, stacklevel=4)
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+            "future version of PyTorch. "
+            "Use a boolean condition instead.",
+            UserWarning,
+            stacklevel=4,
+        )
         condition = condition.bool()
     if condition.dtype is not bool_:
-        raise fail(RuntimeError, f"where expected condition to be a boolean tensor, but got a tensor with dtype "
-                                 f"{condition.dtype.short}",
-                   "A comparison such as x > 0 gives a boolean tensor.")
+        raise fail(
+            RuntimeError,
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype.short}",
+            "A comparison such as x > 0 gives a boolean tensor.",
+        )
     if not any(isinstance(c, Tensor) for c in chosen):
         chosen = [scalar_tensor(c) for c in chosen]
     return where_op.call(condition, *chosen)
@@ -281,8 +401,11 @@ def where(condition, *chosen, input=None, other=None):
     Raises RuntimeError when the condition is not a bool tensor. Source: torch.where."""
     if input is not None or other is not None:
         chosen = (*chosen, *(c for c in (input, other) if c is not None))
-    return condition.nonzero(as_tuple=True) if not chosen and isinstance(condition, Tensor) else _choose(condition,
-                                                                                                         chosen)
+    return (
+        condition.nonzero(as_tuple=True)
+        if not chosen and isinstance(condition, Tensor)
+        else _choose(condition, chosen)
+    )
 
 
 @composite("where", method=True, function=False)
@@ -294,11 +417,21 @@ def where_method(self, condition, other):
 def _masked_fill(xp, self, mask, value):
     if mask.dtype != bool:
         from ..core.dtype import FROM_NUMPY
-        names = {"Long": "long int", "Int": "int", "Short": "short int", "Byte": "unsigned char", "Char": "signed char"}
+
+        names = {
+            "Long": "long int",
+            "Int": "int",
+            "Short": "short int",
+            "Byte": "unsigned char",
+            "Char": "signed char",
+        }
         short = FROM_NUMPY[mask.dtype].short
-        raise fail(RuntimeError, f"masked_fill_ only supports boolean masks, but got mask with dtype "
-                                 f"{names.get(short, short.lower())}",
-                   "A comparison such as x > 0 gives a boolean mask; .bool() converts zeros and ones.")
+        raise fail(
+            RuntimeError,
+            f"masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{names.get(short, short.lower())}",
+            "A comparison such as x > 0 gives a boolean mask; .bool() converts zeros and ones.",
+        )
     try:
         value = value.astype(self.dtype) if hasattr(value, "dtype") else self.dtype.type(value)
         return xp.where(mask, value, self)[()]
@@ -306,26 +439,43 @@ def _masked_fill(xp, self, mask, value):
         raise broadcast_error([np.shape(mask), np.shape(self)]) from None
 
 
-masked_fill_op = internal("masked_fill(Tensor self, Tensor mask, Number value)", forward=_masked_fill, operands=("self",),
-                          vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0)},
-                          latex=r"{mask} ? {value} : {self}", vjp_latex={"self": r"{g} \cdot [\lnot {mask}]"},
-                          samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -1e9)])
-masked_fill_tensor = internal("masked_fill_tensor(Tensor self, Tensor mask, Tensor value)", forward=_masked_fill, operands=("self",),
-                              node="MaskedFillBackward1",
-                              vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0),
-                                   "value": lambda m, g, mask: m.sum(m.where(mask, g, 0.0))},
-                              latex=r"{mask} ? {value} : {self}",
-                              vjp_latex={"self": r"{g} \cdot [\lnot {mask}]", "value": r"\sum {g} \cdot [{mask}]"},
-                              samples=lambda s: [(s.randn(3), s.booleans(3), s.randn())])
+masked_fill_op = internal(
+    "masked_fill(Tensor self, Tensor mask, Number value)",
+    forward=_masked_fill,
+    operands=("self",),
+    vjp={"self": lambda m, g, mask: m.masked_fill(g, mask, 0)},
+    latex=r"{mask} ? {value} : {self}",
+    vjp_latex={"self": r"{g} \cdot [\lnot {mask}]"},
+    samples=lambda s: [(s.randn(3), s.booleans(3), 0.5), (s.randn(2, 3), s.booleans(3), -1e9)],
+)
+masked_fill_tensor = internal(
+    "masked_fill_tensor(Tensor self, Tensor mask, Tensor value)",
+    forward=_masked_fill,
+    operands=("self",),
+    node="MaskedFillBackward1",
+    vjp={
+        "self": lambda m, g, mask: m.masked_fill(g, mask, 0),
+        "value": lambda m, g, mask: m.sum(m.where(mask, g, 0.0)),
+    },
+    latex=r"{mask} ? {value} : {self}",
+    vjp_latex={"self": r"{g} \cdot [\lnot {mask}]", "value": r"\sum {g} \cdot [{mask}]"},
+    samples=lambda s: [(s.randn(3), s.booleans(3), s.randn())],
+)
+
 
 def _masked_fill_call(self, mask, value):
     if not isinstance(value, Tensor):
         return masked_fill_op, (self, mask, held_by(value, self.dtype))
     if value._array.ndim:
-        raise fail(RuntimeError, f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                                 f"{value._array.ndim} dimension(s).",
-                   "One value fills all masked places; torch.where chooses between two tensors.")
-    if value.dtype is not self.dtype and value.device.type == "cpu":  # of another device it is not known here
+        raise fail(
+            RuntimeError,
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value._array.ndim} dimension(s).",
+            "One value fills all masked places; torch.where chooses between two tensors.",
+        )
+    if (
+        value.dtype is not self.dtype and value.device.type == "cpu"
+    ):  # of another device it is not known here
         check_fits(value._array.item(), self.dtype)
     return masked_fill_tensor, (self, mask, value)
 
@@ -350,13 +500,22 @@ def _nan_to_num(xp, self, nan, posinf, neginf):
     if self.dtype.kind != "f":
         return self.copy("K")
     limits = np.finfo(self.dtype)
-    return xp.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=float(limits.max) if posinf is None else posinf,
-                         neginf=float(limits.min) if neginf is None else neginf)
+    return xp.nan_to_num(
+        self,
+        nan=0.0 if nan is None else nan,
+        posinf=float(limits.max) if posinf is None else posinf,
+        neginf=float(limits.min) if neginf is None else neginf,
+    )
 
 
-register("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)", forward=_nan_to_num, inplace=True,
-         vjp={"self": lambda m, g, self: g * m.isfinite(self)}, latex=r"{self}",
-         vjp_latex={"self": r"{g} \cdot [|{self}| < \infty]"},
-         samples=lambda s: [s.randn(3)],
-         doc="nan becomes `nan` (0), infinities `posinf` and `neginf` (the largest and smallest number). Source: "
-             "torch.nan_to_num")
+register(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
+    forward=_nan_to_num,
+    inplace=True,
+    vjp={"self": lambda m, g, self: g * m.isfinite(self)},
+    latex=r"{self}",
+    vjp_latex={"self": r"{g} \cdot [|{self}| < \infty]"},
+    samples=lambda s: [s.randn(3)],
+    doc="nan becomes `nan` (0), infinities `posinf` and `neginf` (the largest and smallest number). Source: "
+    "torch.nan_to_num",
+)

@@ -36,13 +36,17 @@ def inferred(shape, numel):
         return shape
     if shape.count(-1) > 1:
         raise fail(
-            RuntimeError, "only one dimension can be inferred", "Leave one size as -1 at most; the others determine it."
+            RuntimeError,
+            "only one dimension can be inferred",
+            "Leave one size as -1 at most; the others determine it.",
         )
     known = math.prod(n for n in shape if n != -1)
     for n in shape:
         if n < -1:
             raise fail(
-                RuntimeError, f"invalid shape dimension {n}", "A size is 0 or more, or -1 for the one to be inferred."
+                RuntimeError,
+                f"invalid shape dimension {n}",
+                "A size is 0 or more, or -1 for the one to be inferred.",
             )
     if -1 in shape:
         if known and numel % known == 0:
@@ -122,7 +126,9 @@ def reshape_method(self, *shape, **named):
     shape = inferred(sizes_from(shape, "reshape", named), self._array.size)
     if isinstance(self._array, np.generic) or self._array.flags.c_contiguous:
         return view_op.call(self, shape)
-    if self._array.__class__ is np.ndarray:  # asked before: an error that nobody sees takes as long as a small kernel
+    if (
+        self._array.__class__ is np.ndarray
+    ):  # asked before: an error that nobody sees takes as long as a small kernel
         d = materialise(self)
         return (
             unsafe_view.call(self.clone_contiguous(), shape)
@@ -172,7 +178,9 @@ def _unsqueezed(xp, self, dim):
     d = check_dim(dim, self.ndim + 1)
     # PyTorch has a last stride of 1 here
     if xp is np and d == self.ndim and d and self.strides[-1] not in (self.itemsize, 0):
-        return np.lib.stride_tricks.as_strided(self, (*self.shape, 1), (*self.strides, self.itemsize))
+        return np.lib.stride_tricks.as_strided(
+            self, (*self.shape, 1), (*self.strides, self.itemsize)
+        )
     return xp.expand_dims(self, d)
 
 
@@ -215,7 +223,7 @@ squeeze_product = internal(
     "squeeze_product(Tensor self, int dim)",
     node="SqueezeBackward4",
     view=True,
-     # of vector @ matrix
+    # of vector @ matrix
     forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
     latex=r"\mathrm{view}({self})",
@@ -239,7 +247,11 @@ def squeeze(input, dim=None):
     """Removes dimensions of size 1 (all, or those named); a view. Source: torch.squeeze."""
     if dim is None:
         return squeeze_op.call(input)
-    return squeeze_dim.call(input, dim) if isinstance(dim, int) else squeeze_dims.call(input, tuple(dim))
+    return (
+        squeeze_dim.call(input, dim)
+        if isinstance(dim, int)
+        else squeeze_dims.call(input, tuple(dim))
+    )
 
 
 # -- flatten -----------------------------------------------------------------------------------------------------------
@@ -272,11 +284,19 @@ def ravel(input):
 def unflatten(input, dim, sizes):
     """One dimension as several. Source: torch.unflatten."""
     if not input._array.ndim:
-        raise fail(IndexError, f"Dimension specified as {dim} but tensor has no dimensions", "A 0-d tensor is a single number.")
+        raise fail(
+            IndexError,
+            f"Dimension specified as {dim} but tensor has no dimensions",
+            "A 0-d tensor is a single number.",
+        )
     d = check_dim(dim, input.ndim)
     sizes = tuple(sizes)
     if not sizes:
-        raise fail(RuntimeError, "unflatten: sizes must be non-empty", "Name the sizes of the new dimensions.")
+        raise fail(
+            RuntimeError,
+            "unflatten: sizes must be non-empty",
+            "Name the sizes of the new dimensions.",
+        )
     n = input.shape[d]
     known = math.prod(s for s in sizes if s != -1)
     if (-1 not in sizes and known != n) or (-1 in sizes and (not known or n % known)):
@@ -292,7 +312,11 @@ def unflatten(input, dim, sizes):
 def narrow(input, dim, start, length):
     """`length` entries from `start` along a dimension; a view. Source: torch.narrow."""
     if not input._array.ndim:
-        raise fail(RuntimeError, "narrow() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
+        raise fail(
+            RuntimeError,
+            "narrow() cannot be applied to a 0-dim tensor.",
+            "A 0-d tensor is a single number.",
+        )
     d = check_dim(dim, input.ndim)
     n = input.shape[d]
     start = int(start)
@@ -315,7 +339,10 @@ def narrow(input, dim, start, length):
 narrow_copy_op = internal(
     "narrow_copy(Tensor self, int dim, int start, int length)",
     forward=lambda xp, self, dim, start, length: xp.array(
-        self[(slice(None),) * dim + (slice(start % (self.shape[dim] or 1), start % (self.shape[dim] or 1) + length),)],
+        self[
+            (slice(None),) * dim
+            + (slice(start % (self.shape[dim] or 1), start % (self.shape[dim] or 1) + length),)
+        ],
         order="C",
     ),
     vjp={
@@ -352,8 +379,13 @@ def sum_to_size(self, *size):
     extra = len(given) - len(shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, given[extra:])):
         message = f"size {{{list(shape)}}} is not expandable to size {{{list(given)}}}."
-        raise fail(RuntimeError, message, "Each size is that of the tensor, from the last one on, or 1.")
-    axes = (*range(extra), *(k + extra for k, n in enumerate(shape) if n == 1 and given[k + extra] != 1))
+        raise fail(
+            RuntimeError, message, "Each size is that of the tensor, from the last one on, or 1."
+        )
+    axes = (
+        *range(extra),
+        *(k + extra for k, n in enumerate(shape) if n == 1 and given[k + extra] != 1),
+    )
     if not shape:
         return METHODS["sum"](self)
     summed = METHODS["sum"](self, axes, True) if axes else self

@@ -44,17 +44,27 @@ def _index_select(xp, self, dim, index):
         raise bad_argument("index_select", "index", 3, "Tensor", index)
     d = check_dim(dim, self.ndim)
     if index.ndim > 1:
-        raise fail(IndexError, "index_select(): Index is supposed to be a vector", "Give the positions as one list.")
+        raise fail(
+            IndexError,
+            "index_select(): Index is supposed to be a vector",
+            "Give the positions as one list.",
+        )
     if not self.ndim and index.size != 1:
-        message = f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+        message = (
+            f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+        )
         raise fail(RuntimeError, message, "A 0-d tensor has one entry, and stays 0-d.")
     if index.dtype not in _POSITIONS:
-        raise fail(RuntimeError, "index_select(): Expected dtype int32 or int64 for index", _INDEX_NOTE)
+        raise fail(
+            RuntimeError, "index_select(): Expected dtype int32 or int64 for index", _INDEX_NOTE
+        )
     n = _length(self, d)
     if self.ndim > 1 and index.size and not n:
         message = "index_select(): self indexing axis dim should be positive"
         raise fail(RuntimeError, message, "There is nothing to pick from.")
-    demands.in_range(xp, index, 0, n, lambda bad: _outside_columns(bad, n) if d == 1 else _out_of_range(n))
+    demands.in_range(
+        xp, index, 0, n, lambda bad: _outside_columns(bad, n) if d == 1 else _out_of_range(n)
+    )
     return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self.copy()
 
 
@@ -74,7 +84,11 @@ def _outside_columns(bad, n):
 index_select = register(
     "index_select(Tensor self, int dim, Tensor index)",
     forward=_index_select,
-    vjp={"self": lambda m, g, self_sym_sizes, dim, index: m.index_select_spread(g, self_sym_sizes, dim, index)},
+    vjp={
+        "self": lambda m, g, self_sym_sizes, dim, index: m.index_select_spread(
+            g, self_sym_sizes, dim, index
+        )
+    },
     latex=r"{self}[{index}]",
     vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
     samples=lambda s: [(s.randn(2, 3), 1, s.index([0, 2, 2]))],
@@ -101,7 +115,11 @@ def _check_index_add(self, d, index, source):
         )
         raise fail(IndexError, message, _INDEX_NOTE)
     if index.dtype not in _POSITIONS:
-        raise fail(RuntimeError, f"index_add_(): Expected dtype int32/int64 for index but got: {_short(index)}", _INDEX_NOTE)
+        raise fail(
+            RuntimeError,
+            f"index_add_(): Expected dtype int32/int64 for index but got: {_short(index)}",
+            _INDEX_NOTE,
+        )
     if self.dtype != source.dtype:
         message = f"index_add_(): self ({_short(self)}) and source ({_short(source)}) must have the same scalar type"
         raise fail(RuntimeError, message, "Convert the source first: source.to(x.dtype).")
@@ -116,12 +134,16 @@ def _check_index_add(self, d, index, source):
             f"for dim: {d}"
         )
         raise fail(RuntimeError, message, "The source has a slice for each position.")
-    if source.ndim != self.ndim or any(a != b for k, (a, b) in enumerate(zip(self.shape, source.shape)) if k != d):
+    if source.ndim != self.ndim or any(
+        a != b for k, (a, b) in enumerate(zip(self.shape, source.shape)) if k != d
+    ):
         message = (
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
         )
-        raise fail(RuntimeError, message, "Each slice of the source is added to a slice of the tensor.")
+        raise fail(
+            RuntimeError, message, "Each slice of the source is added to a slice of the tensor."
+        )
 
 
 def _index_add(xp, self, dim, index, source, alpha):
@@ -133,10 +155,17 @@ def _index_add(xp, self, dim, index, source, alpha):
         index,
         0,
         n,
-        lambda bad: _outside(bad, d, n) if d in (0, self.ndim - 1) and self.ndim > 1 else _out_of_range(n),
+        lambda bad: (
+            _outside(bad, d, n) if d in (0, self.ndim - 1) and self.ndim > 1 else _out_of_range(n)
+        ),
     )
     out = xp.array(self, order="C")
-    add_at(xp, as_vector(out), at(d, as_vector(index)), as_vector(source if alpha == 1 else source * alpha))
+    add_at(
+        xp,
+        as_vector(out),
+        at(d, as_vector(index)),
+        as_vector(source if alpha == 1 else source * alpha),
+    )
     return out
 
 
@@ -161,7 +190,10 @@ index_add = register(
     },
     latex=r"{self}[{index}] \mathrel{+}= {source}",
     vjp_latex={"self": r"{g}", "source": r"{g}[{index}]"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 0]), s.randn(2)), (s.randn(), 0, s.index([0]), s.randn())],
+    samples=lambda s: [
+        (s.randn(3), 0, s.index([0, 0]), s.randn(2)),
+        (s.randn(), 0, s.index([0]), s.randn()),
+    ],
     doc="A copy with slices added. Source: torch.index_add",
 )
 
@@ -169,7 +201,11 @@ index_add = register(
 # -- index_copy --------------------------------------------------------------------------------------------------------
 def _check_index_copy(self, d, index, source):
     if index.ndim > 1:
-        raise fail(IndexError, f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})", _INDEX_NOTE)
+        raise fail(
+            IndexError,
+            f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})",
+            _INDEX_NOTE,
+        )
     if not source.ndim and index.size != 1:
         message = f"index_copy_(): When source is scalar, index should have one element (got {index.size})"
         raise fail(IndexError, message, "One number is one slice.")
@@ -194,7 +230,9 @@ def _check_index_copy(self, d, index, source):
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{' '.join(map(str, ours))} at dimension {d} and source slice shape: {' '.join(map(str, theirs))} at dimension 0."
         )
-        raise fail(RuntimeError, message, "Each slice of the source replaces a slice of the tensor.")
+        raise fail(
+            RuntimeError, message, "Each slice of the source replaces a slice of the tensor."
+        )
     if source.ndim and index.size != source.shape[d]:
         message = f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[d]})"
         raise fail(IndexError, message, "The source has a slice for each position.")
@@ -224,7 +262,10 @@ index_copy = register(
     },
     latex=r"{self}[{index}] := {source}",
     vjp_latex={"self": r"{g} \text{ without } {index}", "source": r"{g}[{index}]"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn(2)), (s.randn(), 0, s.index([0]), s.randn())],
+    samples=lambda s: [
+        (s.randn(3), 0, s.index([0, 2]), s.randn(2)),
+        (s.randn(), 0, s.index([0]), s.randn()),
+    ],
     doc="A copy with slices replaced. Source: torch.index_copy",
 )
 
@@ -262,16 +303,24 @@ index_fill_tensor = internal(
     node="IndexFillBackward1",
     vjp={**_UNFILLED, "value": lambda m, g, dim, index: m.sum(m.index_select(g, dim, index))},
     vjp_latex={"self": r"{g} \text{ without } {index}", "value": r"\sum {g}[{index}]"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), s.randn()), (s.randn(), 0, s.index([0]), s.randn())],
+    samples=lambda s: [
+        (s.randn(3), 0, s.index([0, 2]), s.randn()),
+        (s.randn(), 0, s.index([0]), s.randn()),
+    ],
     **_FILL,
 )
+
 
 def _fill_op(value):
     if not isinstance(value, Tensor):
         return index_fill_op
     if value._array.ndim:
         message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
-        raise fail(RuntimeError, message, "One value fills all the slices; index_copy gives each its own numbers.")
+        raise fail(
+            RuntimeError,
+            message,
+            "One value fills all the slices; index_copy gives each its own numbers.",
+        )
     return index_fill_tensor
 
 
@@ -293,7 +342,10 @@ def _in_place(op):
         bound = dict(op.defaults) | dict(zip(op.params[1:], args)) | kwargs
         return written(op, (self, *(bound[p] for p in op.params[1:])))
 
-    method.__name__, method.__doc__ = op.name + "_", f"`{op.name}` in place. Source: torch.Tensor.{op.name}_"
+    method.__name__, method.__doc__ = (
+        op.name + "_",
+        f"`{op.name}` in place. Source: torch.Tensor.{op.name}_",
+    )
     METHODS[op.name + "_"] = method
 
 

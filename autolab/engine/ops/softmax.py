@@ -83,7 +83,10 @@ def _along(dim, x, torch_name):
     dim = check_dim(dim, x.ndim)
     if x.dtype.kind != "f" and x.size:  # of no numbers PyTorch makes a copy, whatever their dtype
         raise not_implemented(
-            f"{torch_name}_lastdim_kernel_impl" if dim == max(x.ndim, 1) - 1 else f"{torch_name}_kernel_impl", x.dtype
+            f"{torch_name}_lastdim_kernel_impl"
+            if dim == max(x.ndim, 1) - 1
+            else f"{torch_name}_kernel_impl",
+            x.dtype,
         )
     return dim if x.ndim else None
 
@@ -126,7 +129,11 @@ def _log_softmax(xp, x, dim):
 def _below_maximum(xp, x, dim):
     if x.dtype.itemsize == 2:
         x = xp.asarray(x, np.float32)
-    return x - (np.maximum.reduce(x, dim, None, None, True) if xp is np else reduce(xp, "maximum", x, dim, True))
+    return x - (
+        np.maximum.reduce(x, dim, None, None, True)
+        if xp is np
+        else reduce(xp, "maximum", x, dim, True)
+    )
 
 
 def _widened(kernel):
@@ -161,7 +168,8 @@ internal(
     vjp={
         "grad_output": lambda m, g, output, dim: m._softmax_backward_data(g, output, dim),
         "output": lambda m, g, grad_output, output, dim: (
-            g * (grad_output - m.sum(grad_output * output, dim, True)) - grad_output * m.sum(g * output, dim, True)
+            g * (grad_output - m.sum(grad_output * output, dim, True))
+            - grad_output * m.sum(g * output, dim, True)
         ),
     },
     samples=lambda s: [(s.randn(2, 3), s.randn(2, 3), 1)],
@@ -183,7 +191,9 @@ internal(
     forward=_widened(lambda xp, g, y, dim: g - xp.exp(y) * _total(xp, g, dim)),
     vjp={
         "grad_output": lambda m, g, output, dim: g - m.sum(g * m.exp(output), dim, True),
-        "output": lambda m, g, grad_output, output, dim: -(g * m.exp(output)) * m.sum(grad_output, dim, True),
+        "output": lambda m, g, grad_output, output, dim: (
+            -(g * m.exp(output)) * m.sum(grad_output, dim, True)
+        ),
     },
     samples=lambda s: [(s.randn(2, 3), s.randn(2, 3), 1)],
 )

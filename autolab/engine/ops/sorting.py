@@ -1,4 +1,5 @@
 """Order and frequency: sort argsort msort topk, unique, bincount, histc, histogram, searchsorted."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -48,7 +49,9 @@ def _topk(xp, self, k, dim, largest, sorted):
     no_complex(self, " topk does not support complex dtypes on CPU", RuntimeError)
     if self.dtype == bool:
         raise fail(
-            RuntimeError, "topk does not support bool dtypes on CPU", "Convert the mask to numbers first: mask.int()."
+            RuntimeError,
+            "topk does not support bool dtypes on CPU",
+            "Convert the mask to numbers first: mask.int().",
         )
     if self.ndim == 0:
         return self.copy(), xp.zeros((), np.int64)[()]
@@ -60,16 +63,33 @@ def _spread_rule(m, g, dim, indices, self_sym_sizes):
     return picked_rule(m, g, dim, indices, True, self_sym_sizes)
 
 
-sort_op = picked("sort", "sort(Tensor self, int dim=-1, bool descending=False)", _sort, "SortBackward0", vjp={"self": _spread_rule},
-                 latex=r"\mathrm{sort}({self})",
-                 samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 0, True)])
-sort_stable = picked("sort", "sort_stable(Tensor self, int dim=-1, bool descending=False)", _sort, "SortBackward1",
-                     vjp={"self": _spread_rule},
-                     latex=r"\mathrm{sort}({self})", samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 0, True)])
-topk_op = picked("topk", "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True)", _topk, "TopkBackward0",
-                 vjp={"self": _spread_rule},
-                 latex=r"\mathrm{top}_{{k}}({self})", samples=lambda s: [(s.distinct(5), 2),
-                                                                         (s.distinct(3, 2), 2, 0, False)])
+sort_op = picked(
+    "sort",
+    "sort(Tensor self, int dim=-1, bool descending=False)",
+    _sort,
+    "SortBackward0",
+    vjp={"self": _spread_rule},
+    latex=r"\mathrm{sort}({self})",
+    samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 0, True)],
+)
+sort_stable = picked(
+    "sort",
+    "sort_stable(Tensor self, int dim=-1, bool descending=False)",
+    _sort,
+    "SortBackward1",
+    vjp={"self": _spread_rule},
+    latex=r"\mathrm{sort}({self})",
+    samples=lambda s: [s.distinct(4), (s.distinct(2, 3), 0, True)],
+)
+topk_op = picked(
+    "topk",
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True)",
+    _topk,
+    "TopkBackward0",
+    vjp={"self": _spread_rule},
+    latex=r"\mathrm{top}_{{k}}({self})",
+    samples=lambda s: [(s.distinct(5), 2), (s.distinct(3, 2), 2, 0, False)],
+)
 
 
 @composite(method=True)
@@ -97,19 +117,29 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest (or smallest) elements along `dim`, in order. Source: torch.topk."""
     check_dim(dim, input._array.ndim)
     if not 0 <= k <= (input._array.shape[dim] if input._array.ndim else 1):
-        raise fail(RuntimeError, "selected index k out of range", "k can be at most the size of the dimension.")
+        raise fail(
+            RuntimeError,
+            "selected index k out of range",
+            "k can be at most the size of the dimension.",
+        )
     return topk_op.call(input, k, dim, largest, sorted)
 
 
 # -- unique ------------------------------------------------------------------------------------------------------------
 def _unique(xp, self, dim):
-    values, inverse, counts = xp.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    values, inverse, counts = xp.unique(
+        self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+    )
     return values, positions(inverse).reshape(self.shape if dim is None else -1), positions(counts)
 
 
-_UNIQUE = {"forward": _unique, "differentiable": ("self",), "outputs": ("values", "inverse", "counts"),
-           "nondiff": ("inverse", "counts"),
-           "latex": r"\mathrm{unique}({self})"}
+_UNIQUE = {
+    "forward": _unique,
+    "differentiable": ("self",),
+    "outputs": ("values", "inverse", "counts"),
+    "nondiff": ("inverse", "counts"),
+    "latex": r"\mathrm{unique}({self})",
+}
 unique_op = not_differentiable(
     "unique_values(Tensor self, object? dim=None)",
     "_unique2",
@@ -166,13 +196,21 @@ def bincount(input, weights=None, minlength=0):
     if d.dtype.kind not in "iu":
         raise not_implemented("bincount_cpu", d.dtype)
     if d.ndim != 1 or (d.size and d.min() < 0):
-        raise fail(RuntimeError, "bincount only supports 1-d non-negative integral inputs.",
-                   "The elements are positions in the result.")
+        raise fail(
+            RuntimeError,
+            "bincount only supports 1-d non-negative integral inputs.",
+            "The elements are positions in the result.",
+        )
     if weights is not None and weights._array.shape != d.shape:
-        raise fail(RuntimeError, "weights should be 1-d and have the same length as input",
-                   "Each element carries one weight.")
+        raise fail(
+            RuntimeError,
+            "weights should be 1-d and have the same length as input",
+            "Each element carries one weight.",
+        )
     if minlength < 0:
-        raise fail(RuntimeError, "minlength should be >= 0", "It is the smallest length of the result.")
+        raise fail(
+            RuntimeError, "minlength should be >= 0", "It is the smallest length of the result."
+        )
     xp = input.device.xp
     counted = xp.bincount(d, None if weights is None else weights._array, minlength)
     if weights is None:
@@ -190,20 +228,32 @@ def histc(input, bins=100, min=0, max=0):
     if d.dtype.kind != "f":
         raise not_implemented("histogram_cpu", d.dtype)
     if bins <= 0:
-        raise fail(RuntimeError, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0",
-                   "A histogram needs at least one bar.")
+        raise fail(
+            RuntimeError,
+            f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0",
+            "A histogram needs at least one bar.",
+        )
     if min == max and d.size:
         min, max = float(d.min()), float(d.max())
     if min == max:
         min, max = min - 1, max + 1
     if not (np.isfinite(min) and np.isfinite(max)):
-        raise fail(RuntimeError, f"torch.histc: range of [{min:g}, {max:g}] is not finite",
-                   "Give min and max, or remove nan and inf first.")
+        raise fail(
+            RuntimeError,
+            f"torch.histc: range of [{min:g}, {max:g}] is not finite",
+            "Give min and max, or remove nan and inf first.",
+        )
     if min > max:
-        raise fail(RuntimeError, "torch.histc: max must be larger than min", "The range runs from min to max.")
+        raise fail(
+            RuntimeError,
+            "torch.histc: max must be larger than min",
+            "The range runs from min to max.",
+        )
     inside = d[(d >= min) & (d <= max)]
     low, high = d.dtype.type(min), d.dtype.type(max)
-    place = np.minimum(((inside - low) * d.dtype.type(bins) / (high - low)).astype(np.int64), bins - 1)
+    place = np.minimum(
+        ((inside - low) * d.dtype.type(bins) / (high - low)).astype(np.int64), bins - 1
+    )
     return wrap(input.device.xp.bincount(place, minlength=bins).astype(d.dtype))
 
 
@@ -218,7 +268,9 @@ def _histogram(xp, self, bins, range, weight, density):
         xp,
         counted,
         (place,),
-        xp.where(inside, flat.dtype.type(1) if weight is None else weight.reshape(-1), flat.dtype.type(0)),
+        xp.where(
+            inside, flat.dtype.type(1) if weight is None else weight.reshape(-1), flat.dtype.type(0)
+        ),
     )
     return (counted / counted.sum() / (edges[1:] - edges[:-1]) if density else counted), edges
 
@@ -239,14 +291,23 @@ def _edges(xp, flat, bins, range):
     half = xp.where(low == high, kind(0.5), kind(0))
     low, high = low - half, high + half
     step, k = (high - low) / kind(bins), xp.arange(bins + 1)
-    return xp.where(k < (bins + 1) // 2, low + step * k.astype(flat.dtype), high - step * (bins - k).astype(flat.dtype))
+    return xp.where(
+        k < (bins + 1) // 2,
+        low + step * k.astype(flat.dtype),
+        high - step * (bins - k).astype(flat.dtype),
+    )
 
 
 histogram_op = not_differentiable(
-    "histogram(Tensor self, int bins, float[]? range, Tensor? weight, "
-    "bool density)", "histogram", forward=_histogram, differentiable=("self",), outputs=("hist", "bin_edges"),
-    return_type=return_type("histogram", ("hist", "bin_edges")), latex=r"\mathrm{histogram}({self})",
-    samples=lambda s: [(np.array([0.5, 1.0, 3.0]), 2, None, None, False)])
+    "histogram(Tensor self, int bins, float[]? range, Tensor? weight, bool density)",
+    "histogram",
+    forward=_histogram,
+    differentiable=("self",),
+    outputs=("hist", "bin_edges"),
+    return_type=return_type("histogram", ("hist", "bin_edges")),
+    latex=r"\mathrm{histogram}({self})",
+    samples=lambda s: [(np.array([0.5, 1.0, 3.0]), 2, None, None, False)],
+)
 
 
 @composite(method=True)
@@ -264,18 +325,29 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
             message = f"{name}: bins tensor should have one dimension, but got {bins._array.ndim} dimensions in the bins tensor for dimension 0"
             raise fail(RuntimeError, message, "The ends of bars are a rising list.")
         if bins.dtype is not input.dtype:
-            kinds = [{"float32": "float", "float64": "double"}.get(t.dtype.name, t.dtype.name) for t in (input, bins)]
-            message = (f"{name}: input tensor and bins tensors should have the same dtype, but got input with dtype {kinds[0]} and bins for "
-                       f"dimension 0 with dtype {kinds[1]}")
+            kinds = [
+                {"float32": "float", "float64": "double"}.get(t.dtype.name, t.dtype.name)
+                for t in (input, bins)
+            ]
+            message = (
+                f"{name}: input tensor and bins tensors should have the same dtype, but got input with dtype {kinds[0]} and bins for "
+                f"dimension 0 with dtype {kinds[1]}"
+            )
             raise fail(RuntimeError, message, "Convert the ends: bins.to(input.dtype).")
     elif bins <= 0:
-        raise fail(RuntimeError, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0", "A histogram needs at least one bar.")
+        raise fail(
+            RuntimeError,
+            f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0",
+            "A histogram needs at least one bar.",
+        )
     if range is not None and len(range) != 2:
         message = f"{name}: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}"
         raise fail(RuntimeError, message, "range is (min, max).")
     if weight is not None and weight.shape != input.shape:
-        message = (f"{name}: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but "
-                   f"got input with shape [{input.numel()}, 1] and weight with shape {[weight.numel()]}")
+        message = (
+            f"{name}: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but "
+            f"got input with shape [{input.numel()}, 1] and weight with shape {[weight.numel()]}"
+        )
         raise fail(RuntimeError, message, "Each element has a weight.")
     if not input.dtype.is_floating_point:
         raise not_implemented("histogramdd", input._array.dtype)
@@ -285,32 +357,60 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
 # -- binary search -----------------------------------------------------------------------------------------------------
 def _check_search(sequence, values, right, side, sorter):
     """Raises PyTorch's errors for what cannot be searched."""
-    rows, found, who = list(sequence._array.shape), list(values._array.shape), "torch.searchsorted():"
+    rows, found, who = (
+        list(sequence._array.shape),
+        list(values._array.shape),
+        "torch.searchsorted():",
+    )
     if side not in (None, "left", "right"):
-        raise fail(RuntimeError, f"{who} side can only be 'left' or 'right' but got {side}", "It says where equal numbers go.")
+        raise fail(
+            RuntimeError,
+            f"{who} side can only be 'left' or 'right' but got {side}",
+            "It says where equal numbers go.",
+        )
     if side == "left" and right:
-        message = f"{who} side and right can't be set to opposites, got side of left while right was True"
+        message = (
+            f"{who} side and right can't be set to opposites, got side of left while right was True"
+        )
         raise fail(RuntimeError, message, "Leave `right` out: `side` says the same.")
     if not rows:
-        raise fail(RuntimeError, f"{who} boundaries tensor should have positive dimension, but got 0 dimension", "A single number has no order.")
+        raise fail(
+            RuntimeError,
+            f"{who} boundaries tensor should have positive dimension, but got 0 dimension",
+            "A single number has no order.",
+        )
     if len(rows) > 1 and not found:
-        message = (f"{who} input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({len(rows)}) "
-                   f"and input value's dim(0) numel(1)")
+        message = (
+            f"{who} input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({len(rows)}) "
+            f"and input value's dim(0) numel(1)"
+        )
         raise fail(RuntimeError, message, "Each row is searched for its own values.")
     if len(rows) > 1 and rows[:-1] != found[:-1]:
-        message = (f"{who} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must "
-                   f"match, but we got boundaries tensor {rows} and input value tensor {found}")
+        message = (
+            f"{who} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must "
+            f"match, but we got boundaries tensor {rows} and input value tensor {found}"
+        )
         raise fail(RuntimeError, message, "Each row is searched for its own values.")
     if sorter is None:
         return
     found = list(sorter._array.shape)
     if found != rows:
         message = f"{who} boundary and sorter must have the same size, but got boundary tensor {rows}and got sorter tensor {found}"
-        raise fail(RuntimeError, message, "The sorter is what argsort gives: one position for each number.")
+        raise fail(
+            RuntimeError, message, "The sorter is what argsort gives: one position for each number."
+        )
     if sorter.dtype.name != "int64":
-        raise fail(RuntimeError, f"{who} sorter must be a tensor of long dtype but got dtype {sorter.dtype.short}", "It holds positions.")
+        raise fail(
+            RuntimeError,
+            f"{who} sorter must be a tensor of long dtype but got dtype {sorter.dtype.short}",
+            "It holds positions.",
+        )
     if sorter.numel() and not 0 <= int(sorter.min()) <= int(sorter.max()) < rows[-1]:
-        raise fail(RuntimeError, f"{who} sorter index out of range", f"The positions are 0 to {rows[-1] - 1}.")
+        raise fail(
+            RuntimeError,
+            f"{who} sorter index out of range",
+            f"The positions are 0 to {rows[-1] - 1}.",
+        )
 
 
 @composite()
@@ -333,7 +433,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     else:
         flat = values._array.reshape(-1, values._array.shape[-1])
         pairs = zip(rows.reshape(-1, rows.shape[-1]), flat)
-        found = xp.stack([xp.searchsorted(r, v, side=side) for r, v in pairs]).reshape(values._array.shape)
+        found = xp.stack([xp.searchsorted(r, v, side=side) for r, v in pairs]).reshape(
+            values._array.shape
+        )
     return wrap(found.astype(np.int32 if out_int32 else np.int64))
 
 

@@ -20,7 +20,11 @@ def _strided(xp, self, size, stride, storage_offset, ahead):
 
 
 def _root(a):
-    return a if a.base is None or a.base.__class__ is not a.__class__ or a.base.dtype != a.dtype else _root(a.base)
+    return (
+        a
+        if a.base is None or a.base.__class__ is not a.__class__ or a.base.dtype != a.dtype
+        else _root(a.base)
+    )
 
 
 as_strided_op = internal(
@@ -31,8 +35,8 @@ as_strided_op = internal(
     also_saves=("storage_offset",),
     hidden=("self_sym_sizes", "self_sym_strides", "ahead"),
     vjp={
-        "self": lambda m, g, size, stride, ahead, self_sym_sizes, self_sym_strides: m.strided_spread(
-            g, (self_sym_sizes, self_sym_strides, size, stride, ahead)
+        "self": lambda m, g, size, stride, ahead, self_sym_sizes, self_sym_strides: (
+            m.strided_spread(g, (self_sym_sizes, self_sym_strides, size, stride, ahead))
         )
     },
     latex=r"\mathrm{piece}({self})",
@@ -47,7 +51,9 @@ def strided_arguments(t, size, stride, storage_offset):
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):
         raise fail(
-            RuntimeError, "mismatch in length of strides and shape", "Every dimension has one size and one stride."
+            RuntimeError,
+            "mismatch in length of strides and shape",
+            "Every dimension has one size and one stride.",
         )
     if any(s < 0 for s in stride):
         raise fail(
@@ -56,7 +62,11 @@ def strided_arguments(t, size, stride, storage_offset):
             "flip() copies the elements in the other order.",
         )
     if storage_offset is not None and storage_offset < 0:
-        raise fail(RuntimeError, f"Tensor: invalid storage offset {storage_offset}", "Memory is counted from 0.")
+        raise fail(
+            RuntimeError,
+            f"Tensor: invalid storage offset {storage_offset}",
+            "Memory is counted from 0.",
+        )
     if any(n < 0 for n in size):
         raise fail(
             RuntimeError,
@@ -147,7 +157,8 @@ def _share(xp, whole, geometry):
 def _positions(xp, shape, strides):
     """Where in memory the elements of a strided array lie."""
     steps = [
-        xp.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) * s for i, (n, s) in enumerate(zip(shape, strides))
+        xp.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) * s
+        for i, (n, s) in enumerate(zip(shape, strides))
     ]
     return xp.broadcast_to(sum(steps), shape)
 
@@ -186,7 +197,9 @@ strided_put = internal(
     "strided_put(Tensor self, Tensor source, object geometry)",
     forward=_put,
     vjp={
-        "self": lambda m, g, geometry: m.strided_put(g, m.zeros_like(m.strided_take(g, geometry)), geometry),
+        "self": lambda m, g, geometry: m.strided_put(
+            g, m.zeros_like(m.strided_take(g, geometry)), geometry
+        ),
         "source": lambda m, g, geometry: m.strided_take(g, geometry),
     },
     latex=r"\mathrm{put}({self}, {source})",

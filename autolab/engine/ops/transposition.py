@@ -22,7 +22,9 @@ def _permute(xp, self, dims):
     dims = [check_dim(d, self.ndim) for d in dims]
     if len(set(dims)) != len(dims):
         raise fail(
-            RuntimeError, "permute(): duplicate dims are not allowed.", "Name every dimension once, in the new order."
+            RuntimeError,
+            "permute(): duplicate dims are not allowed.",
+            "Name every dimension once, in the new order.",
         )
     return self.transpose(dims) if dims else self[...]
 
@@ -101,7 +103,9 @@ for _name in ("swapaxes", "swapdims"):
 
 def _only_a_number(name, instead):
     """PyTorch's warning for the transpose of a 0-d tensor, which is the tensor itself."""
-    warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. {instead}", UserWarning, stacklevel=3)
+    warnings.warn(
+        f"Tensor.{name} is deprecated on 0-D tensors. {instead}", UserWarning, stacklevel=3
+    )
 
 
 _IDENTITY = "This function is the identity in these cases."
@@ -191,7 +195,10 @@ for _property in (T, mT, H, mH):
 
 def _moved(ndim, source, destination):
     source = [check_dim(s, ndim) for s in ((source,) if isinstance(source, int) else source)]
-    destination = [check_dim(d, ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
+    destination = [
+        check_dim(d, ndim)
+        for d in ((destination,) if isinstance(destination, int) else destination)
+    ]
     if len(source) != len(destination):
         raise fail(
             RuntimeError,

@@ -1,4 +1,5 @@
 """sin, cos and their kin, of circles and hyperbolas; atan2, hypot."""
+
 from __future__ import annotations
 
 import math
@@ -15,7 +16,9 @@ def _renamed(numpy_name, name):
     kernel = precise.unary(numpy_name)
     kernel.__name__ = numpy_name
     for suffix in ("", "_"):
-        NAMESPACES[""][f"arc{name[1:]}{suffix}"] = METHODS[f"arc{name[1:]}{suffix}"] = _other_name(name + suffix)
+        NAMESPACES[""][f"arc{name[1:]}{suffix}"] = METHODS[f"arc{name[1:]}{suffix}"] = _other_name(
+            name + suffix
+        )
     return kernel
 
 
@@ -34,52 +37,115 @@ def _refused_in_place(name):
 
     def rule(m, g):
         message = f"the derivative for 'inplace version of {name}' is not implemented."
-        raise fail(NotImplementedError, message, f"Write x = x.{name}() where a gradient is wanted.")
+        raise fail(
+            NotImplementedError, message, f"Write x = x.{name}() where a gradient is wanted."
+        )
 
     return {"node": f"{name.capitalize()}Backward1", "vjp": {"self": rule}}
 
 
-elementwise("sin(Tensor self)", precise.unary("sin"), lambda m, g, self: g * m.cos(self),
-            latex=r"\sin {self}", gradient=r"{g} \cdot \cos {self}", samples=lambda s: [s.randn(3), s.randn(2, 3)],
-            doc="The sine (of radians).")
-elementwise("cos(Tensor self)", precise.unary("cos"), lambda m, g, self: g * -m.sin(self),
-            latex=r"\cos {self}", gradient=r"-{g} \cdot \sin {self}", samples=lambda s: [s.randn(3), s.randn(2, 3)],
-            doc="The cosine (of radians).")
-elementwise("tan(Tensor self)", precise.unary("tan"), lambda m, g, result: g * (1 + result * result),
-            latex=r"\tan {self}", gradient=r"{g} \cdot (1 + {result}^{2})", samples=lambda s: [s.uniform(-1, 1, 3)],
-            doc="The tangent (of radians).")
-elementwise("asin(Tensor self)", _renamed("arcsin", "asin"), lambda m, g, self: g * m.rsqrt(-self * self + 1),
-            latex=r"\arcsin {self}", gradient=r"\frac{{g}}{\sqrt{1 - {self}^{2}}}",
-            samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
-            doc="The angle in [-pi/2, pi/2] whose sine is x; nan outside [-1, 1].")
-elementwise("acos(Tensor self)", _renamed("arccos", "acos"), lambda m, g, self: g * -m.rsqrt(-self * self + 1),
-            latex=r"\arccos {self}", gradient=r"-\frac{{g}}{\sqrt{1 - {self}^{2}}}",
-            samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
-            doc="The angle in [0, pi] whose cosine is x; nan outside [-1, 1].")
-elementwise("atan(Tensor self)", _renamed("arctan", "atan"), lambda m, g, self: g / (self * self + 1),
-            latex=r"\arctan {self}", gradient=r"\frac{{g}}{{self}^{2} + 1}", samples=lambda s: [s.randn(3)],
-            doc="The angle in (-pi/2, pi/2) whose tangent is x.")
-elementwise("sinh(Tensor self)", precise.unary("sinh"), lambda m, g, self: g * m.cosh(self),
-            latex=r"\sinh {self}", gradient=r"{g} \cdot \cosh {self}", samples=lambda s: [s.randn(3)],
-            doc="The hyperbolic sine.")
-elementwise("cosh(Tensor self)", precise.unary("cosh"), lambda m, g, self: g * m.sinh(self),
-            latex=r"\cosh {self}", gradient=r"{g} \cdot \sinh {self}", samples=lambda s: [s.randn(3)],
-            doc="The hyperbolic cosine.")
-elementwise("asinh(Tensor self)", _renamed("arcsinh", "asinh"), lambda m, g, self: g * m.rsqrt(self * self + 1),
-            latex=r"\mathrm{arsinh}({self})", gradient=r"\frac{{g}}{\sqrt{{self}^{2} + 1}}",
-            samples=lambda s: [s.randn(3)],
-            inplace_fields=_refused_in_place("asinh"),
-            doc="The inverse of sinh.")
-elementwise("acosh(Tensor self)", _renamed("arccosh", "acosh"), lambda m, g, self: g * m.rsqrt(self * self - 1),
-            latex=r"\mathrm{arcosh}({self})", gradient=r"\frac{{g}}{\sqrt{{self}^{2} - 1}}",
-            samples=lambda s: [s.uniform(1.2, 3, 3)],
-            inplace_fields=_refused_in_place("acosh"),
-            doc="The inverse of cosh on [1, inf).")
-elementwise("atanh(Tensor self)", _renamed("arctanh", "atanh"), lambda m, g, self: g / (1 - self * self),
-            latex=r"\mathrm{artanh}({self})", gradient=r"\frac{{g}}{1 - {self}^{2}}",
-            samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
-            inplace_fields=_refused_in_place("atanh"),
-            doc="The inverse of tanh on (-1, 1).")
+elementwise(
+    "sin(Tensor self)",
+    precise.unary("sin"),
+    lambda m, g, self: g * m.cos(self),
+    latex=r"\sin {self}",
+    gradient=r"{g} \cdot \cos {self}",
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+    doc="The sine (of radians).",
+)
+elementwise(
+    "cos(Tensor self)",
+    precise.unary("cos"),
+    lambda m, g, self: g * -m.sin(self),
+    latex=r"\cos {self}",
+    gradient=r"-{g} \cdot \sin {self}",
+    samples=lambda s: [s.randn(3), s.randn(2, 3)],
+    doc="The cosine (of radians).",
+)
+elementwise(
+    "tan(Tensor self)",
+    precise.unary("tan"),
+    lambda m, g, result: g * (1 + result * result),
+    latex=r"\tan {self}",
+    gradient=r"{g} \cdot (1 + {result}^{2})",
+    samples=lambda s: [s.uniform(-1, 1, 3)],
+    doc="The tangent (of radians).",
+)
+elementwise(
+    "asin(Tensor self)",
+    _renamed("arcsin", "asin"),
+    lambda m, g, self: g * m.rsqrt(-self * self + 1),
+    latex=r"\arcsin {self}",
+    gradient=r"\frac{{g}}{\sqrt{1 - {self}^{2}}}",
+    samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
+    doc="The angle in [-pi/2, pi/2] whose sine is x; nan outside [-1, 1].",
+)
+elementwise(
+    "acos(Tensor self)",
+    _renamed("arccos", "acos"),
+    lambda m, g, self: g * -m.rsqrt(-self * self + 1),
+    latex=r"\arccos {self}",
+    gradient=r"-\frac{{g}}{\sqrt{1 - {self}^{2}}}",
+    samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
+    doc="The angle in [0, pi] whose cosine is x; nan outside [-1, 1].",
+)
+elementwise(
+    "atan(Tensor self)",
+    _renamed("arctan", "atan"),
+    lambda m, g, self: g / (self * self + 1),
+    latex=r"\arctan {self}",
+    gradient=r"\frac{{g}}{{self}^{2} + 1}",
+    samples=lambda s: [s.randn(3)],
+    doc="The angle in (-pi/2, pi/2) whose tangent is x.",
+)
+elementwise(
+    "sinh(Tensor self)",
+    precise.unary("sinh"),
+    lambda m, g, self: g * m.cosh(self),
+    latex=r"\sinh {self}",
+    gradient=r"{g} \cdot \cosh {self}",
+    samples=lambda s: [s.randn(3)],
+    doc="The hyperbolic sine.",
+)
+elementwise(
+    "cosh(Tensor self)",
+    precise.unary("cosh"),
+    lambda m, g, self: g * m.sinh(self),
+    latex=r"\cosh {self}",
+    gradient=r"{g} \cdot \sinh {self}",
+    samples=lambda s: [s.randn(3)],
+    doc="The hyperbolic cosine.",
+)
+elementwise(
+    "asinh(Tensor self)",
+    _renamed("arcsinh", "asinh"),
+    lambda m, g, self: g * m.rsqrt(self * self + 1),
+    latex=r"\mathrm{arsinh}({self})",
+    gradient=r"\frac{{g}}{\sqrt{{self}^{2} + 1}}",
+    samples=lambda s: [s.randn(3)],
+    inplace_fields=_refused_in_place("asinh"),
+    doc="The inverse of sinh.",
+)
+elementwise(
+    "acosh(Tensor self)",
+    _renamed("arccosh", "acosh"),
+    lambda m, g, self: g * m.rsqrt(self * self - 1),
+    latex=r"\mathrm{arcosh}({self})",
+    gradient=r"\frac{{g}}{\sqrt{{self}^{2} - 1}}",
+    samples=lambda s: [s.uniform(1.2, 3, 3)],
+    inplace_fields=_refused_in_place("acosh"),
+    doc="The inverse of cosh on [1, inf).",
+)
+elementwise(
+    "atanh(Tensor self)",
+    _renamed("arctanh", "atanh"),
+    lambda m, g, self: g / (1 - self * self),
+    latex=r"\mathrm{artanh}({self})",
+    gradient=r"\frac{{g}}{1 - {self}^{2}}",
+    samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
+    inplace_fields=_refused_in_place("atanh"),
+    doc="The inverse of tanh on (-1, 1).",
+)
 
 
 def _sinc(x):
@@ -92,8 +158,14 @@ def _sinc_rule(m, g, self):
     return m.where(square == 0, 0.0, g * ((angle * m.cos(angle) - m.sin(angle)) / square))
 
 
-elementwise("sinc(Tensor self)", _sinc, _sinc_rule, forward=lambda xp, self: _sinc(self) if xp is np else xp.sinc(self),
-            latex=r"\frac{\sin(\pi {self})}{\pi {self}}",
-            gradient=r"{g} \cdot \frac{\pi {self} \cos(\pi {self}) - \sin(\pi {self})}{\pi {self}^{2}}",
-            samples=lambda s: [s.away_from_zero(3)], doc="sin(pi x) / (pi x), and 1 at 0.")
+elementwise(
+    "sinc(Tensor self)",
+    _sinc,
+    _sinc_rule,
+    forward=lambda xp, self: _sinc(self) if xp is np else xp.sinc(self),
+    latex=r"\frac{\sin(\pi {self})}{\pi {self}}",
+    gradient=r"{g} \cdot \frac{\pi {self} \cos(\pi {self}) - \sin(\pi {self})}{\pi {self}^{2}}",
+    samples=lambda s: [s.away_from_zero(3)],
+    doc="sin(pi x) / (pi x), and 1 at 0.",
+)
 NAMESPACES["special"]["sinc"] = NAMESPACES[""]["sinc"]

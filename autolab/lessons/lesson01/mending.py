@@ -32,8 +32,14 @@ def numbers_after(answer, seed, lr, steps):
     before = list(network.parameters())
     answer(network, image, torch.tensor([1, 3]), lr, steps)
     after = list(network.parameters())
-    return {"weight": after[0], "bias": after[1], "still its own leaves": all(
-        one is two and one.is_leaf and one.requires_grad for one, two in zip(before, after, strict=True))}
+    return {
+        "weight": after[0],
+        "bias": after[1],
+        "still its own leaves": all(
+            one is two and one.is_leaf and one.requires_grad
+            for one, two in zip(before, after, strict=True)
+        ),
+    }
 
 
 def _only_computes(network, image, label, lr, steps):
@@ -56,18 +62,31 @@ mend_network = Exercise(
         Case("another one, lr = 0.1, 8 steps", lambda: (3, 0.1, 8), public=False),
     ),
     mistakes=(
-        Mistake(_only_computes,
-                "No number of the network has changed. Three ways lead there: nothing follows from the loss; `p = p "
-                "- …` makes a new tensor and calls it "
-                "p, while the network keeps its own (change p in place: `p -= …`); or the gradients are cleared "
-                "between backward() and the update."),
-        Mistake({"clear": False},
-                "p.grad still holds the gradients of the steps before, added up. Clear it in every step, after it "
-                "was used."),
+        Mistake(
+            _only_computes,
+            "No number of the network has changed. Three ways lead there: nothing follows from the loss; `p = p "
+            "- …` makes a new tensor and calls it "
+            "p, while the network keeps its own (change p in place: `p -= …`); or the gradients are cleared "
+            "between backward() and the update.",
+        ),
+        Mistake(
+            {"clear": False},
+            "p.grad still holds the gradients of the steps before, added up. Clear it in every step, after it "
+            "was used.",
+        ),
         Mistake({"sign": 1}, "It walks uphill, and the loss grows: subtract the gradient."),
-        Mistake({"rate": False}, "The learning rate lr is not used: each step is as long as the gradient."),
-        Mistake({"part": slice(1)}, "Only the first parameter has changed. Go through all of network.parameters()."),
-        Mistake({"part": slice(-1, None)}, "Only the last parameter has changed. Go through all of network.parameters()."),
+        Mistake(
+            {"rate": False},
+            "The learning rate lr is not used: each step is as long as the gradient.",
+        ),
+        Mistake(
+            {"part": slice(1)},
+            "Only the first parameter has changed. Go through all of network.parameters().",
+        ),
+        Mistake(
+            {"part": slice(-1, None)},
+            "Only the last parameter has changed. Go through all of network.parameters().",
+        ),
     ),
     hints=(
         "One step is: the loss, backward(), change each parameter, clear each gradient.",
@@ -101,21 +120,34 @@ centre = Exercise(
     variant=lambda **switches: partial(centre_rows, **switches),
     cases=(
         Case("X = [[1., 3.], [10., 30.]]", lambda: (torch.tensor([[1.0, 3.0], [10.0, 30.0]]),)),
-        Case("X of shape (2, 3)", lambda: (torch.tensor([[1.0, 2.0, 6.0], [0.0, -3.0, 9.0]]),), public=False),
+        Case(
+            "X of shape (2, 3)",
+            lambda: (torch.tensor([[1.0, 2.0, 6.0], [0.0, -3.0, 9.0]]),),
+            public=False,
+        ),
         Case("X of shape (3, 1)", lambda: (torch.tensor([[1.0], [2.0], [3.0]]),), public=False),
     ),
     mistakes=(
-        Mistake({"keep": False},
-                "The means are right, and they are subtracted from the wrong numbers: of shape (2,) they count as "
-                "one row, and go along the "
-                "columns. As one column, of shape (2, 1), each goes to its own row: mean(1, keepdim=True), or "
-                "unsqueeze(1)."),
+        Mistake(
+            {"keep": False},
+            "The means are right, and they are subtracted from the wrong numbers: of shape (2,) they count as "
+            "one row, and go along the "
+            "columns. As one column, of shape (2, 1), each goes to its own row: mean(1, keepdim=True), or "
+            "unsqueeze(1).",
+        ),
         Mistake({"dim": 0}, "These are the means of the columns. Dimension 1 runs along a row."),
-        Mistake({"dim": 0, "keep": False}, "These are the means of the columns. Dimension 1 runs along a row."),
-        Mistake(lambda X: X - X.mean(), "This is one mean for the whole table. Each row has its own."),
+        Mistake(
+            {"dim": 0, "keep": False},
+            "These are the means of the columns. Dimension 1 runs along a row.",
+        ),
+        Mistake(
+            lambda X: X - X.mean(), "This is one mean for the whole table. Each row has its own."
+        ),
         Mistake({"what": "sum"}, "This subtracts the sum of each row, not its mean."),
-        Mistake(lambda X: X.sub_(X.mean(1, keepdim=True)), "The numbers are right, but the caller's X was changed in "
-                                                           "place."),
+        Mistake(
+            lambda X: X.sub_(X.mean(1, keepdim=True)),
+            "The numbers are right, but the caller's X was changed in place.",
+        ),
     ),
     hints=(
         "X.mean(1) gives one number for each row: shape (2,). What shape does it need to be a column?",

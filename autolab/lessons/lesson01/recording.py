@@ -17,6 +17,7 @@ def leaf(values, dtype=None):
 
 # 01.1 from a picture to the code that makes it ------------------------------------------------------------------------
 
+
 def graph_text(result: Any, leaves: dict[str, Any]) -> str:
     """The recorded graph as nested calls, such as Mul(Log(Mul(x1, x2)), Sin(x2)); factors and summands in any order."""
     names = {id(t): name for name, t in leaves.items()}
@@ -41,7 +42,8 @@ def value_and_graph(answer, x1, x2):
 
 PLAIN_NUMBER = (
     "The number is right, and a node is missing: Python's math, NumPy, `.data` and detach() take numbers out of a tensor. "
-    "Only operations of torch on the tensors themselves leave nodes: torch.log, torch.sin.")
+    "Only operations of torch on the tensors themselves leave nodes: torch.log, torch.sin."
+)
 
 from_picture = Exercise(
     id="01.1",
@@ -49,31 +51,50 @@ from_picture = Exercise(
     observe=value_and_graph,
     reference=lambda x1, x2: torch.log(x1 * x2) * torch.sin(x2),
     cases=(
-        Case("x1 = 1, x2 = 2", lambda: (leaf(1.0), leaf(2.0)),
-             why="Set your graph beside the picture, from the right: a Mul, fed by a Log and a Sin; another Mul feeds the "
-                 "Log. x1 goes into one node, x2 into two."),
+        Case(
+            "x1 = 1, x2 = 2",
+            lambda: (leaf(1.0), leaf(2.0)),
+            why="Set your graph beside the picture, from the right: a Mul, fed by a Log and a Sin; another Mul feeds the "
+            "Log. x1 goes into one node, x2 into two.",
+        ),
         Case("x1 = 0.5, x2 = 3", lambda: (leaf(0.5), leaf(3.0)), public=False),
-        Case("x1 = [1, 2], x2 = [4, 0.5]", lambda: (leaf([1.0, 2.0]), leaf([4.0, 0.5])), public=False),
+        Case(
+            "x1 = [1, 2], x2 = [4, 0.5]", lambda: (leaf([1.0, 2.0]), leaf([4.0, 0.5])), public=False
+        ),
     ),
     mistakes=(
-        Mistake(lambda x1, x2: (torch.log(x1) + torch.log(x2)) * torch.sin(x2),
-                "The number is right, the graph is another one. The picture has one Log node, fed by a Mul node; "
-                "you recorded two Log nodes and an Add. Different graphs may compute the same function."),
+        Mistake(
+            lambda x1, x2: (torch.log(x1) + torch.log(x2)) * torch.sin(x2),
+            "The number is right, the graph is another one. The picture has one Log node, fed by a Mul node; "
+            "you recorded two Log nodes and an Add. Different graphs may compute the same function.",
+        ),
         Mistake(lambda x1, x2: _math(x1, x2), PLAIN_NUMBER),
         Mistake(lambda x1, x2: torch.log(x1 * x2) * torch.sin(x2.detach()), PLAIN_NUMBER),
-        Mistake(lambda x1, x2: torch.log(x1.detach() * x2) * torch.sin(x2),
-                "The number is right, but x1 is not in the graph: `.data`, detach() and item() give its numbers without it."),
-        Mistake(lambda x1, x2: torch.log(x1 * x2) + torch.sin(x2),
-                "The last node of the picture is a Mul; yours is an Add."),
-        Mistake(lambda x1, x2: torch.log(x1 + x2) * torch.sin(x2),
-                "In the picture a Mul node feeds the Log; in yours an Add does."),
-        Mistake(lambda x1, x2: torch.log(x1 * x2) * torch.sin(x1),
-                "In the picture the Sin node hangs on x2; yours hangs on x1."),
-        Mistake(lambda x1, x2: torch.log(x1 * x2 * torch.sin(x2)),
-                "In the picture the Log node comes before the last Mul; yours is the last node."),
-        Mistake(lambda x1, x2: (torch.log(x1 * x2) * torch.sin(x2)).detach(),
-                "The number is right, and nothing was recorded. What leaves the graph: Python's math and NumPy, `.data`, "
-                "item(), detach(), no_grad()."),
+        Mistake(
+            lambda x1, x2: torch.log(x1.detach() * x2) * torch.sin(x2),
+            "The number is right, but x1 is not in the graph: `.data`, detach() and item() give its numbers without it.",
+        ),
+        Mistake(
+            lambda x1, x2: torch.log(x1 * x2) + torch.sin(x2),
+            "The last node of the picture is a Mul; yours is an Add.",
+        ),
+        Mistake(
+            lambda x1, x2: torch.log(x1 + x2) * torch.sin(x2),
+            "In the picture a Mul node feeds the Log; in yours an Add does.",
+        ),
+        Mistake(
+            lambda x1, x2: torch.log(x1 * x2) * torch.sin(x1),
+            "In the picture the Sin node hangs on x2; yours hangs on x1.",
+        ),
+        Mistake(
+            lambda x1, x2: torch.log(x1 * x2 * torch.sin(x2)),
+            "In the picture the Log node comes before the last Mul; yours is the last node.",
+        ),
+        Mistake(
+            lambda x1, x2: (torch.log(x1 * x2) * torch.sin(x2)).detach(),
+            "The number is right, and nothing was recorded. What leaves the graph: Python's math and NumPy, `.data`, "
+            "item(), detach(), no_grad().",
+        ),
     ),
     hints=(
         "Read the picture from the right. The last node is what you compute last.",
@@ -89,6 +110,7 @@ def _math(x1, x2):
 
 
 # 01.2 a leaf that keeps its gradient ----------------------------------------------------------------------------------
+
 
 def leaf_facts(answer, values):
     w = answer(values)
@@ -119,16 +141,22 @@ make_weight = Exercise(
         Case("values = [1, 2] (whole numbers)", lambda: ([1, 2],), public=False),
     ),
     mistakes=(
-        Mistake({"flag": "never"},
-                "Nothing asks for gradients: requires_grad is False. "
-                "(detach() gives such a leaf, too: the flag has to be switched on again.)"),
-        Mistake({"flag": "before"},
-                "w is the result of a multiplication, so it is not a leaf, and its gradient is thrown away. "
-                "The leaf is the tensor inside, which has no name any more."),
+        Mistake(
+            {"flag": "never"},
+            "Nothing asks for gradients: requires_grad is False. "
+            "(detach() gives such a leaf, too: the flag has to be switched on again.)",
+        ),
+        Mistake(
+            {"flag": "before"},
+            "w is the result of a multiplication, so it is not a leaf, and its gradient is thrown away. "
+            "The leaf is the tensor inside, which has no name any more.",
+        ),
         Mistake({"factor": 1.0}, "The factor 0.1 got lost."),
-        Mistake(lambda values: _with_retained_grad(values),
-                "retain_grad() keeps the gradient, but this w is still the result of a multiplication, not a leaf: "
-                "an optimizer would refuse it."),
+        Mistake(
+            lambda values: _with_retained_grad(values),
+            "retain_grad() keeps the gradient, but this w is still the result of a multiplication, not a leaf: "
+            "an optimizer would refuse it.",
+        ),
     ),
     hints=(
         "A leaf is a tensor that no recorded operation made. Which line here makes w?",
@@ -146,6 +174,7 @@ def _with_retained_grad(values):
 
 
 # 01.6 walk the graph --------------------------------------------------------------------------------------------------
+
 
 def sorted_names(answer, result):
     return {"names": " ".join(sorted(str(name).rsplit("::", 1)[-1] for name in answer(result)))}
@@ -174,7 +203,11 @@ def node_names(result, once="node", all_parents=True, leaves=True):
     while todo:
         node = todo.pop()
         key = {"node": node, "name": node.name() if node else None}.get(once)
-        if node is None or (key is not None and key in seen) or (not leaves and hasattr(node, "variable")):
+        if (
+            node is None
+            or (key is not None and key in seen)
+            or (not leaves and hasattr(node, "variable"))
+        ):
             continue
         seen.add(key)
         names.append(node.name())
@@ -206,20 +239,30 @@ walk = Exercise(
         Case("x ** 2 * w", lambda: (leaf(3.0) ** 2 * leaf(2.0),), public=False),
     ),
     mistakes=(
-        Mistake(lambda r: node_names(r, once="visit"),
-                "You list a node once for every way that leads to it. Remember the nodes you have seen, and skip "
-                "those."),
+        Mistake(
+            lambda r: node_names(r, once="visit"),
+            "You list a node once for every way that leads to it. Remember the nodes you have seen, and skip "
+            "those.",
+        ),
         Mistake(lambda r: node_names(r, once="name"), NAMES_REPEAT),
         Mistake(lambda r: list(dict.fromkeys(node_names(r))), NAMES_REPEAT),
-        Mistake(lambda r: node_names(r, all_parents=False),
-                "You follow only the first entry of next_functions. A node has one entry for each of its inputs."),
-        Mistake(lambda r: node_names(r, leaves=False),
-                "The AccumulateGrad nodes are missing. They are nodes too: they write into the .grad of a leaf."),
-        Mistake(lambda r: [r.grad_fn.name()],
-                "This is the last node only. next_functions leads on to the nodes before it."),
-        Mistake(_without_none,
-                "You walked into a None. next_functions has (None, 0) for an input that needs no gradient, "
-                "such as the number 2 in x * 2: skip it."),
+        Mistake(
+            lambda r: node_names(r, all_parents=False),
+            "You follow only the first entry of next_functions. A node has one entry for each of its inputs.",
+        ),
+        Mistake(
+            lambda r: node_names(r, leaves=False),
+            "The AccumulateGrad nodes are missing. They are nodes too: they write into the .grad of a leaf.",
+        ),
+        Mistake(
+            lambda r: [r.grad_fn.name()],
+            "This is the last node only. next_functions leads on to the nodes before it.",
+        ),
+        Mistake(
+            _without_none,
+            "You walked into a None. next_functions has (None, 0) for an input that needs no gradient, "
+            "such as the number 2 in x * 2: skip it.",
+        ),
     ),
     hints=(
         "Keep a list of nodes still to visit, starting with [result.grad_fn], and take one out until it is empty.",

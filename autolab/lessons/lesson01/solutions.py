@@ -70,7 +70,9 @@ def clip(grad):
 
 # %% 01.7: number by number
 def clip(grad):
-    return torch.where(grad > 1, torch.ones_like(grad), torch.where(grad < -1, -torch.ones_like(grad), grad))
+    return torch.where(
+        grad > 1, torch.ones_like(grad), torch.where(grad < -1, -torch.ones_like(grad), grad)
+    )
 
 
 # %% 01.4

@@ -13,25 +13,45 @@ from .recording import leaf
 # 01.12a find the wrong backward ---------------------------------------------------------------------------------------
 
 SUSPECTS = {
-    "Reciprocal": (False, (
-        "Reciprocal is right: the derivative of 1/x is -1/x², and y * y with y = 1/x is 1/x². Run gradcheck on it.")),
-    "Product": (True, (
-        "Product is wrong: the gradient for x is g * y and the one for y is g * x, and they have changed places. "
-        "With x equal to y you cannot see it; with different numbers gradcheck can.")),
-    "MeanSquare": (True, (
-        "MeanSquare is wrong: the mean divides by the number of elements, and the backward does not. "
-        "With one element you cannot see it.")),
-    "Shift": (False, (
-        "Shift is right: the derivative of x + 1 is 1, so the arriving gradient goes on unchanged. "
-        "Nothing needs to be saved for that.")),
+    "Reciprocal": (
+        False,
+        (
+            "Reciprocal is right: the derivative of 1/x is -1/x², and y * y with y = 1/x is 1/x². Run gradcheck on it."
+        ),
+    ),
+    "Product": (
+        True,
+        (
+            "Product is wrong: the gradient for x is g * y and the one for y is g * x, and they have changed places. "
+            "With x equal to y you cannot see it; with different numbers gradcheck can."
+        ),
+    ),
+    "MeanSquare": (
+        True,
+        (
+            "MeanSquare is wrong: the mean divides by the number of elements, and the backward does not. "
+            "With one element you cannot see it."
+        ),
+    ),
+    "Shift": (
+        False,
+        (
+            "Shift is right: the derivative of x + 1 is 1, so the arriving gradient goes on unchanged. "
+            "Nothing needs to be saved for that."
+        ),
+    ),
 }
 
 
 def named(answer, name):
-    names = {getattr(a, "__name__", a) for a in ([answer] if isinstance(answer, (str, type)) else answer)}
+    names = {
+        getattr(a, "__name__", a) for a in ([answer] if isinstance(answer, (str, type)) else answer)
+    }
     unknown = names - SUSPECTS.keys()
     if unknown:
-        raise Unfit(f"There is no {', '.join(sorted(map(str, unknown)))}; the suspects are {', '.join(SUSPECTS)}")
+        raise Unfit(
+            f"There is no {', '.join(sorted(map(str, unknown)))}; the suspects are {', '.join(SUSPECTS)}"
+        )
     return {"named as wrong": name in names}
 
 
@@ -53,6 +73,7 @@ suspects = Exercise(
 
 # 01.12b write the right one -------------------------------------------------------------------------------------------
 
+
 def apply_with(cls, x, weights):
     y = cls.apply(x)
     (y * weights).sum().backward()
@@ -61,6 +82,7 @@ def apply_with(cls, x, weights):
 
 def relu_with(rule):
     """A ReLU whose backward computes rule(gradient, input)."""
+
     class MyReLU(torch.autograd.Function):
         @staticmethod
         def forward(ctx, input):
@@ -69,8 +91,9 @@ def relu_with(rule):
 
         @staticmethod
         def backward(ctx, grad_output):
-            input, = ctx.saved_tensors
+            (input,) = ctx.saved_tensors
             return rule(grad_output, input)
+
     return MyReLU
 
 
@@ -81,8 +104,10 @@ def _overwrite(g, x):
     return g
 
 
-IGNORED = ("The arriving gradient is ignored. backward() must return the arriving gradient times the local derivative, "
-           "not the local derivative alone.")
+IGNORED = (
+    "The arriving gradient is ignored. backward() must return the arriving gradient times the local derivative, "
+    "not the local derivative alone."
+)
 
 my_relu = Exercise(
     id="01.12b",
@@ -91,25 +116,42 @@ my_relu = Exercise(
     given=relu_with(_overwrite),
     reference=relu_with(lambda g, x: g * (x > 0)),
     cases=(
-        Case("x = [-1., 2., 3.], arriving gradient [1., 1., 1.]",
-             lambda: (leaf([-1.0, 2.0, 3.0]), torch.tensor([1.0, 1.0, 1.0]))),
-        Case("x = [-1., 2., 3.], arriving gradient [5., -2., 0.5]",
-             lambda: (leaf([-1.0, 2.0, 3.0]), torch.tensor([5.0, -2.0, 0.5]))),
-        Case("x = [0., 1.], arriving gradient [4., 4.]", lambda: (leaf([0.0, 1.0]), torch.tensor([4.0, 4.0])),
-             public=False, why="At exactly 0 ReLU has a corner. PyTorch takes the gradient 0 there; use x > 0."),
-        Case("x = [[-2., 2.]], arriving gradient [[0., 3.]]",
-             lambda: (leaf([[-2.0, 2.0]]), torch.tensor([[0.0, 3.0]])), public=False),
+        Case(
+            "x = [-1., 2., 3.], arriving gradient [1., 1., 1.]",
+            lambda: (leaf([-1.0, 2.0, 3.0]), torch.tensor([1.0, 1.0, 1.0])),
+        ),
+        Case(
+            "x = [-1., 2., 3.], arriving gradient [5., -2., 0.5]",
+            lambda: (leaf([-1.0, 2.0, 3.0]), torch.tensor([5.0, -2.0, 0.5])),
+        ),
+        Case(
+            "x = [0., 1.], arriving gradient [4., 4.]",
+            lambda: (leaf([0.0, 1.0]), torch.tensor([4.0, 4.0])),
+            public=False,
+            why="At exactly 0 ReLU has a corner. PyTorch takes the gradient 0 there; use x > 0.",
+        ),
+        Case(
+            "x = [[-2., 2.]], arriving gradient [[0., 3.]]",
+            lambda: (leaf([[-2.0, 2.0]]), torch.tensor([[0.0, 3.0]])),
+            public=False,
+        ),
     ),
     mistakes=(
         Mistake(relu_with(_overwrite), IGNORED),
         Mistake(relu_with(lambda g, x: (x > 0).float()), IGNORED),
-        Mistake(relu_with(lambda g, x: g),
-                "Nothing is blocked. Where the input was negative, the local derivative is 0."),
+        Mistake(
+            relu_with(lambda g, x: g),
+            "Nothing is blocked. Where the input was negative, the local derivative is 0.",
+        ),
         Mistake(relu_with(lambda g, x: g * (x < 0)), "The mask is the wrong way round."),
-        Mistake(relu_with(lambda g, x: g.clamp(min=0)),
-                "You cut off negative gradients. The sign of the input decides, not the sign of the gradient."),
-        Mistake(relu_with(lambda g, x: g * x.clamp(min=0)),
-                "You multiply by the value of ReLU. The local derivative is 1 where the input is positive, else 0."),
+        Mistake(
+            relu_with(lambda g, x: g.clamp(min=0)),
+            "You cut off negative gradients. The sign of the input decides, not the sign of the gradient.",
+        ),
+        Mistake(
+            relu_with(lambda g, x: g * x.clamp(min=0)),
+            "You multiply by the value of ReLU. The local derivative is 1 where the input is positive, else 0.",
+        ),
     ),
     hints=(
         "Where the input is positive, ReLU passes its input on: local derivative 1. Elsewhere 0.",
@@ -121,6 +163,7 @@ my_relu = Exercise(
 
 
 # 01.13 the gradients of a parabola ------------------------------------------------------------------------------------
+
 
 def three(answer, x, y, a, b, c):
     result = answer(x, y, a, b, c)
@@ -144,32 +187,55 @@ parabola = Exercise(
     reference=parabola_gradients,
     variant=lambda **switches: partial(parabola_gradients, **switches),
     cases=(
-        Case("x = [0., 1., 3.], y = [1., 3., 6.], a = 0, b = 1, c = 2",
-             lambda: (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 3.0, 6.0]), 0.0, 1.0, 2.0)),
-        Case("x = [-1., 4.], y = [2., 2.], a = 3, b = -0.5, c = -1",
-             lambda: (torch.tensor([-1.0, 4.0]), torch.tensor([2.0, 2.0]), 3.0, -0.5, -1.0), public=False),
-        Case("x = [1., 2.], y = [3., 8.], a = 0, b = 2, c = 1 (a perfect fit)",
-             lambda: (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 8.0]), 0.0, 2.0, 1.0), public=False),
+        Case(
+            "x = [0., 1., 3.], y = [1., 3., 6.], a = 0, b = 1, c = 2",
+            lambda: (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 3.0, 6.0]), 0.0, 1.0, 2.0),
+        ),
+        Case(
+            "x = [-1., 4.], y = [2., 2.], a = 3, b = -0.5, c = -1",
+            lambda: (torch.tensor([-1.0, 4.0]), torch.tensor([2.0, 2.0]), 3.0, -0.5, -1.0),
+            public=False,
+        ),
+        Case(
+            "x = [1., 2.], y = [3., 8.], a = 0, b = 2, c = 1 (a perfect fit)",
+            lambda: (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 8.0]), 0.0, 2.0, 1.0),
+            public=False,
+        ),
     ),
     mistakes=(
-        Mistake({"bend": 0.0},
-                "The error is still the error of the line: c * x ** 2 is missing in it. All three gradients are made "
-                "from it."),
-        Mistake({"over": "sum"},
-                lambda x, *rest: f"You added over the points. The loss is a mean, so this is {len(x)} times too "
-                                 f"large."),
-        Mistake({"factor": 1.0},
-                "The factor 2 is missing: the derivative of error ** 2 is 2 * error."),
-        Mistake({"factor": -2.0},
-                "The sign is wrong. error = y - (…), so its derivative with respect to a is -1."),
-        Mistake({"slope": lambda x, c: x},
-                "grad_a and grad_b are right. The derivative of c * x ** 2 with respect to c is x ** 2, not x."),
-        Mistake({"slope": lambda x, c: 2 * c * x},
-                "2 * c * x is the derivative of c * x ** 2 with respect to x. Wanted is the one with respect to c: x "
-                "** 2."),
-        Mistake({"slope": lambda x, c: torch.ones_like(x)},
-                "For grad_c the path from the error to c has one more factor: the derivative of c * x ** 2 with "
-                "respect to c."),
+        Mistake(
+            {"bend": 0.0},
+            "The error is still the error of the line: c * x ** 2 is missing in it. All three gradients are made "
+            "from it.",
+        ),
+        Mistake(
+            {"over": "sum"},
+            lambda x, *rest: (
+                f"You added over the points. The loss is a mean, so this is {len(x)} times too "
+                f"large."
+            ),
+        ),
+        Mistake(
+            {"factor": 1.0}, "The factor 2 is missing: the derivative of error ** 2 is 2 * error."
+        ),
+        Mistake(
+            {"factor": -2.0},
+            "The sign is wrong. error = y - (…), so its derivative with respect to a is -1.",
+        ),
+        Mistake(
+            {"slope": lambda x, c: x},
+            "grad_a and grad_b are right. The derivative of c * x ** 2 with respect to c is x ** 2, not x.",
+        ),
+        Mistake(
+            {"slope": lambda x, c: 2 * c * x},
+            "2 * c * x is the derivative of c * x ** 2 with respect to x. Wanted is the one with respect to c: x "
+            "** 2.",
+        ),
+        Mistake(
+            {"slope": lambda x, c: torch.ones_like(x)},
+            "For grad_c the path from the error to c has one more factor: the derivative of c * x ** 2 with "
+            "respect to c.",
+        ),
     ),
     hints=(
         "First the error: it is the difference of y and the new formula.",

@@ -8,6 +8,9 @@ from .questions import QUESTIONS, WORDS
 
 _PARTS = (places, speed, training, memory, halves)
 _FOUND = {e.id: e for part in _PARTS for e in part.EXERCISES}
-EXERCISES = {id: _FOUND[id] for id in sorted(_FOUND, key=lambda id: (int("".join(filter(str.isdigit, id[3:]))), id))}
+EXERCISES = {
+    id: _FOUND[id]
+    for id in sorted(_FOUND, key=lambda id: (int("".join(filter(str.isdigit, id[3:]))), id))
+}
 
 __all__ = ["EXERCISES", "QUESTIONS", "WORDS"]

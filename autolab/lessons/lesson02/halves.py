@@ -91,17 +91,42 @@ scaled = Exercise(
         Case("gradients [8., 16.], scale 4", lambda: ([[8.0, 16.0]], 4.0)),
         Case("gradients [8., inf], scale 4", lambda: ([[8.0, math.inf]], 4.0)),
         Case("gradients [nan, 1.], scale 2", lambda: ([[math.nan, 1.0]], 2.0)),
-        Case("two layers, [1., 2.] and [inf], scale 1024", lambda: ([[1.0, 2.0], [math.inf]], 1024.0), public=False),
-        Case("two layers, [3.] and [-6., 9.], scale 3", lambda: ([[3.0], [-6.0, 9.0]], 3.0), public=False),
+        Case(
+            "two layers, [1., 2.] and [inf], scale 1024",
+            lambda: ([[1.0, 2.0], [math.inf]], 1024.0),
+            public=False,
+        ),
+        Case(
+            "two layers, [3.] and [-6., 9.], scale 3",
+            lambda: ([[3.0], [-6.0, 9.0]], 3.0),
+            public=False,
+        ),
     ),
     mistakes=(
-        Mistake(_always, "The step was taken with gradients that are not finite, and the weights are lost. Look at the gradients first."),
-        Mistake(_stepped_anyway, "The next scale is right, but the step was taken all the same, and the weights are lost. Return before it."),
-        Mistake(_not_divided, "The gradients are still those of the scaled loss. Divide them by scale before the step."),
-        Mistake(_zeroed, "You put zeros in the place of infinities and took the step. The momentum moves the weights then, and the other "
-                         "gradients of this step are not to be trusted either: skip the whole step."),
-        Mistake(_not_halved, "No step, that is right. But with the same scale the next one will overflow too: return half of it."),
-        Mistake(_only_nan, "You looked for NaN only. What overflows becomes inf: isfinite() knows both."),
+        Mistake(
+            _always,
+            "The step was taken with gradients that are not finite, and the weights are lost. Look at the gradients first.",
+        ),
+        Mistake(
+            _stepped_anyway,
+            "The next scale is right, but the step was taken all the same, and the weights are lost. Return before it.",
+        ),
+        Mistake(
+            _not_divided,
+            "The gradients are still those of the scaled loss. Divide them by scale before the step.",
+        ),
+        Mistake(
+            _zeroed,
+            "You put zeros in the place of infinities and took the step. The momentum moves the weights then, and the other "
+            "gradients of this step are not to be trusted either: skip the whole step.",
+        ),
+        Mistake(
+            _not_halved,
+            "No step, that is right. But with the same scale the next one will overflow too: return half of it.",
+        ),
+        Mistake(
+            _only_nan, "You looked for NaN only. What overflows becomes inf: isfinite() knows both."
+        ),
     ),
     hints=(
         "Look at all gradients of all groups before you change anything.",

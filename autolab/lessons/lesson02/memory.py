@@ -49,20 +49,48 @@ fits = Exercise(
     title="The largest batch",
     reference=largest_batch,
     cases=(
-        Case("100 rows: 1,500 bytes, 200 rows: 2,500 bytes, total 10,005", lambda: (100, 1500, 200, 2500, 10005)),
-        Case("8 rows: 90,000, 2 rows: 30,000, total 100,000", lambda: (8, 90000, 2, 30000, 100000), public=False),
-        Case("1 row: 5,000, 2 rows: 6,000, total 3,000", lambda: (1, 5000, 2, 6000, 3000), public=False,
-             why="Not even one row fits, because what is always there is larger than the GPU. The result is 0 then."),
-        Case("10 rows: 700, 30 rows: 1,500, total 1,500", lambda: (10, 700, 30, 1500, 1500), public=False),
+        Case(
+            "100 rows: 1,500 bytes, 200 rows: 2,500 bytes, total 10,005",
+            lambda: (100, 1500, 200, 2500, 10005),
+        ),
+        Case(
+            "8 rows: 90,000, 2 rows: 30,000, total 100,000",
+            lambda: (8, 90000, 2, 30000, 100000),
+            public=False,
+        ),
+        Case(
+            "1 row: 5,000, 2 rows: 6,000, total 3,000",
+            lambda: (1, 5000, 2, 6000, 3000),
+            public=False,
+            why="Not even one row fits, because what is always there is larger than the GPU. The result is 0 then.",
+        ),
+        Case(
+            "10 rows: 700, 30 rows: 1,500, total 1,500",
+            lambda: (10, 700, 30, 1500, 1500),
+            public=False,
+        ),
     ),
     mistakes=(
-        *(Mistake(one, "You took the peak as proportional to the batch. A part of it is always there, such as "
-                       "the weights: it is a straight line, but not through zero.")
-          for one in (_proportional, _proportional_to_the_first)),
-        Mistake(_no_fixed_part, "The bytes of one row are right. But the part that is always there has to fit too: "
-                                "subtract it first."),
-        Mistake(_may_be_negative, "Right, as long as at least one row fits. A batch cannot be negative: then it is 0."),
-        Mistake(_rounded_up, "You rounded up: with one row more it does not fit any more. Round down."),
+        *(
+            Mistake(
+                one,
+                "You took the peak as proportional to the batch. A part of it is always there, such as "
+                "the weights: it is a straight line, but not through zero.",
+            )
+            for one in (_proportional, _proportional_to_the_first)
+        ),
+        Mistake(
+            _no_fixed_part,
+            "The bytes of one row are right. But the part that is always there has to fit too: "
+            "subtract it first.",
+        ),
+        Mistake(
+            _may_be_negative,
+            "Right, as long as at least one row fits. A batch cannot be negative: then it is 0.",
+        ),
+        Mistake(
+            _rounded_up, "You rounded up: with one row more it does not fit any more. Round down."
+        ),
         Mistake(_not_rounded, "A batch is a whole number of rows. Round down."),
     ),
     hints=(
@@ -83,7 +111,10 @@ LAYERS, WIDTH, ROWS = 4, 64, 64
 def evaluated(answer, count, rows):
     torch.manual_seed(4)
     model = torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS))).to("cuda")
-    batches = [(torch.randn(rows, WIDTH, device="cuda"), torch.zeros(rows, WIDTH, device="cuda")) for _ in range(count)]
+    batches = [
+        (torch.randn(rows, WIDTH, device="cuda"), torch.zeros(rows, WIDTH, device="cuda"))
+        for _ in range(count)
+    ]
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     result = answer(model, batches)
@@ -92,10 +123,15 @@ def evaluated(answer, count, rows):
     block = rows * WIDTH * 4
     peak, left = torch.cuda.max_memory_allocated() - before, torch.cuda.memory_allocated() - before
     value = result.item() if hasattr(result, "item") else result
-    return {"mean loss": value, "type": type(result).__name__, "held no graph": peak < 4 * block,
-            "one batch at a time": peak < (LAYERS + 6) * block, "left behind (bytes)": left,
-            "weights have gradients": any(p.grad is not None for p in model.parameters()),
-            "weights still want gradients": all(p.requires_grad for p in model.parameters())}
+    return {
+        "mean loss": value,
+        "type": type(result).__name__,
+        "held no graph": peak < 4 * block,
+        "one batch at a time": peak < (LAYERS + 6) * block,
+        "left behind (bytes)": left,
+        "weights have gradients": any(p.grad is not None for p in model.parameters()),
+        "weights still want gradients": all(p.requires_grad for p in model.parameters()),
+    }
 
 
 def mean_loss(model, batches):
@@ -147,17 +183,32 @@ frugal = Exercise(
         Case("1 batch of 256 rows", lambda: (1, 256), public=False),
     ),
     mistakes=(
-        Mistake(_tensors, "total is a tensor with a graph, and the graphs of all batches hang on it. Nobody wants "
-                          "gradients here: put the loop under no_grad(), and add loss.item()."),
-        Mistake(_item_at_the_end, "The result is a number, but until the end total holds the graphs of all batches. "
-                                  "Take the number of each batch."),
-        Mistake(_items, "One graph at a time, that is much better. But evaluation needs no graph at all: "
-                        "with torch.no_grad()."),
-        Mistake(_tensor_under_no_grad, "No graph is recorded, that is right. The result is still a tensor on the GPU; "
-                                       "wanted is a plain number: item()."),
+        Mistake(
+            _tensors,
+            "total is a tensor with a graph, and the graphs of all batches hang on it. Nobody wants "
+            "gradients here: put the loop under no_grad(), and add loss.item().",
+        ),
+        Mistake(
+            _item_at_the_end,
+            "The result is a number, but until the end total holds the graphs of all batches. "
+            "Take the number of each batch.",
+        ),
+        Mistake(
+            _items,
+            "One graph at a time, that is much better. But evaluation needs no graph at all: "
+            "with torch.no_grad().",
+        ),
+        Mistake(
+            _tensor_under_no_grad,
+            "No graph is recorded, that is right. The result is still a tensor on the GPU; "
+            "wanted is a plain number: item().",
+        ),
         Mistake(_not_divided, "This is the sum. Wanted is the mean over the batches."),
-        Mistake(_frozen, "The memory is right, but you switched off requires_grad for good: the model cannot be trained "
-                         "any more. no_grad() only covers a block."),
+        Mistake(
+            _frozen,
+            "The memory is right, but you switched off requires_grad for good: the model cannot be trained "
+            "any more. no_grad() only covers a block.",
+        ),
     ),
     hints=(
         "Who holds the end of each batch's graph?",

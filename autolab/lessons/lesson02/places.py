@@ -14,11 +14,13 @@ from ..exercise import Case, Exercise, Mistake
 
 def on_simulated(observe, **about):
     """`observe` with two fresh simulated GPUs as 'cuda', whatever the notebook runs on."""
+
     @functools.wraps(observe)
     def run(answer, *args):
         options: dict[str, Any] = {"devices": 2, "memory": "64MiB", "profile": "T4"} | about
         with torch.cuda.simulate(**options):
             return observe(answer, *args)
+
     return run
 
 
@@ -44,28 +46,53 @@ predicted = Exercise(
     cases=(
         Case("27e6 bytes, 2.25e6 operations (a + b)", lambda: (27e6, 2.25e6)),
         Case("27e6 bytes, 6.75e9 operations (a @ b)", lambda: (27e6, 6.75e9)),
-        Case("400 bytes, 100 operations", lambda: (400, 100), public=False,
-             why="No kernel takes less than 2.5 µs, however little there is to do."),
+        Case(
+            "400 bytes, 100 operations",
+            lambda: (400, 100),
+            public=False,
+            why="No kernel takes less than 2.5 µs, however little there is to do.",
+        ),
         Case("1e9 bytes, 1e9 operations", lambda: (1e9, 1e9), public=False),
-        Case("nothing to do", lambda: (0, 0), public=False,
-             why="No kernel takes less than 2.5 µs, however little there is to do."),
+        Case(
+            "nothing to do",
+            lambda: (0, 0),
+            public=False,
+            why="No kernel takes less than 2.5 µs, however little there is to do.",
+        ),
     ),
     mistakes=(
-        Mistake(lambda b, n: kernel_time(b, n, join=lambda x, y: x + y),
-                "You added both times. Bytes are moved while operations are done, so the longer of the two decides."),
-        Mistake(lambda b, n: kernel_time(b, n, join=min),
-                "The shorter time is not enough: the kernel is done when both are."),
-        Mistake(lambda b, n: kernel_time(b, n, part=1),
-                "This is at the full speed of the data sheet. A kernel reaches 70 % of it, so it takes longer."),
-        Mistake(lambda b, n: kernel_time(b, n, part=1 / PART),
-                "You multiplied the time by 0.7. A lower speed makes it longer: divide."),
-        Mistake(lambda b, n: kernel_time(b, n, shortest=0),
-                "Right for much work. But no kernel takes less than 2.5 µs, however little there is to do."),
-        Mistake(lambda b, n: kernel_time(b, n, join=lambda x, y: x),
-                "Only the bytes are counted. For a product of matrices the operations decide."),
-        Mistake(lambda b, n: kernel_time(b, n, join=lambda x, y: y),
-                "Only the operations are counted. For a sum of matrices the bytes decide."),
-        Mistake(lambda b, n: 1e6 * kernel_time(b, n), "These are microseconds. Wanted are seconds: 2.5 µs is 2.5e-6."),
+        Mistake(
+            lambda b, n: kernel_time(b, n, join=lambda x, y: x + y),
+            "You added both times. Bytes are moved while operations are done, so the longer of the two decides.",
+        ),
+        Mistake(
+            lambda b, n: kernel_time(b, n, join=min),
+            "The shorter time is not enough: the kernel is done when both are.",
+        ),
+        Mistake(
+            lambda b, n: kernel_time(b, n, part=1),
+            "This is at the full speed of the data sheet. A kernel reaches 70 % of it, so it takes longer.",
+        ),
+        Mistake(
+            lambda b, n: kernel_time(b, n, part=1 / PART),
+            "You multiplied the time by 0.7. A lower speed makes it longer: divide.",
+        ),
+        Mistake(
+            lambda b, n: kernel_time(b, n, shortest=0),
+            "Right for much work. But no kernel takes less than 2.5 µs, however little there is to do.",
+        ),
+        Mistake(
+            lambda b, n: kernel_time(b, n, join=lambda x, y: x),
+            "Only the bytes are counted. For a product of matrices the operations decide.",
+        ),
+        Mistake(
+            lambda b, n: kernel_time(b, n, join=lambda x, y: y),
+            "Only the operations are counted. For a sum of matrices the bytes decide.",
+        ),
+        Mistake(
+            lambda b, n: 1e6 * kernel_time(b, n),
+            "These are microseconds. Wanted are seconds: 2.5 µs is 2.5e-6.",
+        ),
     ),
     hints=(
         "Two times: what the bytes take, and what the operations take. Both go on at once.",
@@ -77,6 +104,7 @@ predicted = Exercise(
 
 
 # 02.2 model and data in one place -------------------------------------------------------------------------------------
+
 
 @on_simulated
 def answered(answer, model_on, x_on, device):
@@ -112,21 +140,35 @@ together = Exercise(
     cases=(
         Case("model and x on the CPU, device cuda:0", lambda: ("cpu", "cpu", "cuda:0")),
         Case("model on cuda:0, x on the CPU, device cuda:0", lambda: ("cuda:0", "cpu", "cuda:0")),
-        Case("model on cuda:1, x on cuda:0, device cuda:1", lambda: ("cuda:1", "cuda:0", "cuda:1"), public=False),
+        Case(
+            "model on cuda:1, x on cuda:0, device cuda:1",
+            lambda: ("cuda:1", "cuda:0", "cuda:1"),
+            public=False,
+        ),
         Case("all on cuda:0, device cpu", lambda: ("cuda:0", "cuda:0", "cpu"), public=False),
     ),
     mistakes=(
-        Mistake(lambda model, x, device: (model.to(device), x.to(device), model(x))[-1],
-                "x.to(device) makes a copy on the device, and nobody keeps it: x itself is still where it was. "
-                "Keep the copy: x = x.to(device)."),
-        Mistake(lambda model, x, device: model(x.to(device)),
-                "x is moved and kept. Now the model has to go there as well."),
-        Mistake(lambda model, x, device: _answer(model, x, device, back="cpu"),
-                "The numbers are right, but the result is on the CPU. It is meant to stay on the device."),
-        Mistake(lambda model, x, device: _answer(model, x, device, move_model=False).to(device),
-                "The result ends on the device, but it was computed elsewhere: the model did not move."),
-        Mistake(lambda model, x, device: _answer(model, x, "cuda"),
-                "This goes to the GPU always. The device is an argument: it may be cuda:1, or the CPU."),
+        Mistake(
+            lambda model, x, device: (model.to(device), x.to(device), model(x))[-1],
+            "x.to(device) makes a copy on the device, and nobody keeps it: x itself is still where it was. "
+            "Keep the copy: x = x.to(device).",
+        ),
+        Mistake(
+            lambda model, x, device: model(x.to(device)),
+            "x is moved and kept. Now the model has to go there as well.",
+        ),
+        Mistake(
+            lambda model, x, device: _answer(model, x, device, back="cpu"),
+            "The numbers are right, but the result is on the CPU. It is meant to stay on the device.",
+        ),
+        Mistake(
+            lambda model, x, device: _answer(model, x, device, move_model=False).to(device),
+            "The result ends on the device, but it was computed elsewhere: the model did not move.",
+        ),
+        Mistake(
+            lambda model, x, device: _answer(model, x, "cuda"),
+            "This goes to the GPU always. The device is an argument: it may be cuda:1, or the CPU.",
+        ),
     ),
     hints=(
         "Which of the two lines with .to() changes something, and which one only gives something back?",
@@ -139,19 +181,27 @@ together = Exercise(
 
 # 02.3 a leaf on the device --------------------------------------------------------------------------------------------
 
+
 @on_simulated
 def leaf_facts(answer, values, start_on, device):
     start = torch.tensor(values, device=start_on)
     w = answer(start, device)
     if w is ... or not hasattr(w, "is_leaf"):
         return {"w": w}
-    facts = {"w": w.detach().cpu(), "w is on": str(w.device), "requires_grad": w.requires_grad, "is_leaf": w.is_leaf,
-             "made by": type(w.grad_fn).__name__}
+    facts = {
+        "w": w.detach().cpu(),
+        "w is on": str(w.device),
+        "requires_grad": w.requires_grad,
+        "is_leaf": w.is_leaf,
+        "made by": type(w.grad_fn).__name__,
+    }
     if w.requires_grad:
         w.sum().backward()
     grad = w.grad if w.is_leaf or w.retains_grad else None
-    return facts | {"w.grad": None if grad is None else grad.cpu(), "start changed": bool(start.requires_grad) or
-                    start.tolist() != values}
+    return facts | {
+        "w.grad": None if grad is None else grad.cpu(),
+        "start changed": bool(start.requires_grad) or start.tolist() != values,
+    }
 
 
 def _retained(start, device):
@@ -173,27 +223,47 @@ device_weight = Exercise(
     reference=lambda start, device: (2 * start).to(device).requires_grad_(),
     cases=(
         Case("start = [1., 2.] on the CPU, device cuda:0", lambda: ([1.0, 2.0], "cpu", "cuda:0")),
-        Case("start = [[3.]] on the CPU, device cpu", lambda: ([[3.0]], "cpu", "cpu"), public=False),
-        Case("start = [0., -1.] on cuda:1, device cuda:0", lambda: ([0.0, -1.0], "cuda:1", "cuda:0"), public=False),
+        Case(
+            "start = [[3.]] on the CPU, device cpu", lambda: ([[3.0]], "cpu", "cpu"), public=False
+        ),
+        Case(
+            "start = [0., -1.] on cuda:1, device cuda:0",
+            lambda: ([0.0, -1.0], "cuda:1", "cuda:0"),
+            public=False,
+        ),
     ),
     mistakes=(
-        Mistake(lambda start, device: (2 * start).requires_grad_().to(device),
-                "w is the result of the move, so it is not a leaf. The leaf that gets the gradient is the tensor before "
-                "the move, and it has no name any more."),
-        Mistake(lambda start, device: (2 * start).to(device),
-                "The values are right and in the right place, but nothing asks for gradients: requires_grad is False."),
-        Mistake(_retained,
-                "retain_grad() keeps the gradient, but this w is still the result of a move, not a leaf: an optimizer "
-                "would refuse it."),
-        Mistake(lambda start, device: (2 * start).requires_grad_(),
-                "This is a leaf, but it did not move to the device."),
-        Mistake(lambda start, device: start.to(device, copy=True).requires_grad_(),
-                "A leaf in the right place, but the factor 2 got lost."),
-        Mistake(lambda start, device: 2 * start.to(device, copy=True).requires_grad_(),
-                "The move comes first, that is right. But now the product is recorded: w is its result and not a leaf. "
-                "Ask for the gradient last."),
-        Mistake(_in_place,
-                "w is right, but you changed the caller's tensor: start holds other numbers now."),
+        Mistake(
+            lambda start, device: (2 * start).requires_grad_().to(device),
+            "w is the result of the move, so it is not a leaf. The leaf that gets the gradient is the tensor before "
+            "the move, and it has no name any more.",
+        ),
+        Mistake(
+            lambda start, device: (2 * start).to(device),
+            "The values are right and in the right place, but nothing asks for gradients: requires_grad is False.",
+        ),
+        Mistake(
+            _retained,
+            "retain_grad() keeps the gradient, but this w is still the result of a move, not a leaf: an optimizer "
+            "would refuse it.",
+        ),
+        Mistake(
+            lambda start, device: (2 * start).requires_grad_(),
+            "This is a leaf, but it did not move to the device.",
+        ),
+        Mistake(
+            lambda start, device: start.to(device, copy=True).requires_grad_(),
+            "A leaf in the right place, but the factor 2 got lost.",
+        ),
+        Mistake(
+            lambda start, device: 2 * start.to(device, copy=True).requires_grad_(),
+            "The move comes first, that is right. But now the product is recorded: w is its result and not a leaf. "
+            "Ask for the gradient last.",
+        ),
+        Mistake(
+            _in_place,
+            "w is right, but you changed the caller's tensor: start holds other numbers now.",
+        ),
     ),
     hints=(
         "What is done after requires_grad_() is recorded. Which line here should not be?",
@@ -206,6 +276,7 @@ device_weight = Exercise(
 
 # 02.4 an array that shares nothing ------------------------------------------------------------------------------------
 
+
 @on_simulated
 def array_facts(answer, values, device, requires_grad):
     t = torch.tensor(values, device=device, requires_grad=requires_grad)
@@ -215,9 +286,12 @@ def array_facts(answer, values, device, requires_grad):
     content = array.copy()
     if array.flags.writeable:
         array += 1
-    return {"array": content, "writable": bool(array.flags.writeable),
-            "the tensor after a change of the array": t.detach().cpu().tolist(),
-            "t.requires_grad": t.requires_grad}
+    return {
+        "array": content,
+        "writable": bool(array.flags.writeable),
+        "the tensor after a change of the array": t.detach().cpu().tolist(),
+        "t.requires_grad": t.requires_grad,
+    }
 
 
 def _switched_off(t):
@@ -233,25 +307,46 @@ own_array = Exercise(
     reference=lambda t: t.detach().cpu().numpy().copy(),
     cases=(
         Case("[1., 2.] on the GPU", lambda: ([1.0, 2.0], "cuda", False)),
-        Case("[1., 2.] on the CPU", lambda: ([1.0, 2.0], "cpu", False),
-             why="For a tensor on the CPU, cpu() and numpy() copy nothing: a change of the array changed the tensor. "
-                 "Make a copy."),
+        Case(
+            "[1., 2.] on the CPU",
+            lambda: ([1.0, 2.0], "cpu", False),
+            why="For a tensor on the CPU, cpu() and numpy() copy nothing: a change of the array changed the tensor. "
+            "Make a copy.",
+        ),
         Case("[[3.]] on the GPU, requires_grad=True", lambda: ([[3.0]], "cuda", True)),
-        Case("[0., 5.] on the CPU, requires_grad=True", lambda: ([0.0, 5.0], "cpu", True), public=False),
+        Case(
+            "[0., 5.] on the CPU, requires_grad=True",
+            lambda: ([0.0, 5.0], "cpu", True),
+            public=False,
+        ),
     ),
     mistakes=(
-        Mistake(lambda t: t.numpy(), "NumPy reads the host's memory only, and it knows no gradients. t.cpu() brings a "
-                                     "copy to the host, t.detach() leaves the graph."),
-        Mistake(lambda t: t.detach().numpy(), "detach() leaves the graph, but the numbers are still on the GPU. "
-                                              "t.cpu() brings them to the host."),
-        Mistake(lambda t: t.cpu().numpy(), "That is enough on the GPU. A tensor that requires a gradient needs detach() "
-                                           "as well, and one on the CPU shares its memory with the array."),
-        Mistake(lambda t: t.detach().cpu().numpy(),
-                "Right in three cases out of four. For a tensor on the CPU neither detach(), cpu() nor numpy() copies: "
-                "a change of the array changed the tensor. Add .copy() at the end, or .clone()."),
+        Mistake(
+            lambda t: t.numpy(),
+            "NumPy reads the host's memory only, and it knows no gradients. t.cpu() brings a "
+            "copy to the host, t.detach() leaves the graph.",
+        ),
+        Mistake(
+            lambda t: t.detach().numpy(),
+            "detach() leaves the graph, but the numbers are still on the GPU. "
+            "t.cpu() brings them to the host.",
+        ),
+        Mistake(
+            lambda t: t.cpu().numpy(),
+            "That is enough on the GPU. A tensor that requires a gradient needs detach() "
+            "as well, and one on the CPU shares its memory with the array.",
+        ),
+        Mistake(
+            lambda t: t.detach().cpu().numpy(),
+            "Right in three cases out of four. For a tensor on the CPU neither detach(), cpu() nor numpy() copies: "
+            "a change of the array changed the tensor. Add .copy() at the end, or .clone().",
+        ),
         Mistake(lambda t: t.detach().cpu().tolist(), "This is a list. Wanted is a NumPy array."),
-        Mistake(_switched_off, "The array is right, but you switched off the caller's requires_grad for good. "
-                               "detach() leaves the tensor alone."),
+        Mistake(
+            _switched_off,
+            "The array is right, but you switched off the caller's requires_grad for good. "
+            "detach() leaves the tensor alone.",
+        ),
     ),
     hints=(
         "Three things may be in the way: the graph, the GPU, and shared memory. One call for each.",
@@ -264,12 +359,16 @@ own_array = Exercise(
 
 # 02.5 a module that moves as a whole ----------------------------------------------------------------------------------
 
+
 @on_simulated
 def moved_module(answer, values, device):
     module = answer(torch.tensor(values)).to(device)
     x = torch.ones(2, len(values), device=device)
-    facts = {"scale is on": str(module.scale.device), "scale is known to the module": "scale" in module.state_dict(),
-             "trained": len(list(module.parameters()))}
+    facts = {
+        "scale is on": str(module.scale.device),
+        "scale is known to the module": "scale" in module.state_dict(),
+        "trained": len(list(module.parameters())),
+    }
     try:
         result = module(x)
         if result is ... or not hasattr(result, "device"):
@@ -282,6 +381,7 @@ def moved_module(answer, values, device):
 
 def noisy(keep, offset):
     """A module like the exercise's: `keep(module, scale)` stores the scale, `offset(x)` makes the constant."""
+
     class Noisy(torch.nn.Module):
         def __init__(self, scale):
             super().__init__()
@@ -289,6 +389,7 @@ def noisy(keep, offset):
 
         def forward(self, x):
             return x * self.scale + offset(x)
+
     return Noisy
 
 
@@ -328,19 +429,31 @@ whole_module = Exercise(
         Case("scale = [1., 0.], device cpu", lambda: ([1.0, 0.0], "cpu"), public=False),
     ),
     mistakes=(
-        Mistake(noisy(_buffer, _host), "scale moves now. The constant that forward makes is still on the CPU: make it "
-                                       "where x is, with device=x.device."),
-        Mistake(noisy(_plain, _like), "scale is a plain attribute, so the module does not know it and leaves it behind: "
-                                      "register_buffer(\"scale\", scale). And what forward makes has to be made where "
-                                      "x is, with device=x.device."),
-        Mistake(noisy(_parameter, _like), "It moves, because a parameter moves. But a parameter is trained, and scale "
-                                          "is not to be: use a buffer."),
-        Mistake(noisy(_fixed, _like), "scale is put on the GPU for good. The module has to follow .to(), to whichever "
-                                      "device it is called with, and back."),
+        Mistake(
+            noisy(_buffer, _host),
+            "scale moves now. The constant that forward makes is still on the CPU: make it "
+            "where x is, with device=x.device.",
+        ),
+        Mistake(
+            noisy(_plain, _like),
+            "scale is a plain attribute, so the module does not know it and leaves it behind: "
+            'register_buffer("scale", scale). And what forward makes has to be made where '
+            "x is, with device=x.device.",
+        ),
+        Mistake(
+            noisy(_parameter, _like),
+            "It moves, because a parameter moves. But a parameter is trained, and scale "
+            "is not to be: use a buffer.",
+        ),
+        Mistake(
+            noisy(_fixed, _like),
+            "scale is put on the GPU for good. The module has to follow .to(), to whichever "
+            "device it is called with, and back.",
+        ),
     ),
     hints=(
         "There are two tensors in two wrong places: one of the module, and one that forward makes.",
-        "self.register_buffer(\"scale\", scale) makes the module know it, and move it.",
+        'self.register_buffer("scale", scale) makes the module know it, and move it.',
         "In forward: torch.full((x.shape[-1],), 0.5, device=x.device).",
     ),
     leaves_out="saving and loading",

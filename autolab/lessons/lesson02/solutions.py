@@ -156,7 +156,9 @@ def bottleneck(rows):
 # %% 02.10: as two lists
 def bottleneck(rows):
     kernels = [row for row in rows if row.device_type.name == "CUDA"]
-    calls = [row for row in rows if row.device_type.name == "CPU" and not row.key.startswith("cuda")]
+    calls = [
+        row for row in rows if row.device_type.name == "CPU" and not row.key.startswith("cuda")
+    ]
     host = sum(row.self_cpu_time_total for row in calls)
     gpu = sum(row.self_device_time_total for row in kernels)
     return "host" if host > gpu else "GPU"

@@ -51,8 +51,10 @@ def _started_too_early(work, clock):
     return clock() - start
 
 
-ONLY_LAUNCHES = ("This is the time of the launches, 5 µs each. Synchronise after work(), and read the clock after that, "
-                 "not before.")
+ONLY_LAUNCHES = (
+    "This is the time of the launches, 5 µs each. Synchronise after work(), and read the clock after that, "
+    "not before."
+)
 
 stopwatch = Exercise(
     id="02.6",
@@ -62,19 +64,30 @@ stopwatch = Exercise(
     reference=time_it,
     cases=(
         Case("one product of 1,000 rows", lambda: (1000, 1, 0)),
-        Case("five products of 500 rows, with other work still in the queue", lambda: (500, 5, 3), public=False),
+        Case(
+            "five products of 500 rows, with other work still in the queue",
+            lambda: (500, 5, 3),
+            public=False,
+        ),
         Case("nothing, with other work still in the queue", lambda: (8, 0, 4), public=False),
     ),
     mistakes=(
         Mistake(lambda work, clock: time_it(work, clock, before=False, after=False), ONLY_LAUNCHES),
         Mistake(lambda work, clock: time_it(work, clock, after=False), ONLY_LAUNCHES),
-        Mistake(lambda work, clock: time_it(work, clock, before=False),
-                "You wait at the end. But what was in the queue before counts too: synchronise before you start the "
-                "clock as well."),
-        Mistake(_started_too_early, "You synchronise twice, but the clock runs already while you wait for the older work. "
-                                    "Start it after the first wait."),
-        Mistake(lambda work, clock: time_it(work, clock, times=2),
-                "The time is right, but work() ran twice. It may be a training step, which is not to be repeated."),
+        Mistake(
+            lambda work, clock: time_it(work, clock, before=False),
+            "You wait at the end. But what was in the queue before counts too: synchronise before you start the "
+            "clock as well.",
+        ),
+        Mistake(
+            _started_too_early,
+            "You synchronise twice, but the clock runs already while you wait for the older work. "
+            "Start it after the first wait.",
+        ),
+        Mistake(
+            lambda work, clock: time_it(work, clock, times=2),
+            "The time is right, but work() ran twice. It may be a training step, which is not to be repeated.",
+        ),
     ),
     hints=(
         "Where does the host run on, although the GPU is not done?",
@@ -86,6 +99,7 @@ stopwatch = Exercise(
 
 
 # 02.7 launches that do not grow ---------------------------------------------------------------------------------------
+
 
 class Launches(Observer):
     """Counts the kernels that are launched on any device, and the copies between devices."""
@@ -115,8 +129,13 @@ def launched(answer, rows, columns):
         result = answer(x)
     if result is ... or not hasattr(result, "device"):
         return {"result": result}
-    return {"result": result.cpu(), "on": str(result.device), "fewer launches than rows": count.kernels < rows,
-            "copies to or from the GPU": count.copies, "x changed": x.cpu().tolist() != before}
+    return {
+        "result": result.cpu(),
+        "on": str(result.device),
+        "fewer launches than rows": count.kernels < rows,
+        "copies to or from the GPU": count.copies,
+        "x changed": x.cpu().tolist() != before,
+    }
 
 
 def centre(x):
@@ -151,15 +170,33 @@ few_launches = Exercise(
         Case("x of the shape (12, 1)", lambda: (12, 1), public=False),
     ),
     mistakes=(
-        Mistake(centre_in_a_loop, "The numbers are right, but there are still several launches for each row."),
-        Mistake(lambda x: x - x.mean(), "That is the mean of all numbers. Each row has its own: mean(dim=1)."),
-        Mistake(lambda x: x - x.mean(dim=0), "That is the mean of each column. dim names the dimension that is averaged "
-                                             "away; for the rows' means that is dim=1."),
-        Mistake(lambda x: x - x.mean(dim=1), "x.mean(dim=1) has the shape (rows,), and broadcasting lays it along the "
-                                             "columns. keepdim=True keeps it a column."),
-        Mistake(_on_the_host, "Few launches, but the data went to the CPU and back, and each copy costs more than the "
-                              "launches."),
-        Mistake(_in_place, "Right, and few launches. But x itself was changed: the caller still needs it."),
+        Mistake(
+            centre_in_a_loop,
+            "The numbers are right, but there are still several launches for each row.",
+        ),
+        Mistake(
+            lambda x: x - x.mean(),
+            "That is the mean of all numbers. Each row has its own: mean(dim=1).",
+        ),
+        Mistake(
+            lambda x: x - x.mean(dim=0),
+            "That is the mean of each column. dim names the dimension that is averaged "
+            "away; for the rows' means that is dim=1.",
+        ),
+        Mistake(
+            lambda x: x - x.mean(dim=1),
+            "x.mean(dim=1) has the shape (rows,), and broadcasting lays it along the "
+            "columns. keepdim=True keeps it a column.",
+        ),
+        Mistake(
+            _on_the_host,
+            "Few launches, but the data went to the CPU and back, and each copy costs more than the "
+            "launches.",
+        ),
+        Mistake(
+            _in_place,
+            "Right, and few launches. But x itself was changed: the caller still needs it.",
+        ),
         Mistake(lambda x: x.mean(dim=1, keepdim=True) - x, "The sign is wrong: x minus the mean."),
     ),
     hints=(
@@ -172,6 +209,7 @@ few_launches = Exercise(
 
 
 # 02.8 batches on the device -------------------------------------------------------------------------------------------
+
 
 class Loader:
     """A loader of pairs that knows how many it has handed out."""
@@ -196,8 +234,14 @@ def arrived(answer, sizes, device):
         x, y = batch
         ahead = max(ahead, loader.handed_out - number)
         batches.append((x.cpu().tolist(), y.cpu().tolist(), str(x.device), str(y.device)))
-    return {"sizes": [len(x) for x, *_ in batches], "x": [x for x, *_ in batches], "y": [y for _, y, *_ in batches],
-            "x on": [f[2] for f in batches], "y on": [f[3] for f in batches], "taken ahead": ahead}
+    return {
+        "sizes": [len(x) for x, *_ in batches],
+        "x": [x for x, *_ in batches],
+        "y": [y for _, y, *_ in batches],
+        "x on": [f[2] for f in batches],
+        "y on": [f[3] for f in batches],
+        "taken ahead": ahead,
+    }
 
 
 def on_device(loader, device):
@@ -221,8 +265,10 @@ def _first_only(loader, device):
         return iter([(x.to(device), y.to(device))])
 
 
-NOT_ONE_AT_A_TIME = ("Everything arrives, but all batches are moved before the first one is used: they are in the GPU's "
-                     "memory together. Use yield in the loop.")
+NOT_ONE_AT_A_TIME = (
+    "Everything arrives, but all batches are moved before the first one is used: they are in the GPU's "
+    "memory together. Use yield in the loop."
+)
 
 moving = Exercise(
     id="02.8",
@@ -237,12 +283,20 @@ moving = Exercise(
         Case("batches of 2, 2, device cpu", lambda: ((2, 2), "cpu"), public=False),
     ),
     mistakes=(
-        Mistake(lambda loader, device: [(x.to(device), y) for x, y in loader],
-                "The labels y stay behind on the CPU, and all batches are moved before the first one is used."),
+        Mistake(
+            lambda loader, device: [(x.to(device), y) for x, y in loader],
+            "The labels y stay behind on the CPU, and all batches are moved before the first one is used.",
+        ),
         Mistake(_only_x, "One at a time, that is right. But the labels y stay behind on the CPU."),
-        Mistake(lambda loader, device: [(x.to(device), y.to(device)) for x, y in loader], NOT_ONE_AT_A_TIME),
+        Mistake(
+            lambda loader, device: [(x.to(device), y.to(device)) for x, y in loader],
+            NOT_ONE_AT_A_TIME,
+        ),
         Mistake(_not_kept, "x.to(device) makes a copy, and nobody keeps it."),
-        Mistake(_first_only, "return ends the loop at the first batch. yield hands out a batch and goes on."),
+        Mistake(
+            _first_only,
+            "return ends the loop at the first batch. yield hands out a batch and goes on.",
+        ),
     ),
     hints=(
         "Two things are missing: one half of each pair, and the moving at the right time.",
@@ -255,9 +309,11 @@ moving = Exercise(
 
 # 02.10 who holds up whom ----------------------------------------------------------------------------------------------
 
+
 @on_simulated
 def judged(answer, size, products, wait):
     from autolab.profiler import ProfilerActivity, profile
+
     a = torch.ones(size, size, device="cuda")
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as prof:
@@ -273,8 +329,11 @@ def bottleneck(rows, own=True, waiting=False, kernels=False):
     rows = [row for row in rows if waiting or "Synchronize" not in row.key]
     host = sum(row.self_cpu_time_total if own else row.cpu_time_total for row in rows)
     once = own and not kernels
-    gpu = sum(row.self_device_time_total if own or kernels else row.device_time_total for row in rows
-              if not once or row.device_type.name == "CPU")
+    gpu = sum(
+        row.self_device_time_total if own or kernels else row.device_time_total
+        for row in rows
+        if not once or row.device_type.name == "CPU"
+    )
     return "host" if host > gpu else "GPU"
 
 
@@ -286,32 +345,53 @@ profiled = Exercise(
     reference=bottleneck,
     tell=False,
     cases=(
-        Case("10 products of 230 rows, then waiting", lambda: (230, 10, True),
-             why="10 launches cost the host 50 µs, 10 kernels the GPU 43 µs. A kernel is in the table three times: in its "
-                 "own row, as the own time of mm, and in the total of matmul around it. Count it once."),
-        Case("3 products of 500 rows, then waiting", lambda: (500, 3, True),
-             why="The host launched for 15 µs here; the rest of its time it stood still. Waiting is no work."),
-        Case("50 products of 16 rows, no waiting", lambda: (16, 50, False),
-             why="50 launches cost the host 250 µs, 50 short kernels the GPU 125 µs."),
-        Case("20 products of 8 rows, then waiting", lambda: (8, 20, True), public=False,
-             why="20 launches cost the host 100 µs, 20 short kernels the GPU 50 µs."),
-        Case("4 products of 270 rows, no waiting", lambda: (270, 4, False), public=False,
-             why="4 launches cost the host 20 µs, 4 kernels the GPU 28 µs. The total time of matmul contains that of mm: "
-                 "only own times may be added."),
+        Case(
+            "10 products of 230 rows, then waiting",
+            lambda: (230, 10, True),
+            why="10 launches cost the host 50 µs, 10 kernels the GPU 43 µs. A kernel is in the table three times: in its "
+            "own row, as the own time of mm, and in the total of matmul around it. Count it once.",
+        ),
+        Case(
+            "3 products of 500 rows, then waiting",
+            lambda: (500, 3, True),
+            why="The host launched for 15 µs here; the rest of its time it stood still. Waiting is no work.",
+        ),
+        Case(
+            "50 products of 16 rows, no waiting",
+            lambda: (16, 50, False),
+            why="50 launches cost the host 250 µs, 50 short kernels the GPU 125 µs.",
+        ),
+        Case(
+            "20 products of 8 rows, then waiting",
+            lambda: (8, 20, True),
+            public=False,
+            why="20 launches cost the host 100 µs, 20 short kernels the GPU 50 µs.",
+        ),
+        Case(
+            "4 products of 270 rows, no waiting",
+            lambda: (270, 4, False),
+            public=False,
+            why="4 launches cost the host 20 µs, 4 kernels the GPU 28 µs. The total time of matmul contains that of mm: "
+            "only own times may be added.",
+        ),
         Case("1 product of 900 rows, then waiting", lambda: (900, 1, True), public=False),
     ),
     mistakes=(
-        Mistake(lambda rows: bottleneck(rows, waiting=True),
-                "Own times can be added, that is right. But the host's include cudaDeviceSynchronize, and that is "
-                "standing still: leave those rows out."),
-        Mistake(lambda rows: bottleneck(rows, kernels=True),
-                "Own times, without the waiting: that is right for the host. But each kernel is in the table twice, in "
-                "its own row and as the own time of the call that launched it. Take only one kind of rows: "
-                "row.device_type tells them apart."),
+        Mistake(
+            lambda rows: bottleneck(rows, waiting=True),
+            "Own times can be added, that is right. But the host's include cudaDeviceSynchronize, and that is "
+            "standing still: leave those rows out.",
+        ),
+        Mistake(
+            lambda rows: bottleneck(rows, kernels=True),
+            "Own times, without the waiting: that is right for the host. But each kernel is in the table twice, in "
+            "its own row and as the own time of the call that launched it. Take only one kind of rows: "
+            "row.device_type tells them apart.",
+        ),
     ),
     hints=(
         "Total times contain the calls inside. Which columns may be added up?",
-        "self_cpu_time_total may be added. One row is no work at all: the waiting, with \"Synchronize\" in row.key.",
+        'self_cpu_time_total may be added. One row is no work at all: the waiting, with "Synchronize" in row.key.',
         "For the GPU add self_device_time_total of the kernels' rows only: row.device_type is DeviceType.CUDA.",
     ),
     leaves_out="profiles of several GPUs",

@@ -41,7 +41,9 @@ def _detached(x, branch, shortcut=None):
 
 
 def _shortcut_of_the_branch(x, branch, shortcut=None):
-    return torch.relu(branch(x) + (x if shortcut is None else shortcut(branch(x))[: len(branch(x))]))
+    return torch.relu(
+        branch(x) + (x if shortcut is None else shortcut(branch(x))[: len(branch(x))])
+    )
 
 
 def _always_x(x, branch, shortcut=None):
@@ -54,8 +56,13 @@ adding = Exercise(
     observe=block,
     reference=residual,
     cases=(
-        Case("x = [1., 2.], branch multiplies by [0.5, -3], no shortcut", lambda: ([1.0, 2.0], False)),
-        Case("x = [1., 2.], a branch and a shortcut that give four numbers", lambda: ([1.0, 2.0], True)),
+        Case(
+            "x = [1., 2.], branch multiplies by [0.5, -3], no shortcut", lambda: ([1.0, 2.0], False)
+        ),
+        Case(
+            "x = [1., 2.], a branch and a shortcut that give four numbers",
+            lambda: ([1.0, 2.0], True),
+        ),
         Case("x = [-1., 4.], no shortcut", lambda: ([-1.0, 4.0], False), public=False),
         Case("x = [-2.], a shortcut that gives two numbers", lambda: ([-2.0], True), public=False),
     ),
@@ -63,9 +70,18 @@ adding = Exercise(
         Mistake(_no_shortcut, "This is the branch alone. What came in has to be added to it."),
         Mistake(_relu_inside, "The ReLU comes after the sum here: relu(branch(x) + x)."),
         Mistake(_no_relu, "The sum is right. Its ReLU is missing."),
-        Mistake(_detached, "The numbers are right, but the path past the branch is cut: no gradient comes back along the shortcut."),
-        Mistake(_shortcut_of_the_branch, "The shortcut is a way past the branch: it gets x, not what the branch made of it."),
-        Mistake(_always_x, "Without a shortcut that is right. Where there is one, its result takes the place of x."),
+        Mistake(
+            _detached,
+            "The numbers are right, but the path past the branch is cut: no gradient comes back along the shortcut.",
+        ),
+        Mistake(
+            _shortcut_of_the_branch,
+            "The shortcut is a way past the branch: it gets x, not what the branch made of it.",
+        ),
+        Mistake(
+            _always_x,
+            "Without a shortcut that is right. Where there is one, its result takes the place of x.",
+        ),
     ),
     hints=(
         "Two things are added. One is branch(x); which is the other?",

@@ -15,19 +15,30 @@ from .networks import batch, body, small, unchanged, undisturbed
 
 LEARN = {
     "b.requires_grad_(False)": (
-        "a c", "A frozen layer gets no gradient for its own weights. It still passes the gradient on to a."),
+        "a c",
+        "A frozen layer gets no gradient for its own weights. It still passes the gradient on to a.",
+    ),
     "a.requires_grad_(False)": (
-        "b c", "a is the first layer: b and c are trained, and behind b nobody wants a gradient any more."),
+        "b c",
+        "a is the first layer: b and c are trained, and behind b nobody wants a gradient any more.",
+    ),
     "b.eval()": (
-        "a b c", "eval() changes what dropout and batch normalisation do. It has nothing to do with gradients."),
+        "a b c",
+        "eval() changes what dropout and batch normalisation do. It has nothing to do with gradients.",
+    ),
     "h = b(a(x)).detach(); y = c(h)": (
-        "c", "detach() cuts the path: nothing before it gets a gradient, neither b nor a."),
+        "c",
+        "detach() cuts the path: nothing before it gets a gradient, neither b nor a.",
+    ),
     "with no_grad(): h = a(x)": (
-        "b c", "Under no_grad() nothing is recorded, so the path ends at h. b and c ran outside of the block."),
+        "b c",
+        "Under no_grad() nothing is recorded, so the path ends at h. b and c ran outside of the block.",
+    ),
     "all frozen, loss.requires_grad = True": (
-        "nobody", "The flag makes the loss a leaf of its own. No node leads from it to any weight."),
+        "nobody",
+        "The flag makes the loss a leaf of its own. No node leads from it to any weight.",
+    ),
 }
-
 
 
 def _row(answer, code):
@@ -35,7 +46,9 @@ def _row(answer, code):
     said = answer[code]
     if isinstance(said, (list, tuple, set)):
         said = " ".join(map(str, said))
-    return {"result": said if said is ... else " ".join(sorted(str(said).replace(",", " ").split()))}
+    return {
+        "result": said if said is ... else " ".join(sorted(str(said).replace(",", " ").split()))
+    }
 
 
 who_learns = Exercise(
@@ -44,7 +57,9 @@ who_learns = Exercise(
     tell=False,
     observe=_row,
     reference={code: who for code, (who, _) in LEARN.items()},
-    cases=tuple(Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in LEARN.items()),
+    cases=tuple(
+        Case(code, partial(tuple, [code]), why=f"{code}: {why}") for code, (_, why) in LEARN.items()
+    ),
     hints=(
         "Ask two questions of each layer: does it want a gradient, and does a path of nodes lead from the loss to it?",
         "requires_grad=False answers the first question with no. detach() and no_grad() cut the path.",
@@ -52,7 +67,6 @@ who_learns = Exercise(
     ),
     leaves_out="layers that are used twice",
 )
-
 
 
 # 03.4 a head that does not learn --------------------------------------------------------------------------------------
@@ -68,7 +82,9 @@ def train_head(model, inputs, labels, steps, lr, trained="head", silence=False, 
         model.fc.weight.requires_grad_(True)
     elif trained == "all":
         model.requires_grad_(True)
-    optimizer = torch.optim.SGD(model.parameters() if trained == "all" else model.fc.parameters(), lr=lr)
+    optimizer = torch.optim.SGD(
+        model.parameters() if trained == "all" else model.fc.parameters(), lr=lr
+    )
     for _ in range(steps):
         loss = nn.functional.cross_entropy(model(inputs), labels)
         if silence:
@@ -84,10 +100,14 @@ def after_training(answer, model, inputs, labels, steps, lr):
     before, head = body(model), [p.detach().clone() for p in model.fc.parameters()]
     answer(model, inputs, labels, steps, lr)
     return {
-        "weight and bias of the head moved": [not torch.equal(p, q) for p, q in zip(model.fc.parameters(), head)],
+        "weight and bias of the head moved": [
+            not torch.equal(p, q) for p, q in zip(model.fc.parameters(), head)
+        ],
         "loss afterwards": nn.functional.cross_entropy(model(inputs), labels),
         "the rest is as it was": unchanged(model, before),
-        "frozen besides the head": not any(p.requires_grad for n, p in model.named_parameters() if n[:3] != "fc."),
+        "frozen besides the head": not any(
+            p.requires_grad for n, p in model.named_parameters() if n[:3] != "fc."
+        ),
     }
 
 
@@ -107,21 +127,33 @@ mend_head = Exercise(
         Case("0 steps", lambda: (_pretrained(2), *batch(2), 0, 0.1), public=False),
     ),
     mistakes=(
-        Mistake(partial(train_head, trained="nothing", silence=True),
-                "loss.requires_grad = True silences the error, and that is all. The head is frozen too, so no path "
-                "leads from the loss to any weight."),
-        Mistake(partial(train_head, trained="nothing"),
-                "Without the flag you get the error back, and the error is right: everything is frozen, the head "
-                "included. Unfreeze model.fc."),
-        Mistake(partial(train_head, trained="all"),
-                "Now everything is trained. The body is to stay frozen; only the head learns."),
-        Mistake(partial(train_head, trained="weight"),
-                "The weight of the head learns and its bias does not. Both are parameters of model.fc."),
-        Mistake(partial(train_head, before=False),
-                "The head is right. The body stays as it was only because the optimizer does not know it: it still "
-                "collects gradients, and backward() runs through the whole network for nothing."),
-        Mistake(partial(train_head, silence=True),
-                "The loss depends on the head now, so it has a history and refuses the flag. Take that line out."),
+        Mistake(
+            partial(train_head, trained="nothing", silence=True),
+            "loss.requires_grad = True silences the error, and that is all. The head is frozen too, so no path "
+            "leads from the loss to any weight.",
+        ),
+        Mistake(
+            partial(train_head, trained="nothing"),
+            "Without the flag you get the error back, and the error is right: everything is frozen, the head "
+            "included. Unfreeze model.fc.",
+        ),
+        Mistake(
+            partial(train_head, trained="all"),
+            "Now everything is trained. The body is to stay frozen; only the head learns.",
+        ),
+        Mistake(
+            partial(train_head, trained="weight"),
+            "The weight of the head learns and its bias does not. Both are parameters of model.fc.",
+        ),
+        Mistake(
+            partial(train_head, before=False),
+            "The head is right. The body stays as it was only because the optimizer does not know it: it still "
+            "collects gradients, and backward() runs through the whole network for nothing.",
+        ),
+        Mistake(
+            partial(train_head, silence=True),
+            "The loss depends on the head now, so it has a history and refuses the flag. Take that line out.",
+        ),
     ),
     hints=(
         "Take out the line with loss.requires_grad and read the error. Who in this network wants a gradient?",
@@ -137,7 +169,11 @@ mend_head = Exercise(
 
 def train_mode(model, how="right"):
     """Puts into training mode what is trained; `how` is a way to get it wrong."""
-    norms = [m for m in (model.children() if how == "children" else model.modules()) if isinstance(m, nn.BatchNorm1d)]
+    norms = [
+        m
+        for m in (model.children() if how == "children" else model.modules())
+        if isinstance(m, nn.BatchNorm1d)
+    ]
     if how == "eval":
         return model.eval()
     model.train()
@@ -157,9 +193,15 @@ def train_mode(model, how="right"):
 
 def modes(answer, model):
     answer(model)
-    every = {name: "train" if module.training else "eval" for name, module in model.named_children()}
+    every = {
+        name: "train" if module.training else "eval" for name, module in model.named_children()
+    }
     layers = {name: every[name] for name in ("bn1", "bn2", "dropout", "fc")}
-    inside = ["train" if m.training else "eval" for m in model.layer1.modules() if isinstance(m, nn.BatchNorm1d)]
+    inside = [
+        "train" if m.training else "eval"
+        for m in model.layer1.modules()
+        if isinstance(m, nn.BatchNorm1d)
+    ]
     return {**layers, "inside layer1": inside, "momentum": [model.bn1.momentum, model.bn2.momentum]}
 
 
@@ -183,27 +225,47 @@ frozen_statistics = Exercise(
     reference=train_mode,
     cases=(
         Case("layer1 and bn1 frozen", lambda: (_frozen("layer1", "bn1"),)),
-        Case("nothing frozen, the network in eval mode", lambda: (_frozen(training=False),), public=False),
-        Case("all frozen but the head", lambda: (_frozen("layer1", "bn1", "layer2", "bn2"),), public=False),
+        Case(
+            "nothing frozen, the network in eval mode",
+            lambda: (_frozen(training=False),),
+            public=False,
+        ),
+        Case(
+            "all frozen but the head",
+            lambda: (_frozen("layer1", "bn1", "layer2", "bn2"),),
+            public=False,
+        ),
         Case("a frozen one inside layer1", lambda: (_nested(),), public=False),
     ),
     mistakes=(
-        Mistake(partial(train_mode, how="children"),
-                "A batch normalisation inside another module is missed: `model.children()` goes one level deep, `model.modules()` "
-                "through all."),
-        Mistake(partial(train_mode, how="train"),
-                "bn1 is in training mode at the end: its statistics move with every batch. If you did put it into "
-                "eval mode, model.train() came later and undid it."),
-        Mistake(partial(train_mode, how="eval"),
-                "Everything is in evaluation mode. The layers that are trained, and dropout, belong in training mode."),
-        Mistake(partial(train_mode, how="momentum"),
-                "With momentum = 0 the statistics stay, but in training mode the layer still normalises by the batch: "
-                "what it answers to one image depends on the others. Use eval()."),
-        Mistake(partial(train_mode, how="all"),
-                "You put every batch normalisation into evaluation mode, also the ones that are trained."),
-        Mistake(partial(train_mode, how="modules"),
-                "A module without parameters, such as dropout, counts as frozen in your code. Ask only the batch "
-                "normalisations."),
+        Mistake(
+            partial(train_mode, how="children"),
+            "A batch normalisation inside another module is missed: `model.children()` goes one level deep, `model.modules()` "
+            "through all.",
+        ),
+        Mistake(
+            partial(train_mode, how="train"),
+            "bn1 is in training mode at the end: its statistics move with every batch. If you did put it into "
+            "eval mode, model.train() came later and undid it.",
+        ),
+        Mistake(
+            partial(train_mode, how="eval"),
+            "Everything is in evaluation mode. The layers that are trained, and dropout, belong in training mode.",
+        ),
+        Mistake(
+            partial(train_mode, how="momentum"),
+            "With momentum = 0 the statistics stay, but in training mode the layer still normalises by the batch: "
+            "what it answers to one image depends on the others. Use eval().",
+        ),
+        Mistake(
+            partial(train_mode, how="all"),
+            "You put every batch normalisation into evaluation mode, also the ones that are trained.",
+        ),
+        Mistake(
+            partial(train_mode, how="modules"),
+            "A module without parameters, such as dropout, counts as frozen in your code. Ask only the batch "
+            "normalisations.",
+        ),
     ),
     hints=(
         "First model.train(), then take back what should not be in training mode.",
@@ -249,7 +311,11 @@ def later(answer, build, zero):
     for _ in range(2):
         step()
         moved.append(not torch.equal(layer.weight, before))
-    return {"the layer moved": moved, ".grad when frozen": words, "requires_grad": layer.weight.requires_grad}
+    return {
+        "the layer moved": moved,
+        ".grad when frozen": words,
+        "requires_grad": layer.weight.requires_grad,
+    }
 
 
 def _sgd(**settings):
@@ -264,21 +330,37 @@ for_good = Exercise(
     reference=freeze_for_good,
     cases=(
         Case("SGD with momentum, zero_grad(set_to_none=False)", lambda: (_sgd(momentum=0.9), True)),
-        Case("SGD with weight decay, zero_grad(set_to_none=False)", lambda: (_sgd(weight_decay=0.1), True), public=False),
-        Case("Adam, gradients not cleared", lambda: (partial(torch.optim.Adam, lr=0.1), False), public=False),
+        Case(
+            "SGD with weight decay, zero_grad(set_to_none=False)",
+            lambda: (_sgd(weight_decay=0.1), True),
+            public=False,
+        ),
+        Case(
+            "Adam, gradients not cleared",
+            lambda: (partial(torch.optim.Adam, lr=0.1), False),
+            public=False,
+        ),
         Case("plain SGD, gradients not cleared", lambda: (_sgd(), False), public=False),
     ),
     mistakes=(
-        Mistake(partial(freeze_for_good, grad="left"),
-                "requires_grad = False stops new gradients. The last one is still in .grad; zero_grad(set_to_none=False) "
-                "turns it into zeros, and momentum moves the weights all the same."),
-        Mistake(partial(freeze_for_good, grad="zero"),
-                "A gradient of zeros is a gradient: the optimizer steps, and momentum and weight decay move the weights. "
-                "It passes over a parameter only when .grad is None."),
-        Mistake(partial(freeze_for_good, flag=False),
-                ".grad is None now, but the next backward() fills it again: requires_grad is still True."),
-        Mistake(partial(freeze_for_good, flag=False, grad="zero"),
-                "Zeroed gradients are filled again by the next backward(): requires_grad is still True."),
+        Mistake(
+            partial(freeze_for_good, grad="left"),
+            "requires_grad = False stops new gradients. The last one is still in .grad; zero_grad(set_to_none=False) "
+            "turns it into zeros, and momentum moves the weights all the same.",
+        ),
+        Mistake(
+            partial(freeze_for_good, grad="zero"),
+            "A gradient of zeros is a gradient: the optimizer steps, and momentum and weight decay move the weights. "
+            "It passes over a parameter only when .grad is None.",
+        ),
+        Mistake(
+            partial(freeze_for_good, flag=False),
+            ".grad is None now, but the next backward() fills it again: requires_grad is still True.",
+        ),
+        Mistake(
+            partial(freeze_for_good, flag=False, grad="zero"),
+            "Zeroed gradients are filled again by the next backward(): requires_grad is still True.",
+        ),
     ),
     hints=(
         "Two things have to be done for each parameter: no new gradients, and no old one.",

@@ -15,7 +15,9 @@ from .networks import batch, body, small, undisturbed, unchanged
 def cloud(rows, offset):
     """Rows of features that lie far from zero, and are spread differently along each axis."""
     draw = torch.Generator().manual_seed(rows)
-    return torch.randn(rows, 4, generator=draw) * torch.tensor([3.0, 1.0, 0.3, 0.1]) + torch.tensor(offset)
+    return torch.randn(rows, 4, generator=draw) * torch.tensor([3.0, 1.0, 0.3, 0.1]) + torch.tensor(
+        offset
+    )
 
 
 def strongest(features, k, centre=True, pick="last", turned=True):
@@ -45,19 +47,33 @@ directions = Exercise(
         Case("5 rows, k = 3", lambda: (cloud(5, [1.0, 1.0, 1.0, 1.0]), 3), public=False),
     ),
     mistakes=(
-        Mistake(lambda f, k: strongest(f, k, centre=False),
-                "The mean was not subtracted. Then the strongest direction points from zero to the middle of the "
-                "cloud, and says little about how the rows differ."),
-        Mistake(lambda f, k: (f @ torch.linalg.eigh((f - f.mean(0)).T @ (f - f.mean(0)))[1][:, -k:]).flip(1),
-                "The directions are right, but you projected the rows before their mean was subtracted."),
-        Mistake(lambda f, k: strongest(f, k, pick="first", turned=False),
-                "These are the weakest directions: eigh sorts the eigenvalues from small to large."),
-        Mistake(lambda f, k: strongest(f, k, turned=False),
-                "The directions are right, but the strongest one has to come first. eigh gives it last."),
-        Mistake(lambda f, k: strongest(f, k, pick="rows"),
-                "You took the last rows. The eigenvectors are the columns: vectors[:, -k:]."),
-        Mistake(lambda f, k: strongest(f, k, pick="vectors", turned=True),
-                "These are the directions themselves. The coordinates are the centred rows times the directions."),
+        Mistake(
+            lambda f, k: strongest(f, k, centre=False),
+            "The mean was not subtracted. Then the strongest direction points from zero to the middle of the "
+            "cloud, and says little about how the rows differ.",
+        ),
+        Mistake(
+            lambda f, k: (
+                f @ torch.linalg.eigh((f - f.mean(0)).T @ (f - f.mean(0)))[1][:, -k:]
+            ).flip(1),
+            "The directions are right, but you projected the rows before their mean was subtracted.",
+        ),
+        Mistake(
+            lambda f, k: strongest(f, k, pick="first", turned=False),
+            "These are the weakest directions: eigh sorts the eigenvalues from small to large.",
+        ),
+        Mistake(
+            lambda f, k: strongest(f, k, turned=False),
+            "The directions are right, but the strongest one has to come first. eigh gives it last.",
+        ),
+        Mistake(
+            lambda f, k: strongest(f, k, pick="rows"),
+            "You took the last rows. The eigenvectors are the columns: vectors[:, -k:].",
+        ),
+        Mistake(
+            lambda f, k: strongest(f, k, pick="vectors", turned=True),
+            "These are the directions themselves. The coordinates are the centred rows times the directions.",
+        ),
     ),
     hints=(
         "Subtract features.mean(0) first: only the differences between the rows are of interest.",
@@ -73,14 +89,18 @@ directions = Exercise(
 
 @undisturbed
 def after_new_head(answer, model, classes):
-    before, flags = body(model), {n: p.requires_grad for n, p in model.named_parameters() if not n.startswith("fc.")}
+    before, flags = (
+        body(model),
+        {n: p.requires_grad for n, p in model.named_parameters() if not n.startswith("fc.")},
+    )
     returned = answer(model, classes)
     if not isinstance(returned, nn.Module):
         return {"what is returned": type(returned).__name__}
     returned.eval()
     head = list(model.fc.parameters())
-    same = unchanged(model, before) and all(dict(model.named_parameters())[n].requires_grad == f
-                                            for n, f in flags.items())
+    same = unchanged(model, before) and all(
+        dict(model.named_parameters())[n].requires_grad == f for n, f in flags.items()
+    )
     return {
         "what is returned": type(returned).__name__,
         "outputs": tuple(returned(batch()[0]).shape),
@@ -125,25 +145,38 @@ new_head = Exercise(
     reference=give_head,
     cases=(
         Case("a head with 4 inputs, classes = 5", lambda: (small(), 5)),
-        Case("a frozen body, a head with 7 inputs, classes = 2", lambda: (_frozen_body(), 2), public=False),
+        Case(
+            "a frozen body, a head with 7 inputs, classes = 2",
+            lambda: (_frozen_body(), 2),
+            public=False,
+        ),
         Case("a head with 3 inputs, classes = 10", lambda: (small(2, width=3), 10), public=False),
     ),
     mistakes=(
-        Mistake(_fixed_inputs,
-                "64 is the number of features of resnet_digits. Other networks have other numbers: ask the old head, "
-                "model.fc.in_features."),
-        Mistake(_out_features,
-                "out_features is only the number that print() shows. The weight has kept its shape, and the network "
-                "its old answers."),
-        Mistake(lambda model, classes: nn.Sequential(model, nn.Linear(model.fc.out_features, classes)),
-                "You put a second layer behind the old head. All it gets to see are the old answers: put the new layer "
-                "in the place of model.fc."),
-        Mistake(_frozen_head,
-                "The new head is frozen. It would stay as it was drawn at random."),
-        Mistake(lambda model, classes: nn.Linear(model.fc.in_features, classes),
-                "You returned the head alone. Assign it to model.fc, and return the network."),
-        Mistake(lambda model, classes: give_head(model, classes) and None,
-                "The head is in its place, but nothing is returned. End with `return model`."),
+        Mistake(
+            _fixed_inputs,
+            "64 is the number of features of resnet_digits. Other networks have other numbers: ask the old head, "
+            "model.fc.in_features.",
+        ),
+        Mistake(
+            _out_features,
+            "out_features is only the number that print() shows. The weight has kept its shape, and the network "
+            "its old answers.",
+        ),
+        Mistake(
+            lambda model, classes: nn.Sequential(model, nn.Linear(model.fc.out_features, classes)),
+            "You put a second layer behind the old head. All it gets to see are the old answers: put the new layer "
+            "in the place of model.fc.",
+        ),
+        Mistake(_frozen_head, "The new head is frozen. It would stay as it was drawn at random."),
+        Mistake(
+            lambda model, classes: nn.Linear(model.fc.in_features, classes),
+            "You returned the head alone. Assign it to model.fc, and return the network.",
+        ),
+        Mistake(
+            lambda model, classes: give_head(model, classes) and None,
+            "The head is in its place, but nothing is returned. End with `return model`.",
+        ),
     ),
     hints=(
         "Assigning a module to an attribute replaces the one that was there: model.fc = ...",

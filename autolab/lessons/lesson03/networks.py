@@ -36,7 +36,9 @@ def small(seed: int = 0, **sizes: int) -> Small:
 def batch(seed: int = 0, count: int = 8, classes: int = 3) -> tuple[Any, Any]:
     """Inputs (count, 5) and class numbers (count,)."""
     draw = torch.Generator().manual_seed(seed)
-    return torch.randn(count, 5, generator=draw), torch.randint(0, classes, (count,), generator=draw)
+    return torch.randn(count, 5, generator=draw), torch.randint(
+        0, classes, (count,), generator=draw
+    )
 
 
 def undisturbed(observe: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
@@ -53,7 +55,11 @@ def undisturbed(observe: Callable[..., dict[str, Any]]) -> Callable[..., dict[st
 
 def body(model: Any) -> dict[str, Any]:
     """Copies of all weights and statistics but the head's."""
-    return {name: value.clone() for name, value in model.state_dict().items() if not name.startswith("fc.")}
+    return {
+        name: value.clone()
+        for name, value in model.state_dict().items()
+        if not name.startswith("fc.")
+    }
 
 
 def unchanged(model: Any, before: dict[str, Any]) -> bool:

@@ -27,7 +27,11 @@ def unfreeze(layer, optimizer, lr, flag=True, add="new", rate=True):
 def after_unfreezing(answer, everything):
     model = small().eval()
     model.layer2.requires_grad_(False)
-    trained = list(model.parameters()) if everything else [p for p in model.parameters() if p.requires_grad]
+    trained = (
+        list(model.parameters())
+        if everything
+        else [p for p in model.parameters() if p.requires_grad]
+    )
     optimizer = torch.optim.SGD(trained, lr=0.1, momentum=0.9)
     inputs, labels = batch()
 
@@ -43,7 +47,9 @@ def after_unfreezing(answer, everything):
     rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     return {
         "layer2 wants a gradient": [p.requires_grad for p in model.layer2.parameters()],
-        "its learning rate": [rates.get(id(p), "none: not in the optimizer") for p in model.layer2.parameters()],
+        "its learning rate": [
+            rates.get(id(p), "none: not in the optimizer") for p in model.layer2.parameters()
+        ],
         "layer2 moved": not torch.equal(model.layer2.weight, before),
         "momentum of the head kept": model.fc.weight in optimizer.state,
     }
@@ -59,16 +65,24 @@ tell = Exercise(
         Case("an optimizer that was built with all parameters", lambda: (True,), public=False),
     ),
     mistakes=(
-        Mistake(partial(unfreeze, add="nothing"),
-                "The layer gets gradients and does not move: the optimizer was built without it and does not know it."),
-        Mistake(partial(unfreeze, flag=False),
-                "The optimizer has the layer now, but it is still frozen: no gradient, so it is passed over."),
-        Mistake(partial(unfreeze, add="all"),
-                "This optimizer had the layer from the start, and refuses to have it twice. Add only the parameters "
-                "that are in none of its groups."),
-        Mistake(partial(unfreeze, rate=False),
-                "The new group has the rate that the optimizer was built with. Give it its own: "
-                '{"params": ..., "lr": lr}.'),
+        Mistake(
+            partial(unfreeze, add="nothing"),
+            "The layer gets gradients and does not move: the optimizer was built without it and does not know it.",
+        ),
+        Mistake(
+            partial(unfreeze, flag=False),
+            "The optimizer has the layer now, but it is still frozen: no gradient, so it is passed over.",
+        ),
+        Mistake(
+            partial(unfreeze, add="all"),
+            "This optimizer had the layer from the start, and refuses to have it twice. Add only the parameters "
+            "that are in none of its groups.",
+        ),
+        Mistake(
+            partial(unfreeze, rate=False),
+            "The new group has the rate that the optimizer was built with. Give it its own: "
+            '{"params": ..., "lr": lr}.',
+        ),
     ),
     hints=(
         "Two things: the layer has to want gradients, and the optimizer has to know its parameters.",
@@ -85,8 +99,12 @@ tell = Exercise(
 
 def factors(out, into, rank, alpha):
     draw = torch.Generator().manual_seed(rank)
-    return (torch.randn(out, into, generator=draw), torch.randn(rank, into, generator=draw),
-            torch.randn(out, rank, generator=draw), alpha)
+    return (
+        torch.randn(out, into, generator=draw),
+        torch.randn(rank, into, generator=draw),
+        torch.randn(out, rank, generator=draw),
+        alpha,
+    )
 
 
 def merged(answer, weight, A, B, alpha):
@@ -112,17 +130,27 @@ merge = Exercise(
     ),
     mistakes=(
         Mistake(lambda weight, A, B, alpha: weight + B @ A, "The scale alpha / r is missing."),
-        Mistake(lambda weight, A, B, alpha: weight + alpha * (B @ A),
-                "You scaled by alpha. The scale is alpha / r, and r is the number of rows of A."),
-        Mistake(lambda weight, A, B, alpha: alpha / A.shape[0] * (B @ A),
-                "This is what the adapter adds. The frozen weight is missing."),
-        Mistake(lambda weight, A, B, alpha: weight + alpha / A.shape[0] * (A @ B),
-                "A @ B goes from r to r. The input meets A first, then B: x A^T B^T = x (B A)^T, so the product is B @ A."),
-        Mistake(lambda weight, A, B, alpha: weight + alpha / A.shape[1] * (B @ A),
-                "You divided by the number of inputs. The rank r is the number of rows of A."),
-        Mistake(_in_place,
-                "The result is right, but you changed the frozen weight in place. Whoever calls you twice adds the "
-                "adapter twice: return a new tensor."),
+        Mistake(
+            lambda weight, A, B, alpha: weight + alpha * (B @ A),
+            "You scaled by alpha. The scale is alpha / r, and r is the number of rows of A.",
+        ),
+        Mistake(
+            lambda weight, A, B, alpha: alpha / A.shape[0] * (B @ A),
+            "This is what the adapter adds. The frozen weight is missing.",
+        ),
+        Mistake(
+            lambda weight, A, B, alpha: weight + alpha / A.shape[0] * (A @ B),
+            "A @ B goes from r to r. The input meets A first, then B: x A^T B^T = x (B A)^T, so the product is B @ A.",
+        ),
+        Mistake(
+            lambda weight, A, B, alpha: weight + alpha / A.shape[1] * (B @ A),
+            "You divided by the number of inputs. The rank r is the number of rows of A.",
+        ),
+        Mistake(
+            _in_place,
+            "The result is right, but you changed the frozen weight in place. Whoever calls you twice adds the "
+            "adapter twice: return a new tensor.",
+        ),
     ),
     hints=(
         "The layer computes x W^T + (alpha / r) x A^T B^T. Take x out.",
@@ -156,6 +184,7 @@ def _by(choose, tell):
         tables = {"validation": validation, "test": test}
         best = max(tables[choose], key=lambda rate: mean(tables[choose][rate]))
         return best, mean(tables[tell][best])
+
     return report
 
 
@@ -175,25 +204,46 @@ report = Exercise(
     observe=told,
     reference=honest,
     cases=(
-        Case("three rates, three seeds", lambda: (
-            {0.05: [80.0, 82.0, 78.0], 0.1: [84.0, 83.0, 85.0], 0.2: [90.0, 60.0, 81.0]},
-            {0.05: [79.0, 83.0, 81.0], 0.1: [78.0, 80.0, 79.0], 0.2: [88.0, 63.0, 77.0]})),
-        Case("two rates, two seeds", lambda: (
-            {0.4: [50.0, 70.0], 0.8: [66.0, 64.0]}, {0.4: [70.0, 72.0], 0.8: [61.0, 65.0]}), public=False),
+        Case(
+            "three rates, three seeds",
+            lambda: (
+                {0.05: [80.0, 82.0, 78.0], 0.1: [84.0, 83.0, 85.0], 0.2: [90.0, 60.0, 81.0]},
+                {0.05: [79.0, 83.0, 81.0], 0.1: [78.0, 80.0, 79.0], 0.2: [88.0, 63.0, 77.0]},
+            ),
+        ),
+        Case(
+            "two rates, two seeds",
+            lambda: (
+                {0.4: [50.0, 70.0], 0.8: [66.0, 64.0]},
+                {0.4: [70.0, 72.0], 0.8: [61.0, 65.0]},
+            ),
+            public=False,
+        ),
         Case("one rate, one seed", lambda: ({0.1: [70.0]}, {0.1: [68.0]}), public=False),
     ),
     mistakes=(
-        Mistake(_by("test", "test"),
-                "You chose the rate by the test images. Then they helped to choose, and their accuracy is no longer that of "
-                "images never seen: it is too good. Choose by the validation images."),
-        Mistake(_by("validation", "validation"),
-                "The rate is right. But you report the accuracy that the choice was made by, and the largest of several "
-                "numbers is flattered by chance. Report the test accuracy at that rate."),
-        Mistake(_by("test", "validation"), "The two tables have changed places: choose by validation, report from test."),
-        Mistake(_by_best_seed,
-                "You chose by the luckiest seed. One seed is one draw: compare the means over the seeds."),
-        Mistake(_best_of_test,
-                "The rate is right, but you report the luckiest seed. Report the mean over the seeds."),
+        Mistake(
+            _by("test", "test"),
+            "You chose the rate by the test images. Then they helped to choose, and their accuracy is no longer that of "
+            "images never seen: it is too good. Choose by the validation images.",
+        ),
+        Mistake(
+            _by("validation", "validation"),
+            "The rate is right. But you report the accuracy that the choice was made by, and the largest of several "
+            "numbers is flattered by chance. Report the test accuracy at that rate.",
+        ),
+        Mistake(
+            _by("test", "validation"),
+            "The two tables have changed places: choose by validation, report from test.",
+        ),
+        Mistake(
+            _by_best_seed,
+            "You chose by the luckiest seed. One seed is one draw: compare the means over the seeds.",
+        ),
+        Mistake(
+            _best_of_test,
+            "The rate is right, but you report the luckiest seed. Report the mean over the seeds.",
+        ),
     ),
     hints=(
         "The validation images are there for choosing. The test images are looked at once, at the end.",

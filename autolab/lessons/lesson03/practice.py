@@ -42,26 +42,45 @@ early = Exercise(
     observe=epochs,
     reference=stop_early,
     cases=(
-        Case("losses 1.0 0.6 0.7 0.65 0.5 0.6 0.55 0.58 0.59 0.4, patience = 3",
-             lambda: ([1.0, 0.6, 0.7, 0.65, 0.5, 0.6, 0.55, 0.58, 0.59, 0.4], 3)),
-        Case("losses 0.9 0.8 0.85 0.83 0.84 0.7, patience = 2", lambda: ([0.9, 0.8, 0.85, 0.83, 0.84, 0.7], 2),
-             public=False),
-        Case("losses that fall to the end, patience = 2", lambda: ([3.0, 2.0, 1.0], 2), public=False),
+        Case(
+            "losses 1.0 0.6 0.7 0.65 0.5 0.6 0.55 0.58 0.59 0.4, patience = 3",
+            lambda: ([1.0, 0.6, 0.7, 0.65, 0.5, 0.6, 0.55, 0.58, 0.59, 0.4], 3),
+        ),
+        Case(
+            "losses 0.9 0.8 0.85 0.83 0.84 0.7, patience = 2",
+            lambda: ([0.9, 0.8, 0.85, 0.83, 0.84, 0.7], 2),
+            public=False,
+        ),
+        Case(
+            "losses that fall to the end, patience = 2", lambda: ([3.0, 2.0, 1.0], 2), public=False
+        ),
     ),
     mistakes=(
-        Mistake(partial(stop_early, compare="before"),
-                "You compare with the epoch before. Going up and coming back half way is no progress: compare with the "
-                "best so far."),
-        Mistake(partial(stop_early, count="total"),
-                "You count every bad epoch. After a new best the count starts again from zero."),
-        Mistake(partial(stop_early, late=1),
-                "One epoch too late: stop as soon as `patience` epochs in a row were no better."),
-        Mistake(lambda losses, patience: (stop_early(losses, patience)[1],) * 2,
-                "You give the epoch of the stop for the best one. The weights to keep are those of the best epoch."),
-        Mistake(lambda losses, patience: stop_early(losses, patience)[::-1],
-                "The two numbers have changed places: first the best epoch, then the last one."),
-        Mistake(lambda losses, patience: (losses.index(min(losses)), stop_early(losses, patience)[1]),
-                "Your best epoch comes after the stop. Nobody has trained that far: look only at the epochs so far."),
+        Mistake(
+            partial(stop_early, compare="before"),
+            "You compare with the epoch before. Going up and coming back half way is no progress: compare with the "
+            "best so far.",
+        ),
+        Mistake(
+            partial(stop_early, count="total"),
+            "You count every bad epoch. After a new best the count starts again from zero.",
+        ),
+        Mistake(
+            partial(stop_early, late=1),
+            "One epoch too late: stop as soon as `patience` epochs in a row were no better.",
+        ),
+        Mistake(
+            lambda losses, patience: (stop_early(losses, patience)[1],) * 2,
+            "You give the epoch of the stop for the best one. The weights to keep are those of the best epoch.",
+        ),
+        Mistake(
+            lambda losses, patience: stop_early(losses, patience)[::-1],
+            "The two numbers have changed places: first the best epoch, then the last one.",
+        ),
+        Mistake(
+            lambda losses, patience: (losses.index(min(losses)), stop_early(losses, patience)[1]),
+            "Your best epoch comes after the stop. Nobody has trained that far: look only at the epochs so far.",
+        ),
     ),
     hints=(
         "Keep two numbers while you go through the losses: the best epoch so far, and how many came since.",
@@ -91,7 +110,11 @@ def _loosely(model, state):
 
 def _by_shape(model, state):
     own = model.state_dict()
-    fitting = {name: value for name, value in state.items() if name in own and own[name].shape == value.shape}
+    fitting = {
+        name: value
+        for name, value in state.items()
+        if name in own and own[name].shape == value.shape
+    }
     model.load_state_dict(fitting, strict=False)
     return sorted(own.keys() - fitting.keys())
 
@@ -113,8 +136,11 @@ def loaded(answer, model, state):
     if not in_file.keys() <= now.keys():
         return {"the error": None}
     same = all(name in now and torch.equal(now[name], value) for name, value in in_file.items())
-    return {"the body is that of the file": same, "the head is as it was": torch.equal(model.fc.weight, head),
-            "names left out": sorted(names) if isinstance(names, (list, tuple, set)) else names}
+    return {
+        "the body is that of the file": same,
+        "the head is as it was": torch.equal(model.fc.weight, head),
+        "names left out": sorted(names) if isinstance(names, (list, tuple, set)) else names,
+    }
 
 
 def _renamed():
@@ -128,23 +154,43 @@ load = Exercise(
     given=lambda model, state: model.load_state_dict(state),
     reference=load_body,
     cases=(
-        Case("a file with 10 classes, a network with 3", lambda: (small(0), small(1, classes=10).state_dict())),
-        Case("a file with as many classes as the network", lambda: (small(0), small(1).state_dict()), public=False),
-        Case("a file whose names all begin with module.", lambda: (small(0), _renamed()), public=False,
-             why="A file in which no name fits was loaded without a word: nothing of it is in the network. "
-                 "That has to raise."),
+        Case(
+            "a file with 10 classes, a network with 3",
+            lambda: (small(0), small(1, classes=10).state_dict()),
+        ),
+        Case(
+            "a file with as many classes as the network",
+            lambda: (small(0), small(1).state_dict()),
+            public=False,
+        ),
+        Case(
+            "a file whose names all begin with module.",
+            lambda: (small(0), _renamed()),
+            public=False,
+            why="A file in which no name fits was loaded without a word: nothing of it is in the network. "
+            "That has to raise.",
+        ),
     ),
     mistakes=(
-        Mistake(lambda model, state: model.load_state_dict(state),
-                "The head of the file has another size, and that is an error with strict=False too. Leave the entries that "
-                'begin with "fc." out of the dict.'),
-        Mistake(_nothing_returned, "Loaded as it should be. Return the names that were left out, as a list."),
-        Mistake(_by_shape,
-                "You load whatever has the right size. When the number of classes happens to agree that includes the "
-                "head, and a file without a single right name is loaded without a word."),
-        Mistake(_loosely,
-                "With strict=False a file without a single right name is loaded without a word. Look at what "
-                "load_state_dict returns, or give it the network's own head, and stay strict."),
+        Mistake(
+            lambda model, state: model.load_state_dict(state),
+            "The head of the file has another size, and that is an error with strict=False too. Leave the entries that "
+            'begin with "fc." out of the dict.',
+        ),
+        Mistake(
+            _nothing_returned,
+            "Loaded as it should be. Return the names that were left out, as a list.",
+        ),
+        Mistake(
+            _by_shape,
+            "You load whatever has the right size. When the number of classes happens to agree that includes the "
+            "head, and a file without a single right name is loaded without a word.",
+        ),
+        Mistake(
+            _loosely,
+            "With strict=False a file without a single right name is loaded without a word. Look at what "
+            "load_state_dict returns, or give it the network's own head, and stay strict.",
+        ),
     ),
     hints=(
         'Make a new dict without the entries whose name begins with "fc.".',
@@ -180,7 +226,9 @@ def prepared(answer, model, classes, lr):
     if not isinstance(optimizer, torch.optim.Optimizer):
         return {"what is returned": type(optimizer).__name__}
     held = [id(p) for group in optimizer.param_groups for p in group["params"]]
-    frozen = not any(p.requires_grad for name, p in model.named_parameters() if not name.startswith("fc."))
+    frozen = not any(
+        p.requires_grad for name, p in model.named_parameters() if not name.startswith("fc.")
+    )
     return {
         "what is returned": "an optimizer",
         "outputs of the head": model.fc.out_features,
@@ -200,24 +248,40 @@ preparation = Exercise(
     reference=prepare,
     cases=(
         Case("classes = 5, lr = 0.1", lambda: (small(), 5, 0.1)),
-        Case("another network, classes = 2, lr = 0.01", lambda: (small(3, width=9, classes=8), 2, 0.01), public=False),
+        Case(
+            "another network, classes = 2, lr = 0.01",
+            lambda: (small(3, width=9, classes=8), 2, 0.01),
+            public=False,
+        ),
     ),
     mistakes=(
-        Mistake(partial(prepare, order="optimizer first"),
-                "The optimizer was built before the head was replaced: it trains the old head, which nobody uses any "
-                "more."),
-        Mistake(partial(prepare, order="head first"),
-                "You froze after you replaced the head, so the new head is frozen too."),
-        Mistake(partial(prepare, order="nothing frozen"),
-                "Nothing is frozen. The optimizer does not know the body, but backward() computes all its gradients."),
-        Mistake(partial(prepare, order="all in"),
-                "All parameters are in the optimizer. The frozen ones are passed over as long as their .grad is None; here "
-                "only the head is asked for."),
-        Mistake(partial(prepare, mode="train"),
-                "The frozen batch normalisations are in training mode: their statistics move with every batch. "
-                "model.eval() ends that; the head is trained all the same."),
-        Mistake(lambda model, classes, lr: prepare(model, classes, lr) and None,
-                "Everything may be in its place, but nothing is returned. End with `return optimizer`."),
+        Mistake(
+            partial(prepare, order="optimizer first"),
+            "The optimizer was built before the head was replaced: it trains the old head, which nobody uses any "
+            "more.",
+        ),
+        Mistake(
+            partial(prepare, order="head first"),
+            "You froze after you replaced the head, so the new head is frozen too.",
+        ),
+        Mistake(
+            partial(prepare, order="nothing frozen"),
+            "Nothing is frozen. The optimizer does not know the body, but backward() computes all its gradients.",
+        ),
+        Mistake(
+            partial(prepare, order="all in"),
+            "All parameters are in the optimizer. The frozen ones are passed over as long as their .grad is None; here "
+            "only the head is asked for.",
+        ),
+        Mistake(
+            partial(prepare, mode="train"),
+            "The frozen batch normalisations are in training mode: their statistics move with every batch. "
+            "model.eval() ends that; the head is trained all the same.",
+        ),
+        Mistake(
+            lambda model, classes, lr: prepare(model, classes, lr) and None,
+            "Everything may be in its place, but nothing is returned. End with `return optimizer`.",
+        ),
     ),
     hints=(
         "Four steps, in this order: freeze, replace the head, build the optimizer, set the mode.",

@@ -25,8 +25,12 @@ def mixed(answer, new, old, per_class):
     images, labels = result
     which = images.flatten(1)[:, 0]
     order = which.argsort()
-    return {"how many images": len(images), "how many labels": len(labels), "images": which[order],
-            "labels": labels[order] if len(labels) == len(images) else labels}
+    return {
+        "how many images": len(images),
+        "how many labels": len(labels),
+        "images": which[order],
+        "labels": labels[order] if len(labels) == len(images) else labels,
+    }
 
 
 def with_rehearsal(new, old, per_class):
@@ -67,15 +71,28 @@ rehearse = Exercise(
     cases=(
         Case("new 5 6, old 0 0 0 1 1 1, 2 of each", lambda: ([5, 6], [0, 0, 0, 1, 1, 1], 2)),
         Case("new 5, old 1 0 2 0 1 2 0, 1 of each", lambda: ([5], [1, 0, 2, 0, 1, 2, 0], 1)),
-        Case("new 7 7 8, old 3 0 3 3, 2 of each", lambda: ([7, 7, 8], [3, 0, 3, 3], 2), public=False,
-             why="There is one image only of one of the classes. Take as many as there are."),
+        Case(
+            "new 7 7 8, old 3 0 3 3, 2 of each",
+            lambda: ([7, 7, 8], [3, 0, 3, 3], 2),
+            public=False,
+            why="There is one image only of one of the classes. Take as many as there are.",
+        ),
     ),
     mistakes=(
-        Mistake(_first_of_all, "These are the first images of all. Of each class so many are wanted: look at one class after another."),
-        Mistake(_first_as_many, "That is the right number, but they are the first of all. Sorted by class, the last classes would be missing."),
+        Mistake(
+            _first_of_all,
+            "These are the first images of all. Of each class so many are wanted: look at one class after another.",
+        ),
+        Mistake(
+            _first_as_many,
+            "That is the right number, but they are the first of all. Sorted by class, the last classes would be missing.",
+        ),
         Mistake(_all_of_old, "That is all of old. Then the new images are the few among the many."),
         Mistake(_old_only, "The old images are right. The new ones are missing."),
-        Mistake(_last_of_each, "So many of each class, that is right. Wanted are the first of each, these are the last."),
+        Mistake(
+            _last_of_each,
+            "So many of each class, that is right. Wanted are the first of each, these are the last.",
+        ),
     ),
     hints=(
         "labels == k marks the images of one class. Which are the first per_class of them?",

@@ -50,7 +50,11 @@ def use(id: str, *answers: Any) -> Any:
         )
         found = MODELS[id]
         if found == (engine.Value,):  # a class of the notebook's own, to which it may give methods
-            found = (type("Value", found, {"__module__": engine.__name__, "__doc__": engine.Value.__doc__}),)
+            found = (
+                type(
+                    "Value", found, {"__module__": engine.__name__, "__doc__": engine.Value.__doc__}
+                ),
+            )
     return found[0] if len(found) == 1 else found
 
 
@@ -75,7 +79,10 @@ def finish(backward: Callable[[Any], None]) -> Callable[[Any], None]:
     try:
         with np.errstate(all="ignore"):
             right = all(
-                np.allclose(a, b) for a, b in zip(_gradients(kind, backward), _gradients(engine.Value, engine.backward))
+                np.allclose(a, b)
+                for a, b in zip(
+                    _gradients(kind, backward), _gradients(engine.Value, engine.backward)
+                )
             )
     except Exception:  # noqa: BLE001
         right = False
@@ -94,6 +101,8 @@ def _gradients(kind: Any, backward: Callable[[Any], None]) -> list[Any]:
     x, w, b = kind(np.arange(6.0).reshape(2, 3)), kind(np.ones((3, 2))), kind(np.array([1.0, -1.0]))
     product = kind(x.data @ w.data, (x, w), "@", (lambda g: g @ w.data.T, lambda g: x.data.T @ g))
     summed = kind(product.data + b.data, (product, b), "+", (1.0, 1.0))
-    total = kind((summed.data**2).sum(), (summed,), "sum of squares", (lambda g: g * 2 * summed.data,))
+    total = kind(
+        (summed.data**2).sum(), (summed,), "sum of squares", (lambda g: g * 2 * summed.data,)
+    )
     backward(total)
     return [np.asarray(value.grad) for value in (x, w, b)]

@@ -28,7 +28,9 @@ def remembered(answer, data, several):
     if missing:
         raise Unfit(f"Something is not kept: `self.{'`, `self.'.join(missing)}`")
     if isinstance(value.parents, set | frozenset):
-        raise Unfit("`parents` is a set. That forgets which came first, and that both parents of x * x are x: keep them as they come")
+        raise Unfit(
+            "`parents` is a set. That forgets which came first, and that both parents of x * x are x: keep them as they come"
+        )
     if any(one not in parents for one in value.parents):
         raise Unfit("`parents` holds something other than the parents it was given")
     simple = isinstance(value.grad, int | float | None)
@@ -72,7 +74,10 @@ remembers = Exercise(
         Mistake({"parents": ()}, "It forgets its parents: `self.parents = parents`."),
         Mistake({"local": ()}, "It forgets its local derivatives: `self.local = local`."),
         Mistake({"op": ""}, "It forgets what it was computed by: `self.op = op`."),
-        Mistake({"grad": None}, "`grad` begins as None. Here shares are added to it, so it begins as 0.0."),
+        Mistake(
+            {"grad": None},
+            "`grad` begins as None. Here shares are added to it, so it begins as 0.0.",
+        ),
         Mistake(
             {"grad": 1.0},
             "`grad` begins as 1. Only the result's own gradient is 1, and only once backward has begun; all others begin as 0.0.",
@@ -100,15 +105,23 @@ def operation(name, answer, *numbers):
     if not hasattr(result, "parents"):
         raise Unfit(f"{show(result)} came back, which remembers nothing: return a Value")
     if not isinstance(result.parents, tuple | list):
-        raise Unfit("Its parents are no tuple: with one parent, too, they are `(self,)`, with a comma")
+        raise Unfit(
+            "Its parents are no tuple: with one parent, too, they are `(self,)`, with a comma"
+        )
     if any(not hasattr(p, "parents") for p in result.parents):
-        raise Unfit("`parents` holds something that is no Value: give the operands themselves, not their numbers")
+        raise Unfit(
+            "`parents` holds something that is no Value: give the operands themselves, not their numbers"
+        )
     if not isinstance(result.local, tuple | list):
-        raise Unfit("`local` is no tuple: it has one number for each parent, and with one parent, too, a comma: `(1.0,)`")
+        raise Unfit(
+            "`local` is no tuple: it has one number for each parent, and with one parent, too, a comma: `(1.0,)`"
+        )
     if any(hasattr(x, "parents") for x in result.local):
         raise Unfit("`local` holds a Value. Local derivatives are numbers: take its `.data`")
     if any(callable(x) for x in result.local):
-        raise Unfit("`local` holds a function. Here it holds numbers: the slope at the operands' values")
+        raise Unfit(
+            "`local` holds a function. Here it holds numbers: the slope at the operands' values"
+        )
     names = ("the left one", "the right one") if len(numbers) > 1 else ("the operand",)
     called = {id(operand): name for operand, name in zip(operands, names)}
     return {
@@ -142,7 +155,9 @@ NAMELESS = Mistake({"op": ""}, "The op is missing, which is how the explorer cal
 
 
 def misnamed(op):
-    return Mistake({"op": op}, f'The op is "{op}", and the explorer would say so: that is another operation.')
+    return Mistake(
+        {"op": op}, f'The op is "{op}", and the explorer would say so: that is another operation.'
+    )
 
 
 def grows(a, b):
@@ -152,7 +167,10 @@ def grows(a, b):
     return total
 
 
-TURNED = Mistake({"parents": lambda a, b: (b, a)}, "The parents are the wrong way round: self is the left one, and comes first.")
+TURNED = Mistake(
+    {"parents": lambda a, b: (b, a)},
+    "The parents are the wrong way round: self is the left one, and comes first.",
+)
 
 
 addition = Exercise(
@@ -172,7 +190,10 @@ addition = Exercise(
             "The result has forgotten its parents: give them to Value, with one local derivative each.",
         ),
         Mistake({"number": lambda a, b: a * b}, "The number is that of a product."),
-        Mistake(grows, "It changes the left operand (`self.data += …`). Others may need its number: make a new Value only."),
+        Mistake(
+            grows,
+            "It changes the left operand (`self.data += …`). Others may need its number: make a new Value only.",
+        ),
         TURNED,
         NAMELESS,
         misnamed("*"),
@@ -184,7 +205,10 @@ addition = Exercise(
             {"local": lambda a, b: (a, b)},
             "`local` holds derivatives, not the summands themselves. Raise one summand by 0.1: by how much does the sum rise?",
         ),
-        Mistake({"local": forgotten}, "The local derivatives are missing: one number for each parent, as a tuple."),
+        Mistake(
+            {"local": forgotten},
+            "The local derivatives are missing: one number for each parent, as a tuple.",
+        ),
     ),
     hints=(
         "The result is a new Value: its number is `self.data + other.data`.",
@@ -230,7 +254,10 @@ product = Exercise(
             {"local": lambda a, b: (a * b, a * b)},
             "The local derivative is not the product: raise the 2 of 2 * 5 to 2.1, and see by how much it rises.",
         ),
-        Mistake({"local": forgotten}, "The local derivatives are missing: one number for each parent, as a tuple."),
+        Mistake(
+            {"local": forgotten},
+            "The local derivatives are missing: one number for each parent, as a tuple.",
+        ),
     ),
     hints=(
         "It looks like `add`. Only the number and the local derivatives are others.",
@@ -289,7 +316,9 @@ def walked(answer, make):
         "what is missing": {v.op for v in there if id(v) not in places},
         "what is there twice": {v.op for v in found if sum(v is other for other in found) > 1},
         "what comes too early": set(early),
-        "what is not part of this graph": {v.op for v in found if not any(v is other for other in there)},
+        "what is not part of this graph": {
+            v.op for v in found if not any(v is other for other in there)
+        },
     }
     return {fact: ", ".join(sorted(names)) or "nothing" for fact, names in facts.items()}
 
@@ -329,6 +358,7 @@ def _deep_first(result):
 
 
 _TOO_EARLY = "A value is listed when it is first met. In the graph with a fork, b is met before all of its children: it must wait for them."
+
 
 def _stack(result):
     found: list[Any] = []
@@ -377,16 +407,25 @@ topological = Exercise(
         Mistake(_as_met, _TOO_EARLY),
         Mistake(_deep_first, _TOO_EARLY),
         Mistake(_stack, _TOO_EARLY),
-        Mistake(lambda result: [result], "Only the result is there. Its parents belong to the list, and their parents."),
-        Mistake(_by_number, "Two Values that hold the same number are taken for one. Ask whether it is the very same object: `id(value)`."),
         Mistake(
-            lambda result: [result, *result.parents], "The parents' parents are missing: go on until there are none."
+            lambda result: [result],
+            "Only the result is there. Its parents belong to the list, and their parents.",
+        ),
+        Mistake(
+            _by_number,
+            "Two Values that hold the same number are taken for one. Ask whether it is the very same object: `id(value)`.",
+        ),
+        Mistake(
+            lambda result: [result, *result.parents],
+            "The parents' parents are missing: go on until there are none.",
         ),
         Mistake(
             lambda result: [value for value in engine.order(result) if value.parents],
             "The leaves are missing. They have no parents, and belong to the list all the same.",
         ),
-        Mistake(lambda result: engine.order(result)[1:], "The result itself is missing: it comes first."),
+        Mistake(
+            lambda result: engine.order(result)[1:], "The result itself is missing: it comes first."
+        ),
     ),
     hints=(
         "Write an inner function `visit(value)` that visits the parents of a value, each first, and then appends the value itself.",

@@ -40,7 +40,11 @@ def gradients(answer, make, times):
     for _ in range(times):
         if answer(result) is ...:
             return {"result": ...}
-        if wrong := [value.op for value in engine.order(result) if not isinstance(value.grad, (int, float, np.number))]:
+        if wrong := [
+            value.op
+            for value in engine.order(result)
+            if not isinstance(value.grad, (int, float, np.number))
+        ]:
             raise Unfit(f"The gradient of {wrong[0]} is no number any more")
     return {f"the gradient of {value.op}": value.grad for value in engine.order(result)}
 
@@ -53,7 +57,15 @@ def _edges(child):
     return list(zip(child.parents, child.local))
 
 
-def passing(by=_share, seed=lambda result: 1.0, fresh=True, keep=True, put=False, walk=engine.order, edges=_edges):
+def passing(
+    by=_share,
+    seed=lambda result: 1.0,
+    fresh=True,
+    keep=True,
+    put=False,
+    walk=engine.order,
+    edges=_edges,
+):
     """A pass that sends `by(parent, child, local)` along each edge.
 
     seed: the result's gradient. fresh: results begin at 0. keep: leaves do not. put: a share replaces what is there.
@@ -124,7 +136,10 @@ _CHAIN_MISTAKES = (
         "Nothing arrives: 0 times anything is 0. The result's own gradient is 1, and somebody has to say so, after all that "
         "is set to 0.",
     ),
-    Mistake({"seed": lambda result: result.data}, "You begin with the result's number. By itself a result rises as much as it rises: 1."),
+    Mistake(
+        {"seed": lambda result: result.data},
+        "You begin with the result's number. By itself a result rises as much as it rises: 1.",
+    ),
     Mistake(
         {"by": lambda parent, child, local: local},
         "Each parent gets its local derivative alone. What arrived at the child is missing: multiply by `child.grad`.",
@@ -146,9 +161,17 @@ _CHAIN_MISTAKES = (
         "The result has its 1, and nobody else gets anything. Is it the child's gradient that is multiplied, and `parent.grad` that is "
         "written?",
     ),
-    Mistake(_to_child, "What is sent is written to the child. It belongs to the parent: `parent.grad`."),
-    Mistake(_each_one, "Everybody has the gradient 1. That is the seed: it belongs to the result alone, and stands before the loop."),
-    Mistake({"edges": lambda child: _edges(child)[:1]}, "Only the first parent of each gets a share. Go through all of them."),
+    Mistake(
+        _to_child, "What is sent is written to the child. It belongs to the parent: `parent.grad`."
+    ),
+    Mistake(
+        _each_one,
+        "Everybody has the gradient 1. That is the seed: it belongs to the result alone, and stands before the loop.",
+    ),
+    Mistake(
+        {"edges": lambda child: _edges(child)[:1]},
+        "Only the first parent of each gets a share. Go through all of them.",
+    ),
     Mistake(
         {"walk": lambda result: engine.order(result)[::-1]},
         "Only the result has sent something. `order` begins at the result: go through all of it, and from its beginning.",
@@ -191,7 +214,8 @@ every_graph = Exercise(
     mistakes=(
         *_CHAIN_MISTAKES,
         Mistake(
-            engine.straight, "Still `=`: the last share to arrive replaces all before it. Add it to what is there."
+            engine.straight,
+            "Still `=`: the last share to arrive replaces all before it. Add it to what is there.",
         ),
         Mistake(
             {"fresh": False, "keep": False},
@@ -211,7 +235,10 @@ every_graph = Exercise(
             {"keep": False},
             "You clear the leaves, too. As in PyTorch, leaves keep what they hold and add to it: clearing them is up to who trains.",
         ),
-        Mistake(_wipes, "A child wipes out what another has sent before. Clear all results once, before the loop."),
+        Mistake(
+            _wipes,
+            "A child wipes out what another has sent before. Clear all results once, before the loop.",
+        ),
         Mistake(
             _clears_behind,
             "Leaves are right. But results are cleared at the end, when one wants to see them: clear them where a pass begins.",
@@ -249,20 +276,39 @@ bend = Exercise(
     variant=operating("tanh", np.tanh, lambda x: (1 - np.tanh(x) ** 2,)),
     mistakes=(
         Mistake(
-            {"parents": forgotten, "local": forgotten}, "The result has forgotten its parent and its local derivative."
+            {"parents": forgotten, "local": forgotten},
+            "The result has forgotten its parent and its local derivative.",
         ),
-        Mistake({"parents": forgotten}, "The result has forgotten its parent: `(self,)`, with the comma."),
-        Mistake({"number": np.tan, "local": lambda x: (1 - np.tan(x) ** 2,)}, "That is the tangent: `np.tanh`, with an h."),
+        Mistake(
+            {"parents": forgotten},
+            "The result has forgotten its parent: `(self,)`, with the comma.",
+        ),
+        Mistake(
+            {"number": np.tan, "local": lambda x: (1 - np.tan(x) ** 2,)},
+            "That is the tangent: `np.tanh`, with an h.",
+        ),
         NAMELESS,
         misnamed("*"),
-        Mistake({"local": lambda x: (1 - 2 * np.tanh(x),)}, "`t * 2` is twice t. The square is `t * t`, or `t ** 2`."),
+        Mistake(
+            {"local": lambda x: (1 - 2 * np.tanh(x),)},
+            "`t * 2` is twice t. The square is `t * t`, or `t ** 2`.",
+        ),
         Mistake(
             {"local": lambda x: (1 - x * x,)},
             "1 - x * x is taken at the operand. The rule is about the result: 1 minus the square of tanh(x).",
         ),
-        Mistake({"local": lambda x: (1 - np.tanh(x),)}, "The square is missing: 1 minus the square of the result."),
-        Mistake({"local": lambda x: (1 / np.cosh(x),)}, "The square is missing: 1 / cosh(x) ** 2, which is 1 - tanh(x) ** 2."),
-        Mistake({"local": lambda x: (np.tanh(x) ** 2 - 1,)}, "The sign is wrong: tanh rises everywhere, so its slope is positive."),
+        Mistake(
+            {"local": lambda x: (1 - np.tanh(x),)},
+            "The square is missing: 1 minus the square of the result.",
+        ),
+        Mistake(
+            {"local": lambda x: (1 / np.cosh(x),)},
+            "The square is missing: 1 / cosh(x) ** 2, which is 1 - tanh(x) ** 2.",
+        ),
+        Mistake(
+            {"local": lambda x: (np.tanh(x) ** 2 - 1,)},
+            "The sign is wrong: tanh rises everywhere, so its slope is positive.",
+        ),
         Mistake({"local": lambda x: (np.tanh(x),)}, "`local` holds the derivative, not the value."),
         Mistake({"local": lambda x: (1.0,)}, "The slope is 1 at 0 only; the curve bends."),
     ),
@@ -293,7 +339,11 @@ def _fitting(way=np.sum, front=True, stretched=True):
         sent = np.asarray(sent)
         if front:
             sent = way(sent, axis=tuple(range(sent.ndim - len(shape))))
-        return way(sent, axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True) if stretched else sent
+        return (
+            way(sent, axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True)
+            if stretched
+            else sent
+        )
 
     return fit
 
@@ -312,14 +362,20 @@ broadcast = Exercise(
     ),
     variant=_fitting,
     mistakes=(
-        Mistake({"way": np.mean}, "You take the mean. Each copy had its own effect: effects add up."),
+        Mistake(
+            {"way": np.mean}, "You take the mean. Each copy had its own effect: effects add up."
+        ),
         Mistake(
             {"stretched": False},
             "Axes in front are right. An axis of size 1 was repeated, too: sum over it and keep it, `keepdims=True`.",
         ),
-        Mistake({"front": False}, "Axes of size 1 are right. Axes that broadcasting added in front are to be summed, too."),
         Mistake(
-            lambda sent, shape: np.asarray(sent), "It gives back what it got. A gradient has the shape of its value."
+            {"front": False},
+            "Axes of size 1 are right. Axes that broadcasting added in front are to be summed, too.",
+        ),
+        Mistake(
+            lambda sent, shape: np.asarray(sent),
+            "It gives back what it got. A gradient has the shape of its value.",
         ),
         Mistake(
             lambda sent, shape: np.asarray(sent).sum(),

@@ -25,7 +25,9 @@ class Beside:
     pieces: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
-        return "\n\n".join(f"{head}\n\n{textwrap.indent(code, '    ')}" for head, code in self.pieces)
+        return "\n\n".join(
+            f"{head}\n\n{textwrap.indent(code, '    ')}" for head, code in self.pieces
+        )
 
     def _repr_html_(self) -> str:
         scrolls = "white-space:pre;word-break:normal;overflow-wrap:normal;overflow-x:auto"  # Jupyter would wrap lines
@@ -37,7 +39,11 @@ class Beside:
         ]
         mine = [part for (head, _), part in zip(self.pieces, parts) if head.startswith("yours")]
         columns = [("1 1 20em", mine), ("2 1 62em", parts[len(mine) :])]
-        divided = (f"<div style='flex:{flex};min-width:0'>{''.join(inside)}</div>" for flex, inside in columns if inside)
+        divided = (
+            f"<div style='flex:{flex};min-width:0'>{''.join(inside)}</div>"
+            for flex, inside in columns
+            if inside
+        )
         return f"<div style='display:flex;flex-wrap:wrap;gap:4px 16px;max-width:100%'>{''.join(divided)}</div>"
 
 
@@ -70,7 +76,9 @@ def beside(mine: Any, *theirs: str) -> Beside:
 
 def _of_class(kind: type, file: str) -> str:
     """A class as it stands in its file, or in the cell of a notebook, which Python itself finds for functions only."""
-    functions = (item.__code__.co_filename for item in vars(kind).values() if inspect.isfunction(item))
+    functions = (
+        item.__code__.co_filename for item in vars(kind).values() if inspect.isfunction(item)
+    )
     lines = linecache.getlines(file or next(functions))
     found = (node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.ClassDef))
     place = next(node for node in found if node.name == kind.__name__)
@@ -80,12 +88,19 @@ def _of_class(kind: type, file: str) -> str:
 def _source(item: Any, file: str = "") -> str:
     """The text of a function or class; file: where a class stands, if it calls another module its own."""
     try:
-        text = _of_class(item, file) if isinstance(item, type) else inspect.getsource(inspect.unwrap(item))
+        text = (
+            _of_class(item, file)
+            if isinstance(item, type)
+            else inspect.getsource(inspect.unwrap(item))
+        )
     except (OSError, TypeError, SyntaxError, StopIteration):
         return "(its source is not kept)"
     lines = textwrap.dedent(text).rstrip().splitlines()
     if isinstance(item, type):
-        first = next((i for i, line in enumerate(lines) if line.startswith(("    def ", "    @"))), len(lines))
+        first = next(
+            (i for i, line in enumerate(lines) if line.startswith(("    def ", "    @"))),
+            len(lines),
+        )
         if first + 12 < len(lines):
             lines = [*lines[:first], "    ..."]
     return "\n".join(lines if len(lines) <= MOST else [*lines[:MOST], "..."]).rstrip()

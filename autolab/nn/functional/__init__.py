@@ -11,7 +11,10 @@ from autolab.engine.ops.functions import NAMESPACES
 from autolab.engine.core.tensor import Tensor as _Tensor
 from autolab.nn.functional import activation
 from autolab.nn.functional.activation import *  # noqa: F403
-from autolab.nn.functional.attention import multi_head_attention_forward, scaled_dot_product_attention
+from autolab.nn.functional.attention import (
+    multi_head_attention_forward,
+    scaled_dot_product_attention,
+)
 from autolab.nn.functional.bags import embedding_bag
 from autolab.nn.functional.basic import (
     alpha_dropout,

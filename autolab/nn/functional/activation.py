@@ -55,7 +55,9 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("hardtanh", inplace, input, 0, 6)
 
 
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
     """x limited to [min_val, max_val]. Raises ValueError when the limits are in the wrong order."""
     if min_val > max_val:
         raise fail(ValueError, "min_val cannot be greater than max_val", "Exchange the two limits.")
@@ -77,7 +79,9 @@ def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fa
     return _run("threshold", inplace, input, threshold, value)
 
 
-threshold = _threshold  # as in PyTorch, so that the function can be called where an argument has its name
+threshold = (
+    _threshold  # as in PyTorch, so that the function can be called where an argument has its name
+)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
@@ -109,7 +113,11 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 
 def rrelu(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False,
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
 ) -> Tensor:
     """x where x > 0, else a * x; a is drawn for each number from [lower, upper) in training, else the mean of both.
 
@@ -117,7 +125,9 @@ def rrelu(
     return (autolab.rrelu_ if inplace else autolab.rrelu)(input, lower, upper, training)
 
 
-def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
     """`rrelu` in place."""
     return autolab.rrelu_(input, lower, upper, training)
 
@@ -153,7 +163,11 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha * (exp(x / alpha) - 1). Raises RuntimeError for alpha = 0."""
     check_settings(f"celu{marked(inplace)}", ("alpha", 2, "Number", alpha))
     if alpha == 0:
-        raise fail(RuntimeError, "ZeroDivisionError: alpha cannot be 0 for CELU", "The formula divides by alpha.")
+        raise fail(
+            RuntimeError,
+            "ZeroDivisionError: alpha cannot be 0 for CELU",
+            "The formula divides by alpha.",
+        )
     return _run("celu", inplace, input, alpha)
 
 
@@ -246,13 +260,17 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a * sigmoid(b), a and b the halves of the input along `dim`. Raises RuntimeError when the size there is odd."""
     if input.dim() == 0:
         raise fail(
-            RuntimeError, "glu does not support scalars because halving size must be even", "One half gates the other."
+            RuntimeError,
+            "glu does not support scalars because halving size must be even",
+            "One half gates the other.",
         )
     if as_int(dim) is None:
         raise bad_argument("glu", "dim", 2, "int", dim)
     halved = check_dim(dim, input.dim())
     if input.shape[halved] % 2:
-        message = f"Halving dimension must be even, but dimension {halved} is size {input.shape[halved]}"
+        message = (
+            f"Halving dimension must be even, but dimension {halved} is size {input.shape[halved]}"
+        )
         raise fail(RuntimeError, message, "One half gates the other.")
     return _run("glu", False, input, dim)
 
@@ -265,7 +283,9 @@ def _implicit_dim(name, ndim, stacklevel):
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Tensor:
     """exp(x_i) / sum_j exp(x_j) along `dim`; leaving `dim` out is deprecated and warns.
 
     Example:
@@ -278,14 +298,18 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return input.softmax(dim, dtype=dtype)
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Tensor:
     """softmax(-x) along `dim`."""
     if dim is None:
         dim = _implicit_dim("softmin", input.dim(), _stacklevel)
     return (-input).softmax(dim, dtype=dtype)
 
 
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Tensor:
     """log(softmax(x)) along `dim`, computed without overflow.
 
     Example:
@@ -298,7 +322,9 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return input.log_softmax(dim, dtype=dtype)
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
     """A sample from the softmax of `logits`, differentiable; one-hot with `hard` (Jang et al., 2016).
 
     tau: temperature; the smaller, the closer to one-hot.
@@ -306,7 +332,9 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     # row by row, as torch draws it
-    noise = -autolab.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()
+    noise = (
+        -autolab.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()
+    )
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft

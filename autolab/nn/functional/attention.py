@@ -19,8 +19,14 @@ _F = NAMESPACES["nn.functional"]
 
 
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     """softmax(query key^T * scale + mask) value for query (*, L, E), key (*, S, E), value (*, S, Ev): (*, L, Ev).
 
@@ -33,7 +39,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_for_each_query_head(query, x) for x in (key, value))
     if is_causal:
-        attn_mask = autolab.ones(query.size(-2), key.size(-2), dtype=autolab.bool, device=query.device).tril()
+        attn_mask = autolab.ones(
+            query.size(-2), key.size(-2), dtype=autolab.bool, device=query.device
+        ).tril()
     # PyTorch scales both factors by the root, so that products of half precision do not overflow.
     root = math.sqrt(1.0 / math.sqrt(query.size(-1)) if scale is None else scale)
     scores = (query * root) @ (key.transpose(-2, -1) * root)
@@ -74,7 +82,13 @@ def _check_attention(query, key, value, attn_mask, is_causal):
 
 def _c_name(dtype):
     """A dtype's name as C++ calls it, which this error of PyTorch's shows."""
-    names = {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int"}
+    names = {
+        "float32": "float",
+        "float64": "double",
+        "float16": "c10::Half",
+        "int64": "long int",
+        "int32": "int",
+    }
     return names.get(str(dtype).removeprefix("torch."), str(dtype))
 
 
@@ -121,7 +135,11 @@ def canonical_mask(mask, name, like, other=None, other_name=""):
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
             stacklevel=3,
         )
-    return autolab.zeros_like(mask, dtype=like.dtype).masked_fill_(mask, -math.inf) if is_bool else mask
+    return (
+        autolab.zeros_like(mask, dtype=like.dtype).masked_fill_(mask, -math.inf)
+        if is_bool
+        else mask
+    )
 
 
 def _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads):
@@ -164,7 +182,13 @@ def _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads):
 def _split(projected, parts):
     """The parts of (L, N, parts * E), each (L, N, E), in one copy."""
     width = projected.size(-1) // parts
-    apart = projected.unflatten(-1, (parts, width)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+    apart = (
+        projected.unflatten(-1, (parts, width))
+        .unsqueeze(0)
+        .transpose(0, -2)
+        .squeeze(-2)
+        .contiguous()
+    )
     return [apart[i] for i in range(parts)]
 
 
@@ -234,7 +258,11 @@ def _heads(x, batch, num_heads):
 def _weighted(q, k, v, mask, dropout_p):
     """(weights, output) of attention whose weights are asked for, over (N * heads, L, E)."""
     scaled = q * math.sqrt(1.0 / q.size(-1))
-    scores = scaled.bmm(k.transpose(-2, -1)) if mask is None else autolab.baddbmm(mask, scaled, k.transpose(-2, -1))
+    scores = (
+        scaled.bmm(k.transpose(-2, -1))
+        if mask is None
+        else autolab.baddbmm(mask, scaled, k.transpose(-2, -1))
+    )
     weights = scores.softmax(-1)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
@@ -246,17 +274,37 @@ def _unweighted(q, k, v, mask, dropout_p, is_causal, batch):
     apart = lambda x: x.view(batch, -1, *x.shape[1:])
     if mask is not None:
         mask = mask.unsqueeze(0) if mask.size(0) == 1 else apart(mask)
-    return scaled_dot_product_attention(apart(q), apart(k), apart(v), mask, dropout_p, is_causal).flatten(0, 1)
+    return scaled_dot_product_attention(
+        apart(q), apart(k), apart(v), mask, dropout_p, is_causal
+    ).flatten(0, 1)
 
 
 def multi_head_attention_forward(
-    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor,
-    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
-    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
-    key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
-    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
-    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
-    average_attn_weights: bool = True, is_causal: bool = False,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """(output, weights or None) of attention with several heads; the work of nn.MultiheadAttention, which see.
 
@@ -275,16 +323,23 @@ def multi_head_attention_forward(
     is_causal = is_causal and key_padding_mask is None and not need_weights
     attn_mask = None if is_causal else attn_mask
     if use_separate_proj_weight:
-        q, k, v = _project_apart((query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
+        q, k, v = _project_apart(
+            (query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias
+        )
     else:
         q, k, v = _project_packed(query, key, value, in_proj_weight, in_proj_bias)
     attn_mask = _shaped_mask(attn_mask, batch, num_heads, target, key.shape[0])
     if bias_k is not None and bias_v is not None:
-        k, v = autolab.cat([k, bias_k.repeat(1, batch, 1)]), autolab.cat([v, bias_v.repeat(1, batch, 1)])
+        k, v = (
+            autolab.cat([k, bias_k.repeat(1, batch, 1)]),
+            autolab.cat([v, bias_v.repeat(1, batch, 1)]),
+        )
         attn_mask, key_padding_mask = _one_more_key(attn_mask), _one_more_key(key_padding_mask)
     q, k, v = (_heads(x, batch, num_heads) for x in (q, k, v))
     if add_zero_attn:
-        k, v = (autolab.cat([x, k.new_zeros((batch * num_heads, 1, k.size(-1)))], 1) for x in (k, v))
+        k, v = (
+            autolab.cat([x, k.new_zeros((batch * num_heads, 1, k.size(-1)))], 1) for x in (k, v)
+        )
         attn_mask, key_padding_mask = _one_more_key(attn_mask), _one_more_key(key_padding_mask)
     source = k.size(1)
     mask = _joined_masks(attn_mask, key_padding_mask, batch, num_heads, source)
@@ -295,9 +350,15 @@ def multi_head_attention_forward(
         weights = weights.mean(dim=1) if average_attn_weights else weights
     else:
         weights, output = None, _unweighted(q, k, v, mask, dropout_p, is_causal, batch)
-    output = _F["linear"](output.transpose(0, 1).reshape(target * batch, width), out_proj_weight, out_proj_bias)
+    output = _F["linear"](
+        output.transpose(0, 1).reshape(target * batch, width), out_proj_weight, out_proj_bias
+    )
     output = output.view(target, batch, output.size(1))
-    return (output, weights) if batched else (output.squeeze(1), None if weights is None else weights.squeeze(0))
+    return (
+        (output, weights)
+        if batched
+        else (output.squeeze(1), None if weights is None else weights.squeeze(0))
+    )
 
 
 def _refuse_static(static_k, static_v):
@@ -309,7 +370,9 @@ def _refuse_static(static_k, static_v):
 
 def _canonical_masks(attn_mask, key_padding_mask, query, is_causal):
     """Both masks as floats to add. Raises RuntimeError for the hint `is_causal` without the mask it is about."""
-    key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
+    key_padding_mask = canonical_mask(
+        key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask"
+    )
     if is_causal and attn_mask is None:
         raise fail(
             RuntimeError,

@@ -14,9 +14,17 @@ from autolab.engine.core.tensor import Tensor
 
 
 def embedding_bag(
-    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
-    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
 ) -> Tensor:
     """The sum, mean or maximum of rows of weight (rows, dim), one for each bag: (bags, dim); zeros for an empty bag.
 
@@ -27,7 +35,9 @@ def embedding_bag(
     for name, value in (("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)):
         if value:
             raise unsupported("embedding_bag", name)
-    input, starts, per_sample_weights = _as_bags(input, weight, offsets, per_sample_weights, include_last_offset)
+    input, starts, per_sample_weights = _as_bags(
+        input, weight, offsets, per_sample_weights, include_last_offset
+    )
     if mode not in ("sum", "mean", "max"):
         raise fail(ValueError, "mode has to be one of sum, mean or max", f"It is {mode!r}.")
     if per_sample_weights is not None and mode != "sum":
@@ -42,7 +52,10 @@ def embedding_bag(
         with no_grad():
             _shorten_rows(weight.detach(), input, max_norm, norm_type)
     entries = input.tolist()
-    bags = [[i for i in range(a, b) if entries[i] != padding_idx] for a, b in zip(starts, [*starts[1:], len(entries)])]
+    bags = [
+        [i for i in range(a, b) if entries[i] != padding_idx]
+        for a, b in zip(starts, [*starts[1:], len(entries)])
+    ]
     kept = [i for bag in bags for i in bag]
     places = lambda numbers: autolab.tensor(numbers, dtype=autolab.int64, device=weight.device)
     rows = weight.index_select(0, places([entries[i] for i in kept]))
@@ -54,7 +67,9 @@ def embedding_bag(
     total = weight.new_zeros((len(bags), weight.size(1))).index_add(0, owner, rows)
     if mode == "sum":
         return total
-    counts = autolab.tensor([max(len(bag), 1) for bag in bags], dtype=weight.dtype, device=weight.device)
+    counts = autolab.tensor(
+        [max(len(bag), 1) for bag in bags], dtype=weight.dtype, device=weight.device
+    )
     return total / counts.unsqueeze(1)
 
 
@@ -79,7 +94,9 @@ def _as_bags(input, weight, offsets, per_sample_weights, include_last_offset):
         )
     if weight.dim() != 2:
         raise fail(
-            ValueError, f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}", "A table of rows."
+            ValueError,
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}",
+            "A table of rows.",
         )
     if input.dim() == 2:
         if offsets is not None:
@@ -89,7 +106,9 @@ def _as_bags(input, weight, offsets, per_sample_weights, include_last_offset):
                 f"sequences. However, found offsets of type {type(offsets)}",
                 "Each row of the input is a bag already.",
             )
-        starts = list(range(0, input.numel(), input.size(1))) if input.size(1) else [0] * input.size(0)
+        starts = (
+            list(range(0, input.numel(), input.size(1))) if input.size(1) else [0] * input.size(0)
+        )
         flat = None if per_sample_weights is None else per_sample_weights.reshape(-1)
         return input.reshape(-1), starts, flat
     if input.dim() != 1:
@@ -100,7 +119,9 @@ def _as_bags(input, weight, offsets, per_sample_weights, include_last_offset):
         )
     if offsets is None or offsets.dim() != 1:
         got = " but got None" if offsets is None else ""
-        raise fail(ValueError, f"offsets has to be a 1D Tensor{got}", "It says where each bag begins.")
+        raise fail(
+            ValueError, f"offsets has to be a 1D Tensor{got}", "It says where each bag begins."
+        )
     starts = offsets.tolist()
     if starts and starts[0] != 0:
         raise fail(

@@ -38,7 +38,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}",
             "Both inputs hold the same number of samples.",
         )
-    y = (input1.unsqueeze(-2).unsqueeze(-2) @ weight @ input2.unsqueeze(-2).unsqueeze(-1)).squeeze(-1).squeeze(-1)
+    y = (
+        (input1.unsqueeze(-2).unsqueeze(-2) @ weight @ input2.unsqueeze(-2).unsqueeze(-1))
+        .squeeze(-1)
+        .squeeze(-1)
+    )
     return y if bias is None else y + bias
 
 
@@ -71,7 +75,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _dropped(input, p, training, inplace, input.shape)
 
 
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
     """Zeroes whole channels of an input (N, C, L) or (C, L) with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
@@ -85,10 +91,14 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         )
     if input.dim() == 3:
         return _channels_dropped(input, p, training, inplace)
-    return _channels_dropped(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace).squeeze(0)
+    return _channels_dropped(
+        input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace
+    ).squeeze(0)
 
 
-def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
     """Zeroes whole channels of an input (N, C, H, W) with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
@@ -106,7 +116,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _channels_dropped(input, p, training, inplace)
 
 
-def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
     """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
@@ -114,7 +126,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         warnings.warn(_unexpected_dim("dropout3d", input.dim(), 3, "4D or 5D"), stacklevel=2)
     if input.dim() == 5:
         return _channels_dropped(input, p, training, inplace)
-    return _channels_dropped(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace).squeeze(0)
+    return _channels_dropped(
+        input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace
+    ).squeeze(0)
 
 
 def _unexpected_dim(name, dim, spatial, expected):
@@ -126,7 +140,9 @@ def _unexpected_dim(name, dim, spatial, expected):
     )
 
 
-def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """Dropout that keeps mean 0 and variance 1 of what SELU gives: dropped elements become SELU's lower limit."""
     check_probability(p)
     check_tensors("alpha_dropout", input=input)
@@ -134,7 +150,9 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return _dropped(input, p, training, inplace, input.shape, alpha=True)
 
 
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """`alpha_dropout` of whole channels."""
     check_probability(p)
     check_settings(f"feature_alpha_dropout{marked(inplace)}", ("train", 3, "bool", training))
@@ -144,9 +162,13 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 def _channels_dropped(input, p, training, inplace, alpha=False):
     if input.dim() < 2 and training and p:
         raise fail(
-            RuntimeError, "Feature dropout requires at least 2 dimensions in the input", "Channels are dimension 1."
+            RuntimeError,
+            "Feature dropout requires at least 2 dimensions in the input",
+            "Channels are dimension 1.",
         )
-    return _dropped(input, p, training, inplace, (*input.shape[:2], *[1] * (input.dim() - 2)), alpha)
+    return _dropped(
+        input, p, training, inplace, (*input.shape[:2], *[1] * (input.dim() - 2)), alpha
+    )
 
 
 def _dropped(input, p, training, inplace, shape, alpha=False):
@@ -178,19 +200,32 @@ def _dropped(input, p, training, inplace, shape, alpha=False):
 def check_padding_idx(padding_idx, rows):
     """`padding_idx` counted from the front. Raises AssertionError, in PyTorch's words, outside of the table."""
     if not -rows <= padding_idx < rows:
-        raise fail(AssertionError, "Padding_idx must be within num_embeddings", f"The table has {rows} rows.")
+        raise fail(
+            AssertionError,
+            "Padding_idx must be within num_embeddings",
+            f"The table has {rows} rows.",
+        )
     return padding_idx % rows
 
 
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
-    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Tensor:
     """The rows of `weight` (rows, D) that the integers `input` (*) name: shape (*, D).
 
     The row `padding_idx` gets no gradient. Raises IndexError for an index outside of the table.
     """
-    check_settings("embedding", ("scale_grad_by_freq", 4, "bool", scale_grad_by_freq), ("sparse", 5, "bool", sparse))
+    check_settings(
+        "embedding",
+        ("scale_grad_by_freq", 4, "bool", scale_grad_by_freq),
+        ("sparse", 5, "bool", sparse),
+    )
     if sparse:
         raise unsupported("embedding", "sparse")
     check_tensors("embedding", 2, indices=input)
@@ -235,19 +270,31 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
     if tensor.dtype is not autolab.int64:
         raise fail(
-            RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.", "Call .long() first."
+            RuntimeError,
+            "one_hot is only applicable to index tensor of type LongTensor.",
+            "Call .long() first.",
         )
     if tensor.numel() == 0:
         if num_classes <= 0:
-            raise fail(RuntimeError, "Can not infer total number of classes from empty tensor.", "Give num_classes.")
+            raise fail(
+                RuntimeError,
+                "Can not infer total number of classes from empty tensor.",
+                "Give num_classes.",
+            )
         return autolab.empty((*tensor.shape, num_classes), dtype=autolab.int64)
     if tensor.min().item() < 0:
-        raise fail(RuntimeError, "Class values must be non-negative.", "Classes are numbered from 0.")
+        raise fail(
+            RuntimeError, "Class values must be non-negative.", "Classes are numbered from 0."
+        )
     largest = tensor.max().item()
     if num_classes == -1:
         num_classes = largest + 1
     elif num_classes <= largest:
-        raise fail(RuntimeError, "Class values must be smaller than num_classes.", f"The largest class is {largest}.")
+        raise fail(
+            RuntimeError,
+            "Class values must be smaller than num_classes.",
+            f"The largest class is {largest}.",
+        )
     return (tensor.unsqueeze(-1) == autolab.arange(num_classes, device=tensor.device)).long()
 
 
@@ -268,7 +315,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1.shape != x2.shape:
         shape = autolab.broadcast_tensors(x1.detach(), x2.detach())[0].shape
         x1, x2 = x1.expand(shape), x2.expand(shape)
-    x1, x2 = (x if x.is_floating_point() else x.to(common) for x in (x1, x2))  # each norm in the dtype of its vectors
+    x1, x2 = (
+        x if x.is_floating_point() else x.to(common) for x in (x1, x2)
+    )  # each norm in the dtype of its vectors
     return (_unit(x1, dim, eps) * _unit(x2, dim, eps)).sum(dim)
 
 
@@ -284,14 +333,18 @@ def _plus(x, number):
     return OPS["add_scalar"].call(x, number) if x.is_floating_point() else x + number
 
 
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     """The p-norm of x1 - x2 + eps over the last dimension."""
     for position, x in enumerate((x1, x2), 1):
         check_tensors("pairwise_distance", position, **{f"x{position}": x})
     return distance_norm(_plus(x1 - x2, eps), p, keepdim)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
     """input / max(p-norm along `dim`, eps)."""
     if out is not None:
         raise unsupported("normalize", "out")

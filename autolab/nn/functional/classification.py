@@ -13,13 +13,23 @@ from autolab.engine.ops.class_losses import kernel_name
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
 from autolab.nn.functional.activation import log_softmax
-from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
+from autolab.nn.functional.loss import (
+    check_tensors,
+    legacy_reduction,
+    not_differentiable,
+    reduction_number,
+)
 from autolab.engine.core.tensor import Tensor
 
 
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """-weight[t] * input[t] for log-probabilities input (N, C), (C) or (N, C, d1, ...) and class numbers target.
 
@@ -39,22 +49,35 @@ def _nll_loss(input, target, weight, reduction, ignore_index):
     if input.dim() == 4:
         return OPS["nll_loss2d"].call(input, target, weight, reduction, ignore_index)[0]
     n, c = input.shape[:2]
-    out = OPS["nll_loss2d"].call(input.reshape(n, c, 1, -1), target.reshape(n, 1, -1), weight, reduction, ignore_index)[
-        0
-    ]
+    out = OPS["nll_loss2d"].call(
+        input.reshape(n, c, 1, -1), target.reshape(n, 1, -1), weight, reduction, ignore_index
+    )[0]
     return out.view(n, *input.shape[2:]) if reduction == 0 else out
 
 
 def _check_classes(input, target, weight):
     """Raise what PyTorch raises when scores, class numbers and class weights do not fit together."""
     scores = input._array.shape
-    if len(scores) == 2 and target._array.shape == scores[:1] and target.dtype is autolab.int64 and weight is None:
+    if (
+        len(scores) == 2
+        and target._array.shape == scores[:1]
+        and target.dtype is autolab.int64
+        and weight is None
+    ):
         return  # the usual case: the questions below take 1 µs
     n_dim = input.dim()
     if n_dim < 1:
-        raise fail(ValueError, "Expected 1 or more dimensions (got 0)", "Scores have a dimension of classes.")
+        raise fail(
+            ValueError,
+            "Expected 1 or more dimensions (got 0)",
+            "Scores have a dimension of classes.",
+        )
     if n_dim > 1 and not target.dim() and not input.shape[0]:
-        raise fail(IndexError, "Dimension specified as 0 but tensor has no dimensions", "One class number for each row of scores.")
+        raise fail(
+            IndexError,
+            "Dimension specified as 0 but tensor has no dimensions",
+            "One class number for each row of scores.",
+        )
     batch = target.shape[0] if target.dim() else 0
     if n_dim != 1 and input.shape[0] != batch:
         raise fail(
@@ -140,8 +163,14 @@ def _check_weight(input, weight):
 
 
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
 ) -> Tensor:
     """Softmax and negative log-likelihood of raw scores input (N, C), (C) or (N, C, d1, ...).
 
@@ -159,7 +188,9 @@ def cross_entropy(
         tensor([[-0.2130,  0.1065,  0.1065]])
     """
     check_settings(
-        "cross_entropy_loss", ("ignore_index", 5, "int", ignore_index), ("label_smoothing", 6, "float", label_smoothing)
+        "cross_entropy_loss",
+        ("ignore_index", 5, "int", ignore_index),
+        ("label_smoothing", 6, "float", label_smoothing),
     )
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cross_entropy_loss", input=input, target=target, weight=weight)
@@ -193,7 +224,9 @@ def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoot
         )
     if ignore_index >= 0:
         raise fail(
-            RuntimeError, "ignore_index is not supported for floating point target", "Probabilities have no index."
+            RuntimeError,
+            "ignore_index is not supported for floating point target",
+            "Probabilities have no index.",
         )
     class_dim = 0 if input.dim() == 1 else 1
     classes = input.shape[class_dim]
@@ -214,7 +247,11 @@ def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoot
     if number == 0:
         return -loss.sum(class_dim)
     total = -loss.sum()
-    return total if number == 2 else OPS["div_scalar"].call(total, input.numel() // classes if input.numel() else 0)
+    return (
+        total
+        if number == 2
+        else OPS["div_scalar"].call(total, input.numel() // classes if input.numel() else 0)
+    )
 
 
 def _by_class(weight, ndim, class_dim):
@@ -237,7 +274,11 @@ def _smoothed_cross_entropy(log_p, target, weight, number, ignore_index, label_s
     if number == 2:
         uniform = uniform.sum()
     elif number == 1:
-        counted = (~ignored).sum() if weight is None else weight.gather(0, target[~ignored].flatten()).sum()
+        counted = (
+            (~ignored).sum()
+            if weight is None
+            else weight.gather(0, target[~ignored].flatten()).sum()
+        )
         uniform = uniform.sum() / counted
     scale = OPS["mul_scalar"].call
     return scale(nll, 1 - label_smoothing) + scale(uniform, label_smoothing / classes)

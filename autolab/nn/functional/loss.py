@@ -35,7 +35,8 @@ def legacy_reduction(size_average, reduce, reduction):
     else:
         said = "mean" if size_average is None or size_average else "sum"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{said}' instead.", stacklevel=3
+        f"size_average and reduce args will be deprecated, please use reduction='{said}' instead.",
+        stacklevel=3,
     )
     return said
 
@@ -43,10 +44,17 @@ def legacy_reduction(size_average, reduce, reduction):
 def reduction_number(reduction):
     """PyTorch's number for "none", "mean" or "sum". Raises ValueError for anything else."""
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3)
+        warnings.warn(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+            stacklevel=3,
+        )
         return 1
     if reduction not in _NUMBER:
-        raise fail(ValueError, f"{reduction} is not a valid value for reduction", "It is 'none', 'mean' or 'sum'.")
+        raise fail(
+            ValueError,
+            f"{reduction} is not a valid value for reduction",
+            "It is 'none', 'mean' or 'sum'.",
+        )
     return _NUMBER[reduction]
 
 
@@ -77,7 +85,9 @@ def check_tensors(function, **arguments):
 
     Weights may be None."""
     if arguments.get("input", 0) is None or arguments.get("target", 0) is None:
-        check_all(function, **{name: value for name, value in arguments.items() if "weight" not in name})
+        check_all(
+            function, **{name: value for name, value in arguments.items() if "weight" not in name}
+        )
     check_all(function, or_none=True, **arguments)
 
 
@@ -95,7 +105,9 @@ def not_differentiable(function, **arguments):
 
 def _weighted(loss, input, weight, reduction, mean_of_weights=True):
     if weight.size() != input.size():
-        raise fail(ValueError, "Weights and input must have the same size.", "One weight for each element.")
+        raise fail(
+            ValueError, "Weights and input must have the same size.", "One weight for each element."
+        )
     loss = loss * weight
     if reduction == "mean":
         return loss.sum() / weight.sum() if mean_of_weights else loss.mean()
@@ -112,8 +124,12 @@ def _weighted(loss, input, weight, reduction, mean_of_weights=True):
 
 
 def mse_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", weight: Tensor | None = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
     """(input - target)^2.
 
@@ -132,8 +148,12 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", weight: Tensor | None = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
     """|input - target|."""
     a, b = _same_shape(input, target)
@@ -141,12 +161,18 @@ def l1_loss(
     if weight is None:
         reduction_number(reduction)
     loss = (a - b).abs()
-    return _reduced(loss, reduction) if weight is None else _weighted(loss, input, weight, reduction)
+    return (
+        _reduced(loss, reduction) if weight is None else _weighted(loss, input, weight, reduction)
+    )
 
 
 def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", beta: float = 1.0,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
 ) -> Tensor:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, d the difference. Raises RuntimeError for a negative beta."""
     check_settings("smooth_l1_loss", ("beta", 4, "float", beta))
@@ -164,7 +190,11 @@ def smooth_l1_loss(
 
 
 def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None,
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
 ) -> Tensor:
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta/2), d the difference. RuntimeError unless delta > 0."""
     check_settings("huber_loss", ("delta", 4, "float", delta))
@@ -177,15 +207,21 @@ def huber_loss(
         )
     if weight is None:
         return OPS["huber_loss"].call(*pair, reduction_number(reduction), delta)
-    return _weighted(OPS["huber_loss"].call(*pair, 0, delta), input, weight, reduction, mean_of_weights=False)
+    return _weighted(
+        OPS["huber_loss"].call(*pair, 0, delta), input, weight, reduction, mean_of_weights=False
+    )
 
 
 # probabilities -----------------------------------------------------------------------------------
 
 
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """-(t log x + (1 - t) log(1 - x)) for probabilities x; each logarithm is at least -100.
 
@@ -212,8 +248,13 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
 ) -> Tensor:
     """`binary_cross_entropy` of sigmoid(input), stable for large scores; `pos_weight` multiplies the positive term."""
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
@@ -223,7 +264,13 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})",
             "One target for each score.",
         )
-    check_tensors("binary_cross_entropy_with_logits", input=input, target=target, weight=weight, pos_weight=pos_weight)
+    check_tensors(
+        "binary_cross_entropy_with_logits",
+        input=input,
+        target=target,
+        weight=weight,
+        pos_weight=pos_weight,
+    )
     if target.dtype is autolab.bool:
         target - target  # noqa: B018 (raises what subtracting a mask raises)
     if input.is_floating_point() and not target.is_floating_point():
@@ -237,8 +284,12 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", log_target: bool = False,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
 ) -> Tensor:
     """target * (log(target) - input), input being log-probabilities; "batchmean" divides the sum by the batch size."""
     check_settings("kl_div", ("log_target", None, "bool", log_target))
@@ -256,7 +307,9 @@ def kl_div(
     reduction_number(inner)
     check_tensors("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):
-        raise fail(RuntimeError, "kl_div: Integral inputs not supported.", "Probabilities are floats.")
+        raise fail(
+            RuntimeError, "kl_div: Integral inputs not supported.", "Probabilities are floats."
+        )
     if log_target:
         loss = target.exp() * (target - input)
     else:
@@ -266,12 +319,21 @@ def kl_div(
 
 
 def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
-    eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """exp(x) - t x (or x - t log(x + eps) without `log_input`); `full` adds Stirling's term for t > 1."""
     check_settings(
-        "poisson_nll_loss", ("log_input", 3, "bool", log_input), ("full", 4, "bool", full), ("eps", 5, "float", eps)
+        "poisson_nll_loss",
+        ("log_input", 3, "bool", log_input),
+        ("full", 4, "bool", full),
+        ("eps", 5, "float", eps),
     )
     reduction = legacy_reduction(size_average, reduce, reduction)
     reduction_number(reduction)
@@ -284,7 +346,12 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
 ) -> Tensor:
     """(log var + (input - target)^2 / var) / 2, var taken as at least eps. ValueError for a negative variance."""
     spread = var * autolab.ones_like(input) if isinstance(var, float) else var
@@ -294,9 +361,14 @@ def gaussian_nll_loss(
         if input.size()[:-1] == spread.size():
             spread = spread.unsqueeze(-1)
         elif (
-            input.ndim != spread.ndim or sum(v for i, v in zip(input.size(), spread.size(), strict=True) if i != v) != 1
+            input.ndim != spread.ndim
+            or sum(v for i, v in zip(input.size(), spread.size(), strict=True) if i != v) != 1
         ):
-            raise fail(ValueError, "var is of incorrect size", "One variance for each element, or one for each sample.")
+            raise fail(
+                ValueError,
+                "var is of incorrect size",
+                "One variance for each element, or one for each sample.",
+            )
     if reduction not in _NUMBER:
         raise fail(ValueError, reduction + " is not valid", "It is 'none', 'mean' or 'sum'.")
     spread = spread.clone()
@@ -312,7 +384,11 @@ def gaussian_nll_loss(
 
 
 def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """x where the target is 1, max(0, margin - x) where it is -1."""
@@ -321,12 +397,17 @@ def hinge_embedding_loss(
     reduction_number(reduction)
     check_tensors("hinge_embedding_loss", input=input, target=target)
     zero = autolab.zeros_like(input)
-    apart = autolab.where(target != 1, (autolab.tensor(margin, dtype=input.dtype) - input).clamp_min(0), zero)
+    apart = autolab.where(
+        target != 1, (autolab.tensor(margin, dtype=input.dtype) - input).clamp_min(0), zero
+    )
     return _reduced(apart + autolab.where(target != -1, input, zero), reduction)
 
 
 def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-t x)) for targets t of 1 and -1."""
@@ -353,12 +434,20 @@ def _check_soft_margin(input, target):
     if not input.is_floating_point():
         found = target.dtype if target.is_floating_point() else autolab.get_default_dtype()
         message = f"result type {found.short} can't be cast to the desired output type {input.dtype.short}"
-        raise fail(RuntimeError, message, "Predictions are floating-point numbers: convert them with .float().")
+        raise fail(
+            RuntimeError,
+            message,
+            "Predictions are floating-point numbers: convert them with .float().",
+        )
 
 
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """Binary cross-entropy with logits, averaged over the classes (the last dimension)."""
     reduction = legacy_reduction(size_average, reduce, reduction)
@@ -372,8 +461,13 @@ def multilabel_soft_margin_loss(
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """max(0, -t (x1 - x2) + margin) for targets t of 1 and -1."""
     check_settings("margin_ranking_loss", ("margin", 4, "float", margin))
@@ -390,8 +484,13 @@ def margin_ranking_loss(
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or ()."""
     check_settings("cosine_embedding_loss", ("margin", 4, "float", margin))
@@ -401,10 +500,16 @@ def cosine_embedding_loss(
     dim = target.dim()
     if dim not in (0, 1):
         raise fail(
-            RuntimeError, "0D or 1D target tensor expected, multi-target not supported", "One target for each pair."
+            RuntimeError,
+            "0D or 1D target tensor expected, multi-target not supported",
+            "One target for each pair.",
         )
     if input1.dim() != dim + 1 or input2.dim() != dim + 1:
-        expected = "1D target tensor expects 2D input tensors" if dim else "0D target tensor expects 1D input tensors"
+        expected = (
+            "1D target tensor expects 2D input tensors"
+            if dim
+            else "0D target tensor expects 1D input tensors"
+        )
         raise fail(
             RuntimeError,
             f"{expected}, but found inputs with sizes {list(input1.size())} and {list(input2.size())}.",
@@ -412,16 +517,29 @@ def cosine_embedding_loss(
         )
     eps = 1e-12
     product = (input1 * input2).sum(dim)
-    square1, square2 = _plus((input1 * input1).sum(dim), eps), _plus((input2 * input2).sum(dim), eps)
+    square1, square2 = (
+        _plus((input1 * input1).sum(dim), eps),
+        _plus((input2 * input2).sum(dim), eps),
+    )
     cos = product / (square1 * square2).sqrt()
     zero = autolab.zeros_like(cos)
     alike = autolab.where(target == 1, autolab.ones_like(cos) - cos, zero)
-    return _reduced(alike + autolab.where(target == -1, _plus(cos, -margin).clamp_min(0), zero), reduction)
+    return _reduced(
+        alike + autolab.where(target == -1, _plus(cos, -margin).clamp_min(0), zero), reduction
+    )
 
 
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference plus eps."""
     check_settings(
@@ -435,25 +553,37 @@ def triplet_margin_loss(
     reduction_number(reduction)
     if margin <= 0:
         raise fail(
-            ValueError, f"margin must be greater than 0, got {margin}", "It is how much farther the negative has to be."
+            ValueError,
+            f"margin must be greater than 0, got {margin}",
+            "It is how much farther the negative has to be.",
         )
     check_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    near, far = (
+        pairwise_distance(anchor, positive, p, eps),
+        pairwise_distance(anchor, negative, p, eps),
+    )
     if swap:
         far = autolab.minimum(far, pairwise_distance(positive, negative, p, eps))
     return _reduced((_plus(near, margin) - far).clamp_min(0), reduction)
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *,
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d a function of two tensors (the 2-norm)."""
     reduction_number(reduction)
     if margin <= 0:
         raise fail(
-            ValueError, f"margin must be greater than 0, got {margin}", "It is how much farther the negative has to be."
+            ValueError,
+            f"margin must be greater than 0, got {margin}",
+            "It is how much farther the negative has to be.",
         )
     dims = anchor.ndim, positive.ndim, negative.ndim
     if len(set(dims)) > 1:

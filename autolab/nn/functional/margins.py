@@ -8,13 +8,24 @@ from autolab.engine.core.errors import bad_argument
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.core.record import OPS
-from autolab.nn.functional.loss import check_tensors, legacy_reduction, not_differentiable, reduction_number
+from autolab.nn.functional.loss import (
+    check_tensors,
+    legacy_reduction,
+    not_differentiable,
+    reduction_number,
+)
 from autolab.engine.core.tensor import Tensor
 
 
 def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The mean over the C classes of max(0, margin - input[y] + input[j])^p, j other than y; times weight[y].
 
@@ -56,7 +67,11 @@ def _check_dtypes(kernel, input, target, weight=None):
     for value, wanted in ((target, autolab.int64), (weight, input.dtype)):
         if value is not None and value.dtype is not wanted:
             message = f"expected scalar type {wanted.short} but found {value.dtype.short}"
-            raise fail(RuntimeError, message, "Class numbers are whole numbers (.long()); weights have the dtype of the scores.")
+            raise fail(
+                RuntimeError,
+                message,
+                "Class numbers are whole numbers (.long()); weights have the dtype of the scores.",
+            )
 
 
 def _check_multi_margin(input, target, weight):
@@ -74,11 +89,16 @@ def _check_multi_margin(input, target, weight):
         raise fail(RuntimeError, message, "One weight for each class.")
     _check_dtypes("multi_margin_loss_cpu_kernel", input, target, weight)
     if target.numel() and not 0 <= int(target.min()) <= int(target.max()) < classes:
-        raise fail(RuntimeError, "target out of range", f"Classes are numbered from 0 to {classes - 1}.")
+        raise fail(
+            RuntimeError, "target out of range", f"Classes are numbered from 0 to {classes - 1}."
+        )
 
 
 def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The sum over right classes y and wrong classes j of max(0, 1 - input[y] + input[j]), divided by the number of
@@ -91,12 +111,26 @@ def multilabel_margin_loss(
     number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("multilabel_margin_loss", input=input, target=target)
     classes = _check_scores(input)
-    fits = target.shape == input.shape if input.dim() == 2 else target.dim() <= 1 and target.numel() == classes
+    fits = (
+        target.shape == input.shape
+        if input.dim() == 2
+        else target.dim() <= 1 and target.numel() == classes
+    )
     if not fits:
-        message = f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
-        raise fail(RuntimeError, message, "Each sample has as many places for class numbers as classes; fill them up with -1.")
+        message = (
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
+        raise fail(
+            RuntimeError,
+            message,
+            "Each sample has as many places for class numbers as classes; fill them up with -1.",
+        )
     if target.numel() and not -1 <= int(target.min()) <= int(target.max()) < classes:
         message = "argument #2 'target' is out of range"
-        raise fail(RuntimeError, message, f"Classes are numbered from 0 to {classes - 1}; -1 ends the list.")
+        raise fail(
+            RuntimeError,
+            message,
+            f"Classes are numbered from 0 to {classes - 1}; -1 ends the list.",
+        )
     _check_dtypes("multilabel_margin_loss_forward_out_frame", input, target)
     return OPS["multilabel_margin_loss"].call(input, target, number)[0]

@@ -17,8 +17,14 @@ from autolab.engine.core.tensor import Tensor
 
 
 def batch_norm(
-    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
-    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Each channel (dimension 1) minus its mean, divided by its standard deviation, times `weight`, plus `bias`.
 
@@ -26,12 +32,18 @@ def batch_norm(
     `momentum`, in place; else the running ones are used. Raises ValueError for a single value per channel in training,
     RuntimeError when the numbers of channels differ. Ioffe and Szegedy, "Batch Normalization" (2015).
     """
-    check_settings("batch_norm", ("training", 6, "bool", training), ("momentum", 7, "float", momentum))
+    check_settings(
+        "batch_norm", ("training", 6, "bool", training), ("momentum", 7, "float", momentum)
+    )
     if training:
         _check_count(input.shape)
     if eps < 0 or (training and eps == 0):
         kind = "positive during training" if training else "non-negative"
-        raise fail(ValueError, f"batch_norm eps must be {kind}, but got {eps}", "It keeps the divisor away from 0.")
+        raise fail(
+            ValueError,
+            f"batch_norm eps must be {kind}, but got {eps}",
+            "It keeps the divisor away from 0.",
+        )
     return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -48,7 +60,10 @@ def _check_count(size):
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
     """(input - mean) / standard deviation over the last dimensions, of sizes `normalized_shape`, times weight, plus
@@ -60,7 +75,11 @@ def layer_norm(
 
 
 def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Each sample's channels (dimension 1) in `num_groups` groups, each with its own mean and variance.
 
@@ -87,8 +106,14 @@ def group_norm(
 
 
 def instance_norm(
-    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
-    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Batch norm of every channel of every sample on its own.
 
@@ -120,7 +145,14 @@ def instance_norm(
     mean, variance = per_sample(running_mean, input.dtype), per_sample(running_var, input.dtype)
     flat = input.contiguous().view(1, samples * channels, *input.shape[2:])
     out = batch_normalized(
-        flat, per_sample(weight), per_sample(bias), mean, variance, bool(use_input_stats), momentum, eps
+        flat,
+        per_sample(weight),
+        per_sample(bias),
+        mean,
+        variance,
+        bool(use_input_stats),
+        momentum,
+        eps,
     )
     if use_input_stats:
         for running, new in ((running_mean, mean), (running_var, variance)):
@@ -131,7 +163,10 @@ def instance_norm(
 
 
 def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
 ) -> Tensor:
     """`input` divided by its root mean square over the last dimensions, of sizes `normalized_shape`, times `weight`.
 
@@ -139,7 +174,11 @@ def rms_norm(
     """
     check_tensors("rms_norm", input=input)
     check_settings("rms_norm", ("normalized_shape", 2, "int[]", normalized_shape))
-    shape = [normalized_shape] if isinstance(normalized_shape, int) else [int(n) for n in normalized_shape]
+    shape = (
+        [normalized_shape]
+        if isinstance(normalized_shape, int)
+        else [int(n) for n in normalized_shape]
+    )
     if not shape:
         raise fail(
             RuntimeError,
@@ -163,14 +202,18 @@ def rms_norm(
         )
     if not (input.is_floating_point() or input.is_complex()):
         raise not_implemented("rms_norm", input._array.dtype)
-    x = input.float() if input.dtype is autolab.float16 else input  # squares of float16 numbers overflow soon
+    x = (
+        input.float() if input.dtype is autolab.float16 else input
+    )  # squares of float16 numbers overflow soon
     eps = autolab.finfo(x.dtype).eps if eps is None else eps
     dims = tuple(range(x.dim() - len(shape), x.dim()))
     y = x * OPS["add_scalar"].call(x.pow(2).mean(dims, keepdim=True), eps).rsqrt()
     return (y if weight is None else y * weight).to(input.dtype)
 
 
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
     """Each number over (k + alpha * mean of the squares in `size` neighbouring channels)^beta; input (N, C, ...).
 
     Raises ValueError for fewer than three dimensions. Krizhevsky, Sutskever and Hinton, "ImageNet Classification with
@@ -188,5 +231,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     pad, avg_pool2d = NAMESPACES["nn.functional"]["pad"], NAMESPACES["nn.functional"]["avg_pool2d"]
     squares = input.mul(input).unsqueeze(1)
     flat = squares if input.dim() == 3 else squares.flatten(3)
-    means = avg_pool2d(pad(flat, (0, 0, size // 2, (size - 1) // 2)), (size, 1), stride=1).squeeze(1)
-    return input / (means if input.dim() == 3 else means.view(input.shape)).mul(alpha).add(k).pow(beta)
+    means = avg_pool2d(pad(flat, (0, 0, size // 2, (size - 1) // 2)), (size, 1), stride=1).squeeze(
+        1
+    )
+    return input / (means if input.dim() == 3 else means.view(input.shape)).mul(alpha).add(k).pow(
+        beta
+    )

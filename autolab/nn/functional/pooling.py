@@ -13,7 +13,9 @@ from autolab.engine.core.tensor import Tensor
 
 def _powers(dims, input, norm_type, kernel_size, stride, ceil_mode):
     F = NAMESPACES["nn.functional"]
-    if isinstance(norm_type, (int, float)) and math.isinf(norm_type):  # the limit: the largest, or the smallest, size
+    if isinstance(norm_type, (int, float)) and math.isinf(
+        norm_type
+    ):  # the limit: the largest, or the smallest, size
         pool = F[f"max_pool{dims}d"]
         largest = lambda x: pool(x, kernel_size, stride, 0, 1, ceil_mode)
         return largest(input.abs()) if norm_type > 0 else -largest(-input.abs())
@@ -39,7 +41,10 @@ def lp_pool1d(
 
 
 def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
     """(sum of x^p)^(1/p) over each window of images (N, C, H, W) or (C, H, W), p = `norm_type`; inf gives the maximum

@@ -10,7 +10,15 @@ from collections.abc import Callable
 from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact import signatures
 from autolab.nn import functional as F
-from autolab.nn.functional import bilinear, celu_, cosine_similarity, pairwise_distance, rms_norm, selu_, threshold_  # noqa: F401
+from autolab.nn.functional import (  # noqa: F401
+    bilinear,
+    celu_,
+    cosine_similarity,
+    pairwise_distance,
+    rms_norm,
+    selu_,
+    threshold_,
+)
 
 
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:

@@ -31,10 +31,23 @@ from autolab.nn.modules.activation import (
     Threshold,
 )
 from autolab.nn.modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from autolab.nn.modules.container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from autolab.nn.modules.container import (
+    ModuleDict,
+    ModuleList,
+    ParameterDict,
+    ParameterList,
+    Sequential,
+)
 from autolab.nn.modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from autolab.nn.modules.distance import CosineSimilarity, PairwiseDistance
-from autolab.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
+from autolab.nn.modules.dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
 from autolab.nn.modules.flatten import Flatten, Unflatten
 from autolab.nn.modules.lazy import (
     LazyBatchNorm1d,

@@ -55,7 +55,9 @@ class RReLU(_Activation):
 
     _shown = ("lower", "upper")
 
-    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
         super().__init__()
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
@@ -204,14 +206,23 @@ class Hardtanh(_Activation):
     _shown: tuple[str, ...] = ("min_val", "max_val")
 
     def __init__(
-        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
         max_value: float | None = None,
     ) -> None:
         super().__init__()
-        for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
+        for old, new, value in (
+            ("min_value", "min_val", min_value),
+            ("max_value", "max_val", max_value),
+        ):
             if value is not None:
                 warnings.warn(
-                    f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=2
+                    f"keyword argument `{old}` is deprecated and renamed to `{new}`",
+                    FutureWarning,
+                    stacklevel=2,
                 )
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
@@ -285,7 +296,11 @@ class PReLU(_Activation):
     _shown = ("num_parameters",)
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init

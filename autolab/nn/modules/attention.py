@@ -31,9 +31,18 @@ class MultiheadAttention(Module):
     """
 
     def __init__(
-        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
-        add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
-        device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise fail(
@@ -44,12 +53,17 @@ class MultiheadAttention(Module):
             )
         super().__init__()
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
-        self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
+        self.kdim, self.vdim = (
+            embed_dim if kdim is None else kdim,
+            embed_dim if vdim is None else vdim,
+        )
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
         if self.head_dim * num_heads != embed_dim:
             raise fail(
-                AssertionError, "embed_dim must be divisible by num_heads", f"They are {embed_dim} and {num_heads}."
+                AssertionError,
+                "embed_dim must be divisible by num_heads",
+                f"They are {embed_dim} and {num_heads}.",
             )
         options = {"device": device, "dtype": dtype}
         self._make_parameters(bias, add_bias_kv, options)
@@ -64,9 +78,13 @@ class MultiheadAttention(Module):
                 self.register_parameter(name, None)
         else:
             for name, features in apart.items():
-                self.register_parameter(name, Parameter(autolab.empty((width, features), **options)))
+                self.register_parameter(
+                    name, Parameter(autolab.empty((width, features), **options))
+                )
             self.register_parameter("in_proj_weight", None)
-        self.register_parameter("in_proj_bias", Parameter(autolab.empty(3 * width, **options)) if bias else None)
+        self.register_parameter(
+            "in_proj_bias", Parameter(autolab.empty(3 * width, **options)) if bias else None
+        )
         self.out_proj = NonDynamicallyQuantizableLinear(width, width, bias=bias, **options)
         if add_bias_kv:
             self.bias_k = Parameter(autolab.empty((1, 1, width), **options))
@@ -88,14 +106,22 @@ class MultiheadAttention(Module):
                 init.xavier_normal_(bias)
 
     def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
-        need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """(output, weights). key_padding_mask (N, S) hides keys, attn_mask (L, S) or (N * heads, L, S) hides pairs:
         True hides, numbers are added. average_attn_weights=False: weights (N, heads, L, S). is_causal: attn_mask is the
         triangle."""
-        key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
+        key_padding_mask = canonical_mask(
+            key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask"
+        )
         attn_mask = canonical_mask(attn_mask, "attn_mask", query)
         turned = self.batch_first and query.dim() == 3
         if turned:

@@ -107,7 +107,9 @@ class BackwardHook:
         )
         for hook in self.user_hooks:
             result = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
-            if result is not None and not (isinstance(result, tuple) and all(g is None for g in result)):
+            if result is not None and not (
+                isinstance(result, tuple) and all(g is None for g in result)
+            ):
                 raise fail(
                     RuntimeError,
                     "Backward hook for Modules where no input requires gradient should always "

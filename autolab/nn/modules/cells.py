@@ -25,7 +25,12 @@ class RNNCellBase(Module):
     _states = 1
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: DeviceLike = None,
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
@@ -35,7 +40,9 @@ class RNNCellBase(Module):
         self.weight_ih = Parameter(autolab.empty((rows, input_size), **options))
         self.weight_hh = Parameter(autolab.empty((rows, hidden_size), **options))
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(autolab.empty(rows, **options)) if bias else None)
+            self.register_parameter(
+                name, Parameter(autolab.empty(rows, **options)) if bias else None
+            )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -58,7 +65,9 @@ class RNNCellBase(Module):
         if single:
             input = input.unsqueeze(0)
         if state is None:
-            zeros = autolab.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
+            zeros = autolab.zeros(
+                input.size(0), self.hidden_size, dtype=input.dtype, device=input.device
+            )
             state = (zeros,) * self._states
         elif single:
             state = tuple(s.unsqueeze(0) for s in state)
@@ -104,8 +113,13 @@ class RNNCell(RNNCellBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
-        device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
@@ -116,8 +130,14 @@ class RNNCell(RNNCellBase):
         if hx is not None:
             self._check_dim("hidden", hx)
         if self.nonlinearity not in ("tanh", "relu"):
-            raise fail(RuntimeError, f"Unknown nonlinearity: {self.nonlinearity}", "It is 'tanh' or 'relu'.")
-        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
+            raise fail(
+                RuntimeError,
+                f"Unknown nonlinearity: {self.nonlinearity}",
+                "It is 'tanh' or 'relu'.",
+            )
+        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[
+            0
+        ]
 
 
 class LSTMCell(RNNCellBase):
@@ -130,12 +150,18 @@ class LSTMCell(RNNCellBase):
     _states = 2
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None,
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
         """(h', c'). hx: (h, c), zeros when left out."""
         self._check_dim("input", input)
         for number, s in enumerate(hx or ()):
@@ -151,7 +177,11 @@ class GRUCell(RNNCellBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None,
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)

@@ -22,7 +22,9 @@ def _position(index, size):
     """`index` counted from the front; IndexError outside of a container of `size` elements."""
     index = operator.index(index)
     if not -size <= index < size:
-        raise fail(IndexError, f"index {index} is out of range", f"The container has {size} elements.")
+        raise fail(
+            IndexError, f"index {index} is out of range", f"The container has {size} elements."
+        )
     return index % size
 
 
@@ -31,7 +33,8 @@ def _pairs(values, name, element_name):
     if not isinstance(values, Iterable):
         raise fail(
             TypeError,
-            f"{name}.update should be called with an iterable of key/value pairs, but got " + type(values).__name__,
+            f"{name}.update should be called with an iterable of key/value pairs, but got "
+            + type(values).__name__,
             "Pass a dict or a list of pairs.",
         )
     if hasattr(values, "items"):
@@ -41,7 +44,8 @@ def _pairs(values, name, element_name):
         if not isinstance(pair, Iterable):
             raise fail(
                 TypeError,
-                f"{element_name} update sequence element #{i} should be Iterable; is" + type(pair).__name__,
+                f"{element_name} update sequence element #{i} should be Iterable; is"
+                + type(pair).__name__,
                 "Every element is a pair (key, value).",
             )
         if len(pair) != 2:
@@ -138,10 +142,16 @@ class Sequential(_Numbered):
     def insert(self, index: Any, module: Module) -> Self:
         """Insert a module before position `index`. Raises IndexError outside of the container."""
         if not isinstance(module, Module):
-            raise fail(AssertionError, f"module should be of type: {Module}", "Sequential holds modules only.")
+            raise fail(
+                AssertionError,
+                f"module should be of type: {Module}",
+                "Sequential holds modules only.",
+            )
         n = len(self)
         if not -n <= index <= n:
-            raise fail(IndexError, f"Index out of range: {index}", f"The container has {n} modules.")
+            raise fail(
+                IndexError, f"Index out of range: {index}", f"The container has {n} modules."
+            )
         self._shift_in(index, module)
         return self
 
@@ -217,7 +227,8 @@ class ModuleList(_Numbered):
         if not isinstance(modules, Iterable):
             raise fail(
                 TypeError,
-                "ModuleList.extend should be called with an iterable, but got " + type(modules).__name__,
+                "ModuleList.extend should be called with an iterable, but got "
+                + type(modules).__name__,
                 "Use append for a single module.",
             )
         return super().extend(list(modules))
@@ -237,14 +248,23 @@ class ModuleList(_Numbered):
                 blocks.append([i, i, text])
         if not blocks:
             return f"{self._get_name()}()"
-        lines = [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in blocks]
-        return f"{self._get_name()}(\n  " + "\n  ".join(line.replace("\n", "\n  ") for line in lines) + "\n)"
+        lines = [
+            f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}"
+            for a, b, text in blocks
+        ]
+        return (
+            f"{self._get_name()}(\n  "
+            + "\n  ".join(line.replace("\n", "\n  ") for line in lines)
+            + "\n)"
+        )
 
 
 class ModuleDict(Module):
     """A dict of submodules, in insertion order."""
 
-    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+    def __init__(
+        self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None
+    ) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -304,7 +324,11 @@ def _describe(value, of_tensor):
 
 
 def _as_parameter(value):
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+    return (
+        Parameter(value)
+        if isinstance(value, Tensor) and not isinstance(value, Parameter)
+        else value
+    )
 
 
 class ParameterList(Module):
@@ -344,7 +368,8 @@ class ParameterList(Module):
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise fail(
                 TypeError,
-                "ParameterList.extend should be called with an iterable, but got " + type(values).__name__,
+                "ParameterList.extend should be called with an iterable, but got "
+                + type(values).__name__,
                 "Use append for a single parameter.",
             )
         for value in list(values):
@@ -353,10 +378,14 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """One line for each value."""
-        return "\n".join(f"  ({i}): {_describe(value, lambda t: t.dtype)}" for i, value in enumerate(self))
+        return "\n".join(
+            f"  ({i}): {_describe(value, lambda t: t.dtype)}" for i, value in enumerate(self)
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise fail(RuntimeError, "ParameterList should not be called.", "Index it to get a parameter.")
+        raise fail(
+            RuntimeError, "ParameterList should not be called.", "Index it to get a parameter."
+        )
 
 
 class ParameterDict(Module):
@@ -462,7 +491,9 @@ class ParameterDict(Module):
         return "\n".join(f"  ({key}): {_describe(value, typename)}" for key, value in self.items())
 
     def __call__(self, input: Any) -> Any:
-        raise fail(RuntimeError, "ParameterDict should not be called.", "Index it to get a parameter.")
+        raise fail(
+            RuntimeError, "ParameterDict should not be called.", "Index it to get a parameter."
+        )
 
     def __or__(self, other: Any) -> ParameterDict:
         result = self.copy()

@@ -32,18 +32,29 @@ class _ConvNd(Module):
     _transposed = False
 
     def __init__(
-        self, in_channels: int, out_channels: int, geometry: dict[str, Any], groups: int, bias: bool, padding_mode: str,
-        device: DeviceLike, dtype: DType | None,
+        self,
+        in_channels: int,
+        out_channels: int,
+        geometry: dict[str, Any],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: DeviceLike,
+        dtype: DType | None,
     ) -> None:
         super().__init__()
         if groups <= 0:
             raise fail(
-                ValueError, "groups must be a positive integer", "1 connects every input to every output channel."
+                ValueError,
+                "groups must be a positive integer",
+                "1 connects every input to every output channel.",
             )
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise fail(
-                    ValueError, f"{name} must be divisible by groups", "Channels are shared out evenly over groups."
+                    ValueError,
+                    f"{name} must be divisible by groups",
+                    "Channels are shared out evenly over groups.",
                 )
         self.in_channels, self.out_channels, self.groups, self.padding_mode = (
             in_channels,
@@ -57,7 +68,9 @@ class _ConvNd(Module):
             setattr(self, name, value if isinstance(value, str) else as_tuple(value, n))
         self._check_padding()
         self._padding_around = self._around()
-        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        first, second = (
+            (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        )
         shape = (first, second // groups, *self.kernel_size)
         self.weight = Parameter(autolab.empty(shape, device=device, dtype=dtype))
         if bias:
@@ -98,7 +111,9 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draw new random parameters, uniform in ±1/sqrt(fan_in): first the weight, then the bias."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
+        init.kaiming_uniform_(
+            self.weight, a=math.sqrt(5)
+        )  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
             if fan_in:
@@ -108,22 +123,38 @@ class _ConvNd(Module):
         """Sizes, and what is not the default."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         n = self._dims
-        settings = {"padding": (0,) * n, "dilation": (1,) * n, "output_padding": (0,) * n, "groups": 1}
+        settings = {
+            "padding": (0,) * n,
+            "dilation": (1,) * n,
+            "output_padding": (0,) * n,
+            "groups": 1,
+        }
         for name, default in settings.items():
             if getattr(self, name) != default:
                 text += f", {name}={getattr(self, name)}"
         if self.bias is None:
             text += ", bias=False"
-        return text if self.padding_mode == "zeros" else text + f", padding_mode={self.padding_mode}"
+        return (
+            text if self.padding_mode == "zeros" else text + f", padding_mode={self.padding_mode}"
+        )
 
 
 class _Convolution(_ConvNd):
     """A convolution that is not transposed."""
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0,
-        dilation: Sizes = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
-        device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         geometry = {
             "kernel_size": kernel_size,
@@ -132,7 +163,9 @@ class _Convolution(_ConvNd):
             "dilation": dilation,
             "output_padding": 0,
         }
-        super().__init__(in_channels, out_channels, geometry, groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            in_channels, out_channels, geometry, groups, bias, padding_mode, device, dtype
+        )
 
     def _convolve(self, input, weight, bias, padding):
         function = F.conv1d if self._dims == 1 else F.conv2d
@@ -141,7 +174,9 @@ class _Convolution(_ConvNd):
     def _conv_forward(self, input, weight, bias):
         if self.padding_mode == "zeros":
             return self._convolve(input, weight, bias, self.padding)
-        return self._convolve(F.pad(input, self._padding_around, mode=self.padding_mode), weight, bias, 0)
+        return self._convolve(
+            F.pad(input, self._padding_around, mode=self.padding_mode), weight, bias, 0
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         """The cross-correlation of `input` with the weight, plus the bias."""
@@ -181,9 +216,19 @@ class _Transposed(_ConvNd):
     _transposed = True
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes = 0,
-        output_padding: Sizes = 0, groups: int = 1, bias: bool = True, dilation: Sizes = 1,
-        padding_mode: str = "zeros", device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         if padding_mode != "zeros":
             raise fail(
@@ -198,7 +243,9 @@ class _Transposed(_ConvNd):
             "dilation": dilation,
             "output_padding": output_padding,
         }
-        super().__init__(in_channels, out_channels, geometry, groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            in_channels, out_channels, geometry, groups, bias, padding_mode, device, dtype
+        )
 
     def _extra(self, input, output_size):
         """The output padding that gives `output_size`."""
@@ -222,7 +269,11 @@ class _Transposed(_ConvNd):
         ]
         most = [low + s - 1 for low, s in zip(least, self.stride)]
         if any(not low <= wanted <= high for wanted, low, high in zip(size, least, most)):
-            shown = tuple(output_size) if len(output_size) == n and isinstance(output_size, tuple) else size
+            shown = (
+                tuple(output_size)
+                if len(output_size) == n and isinstance(output_size, tuple)
+                else size
+            )
             raise fail(
                 ValueError,
                 f"requested an output size of {shown}, but valid sizes range from {least} to {most} (for an input of "
@@ -235,7 +286,16 @@ class _Transposed(_ConvNd):
         """The transposed convolution of `input`; `output_size` chooses among the sizes that are possible."""
         function = F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d
         extra = self._extra(input, output_size)
-        return function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        return function(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
+        )
 
 
 class ConvTranspose1d(_Transposed):

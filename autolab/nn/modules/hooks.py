@@ -59,11 +59,16 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 
 
 def register_module_forward_hook(
-    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False,
+    hook: Callable[..., Any],
+    *,
+    with_kwargs: bool = False,
+    always_call: bool = False,
 ) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward of every module; what it returns replaces the output."""
     return _add(
-        GLOBAL.forward, hook, [(GLOBAL.forward_with_kwargs, with_kwargs), (GLOBAL.forward_always_called, always_call)]
+        GLOBAL.forward,
+        hook,
+        [(GLOBAL.forward_with_kwargs, with_kwargs), (GLOBAL.forward_always_called, always_call)],
     )
 
 
@@ -152,31 +157,52 @@ class ModuleHooks:
         set_plain("_is_full_backward_hook", None)
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
     ) -> RemovableHandle:
         """Call `hook(module, args)` before every `forward`; a returned value replaces the positional arguments.
 
         With `with_kwargs=True` the hook is `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
         Returns a handle; `handle.remove()` takes the hook away.
         """
-        return _add(self._forward_pre_hooks, hook, [(self._forward_pre_hooks_with_kwargs, with_kwargs)], prepend)
+        return _add(
+            self._forward_pre_hooks,
+            hook,
+            [(self._forward_pre_hooks_with_kwargs, with_kwargs)],
+            prepend,
+        )
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False,
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after every `forward`; a returned value replaces the output.
 
         With `with_kwargs=True` the hook is `hook(module, args, kwargs, output)`. With `always_call=True` it runs
         even when the forward raised. Returns a handle; `handle.remove()` takes the hook away.
         """
-        flags = [(self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)]
+        flags = [
+            (self._forward_hooks_with_kwargs, with_kwargs),
+            (self._forward_hooks_always_called, always_call),
+        ]
         return _add(self._forward_hooks, hook, flags, prepend)
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(module, grad_output)` when gradients reach the outputs; a returned tuple replaces them."""
         return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
         Both are tuples with None for what is not a tensor. A returned tuple replaces `grad_input`.
@@ -202,7 +228,10 @@ class ModuleHooks:
         state = per_thread.state
         around, caller = state.scope, state.module
         # Nodes made meanwhile remember this call (`Node.scope`): names only, so that a graph keeps no module alive.
-        name, training = "" if caller is None else _name_in(caller, self), self.__dict__.get("training")
+        name, training = (
+            "" if caller is None else _name_in(caller, self),
+            self.__dict__.get("training"),
+        )
         state.scope = (around, name, self.__class__.__name__, training)
         state.module = self
         try:
@@ -229,7 +258,9 @@ class ModuleHooks:
 
 def _name_in(caller, module):
     """The path of `module` in `caller`, whose forward calls it; its type's name when it is no part of it."""
-    remembered = module.__dict__.get("_called_as")  # searching every time makes a step of n layers cost n * n
+    remembered = module.__dict__.get(
+        "_called_as"
+    )  # searching every time makes a step of n layers cost n * n
     if remembered is not None and caller._modules.get(remembered) is module:
         return remembered
     for name, child in caller._modules.items():
@@ -261,9 +292,17 @@ class _HookedCall:
         module = self.module
         self._forward_pre_hooks()
         own_is_full = module._is_full_backward_hook
-        full = _chosen(GLOBAL.backward, GLOBAL.backward_is_full is True, module._backward_hooks, own_is_full is True)
+        full = _chosen(
+            GLOBAL.backward,
+            GLOBAL.backward_is_full is True,
+            module._backward_hooks,
+            own_is_full is True,
+        )
         legacy = _chosen(
-            GLOBAL.backward, GLOBAL.backward_is_full is False, module._backward_hooks, own_is_full is False
+            GLOBAL.backward,
+            GLOBAL.backward_is_full is False,
+            module._backward_hooks,
+            own_is_full is False,
         )
         pre = [*GLOBAL.backward_pre.values(), *module._backward_pre_hooks.values()]
         backward = BackwardHook(module, full, pre) if full or pre else None
@@ -305,7 +344,10 @@ class _HookedCall:
     def _forward_hooks(self):
         module = self.module
         for number, hook in [*GLOBAL.forward.items(), *module._forward_hooks.items()]:
-            if number in module._forward_hooks_always_called or number in GLOBAL.forward_always_called:
+            if (
+                number in module._forward_hooks_always_called
+                or number in GLOBAL.forward_always_called
+            ):
                 self.done.add(number)
             self._forward_hook(number, hook)
 
@@ -341,7 +383,9 @@ class _HookedCall:
         tensor = self.result
         while not isinstance(tensor, Tensor):
             tensor = (
-                next(v for v in tensor.values() if isinstance(v, Tensor)) if isinstance(tensor, dict) else tensor[0]
+                next(v for v in tensor.values() if isinstance(v, Tensor))
+                if isinstance(tensor, dict)
+                else tensor[0]
             )
         node = tensor.grad_fn
         if node is None:
@@ -386,12 +430,14 @@ def _legacy_problem(inputs, result, node):
     if len(output_nodes) > 1:
         return (
             "Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated "
-            "and will be removed in future versions. This hook will be missing some grad_output." + advice
+            "and will be removed in future versions. This hook will be missing some grad_output."
+            + advice
         )
     if {t.grad_fn for t in inputs} - {None} != {n for n, _ in node.next_functions}:
         return (
             "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and "
-            "will be removed in future versions. This hook will be missing some grad_input." + advice
+            "will be removed in future versions. This hook will be missing some grad_input."
+            + advice
         )
     return None
 

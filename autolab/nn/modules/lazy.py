@@ -49,11 +49,15 @@ class LazyModuleMixin:
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._load_hook = RemovableHandle.add(self._load_state_dict_pre_hooks, self._lazy_load_hook)
-        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
+        self._initialize_hook = self.register_forward_pre_hook(
+            self._infer_parameters, with_kwargs=True
+        )
 
     def has_uninitialized_params(self):
         """Whether a parameter or buffer of this module itself has no shape yet."""
-        return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
+        return any(
+            is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values())
+        )
 
     def initialize_parameters(self, *args, **kwargs):
         """Give every parameter its shape and its first numbers, by what `forward` is about to get. Raises
@@ -135,7 +139,11 @@ class LazyLinear(_SizedByInput, Linear):
     _size = "in_features"
 
     def __init__(
-        self, out_features: int, bias: bool = True, device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__(0, 0, False)
         self.out_features = out_features
@@ -145,7 +153,9 @@ class LazyLinear(_SizedByInput, Linear):
         """Take `in_features` from `input`. Raises AssertionError when a weight that was loaded has another."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
-            self._materialize(weight=(self.out_features, self.in_features), bias=(self.out_features,))
+            self._materialize(
+                weight=(self.out_features, self.in_features), bias=(self.out_features,)
+            )
         if self.in_features == 0:  # the weight was loaded
             if input.shape[-1] != self.weight.shape[-1]:
                 raise fail(
@@ -164,11 +174,29 @@ class _LazyConvXdMixin(_SizedByInput):
     _size = "in_channels"
 
     def __init__(
-        self, out_channels: int, kernel_size: Sizes, stride: Sizes, padding: Sizes | str, *, groups: int, bias: bool,
-        device: DeviceLike, dtype: DType | None, **settings: Any
+        self,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes,
+        padding: Sizes | str,
+        *,
+        groups: int,
+        bias: bool,
+        device: DeviceLike,
+        dtype: DType | None,
+        **settings: Any,
     ) -> None:
         super().__init__(
-            0, 0, kernel_size, stride, padding, groups=groups, bias=False, device=device, dtype=dtype, **settings
+            0,
+            0,
+            kernel_size,
+            stride,
+            padding,
+            groups=groups,
+            bias=False,
+            device=device,
+            dtype=dtype,
+            **settings,
         )
         self.out_channels = out_channels
         self._leave_open(["weight", "bias"] if bias else ["weight"], device, dtype)
@@ -179,11 +207,20 @@ class _LazyConvXdMixin(_SizedByInput):
             self.in_channels = self._channels_of(input)
             if self.in_channels % self.groups:
                 raise fail(
-                    ValueError, "in_channels must be divisible by groups", "Channels are shared out evenly over groups."
+                    ValueError,
+                    "in_channels must be divisible by groups",
+                    "Channels are shared out evenly over groups.",
                 )
             self._check_open()
-            ends = (self.in_channels, self.out_channels) if self.transposed else (self.out_channels, self.in_channels)
-            self._materialize(weight=(ends[0], ends[1] // self.groups, *self.kernel_size), bias=(self.out_channels,))
+            ends = (
+                (self.in_channels, self.out_channels)
+                if self.transposed
+                else (self.out_channels, self.in_channels)
+            )
+            self._materialize(
+                weight=(ends[0], ends[1] // self.groups, *self.kernel_size),
+                bias=(self.out_channels,),
+            )
 
     def _channels_of(self, input):
         alone = self._dims + 1
@@ -199,25 +236,62 @@ class _LazyConvXdMixin(_SizedByInput):
 
 class _LazyConv(_LazyConvXdMixin):
     def __init__(
-        self, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
-        groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: DeviceLike = None,
+        self,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         more = {"dilation": dilation, "padding_mode": padding_mode}
         super().__init__(
-            out_channels, kernel_size, stride, padding, groups=groups, bias=bias, device=device, dtype=dtype, **more
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            groups=groups,
+            bias=bias,
+            device=device,
+            dtype=dtype,
+            **more,
         )
 
 
 class _LazyTransposed(_LazyConvXdMixin):
     def __init__(
-        self, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0,
-        output_padding: Sizes = 0, groups: int = 1, bias: bool = True, dilation: Sizes = 1,
-        padding_mode: str = "zeros", device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
-        more = {"output_padding": output_padding, "dilation": dilation, "padding_mode": padding_mode}
+        more = {
+            "output_padding": output_padding,
+            "dilation": dilation,
+            "padding_mode": padding_mode,
+        }
         super().__init__(
-            out_channels, kernel_size, stride, padding, groups=groups, bias=bias, device=device, dtype=dtype, **more
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            groups=groups,
+            bias=bias,
+            device=device,
+            dtype=dtype,
+            **more,
         )
 
 
@@ -252,8 +326,15 @@ class _LazyNormBase(_SizedByInput, _Tracking):
     _size = "num_features"
 
     def __init__(
-        self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
-        device: DeviceLike = None, dtype: DType | None = None, *, bias: bool = True,
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -271,7 +352,11 @@ class _LazyNormBase(_SizedByInput, _Tracking):
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             self._check_open()
-            self._materialize(**dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (self.num_features,)))
+            self._materialize(
+                **dict.fromkeys(
+                    ("weight", "bias", "running_mean", "running_var"), (self.num_features,)
+                )
+            )
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):

@@ -41,12 +41,18 @@ class Linear(Module):
     """
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, device: DeviceLike = None,
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(autolab.empty((out_features, in_features), device=device, dtype=dtype))
+        self.weight = Parameter(
+            autolab.empty((out_features, in_features), device=device, dtype=dtype)
+        )
         if bias:
             self.bias = Parameter(autolab.empty(out_features, device=device, dtype=dtype))
         else:
@@ -55,7 +61,9 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Draw new random parameters: first the weight, then the bias."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
+        init.kaiming_uniform_(
+            self.weight, a=math.sqrt(5)
+        )  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
             bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
@@ -74,12 +82,23 @@ class Bilinear(Module):
     """y_k = x1^T A_k x2 + b_k for x1 (*, in1_features) and x2 (*, in2_features); y is (*, out_features)."""
 
     def __init__(
-        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: DeviceLike = None,
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        self.weight = Parameter(autolab.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        self.in1_features, self.in2_features, self.out_features = (
+            in1_features,
+            in2_features,
+            out_features,
+        )
+        self.weight = Parameter(
+            autolab.empty((out_features, in1_features, in2_features), device=device, dtype=dtype)
+        )
         if bias:
             self.bias = Parameter(autolab.empty(out_features, device=device, dtype=dtype))
         else:

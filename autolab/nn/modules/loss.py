@@ -18,7 +18,9 @@ from autolab.engine.core.tensor import Tensor
 class _Loss(Module):
     """A loss with `reduction`: "mean" (of all elements), "sum", or "none" (one value per element or sample)."""
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__()
         self.reduction = legacy_reduction(size_average, reduce, reduction)
 
@@ -27,7 +29,10 @@ class _WeightedLoss(_Loss):
     """A loss with a weight for each class or element; the weight is a buffer, so `to` moves it along."""
 
     def __init__(
-        self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -60,7 +65,11 @@ class SmoothL1Loss(_Loss):
     """Squared below beta (and divided by 2 beta), absolute (minus beta/2) above."""
 
     def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0,
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
@@ -86,15 +95,25 @@ class NLLLoss(_WeightedLoss):
     """-weight[class] * log-probability of the class; input (N, C, ...) log-probabilities, target (N, ...) of ints."""
 
     def __init__(
-        self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-        reduce: bool | None = None, reduction: str = "mean",
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss; targets equal to `ignore_index` do not count."""
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+        return F.nll_loss(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
 
 
 class CrossEntropyLoss(_WeightedLoss):
@@ -110,8 +129,13 @@ class CrossEntropyLoss(_WeightedLoss):
     """
 
     def __init__(
-        self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-        reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
@@ -146,8 +170,12 @@ class BCEWithLogitsLoss(_Loss):
     """
 
     def __init__(
-        self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
-        reduction: str = "mean", pos_weight: Tensor | None = None,
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
@@ -164,7 +192,10 @@ class KLDivLoss(_Loss):
     """target * (log target - input), input being log-probabilities; use reduction="batchmean" for the divergence."""
 
     def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
         log_target: bool = False,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -179,8 +210,13 @@ class PoissonNLLLoss(_Loss):
     """Negative log-likelihood of counts `target` under a Poisson law with mean exp(input), or input."""
 
     def __init__(
-        self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08,
-        reduce: bool | None = None, reduction: str = "mean",
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-08,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_input, self.full, self.eps = log_input, full, eps
@@ -188,7 +224,12 @@ class PoissonNLLLoss(_Loss):
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         """The loss; both arguments have the same shape."""
         return F.poisson_nll_loss(
-            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
         )
 
 
@@ -201,14 +242,19 @@ class GaussianNLLLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         """The loss."""
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+        return F.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
 
 
 class HingeEmbeddingLoss(_Loss):
     """x where the target is 1, max(0, margin - x) where it is -1."""
 
     def __init__(
-        self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -232,7 +278,9 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss; both arguments have the same shape."""
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+        return F.multilabel_soft_margin_loss(
+            input, target, weight=self.weight, reduction=self.reduction
+        )
 
 
 class MultiLabelMarginLoss(_Loss):
@@ -250,7 +298,10 @@ class CosineEmbeddingLoss(_Loss):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
 
     def __init__(
-        self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -258,14 +309,19 @@ class CosineEmbeddingLoss(_Loss):
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """The loss; inputs (N, D) or (D), target (N) or ()."""
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return F.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
 
 
 class MarginRankingLoss(_Loss):
     """max(0, -target * (input1 - input2) + margin), targets 1 or -1."""
 
     def __init__(
-        self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -273,15 +329,23 @@ class MarginRankingLoss(_Loss):
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """The loss; all arguments have the same shape."""
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return F.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
 
 
 class TripletMarginLoss(_Loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm; inputs (N, D)."""
 
     def __init__(
-        self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False,
-        size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-06,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         if margin <= 0:
@@ -310,8 +374,12 @@ class TripletMarginWithDistanceLoss(_Loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d a function of two tensors."""
 
     def __init__(
-        self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
-        swap: bool = False, reduction: str = "mean",
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
     ) -> None:
         super().__init__(reduction=reduction)
         if margin <= 0:
@@ -320,7 +388,9 @@ class TripletMarginWithDistanceLoss(_Loss):
                 f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead",
                 "The margin is how much farther the negative has to be.",
             )
-        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.distance_function = (
+            PairwiseDistance() if distance_function is None else distance_function
+        )
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
@@ -340,8 +410,13 @@ class MultiMarginLoss(_WeightedLoss):
     """The mean over classes of max(0, margin - input[y] + input[j])^p: the hinge loss of several classes."""
 
     def __init__(
-        self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
-        reduce: bool | None = None, reduction: str = "mean",
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
@@ -357,5 +432,10 @@ class MultiMarginLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of input (N, C) for class numbers (N,)."""
         return F.multi_margin_loss(
-            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
+            input,
+            target,
+            p=self.p,
+            margin=self.margin,
+            weight=self.weight,
+            reduction=self.reduction,
         )

@@ -79,7 +79,9 @@ class Module(ModuleHooks, ModuleState):
                     f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given",
                     "nn.Module.__init__ takes no arguments.",
                 )
-        set_plain = super().__setattr__  # our own __setattr__ looks into the dicts that are made here
+        set_plain = (
+            super().__setattr__
+        )  # our own __setattr__ looks into the dicts that are made here
         set_plain("training", True)
         set_plain("_parameters", {})
         set_plain("_buffers", {})
@@ -135,13 +137,19 @@ class Module(ModuleHooks, ModuleState):
                 "the forward() method.",
                 "A parameter is a leaf: nothing computes it.",
             )
-        self._parameters[name] = param = registered(GLOBAL.parameter_registration, self, name, param)
+        self._parameters[name] = param = registered(
+            GLOBAL.parameter_registration, self, name, param
+        )
         _remember_name(param, name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under `name`, as `self.name = module` does."""
         if not isinstance(module, Module) and module is not None:
-            raise fail(TypeError, f"{typename(module)} is not a Module subclass", "Submodules derive from nn.Module.")
+            raise fail(
+                TypeError,
+                f"{typename(module)} is not a Module subclass",
+                "Submodules derive from nn.Module.",
+            )
         self._check_new_name("module", "_modules", name)
         self._modules[name] = registered(GLOBAL.module_registration, self, name, module)
 
@@ -150,15 +158,25 @@ class Module(ModuleHooks, ModuleState):
     def _check_new_name(self, kind, table, name):
         """Raise what torch raises for a name that cannot be registered in `table`."""
         if table not in self.__dict__:
-            raise fail(AttributeError, f"cannot assign {kind} before Module.__init__() call", _BEFORE_INIT)
+            raise fail(
+                AttributeError, f"cannot assign {kind} before Module.__init__() call", _BEFORE_INIT
+            )
         if not isinstance(name, str):
-            raise fail(TypeError, f"{kind} name should be a string. Got {typename(name)}", "Names are attribute names.")
+            raise fail(
+                TypeError,
+                f"{kind} name should be a string. Got {typename(name)}",
+                "Names are attribute names.",
+            )
         got = f", got: {name}" if kind == "module" else ""
         taken = hasattr(self, name) and name not in getattr(self, table)
         if taken and kind == "module":
             raise _already_exists(name)
         if "." in name:
-            raise fail(KeyError, f'{kind} name can\'t contain "."{got}', "Dots separate the levels of the module tree.")
+            raise fail(
+                KeyError,
+                f'{kind} name can\'t contain "."{got}',
+                "Dots separate the levels of the module tree.",
+            )
         if name == "":
             raise fail(KeyError, f'{kind} name can\'t be empty string ""', "Give it a name.")
         if taken:
@@ -174,10 +192,18 @@ class Module(ModuleHooks, ModuleState):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        parameters, modules, buffers = own.get("_parameters"), own.get("_modules"), own.get("_buffers")
+        parameters, modules, buffers = (
+            own.get("_parameters"),
+            own.get("_modules"),
+            own.get("_buffers"),
+        )
         if isinstance(value, Parameter):
             if parameters is None:
-                raise fail(AttributeError, "cannot assign parameters before Module.__init__() call", _BEFORE_INIT)
+                raise fail(
+                    AttributeError,
+                    "cannot assign parameters before Module.__init__() call",
+                    _BEFORE_INIT,
+                )
             self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
         elif parameters is not None and name in parameters:
@@ -190,7 +216,11 @@ class Module(ModuleHooks, ModuleState):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             if modules is None:
-                raise fail(AttributeError, "cannot assign module before Module.__init__() call", _BEFORE_INIT)
+                raise fail(
+                    AttributeError,
+                    "cannot assign module before Module.__init__() call",
+                    _BEFORE_INIT,
+                )
             self._forget(name, "_parameters", "_buffers")
             modules[name] = registered(GLOBAL.module_registration, self, name, value)
         elif modules is not None and name in modules:
@@ -220,7 +250,11 @@ class Module(ModuleHooks, ModuleState):
                 "(torch.nn.Buffer, torch.Tensor or None expected)",
                 "A buffer is a tensor.",
             )
-        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+        persistent = (
+            value.persistent
+            if isinstance(value, Buffer)
+            else name not in self._non_persistent_buffers_set
+        )
         takes_persistent = "persistent" in inspect.signature(self.register_buffer).parameters
         if not takes_persistent and not persistent:
             raise fail(
@@ -252,35 +286,55 @@ class Module(ModuleHooks, ModuleState):
                 raise _no_attribute(module, name)
             module = getattr(module, name)
             if not isinstance(module, Module):
-                raise fail(AttributeError, f"`{name}` is not an nn.Module", "Every step of the path is a module.")
+                raise fail(
+                    AttributeError,
+                    f"`{name}` is not an nn.Module",
+                    "Every step of the path is a module.",
+                )
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` at the dotted path `target`; with `strict` something must be there already."""
         if target == "":
-            raise fail(ValueError, "Cannot set the submodule without a target name!", "Name the submodule to replace.")
+            raise fail(
+                ValueError,
+                "Cannot set the submodule without a target name!",
+                "Name the submodule to replace.",
+            )
         if not isinstance(module, Module):
-            raise fail(ValueError, f"`module` is not an nn.Module, found {type(module)}", "Pass a module.")
+            raise fail(
+                ValueError, f"`module` is not an nn.Module, found {type(module)}", "Pass a module."
+            )
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):
             raise _no_attribute(parent, name)
         if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
-            raise fail(AttributeError, f"`{name}` is not an nn.Module", "Only submodules can be replaced here.")
+            raise fail(
+                AttributeError,
+                f"`{name}` is not an nn.Module",
+                "Only submodules can be replaced here.",
+            )
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at the dotted path `target`, e.g. "layers.0.weight"."""
         parent, name = self._parent_of(target)
         if not isinstance(getattr(parent, name), Parameter):
-            raise fail(AttributeError, f"`{name}` is not an nn.Parameter", "See named_parameters() for the names.")
+            raise fail(
+                AttributeError,
+                f"`{name}` is not an nn.Parameter",
+                "See named_parameters() for the names.",
+            )
         return getattr(parent, name)
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at the dotted path `target`."""
         parent, name = self._parent_of(target)
         if name not in parent._buffers:
-            raise fail(AttributeError, f"`{name}` is not a buffer", "See named_buffers() for the names.")
+            raise fail(
+                AttributeError, f"`{name}` is not a buffer", "See named_buffers() for the names."
+            )
         return getattr(parent, name)
 
     def _parent_of(self, target):
@@ -292,7 +346,11 @@ class Module(ModuleHooks, ModuleState):
 
     def _named_members(self, table, prefix, recurse, remove_duplicate):
         seen = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in modules:
             for name, value in getattr(module, table).items():
                 if value is None or id(value) in seen:
@@ -302,7 +360,10 @@ class Module(ModuleHooks, ModuleState):
                 yield f"{path}.{name}" if path else name, value
 
     def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True,
+        self,
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Parameter]]:
         """Pairs (dotted name, parameter); a shared parameter comes once unless `remove_duplicate=False`."""
         yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
@@ -313,7 +374,10 @@ class Module(ModuleHooks, ModuleState):
             yield parameter
 
     def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True,
+        self,
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Tensor]]:
         """Pairs (dotted name, buffer)."""
         yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
@@ -337,7 +401,10 @@ class Module(ModuleHooks, ModuleState):
             yield module
 
     def named_modules(
-        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True,
+        self,
+        memo: set[Module] | None = None,
+        prefix: str = "",
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Module]]:
         """Pairs (dotted path, module) of the whole tree, beginning with ("", self)."""
         memo = set() if memo is None else memo
@@ -348,7 +415,9 @@ class Module(ModuleHooks, ModuleState):
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                yield from module.named_modules(
+                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
+                )
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """All modules of the tree, beginning with this one."""
@@ -461,7 +530,9 @@ class Module(ModuleHooks, ModuleState):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        child_lines = [f"({name}): {indented(repr(module), 2)}" for name, module in self._modules.items()]
+        child_lines = [
+            f"({name}): {indented(repr(module), 2)}" for name, module in self._modules.items()
+        ]
         if not extra_lines and not child_lines:
             return f"{self._get_name()}()"
         if len(extra_lines) == 1 and not child_lines:
@@ -469,12 +540,22 @@ class Module(ModuleHooks, ModuleState):
         return f"{self._get_name()}(\n  " + "\n  ".join(extra_lines + child_lines) + "\n)"
 
     def __dir__(self) -> list[str]:
-        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        names = [
+            *dir(type(self)),
+            *self.__dict__,
+            *self._parameters,
+            *self._modules,
+            *self._buffers,
+        ]
         return sorted(name for name in names if not name[0].isdigit())
 
 
 def _already_exists(name):
-    return fail(KeyError, f"attribute '{name}' already exists", "Choose another name, or delete the attribute first.")
+    return fail(
+        KeyError,
+        f"attribute '{name}' already exists",
+        "Choose another name, or delete the attribute first.",
+    )
 
 
 def _no_attribute(module, name):

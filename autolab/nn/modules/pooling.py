@@ -14,8 +14,13 @@ from autolab.nn._arguments import Sizes
 
 class _MaxPool(Module):
     def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
-        return_indices: bool = False, ceil_mode: bool = False,
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
     ) -> None:
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
@@ -71,18 +76,33 @@ class AvgPool1d(Module):
     """The mean of each window of x (N, C, L) or (C, L). Raises RuntimeError when the windows do not fit."""
 
     def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
         single = lambda value: tuple(value) if isinstance(value, (tuple, list)) else (value,)
         self.kernel_size = single(kernel_size)
         self.stride = single(kernel_size if stride is None else stride)
-        self.padding, self.ceil_mode, self.count_include_pad = single(padding), ceil_mode, count_include_pad
+        self.padding, self.ceil_mode, self.count_include_pad = (
+            single(padding),
+            ceil_mode,
+            count_include_pad,
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+        return F.avg_pool1d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+        )
 
     def extra_repr(self) -> str:
         """Sizes."""
@@ -97,8 +117,13 @@ class AvgPool2d(Module):
     """
 
     def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: int | None = None,
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ) -> None:
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
@@ -152,7 +177,9 @@ class AdaptiveAvgPool2d(_Adaptive):
 class AdaptiveMaxPool1d(_Adaptive):
     """The largest number of each of `output_size` windows that share x (N, C, L) or (C, L) out."""
 
-    def __init__(self, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> None:
+    def __init__(
+        self, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+    ) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
 
@@ -179,7 +206,9 @@ class _MaxUnpool(Module):
         self.stride = as_tuple(kernel_size if stride is None else stride, self._dims)
         self.padding = as_tuple(padding, self._dims)
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
         """`input` put back to where pooling found it: at `indices`, among zeros."""
         unpool = getattr(F, f"max_unpool{self._dims}d")
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -209,16 +238,23 @@ class MaxUnpool3d(_MaxUnpool):
 
 class _LPPool(Module):
     def __init__(
-        self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False,
+        self,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        ceil_mode: bool = False,
     ) -> None:
         super().__init__()
-        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = (
+            norm_type,
+            kernel_size,
+            stride,
+            ceil_mode,
+        )
 
     def extra_repr(self) -> str:
         """Sizes and settings."""
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
-        )
+        return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
 
 
 class LPPool1d(_LPPool):
@@ -226,7 +262,9 @@ class LPPool1d(_LPPool):
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
-        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return F.lp_pool1d(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
 
 
 class LPPool2d(_LPPool):
@@ -234,4 +272,6 @@ class LPPool2d(_LPPool):
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` pooled."""
-        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return F.lp_pool2d(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )

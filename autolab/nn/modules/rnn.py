@@ -35,12 +35,26 @@ class RNNBase(Module):
     """
 
     def __init__(
-        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
-        device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.mode, self.input_size, self.hidden_size, self.num_layers = (
+            mode,
+            input_size,
+            hidden_size,
+            num_layers,
+        )
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
         _check_dropout(dropout, num_layers)
@@ -50,7 +64,12 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check_sizes(self):
-        for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
+        for name, kind in (
+            ("bias", bool),
+            ("batch_first", bool),
+            ("input_size", int),
+            ("hidden_size", int),
+        ):
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise fail(
@@ -59,16 +78,28 @@ class RNNBase(Module):
                     f"The value given is {value!r}.",
                 )
             if kind is int and value <= 0:
-                raise fail(ValueError, f"{name} must be greater than zero", f"The value given is {value}.")
+                raise fail(
+                    ValueError, f"{name} must be greater than zero", f"The value given is {value}."
+                )
         note = "An LSTM may show fewer numbers than it keeps: proj_size of its hidden_size."
         if self.num_layers <= 0:
-            raise fail(ValueError, "num_layers must be greater than zero", f"The value given is {self.num_layers}.")
+            raise fail(
+                ValueError,
+                "num_layers must be greater than zero",
+                f"The value given is {self.num_layers}.",
+            )
         if self.proj_size < 0:
-            raise fail(ValueError, "proj_size should be a positive integer or zero to disable projections", note)
+            raise fail(
+                ValueError,
+                "proj_size should be a positive integer or zero to disable projections",
+                note,
+            )
         if self.proj_size >= self.hidden_size:
             raise fail(ValueError, "proj_size has to be smaller than hidden_size", note)
         if self.mode not in _GATES:
-            raise fail(ValueError, "Unrecognized RNN mode: " + self.mode, f"Known are {', '.join(_GATES)}.")
+            raise fail(
+                ValueError, "Unrecognized RNN mode: " + self.mode, f"Known are {', '.join(_GATES)}."
+            )
 
     def _make_parameters(self, options):
         rows, shown = _GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
@@ -134,7 +165,9 @@ class RNNBase(Module):
         expected = 2 if packed else 3
         if input.dim() != expected:
             raise fail(
-                RuntimeError, f"input must have {expected} dimensions, got {input.dim()}", "Steps, batch, features."
+                RuntimeError,
+                f"input must have {expected} dimensions, got {input.dim()}",
+                "Steps, batch, features.",
             )
         if self.input_size != input.size(-1):
             raise fail(
@@ -173,7 +206,9 @@ class RNNBase(Module):
             batch = data.size(0 if self.batch_first else 1)
         shapes = self._state_sizes(batch)
         if state is None:
-            state = tuple(autolab.zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes)
+            state = tuple(
+                autolab.zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes
+            )
         else:
             state = tuple(s.unsqueeze(1) if single else s for s in state)
             state = state if order is None else tuple(s.index_select(1, order) for s in state)
@@ -184,7 +219,10 @@ class RNNBase(Module):
             output = PackedSequence(output, batch_sizes, order, back)
             last = last if back is None else tuple(s.index_select(1, back) for s in last)
         elif single:
-            output, last = output.squeeze(0 if self.batch_first else 1), tuple(s.squeeze(1) for s in last)
+            output, last = (
+                output.squeeze(0 if self.batch_first else 1),
+                tuple(s.squeeze(1) for s in last),
+            )
         return output, last
 
     def _through_layers(self, data, state, batch_sizes):
@@ -193,7 +231,9 @@ class RNNBase(Module):
             data = data.transpose(0, 1)
         if batch_sizes is None and data.size(0) == 0:
             raise fail(
-                RuntimeError, "Expected sequence length to be larger than 0 in RNN", "The state changes once a step."
+                RuntimeError,
+                "Expected sequence length to be larger than 0 in RNN",
+                "The state changes once a step.",
             )
         output, last = recurrent.layers(
             self.mode,
@@ -205,7 +245,9 @@ class RNNBase(Module):
             training=self.training,
             batch_sizes=batch_sizes,
         )
-        return output.transpose(0, 1) if turned else output, tuple(autolab.stack(parts, 0) for parts in zip(*last))
+        return output.transpose(0, 1) if turned else output, tuple(
+            autolab.stack(parts, 0) for parts in zip(*last)
+        )
 
     def extra_repr(self) -> str:
         """The sizes, then every setting that is not the default."""
@@ -224,7 +266,11 @@ class RNNBase(Module):
 
 
 def _check_dropout(dropout, num_layers):
-    if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
+    if (
+        not isinstance(dropout, numbers.Number)
+        or not 0 <= dropout <= 1
+        or isinstance(dropout, bool)
+    ):
         raise fail(
             ValueError,
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed",
@@ -256,7 +302,11 @@ class _OneState(RNNBase):
         """(output, last state). hx: the first state, zeros when left out."""
         if not isinstance(input, PackedSequence):
             if input.dim() not in (2, 3):
-                raise fail(ValueError, self._what.format(input.dim()), "Steps, batch, features; or steps, features.")
+                raise fail(
+                    ValueError,
+                    self._what.format(input.dim()),
+                    "Steps, batch, features; or steps, features.",
+                )
             if hx is not None and hx.dim() != input.dim():
                 kind, dim = ("batched", 3) if input.dim() == 3 else ("unbatched", 2)
                 raise fail(
@@ -277,8 +327,13 @@ class RNN(_OneState):
     _what = "RNN: Expected input to be 2D or 3D, got {}D tensor instead"
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any,
-        **kwargs: Any
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
         _no_projection(kwargs)
         if nonlinearity not in ("tanh", "relu"):
@@ -287,7 +342,9 @@ class RNN(_OneState):
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.",
                 "The fourth argument is the nonlinearity.",
             )
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs)
+        super().__init__(
+            f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs
+        )
         self.nonlinearity = nonlinearity
 
 

@@ -32,13 +32,24 @@ class Embedding(Module):
     """
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
-        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Tensor | None = None,
-        _freeze: bool = False, device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = None if padding_idx is None else check_padding_idx(padding_idx, num_embeddings)
+        self.padding_idx = (
+            None if padding_idx is None else check_padding_idx(padding_idx, num_embeddings)
+        )
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         if _weight is None:
@@ -64,7 +75,13 @@ class Embedding(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The rows of the table that `input` names."""
         return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
         )
 
     def extra_repr(self) -> str:
@@ -83,13 +100,21 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(
-        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, max_norm: float | None = None,
-        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
     ) -> Self:
         """An Embedding around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
         if embeddings.dim() != 2:
             raise fail(
-                AssertionError, "Embeddings parameter is expected to be 2-dimensional", "One row for each index."
+                AssertionError,
+                "Embeddings parameter is expected to be 2-dimensional",
+                "One row for each index.",
             )
         return cls(  # type: ignore[call-arg, misc]
             *embeddings.shape,
@@ -111,23 +136,40 @@ class EmbeddingBag(Module):
     """
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Tensor | None = None,
-        include_last_offset: bool = False, padding_idx: int | None = None, device: DeviceLike = None,
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = (
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+        )
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise fail(
-                    AssertionError, "padding_idx must be within num_embeddings", f"The table has {num_embeddings} rows."
+                    AssertionError,
+                    "padding_idx must be within num_embeddings",
+                    f"The table has {num_embeddings} rows.",
                 )
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
         if _weight is None:
-            self.weight = Parameter(autolab.empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
+            self.weight = Parameter(
+                autolab.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            )
             self.reset_parameters()  # type: ignore[misc]
         else:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):
@@ -141,7 +183,9 @@ class EmbeddingBag(Module):
 
     reset_parameters = Embedding.reset_parameters
 
-    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
         """One row for each bag."""
         return F.embedding_bag(
             input,
@@ -171,7 +215,9 @@ class EmbeddingBag(Module):
         """An EmbeddingBag around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
         if embeddings.dim() != 2:
             raise fail(
-                AssertionError, "Embeddings parameter is expected to be 2-dimensional", "One row for each index."
+                AssertionError,
+                "Embeddings parameter is expected to be 2-dimensional",
+                "One row for each index.",
             )
         bag = cls(*embeddings.shape, _weight=embeddings, **settings)  # type: ignore[misc]
         bag.weight.requires_grad = not freeze

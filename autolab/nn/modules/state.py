@@ -65,7 +65,11 @@ class ModuleState:
         )
 
     def state_dict(
-        self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False,
+        self,
+        *args: Any,
+        destination: dict[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
     ) -> dict[str, Any]:
         """An OrderedDict of all parameters and persistent buffers, keys like "0.weight".
 
@@ -93,13 +97,19 @@ class ModuleState:
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
         for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, metadata)
             if result is None:
                 continue
             if getattr(hook, "_from_public_api", False):
-                raise fail(RuntimeError, "state_dict post-hook must return None", "Change the dict in place.")
+                raise fail(
+                    RuntimeError,
+                    "state_dict post-hook must return None",
+                    "Change the dict in place.",
+                )
             destination = result
         return destination
 
@@ -137,7 +147,10 @@ class ModuleState:
         return RemovableHandle.add(self._load_state_dict_post_hooks, hook)
 
     def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False,
+        self,
+        state_dict: Mapping[str, Any],
+        strict: bool = True,
+        assign: bool = False,
     ) -> _IncompatibleKeys:
         """Copy `state_dict` into this module's parameters and buffers.
 
@@ -159,7 +172,9 @@ class ModuleState:
         if errors:
             raise fail(
                 RuntimeError,
-                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors)),
+                "Error(s) in loading state_dict for {}:\n\t{}".format(
+                    type(self).__name__, "\n\t".join(errors)
+                ),
                 "The dict was saved from a module built differently: compare its keys and shapes with state_dict().",
             )
         return loading.keys
@@ -173,14 +188,27 @@ class ModuleState:
         """
         later = local_metadata.get("later")
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            hook(
+                state_dict,
+                prefix,
+                local_metadata,
+                strict,
+                missing_keys,
+                unexpected_keys,
+                error_msgs,
+            )
         own = self._own_state()
         for name, current in own.items():
             key = prefix + name
             if key in state_dict:
                 given, problem = _fitting(key, current, state_dict[key])
                 copy = partial(
-                    self._load_one, name, key, current, given, local_metadata.get("assign_to_params_buffers", False)
+                    self._load_one,
+                    name,
+                    key,
+                    current,
+                    given,
+                    local_metadata.get("assign_to_params_buffers", False),
                 )
                 if problem is None and later is not None:
                     later.append(copy)
@@ -265,12 +293,20 @@ class _Loading:
         for name, child in module._modules.items():
             if child is not None:
                 child_prefix = f"{prefix}{name}."
-                self.look(child, {k: v for k, v in state_dict.items() if k.startswith(child_prefix)}, child_prefix)
+                self.look(
+                    child,
+                    {k: v for k, v in state_dict.items() if k.startswith(child_prefix)},
+                    child_prefix,
+                )
         self.post_hooks += [(module, hook) for hook in module._load_state_dict_post_hooks.values()]
 
     def wrong_keys(self, strict):
         """What `strict` has to say about the keys."""
-        titled = (("Missing", self.keys.missing_keys), ("Unexpected", self.keys.unexpected_keys)) if strict else ()
+        titled = (
+            (("Missing", self.keys.missing_keys), ("Unexpected", self.keys.unexpected_keys))
+            if strict
+            else ()
+        )
         return [
             "{} key(s) in state_dict: {}. ".format(title, ", ".join(f'"{name}"' for name in names))
             for title, names in titled

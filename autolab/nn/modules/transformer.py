@@ -33,7 +33,9 @@ def _activation(activation):
         return activation
     if activation not in ("relu", "gelu"):
         raise fail(
-            RuntimeError, f"activation should be relu/gelu, not {activation}", "Or pass any function of a tensor."
+            RuntimeError,
+            f"activation should be relu/gelu, not {activation}",
+            "Or pass any function of a tensor.",
         )
     return getattr(F, activation)
 
@@ -73,9 +75,18 @@ class TransformerEncoderLayer(_Layer):
     """
 
     def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True, device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         options: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
@@ -94,16 +105,29 @@ class TransformerEncoderLayer(_Layer):
         self.activation = activation
 
     def forward(
-        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
         """The layer's result, shaped like src. Masks as in MultiheadAttention."""
-        hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask")
+        hidden = canonical_mask(
+            src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask"
+        )
         mask = canonical_mask(src_mask, "src_mask", src)
         attend = lambda x: self.self_attn(
-            x, x, x, attn_mask=mask, key_padding_mask=hidden, need_weights=False, is_causal=is_causal
+            x,
+            x,
+            x,
+            attn_mask=mask,
+            key_padding_mask=hidden,
+            need_weights=False,
+            is_causal=is_causal,
         )[0]
-        return self._through(src, [(attend, self.norm1, self.dropout1), (self._ff_block, self.norm2, self.dropout2)])
+        return self._through(
+            src, [(attend, self.norm1, self.dropout1), (self._ff_block, self.norm2, self.dropout2)]
+        )
 
 
 class TransformerDecoderLayer(_Layer):
@@ -114,9 +138,18 @@ class TransformerDecoderLayer(_Layer):
     """
 
     def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True, device: DeviceLike = None, dtype: DType | None = None,
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
     ) -> None:
         options: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
@@ -131,9 +164,15 @@ class TransformerDecoderLayer(_Layer):
         self.activation = _activation(activation)
 
     def forward(
-        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool = False, memory_is_causal: bool = False,
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
     ) -> Tensor:
         """The layer's result, shaped like tgt. Masks as in MultiheadAttention."""
 
@@ -174,7 +213,9 @@ def _length(x, batch_first):
 
 
 def _triangle(size, device=None, dtype=None):
-    return autolab.triu(autolab.full((size, size), -math.inf, dtype=dtype, device=device), diagonal=1)
+    return autolab.triu(
+        autolab.full((size, size), -math.inf, dtype=dtype, device=device), diagonal=1
+    )
 
 
 def _is_causal(mask, is_causal, length):
@@ -197,22 +238,34 @@ class TransformerEncoder(Module):
     """
 
     def __init__(
-        self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True,
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers, self.num_layers, self.norm = _copies(encoder_layer, num_layers), num_layers, norm
+        self.layers, self.num_layers, self.norm = (
+            _copies(encoder_layer, num_layers),
+            num_layers,
+            norm,
+        )
         self.enable_nested_tensor = self.use_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
         why_not = _why_not_nested(encoder_layer)
         if enable_nested_tensor and why_not:
             warnings.warn(
-                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}", stacklevel=2
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}",
+                stacklevel=2,
             )
             self.use_nested_tensor = False
 
     def forward(
-        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
         """The result of the last layer, shaped like src. is_causal: whether mask is the triangle; None: look."""
@@ -252,16 +305,28 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers, self.num_layers, self.norm = _copies(decoder_layer, num_layers), num_layers, norm
+        self.layers, self.num_layers, self.norm = (
+            _copies(decoder_layer, num_layers),
+            num_layers,
+            norm,
+        )
 
     def forward(
-        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
     ) -> Tensor:
         """The result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the triangle; None:
         look."""
-        causal = _is_causal(tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first))
+        causal = _is_causal(
+            tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first)
+        )
         output = tgt
         for layer in self.layers:
             output = layer(
@@ -285,10 +350,21 @@ class Transformer(Module):
     """
 
     def __init__(
-        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
-        dim_feedforward: int = 2048, dropout: float = 0.1, activation: str | Callable[[Tensor], Tensor] = F.relu,
-        custom_encoder: Module | None = None, custom_decoder: Module | None = None, layer_norm_eps: float = 1e-5,
-        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: DeviceLike = None,
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
@@ -307,26 +383,40 @@ class Transformer(Module):
         norm = lambda: LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **options)
         self.encoder: Any = custom_encoder
         if custom_encoder is None:
-            self.encoder = TransformerEncoder(TransformerEncoderLayer(*settings, **options), num_encoder_layers, norm())
+            self.encoder = TransformerEncoder(
+                TransformerEncoderLayer(*settings, **options), num_encoder_layers, norm()
+            )
         self.decoder: Any = custom_decoder
         if custom_decoder is None:
-            self.decoder = TransformerDecoder(TransformerDecoderLayer(*settings, **options), num_decoder_layers, norm())
+            self.decoder = TransformerDecoder(
+                TransformerDecoderLayer(*settings, **options), num_decoder_layers, norm()
+            )
         for p in self.parameters():
             if p.dim() > 1:
                 init.xavier_uniform_(p)
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
     def forward(
-        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
-        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
     ) -> Tensor:
         """The decoder's result. Masks as in MultiheadAttention."""
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise fail(
-                RuntimeError, "the batch number of src and tgt must be equal", "Each sequence has one to turn into."
+                RuntimeError,
+                "the batch number of src and tgt must be equal",
+                "Each sequence has one to turn into.",
             )
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise fail(
@@ -334,7 +424,9 @@ class Transformer(Module):
                 "the feature number of src and tgt must be equal to d_model",
                 f"d_model is {self.d_model}: what an Embedding in front gives.",
             )
-        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
         return self.decoder(
             tgt,
             memory,
@@ -347,6 +439,8 @@ class Transformer(Module):
         )
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: DeviceLike = None, dtype: DType | None = None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: DeviceLike = None, dtype: DType | None = None
+    ) -> Tensor:
         """The mask (sz, sz) that hides what comes later: -inf above the diagonal, 0 elsewhere."""
         return _triangle(sz, device, dtype)

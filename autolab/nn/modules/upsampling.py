@@ -17,27 +17,46 @@ class Upsample(Module):
     """`F.interpolate`: sequences (N, C, L) or images (N, C, H, W) resized to `size`, or by `scale_factor`."""
 
     def __init__(
-        self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, ...] | None = None,
-        mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | tuple[float, ...] | None = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
         self.name = type(self).__name__
         self.size = size
         if isinstance(scale_factor, tuple):
-            self.scale_factor: tuple[float, ...] | float | None = tuple(float(factor) for factor in scale_factor)
+            self.scale_factor: tuple[float, ...] | float | None = tuple(
+                float(factor) for factor in scale_factor
+            )
         else:
             self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode, self.align_corners, self.recompute_scale_factor = mode, align_corners, recompute_scale_factor
+        self.mode, self.align_corners, self.recompute_scale_factor = (
+            mode,
+            align_corners,
+            recompute_scale_factor,
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` resized."""
         return F.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            self.recompute_scale_factor,
         )
 
     def extra_repr(self) -> str:
         """Size or factor, and mode."""
-        size = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
+        size = (
+            f"size={self.size!r}"
+            if self.scale_factor is None
+            else f"scale_factor={self.scale_factor!r}"
+        )
         return f"{size}, mode={self.mode!r}"
 
 
@@ -45,7 +64,9 @@ class UpsamplingNearest2d(Upsample):
     """Images resized by repeating the nearest pixel."""
 
     def __init__(
-        self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, ...] | None = None,
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | tuple[float, ...] | None = None,
     ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
@@ -54,7 +75,9 @@ class UpsamplingBilinear2d(Upsample):
     """Images resized by interpolating between four pixels, corners on corners."""
 
     def __init__(
-        self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, ...] | None = None,
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | tuple[float, ...] | None = None,
     ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -113,9 +136,16 @@ class ChannelShuffle(Module):
 class Unfold(Module):
     """The patches of images (N, C, H, W) as columns (N, C * kh * kw, number of patches)."""
 
-    def __init__(self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> None:
+    def __init__(
+        self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+    ) -> None:
         super().__init__()
-        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+        self.kernel_size, self.dilation, self.padding, self.stride = (
+            kernel_size,
+            dilation,
+            padding,
+            stride,
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         """The patches of `input`."""
@@ -130,14 +160,21 @@ class Fold(Unfold):
     """Columns (N, C * kh * kw, number of patches) as images (N, C, *output_size); patches that overlap are summed."""
 
     def __init__(
-        self, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1,
+        self,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
     ) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
         """The image of the patches `input`."""
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+        return F.fold(
+            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
+        )
 
     def extra_repr(self) -> str:
         """Sizes."""

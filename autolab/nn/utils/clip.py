@@ -24,7 +24,9 @@ def _no_foreach(function, foreach):
 
 @no_grad()
 def get_total_norm(
-    tensors: Iterable[Tensor] | Tensor, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    tensors: Iterable[Tensor] | Tensor,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
     """The norm of all `tensors` as if they were one vector, a 0-d tensor.
@@ -49,7 +51,10 @@ def get_total_norm(
 
 @no_grad()
 def clip_grads_with_norm_(
-    parameters: Iterable[Tensor] | Tensor, max_norm: float, total_norm: Tensor, foreach: bool | None = None,
+    parameters: Iterable[Tensor] | Tensor,
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
 ) -> None:
     """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
     _no_foreach("clip_grads_with_norm_", foreach)
@@ -60,7 +65,10 @@ def clip_grads_with_norm_(
 
 
 def clip_grad_norm_(
-    parameters: Iterable[Tensor] | Tensor, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    parameters: Iterable[Tensor] | Tensor,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
     """Scale all gradients, in place, so that their common norm is at most `max_norm`. Returns the norm before.
@@ -79,14 +87,21 @@ def clip_grad_norm_(
     generator = isinstance(parameters, types.GeneratorType)
     parameters = _listed(parameters)
     if generator and not parameters:
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
-    total = get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite, foreach)
+        warnings.warn(
+            "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
+        )
+    total = get_total_norm(
+        [p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite, foreach
+    )
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
 
 
 def clip_grad_norm(
-    parameters: Iterable[Tensor] | Tensor, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    parameters: Iterable[Tensor] | Tensor,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
     """Deprecated: use `clip_grad_norm_`."""
@@ -99,7 +114,9 @@ def clip_grad_norm(
 
 
 @no_grad()
-def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(
+    parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None
+) -> None:
     """Limit every element of every gradient, in place, to [-clip_value, clip_value]."""
     _no_foreach("clip_grad_value_", foreach)
     for parameter in _listed(parameters):

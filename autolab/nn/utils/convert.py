@@ -34,7 +34,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make the parameters slices of `vec`, in their order: the reverse of `parameters_to_vector`."""
     if not isinstance(vec, Tensor):
         raise fail(
-            TypeError, f"expected torch.Tensor, but got: {typename(vec)}", "Pass what parameters_to_vector returned."
+            TypeError,
+            f"expected torch.Tensor, but got: {typename(vec)}",
+            "Pass what parameters_to_vector returned.",
         )
     start, device = 0, None
     for parameter in parameters:

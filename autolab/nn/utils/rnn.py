@@ -59,11 +59,17 @@ class PackedSequence(PackedSequence_):
         if data is self.data:
             return self
         move = lambda t: None if t is None else t.to(data.device)
-        return type(self)(data, self.batch_sizes, move(self.sorted_indices), move(self.unsorted_indices))
+        return type(self)(
+            data, self.batch_sizes, move(self.sorted_indices), move(self.unsorted_indices)
+        )
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """On a GPU."""
-        return self.to(*args, **kwargs) if args or "device" in kwargs else self.to(device="cuda", **kwargs)
+        return (
+            self.to(*args, **kwargs)
+            if args or "device" in kwargs
+            else self.to(device="cuda", **kwargs)
+        )
 
     def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """On the CPU."""
@@ -78,7 +84,10 @@ class PackedSequence(PackedSequence_):
         """The same in memory from which copies to a GPU are faster."""
         pin = lambda t: None if t is None else t.pin_memory()
         return type(self)(
-            self.data.pin_memory(), self.batch_sizes, pin(self.sorted_indices), pin(self.unsorted_indices)
+            self.data.pin_memory(),
+            self.batch_sizes,
+            pin(self.sorted_indices),
+            pin(self.unsorted_indices),
         )
 
     def is_pinned(self) -> bool:
@@ -116,7 +125,10 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def pack_padded_sequence(
-    input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True,
+    input: Tensor,
+    lengths: Tensor | Sequence[int],
+    batch_first: bool = False,
+    enforce_sorted: bool = True,
 ) -> PackedSequence:
     """Packs input (steps, batch, *), or (batch, steps, *) with batch_first, whose sequence i has lengths[i] steps.
 
@@ -135,7 +147,9 @@ def pack_padded_sequence(
         input = input.transpose(0, 1)
     sizes = _batch_sizes(lengths.tolist(), input.size(1))  # type: ignore[union-attr]
     batch = input.size(1)
-    rows = autolab.tensor([t * batch + i for t, n in enumerate(sizes) for i in range(n)], device=input.device)
+    rows = autolab.tensor(
+        [t * batch + i for t, n in enumerate(sizes) for i in range(n)], device=input.device
+    )
     flat = input.reshape(-1, *input.shape[2:])
     return PackedSequence(flat.index_select(0, rows), autolab.tensor(sizes, device="cpu"), order)
 
@@ -166,7 +180,10 @@ def _batch_sizes(lengths, batch):
 
 
 def pad_packed_sequence(
-    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None,
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(padded, lengths): the inverse of pack_padded_sequence; padded to total_length where it is given.
 
@@ -185,7 +202,9 @@ def pad_packed_sequence(
         steps = total_length
     padded = data.new_full((steps, sizes[0], *data.shape[1:]), padding_value)
     row = step = 0
-    while step < len(sizes):  # steps of one batch size in one piece, as PyTorch does: the graph then has as few nodes
+    while step < len(
+        sizes
+    ):  # steps of one batch size in one piece, as PyTorch does: the graph then has as few nodes
         n, many = sizes[step], sizes.count(sizes[step])
         padded[step : step + many, :n] = data[row : row + many * n].view(many, n, *data.shape[1:])
         row, step = row + many * n, step + many
@@ -198,7 +217,10 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right",
+    sequences: Sequence[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
 ) -> Tensor:
     """One tensor (longest, batch, *), or (batch, longest, *) with batch_first, of tensors (length_i, *).
 
@@ -222,17 +244,24 @@ def pad_sequence(
     shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
     padded = first.new_full((*shape, *first.shape[1:]), padding_value)
     for i, s in enumerate(sequences):
-        place = slice(0, s.size(0)) if padding_side == "right" else slice(longest - s.size(0), longest)
+        place = (
+            slice(0, s.size(0)) if padding_side == "right" else slice(longest - s.size(0), longest)
+        )
         padded[(i, place) if batch_first else (place, i)] = s
     return padded
 
 
-def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
     """The list of tensors that pad_sequence padded, given their lengths (a 1-d tensor)."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     positions = autolab.arange(padded_sequences.shape[1], device=lengths.device)
-    return [sequence[positions < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
+    return [
+        sequence[positions < length]
+        for sequence, length in zip(padded_sequences, lengths, strict=True)
+    ]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:

@@ -85,4 +85,6 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
             hook.remove(module)
             del module._forward_pre_hooks[key]
             return module
-    raise fail(ValueError, f"weight_norm of '{name}' not found in {module}", "Call weight_norm first.")
+    raise fail(
+        ValueError, f"weight_norm of '{name}' not found in {module}", "Call weight_norm first."
+    )

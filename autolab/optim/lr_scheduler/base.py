@@ -25,7 +25,10 @@ EPOCH_DEPRECATED = (
 
 def values_of(optimizer, key):
     """The setting `key` of each group; tensors are copied, so that changing one leaves the optimizer alone."""
-    return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
+    return [
+        group[key].clone() if isinstance(group[key], Tensor) else group[key]
+        for group in optimizer.param_groups
+    ]
 
 
 def set_lr(group, lr):
@@ -40,7 +43,9 @@ def check_optimizer(optimizer):
     """Raise TypeError for what is no optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise fail(
-            TypeError, f"{type(optimizer).__name__} is not an Optimizer", "The scheduler changes its param_groups' lr."
+            TypeError,
+            f"{type(optimizer).__name__} is not an Optimizer",
+            "The scheduler changes its param_groups' lr.",
         )
 
 
@@ -69,7 +74,11 @@ def per_named_group(name, values, optimizer):
 def saved_callable(function):
     """What a state keeps of a function given by the user: the attributes of a callable object; None for a plain
     function, which is code, and for none at all."""
-    return None if function is None or isinstance(function, types.FunctionType) else function.__dict__.copy()
+    return (
+        None
+        if function is None or isinstance(function, types.FunctionType)
+        else function.__dict__.copy()
+    )
 
 
 def restore_callable(function, saved):
@@ -143,7 +152,9 @@ class LRScheduler:
 
     def _state_without(self, *names):
         """The attributes but the optimizer and those that a subclass saves in a form of their own (PyTorch: last)."""
-        return {key: value for key, value in self.__dict__.items() if key not in ("optimizer", *names)}
+        return {
+            key: value for key, value in self.__dict__.items() if key not in ("optimizer", *names)
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""

@@ -47,11 +47,16 @@ class _Combined(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """As the base class, with the state of each schedule under "_schedulers"."""
-        return {**self._state_without("_schedulers"), "_schedulers": [s.state_dict() for s in self._schedulers]}
+        return {
+            **self._state_without("_schedulers"),
+            "_schedulers": [s.state_dict() for s in self._schedulers],
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""
-        self.__dict__.update((key, value) for key, value in state_dict.items() if key != "_schedulers")
+        self.__dict__.update(
+            (key, value) for key, value in state_dict.items() if key != "_schedulers"
+        )
         for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"]):
             scheduler.load_state_dict(saved)
 
@@ -63,7 +68,11 @@ class SequentialLR(_Combined):
     """
 
     def __init__(
-        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int], last_epoch: int = -1,
+        self,
+        optimizer: Optimizer,
+        schedulers: Sequence[LRScheduler],
+        milestones: list[int],
+        last_epoch: int = -1,
     ) -> None:
         if len(schedulers) < 1:
             raise fail(
@@ -118,7 +127,9 @@ class ChainedScheduler(_Combined):
     Raises ValueError for an empty list and for schedules of different optimizers.
     """
 
-    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+    def __init__(
+        self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
+    ) -> None:
         if len(schedulers) < 1:
             raise fail(
                 ValueError,

@@ -32,13 +32,24 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1,
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
     ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
-            raise fail(ValueError, f"Expected positive integer T_0, but got {T_0}", "Epochs until the first restart.")
+            raise fail(
+                ValueError,
+                f"Expected positive integer T_0, but got {T_0}",
+                "Epochs until the first restart.",
+            )
         if T_mult < 1 or not isinstance(T_mult, int):
             raise fail(
-                ValueError, f"Expected integer T_mult >= 1, but got {T_mult}", "Each period is that many times longer."
+                ValueError,
+                f"Expected integer T_mult >= 1, but got {T_mult}",
+                "Each period is that many times longer.",
             )
         if not isinstance(eta_min, (float, int)):
             raise fail(
@@ -75,7 +86,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def _jump(self, epoch):
         if epoch < 0:
-            raise fail(ValueError, f"Expected non-negative epoch, but got {epoch}", "Epochs count from 0.")
+            raise fail(
+                ValueError, f"Expected non-negative epoch, but got {epoch}", "Epochs count from 0."
+            )
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:
@@ -125,10 +138,20 @@ class CyclicLR(_Cycle):
     """
 
     def __init__(
-        self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
-        step_size_up: int = 2000, step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
-        scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
-        base_momentum: float | list[float] = 0.8, max_momentum: float | list[float] = 0.9, last_epoch: int = -1,
+        self,
+        optimizer: Optimizer,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.8,
+        max_momentum: float | list[float] = 0.9,
+        last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
@@ -146,7 +169,12 @@ class CyclicLR(_Cycle):
                 "mode is invalid and scale_fn is None",
                 f"mode is 'triangular', 'triangular2' or 'exp_range', not {mode!r}.",
             )
-        self.mode, self.gamma, self._scale_fn_custom, self.scale_mode = mode, gamma, scale_fn, scale_mode
+        self.mode, self.gamma, self._scale_fn_custom, self.scale_mode = (
+            mode,
+            gamma,
+            scale_fn,
+            scale_mode,
+        )
         self._init_scale_fn()
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
@@ -194,7 +222,9 @@ class CyclicLR(_Cycle):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; a plain function stays that of this scheduler."""
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
+        super().load_state_dict(
+            {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
+        )
         restore_callable(self._scale_fn_custom, state_dict["_scale_fn_custom"])
         self._init_scale_fn()
 
@@ -219,11 +249,21 @@ class OneCycleLR(_Cycle):
     """
 
     def __init__(
-        self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,
-        epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
-        anneal_strategy: str = "cos", cycle_momentum: bool = True, base_momentum: float | list[float] = 0.85,
-        max_momentum: float | list[float] = 0.95, div_factor: float = 25.0, final_div_factor: float = 1e4,
-        three_phase: bool = False, last_epoch: int = -1,
+        self,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
@@ -231,7 +271,9 @@ class OneCycleLR(_Cycle):
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise fail(
-                ValueError, f"Expected float between 0 and 1 pct_start, but got {pct_start}", "The share of the rise."
+                ValueError,
+                f"Expected float between 0 and 1 pct_start, but got {pct_start}",
+                "The share of the rise.",
             )
         if anneal_strategy not in ("cos", "linear"):
             raise fail(
@@ -278,7 +320,9 @@ class OneCycleLR(_Cycle):
         for group in self.optimizer.param_groups:
             lrs.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], fraction))
             if self.cycle_momentum:
-                momentum = self._between(group[phase["start_momentum"]], group[phase["end_momentum"]], fraction)
+                momentum = self._between(
+                    group[phase["start_momentum"]], group[phase["end_momentum"]], fraction
+                )
                 self._set_momentum(group, momentum)
         return lrs
 
@@ -286,7 +330,9 @@ class OneCycleLR(_Cycle):
 def _total_steps(total_steps, epochs, steps_per_epoch):
     note = "The cycle has to know how long it is."
     if total_steps is None and (epochs is None or steps_per_epoch is None):
-        raise fail(ValueError, "You must define either total_steps OR (epochs AND steps_per_epoch)", note)
+        raise fail(
+            ValueError, "You must define either total_steps OR (epochs AND steps_per_epoch)", note
+        )
     if total_steps is not None:
         numbers = {"total_steps": total_steps}
     else:

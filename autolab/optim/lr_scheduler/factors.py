@@ -18,7 +18,9 @@ from autolab.optim.optimizer import Optimizer
 
 
 def _one_each(lr_lambda, optimizer):
-    return per_group(lr_lambda, optimizer, lambda n, given: f"Expected {n} lr_lambdas, but got {given}")
+    return per_group(
+        lr_lambda, optimizer, lambda n, given: f"Expected {n} lr_lambdas, but got {given}"
+    )
 
 
 class LambdaLR(LRScheduler):
@@ -37,7 +39,9 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
         self.lr_lambdas = _one_each(lr_lambda, optimizer)
@@ -45,18 +49,26 @@ class LambdaLR(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """As the base class; of the functions only callable objects can be saved (their attributes)."""
-        return {**self._state_without("lr_lambdas"), "lr_lambdas": [saved_callable(f) for f in self.lr_lambdas]}
+        return {
+            **self._state_without("lr_lambdas"),
+            "lr_lambdas": [saved_callable(f) for f in self.lr_lambdas],
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; plain functions stay those of this scheduler."""
-        self.__dict__.update((key, value) for key, value in state_dict.items() if key != "lr_lambdas")
+        self.__dict__.update(
+            (key, value) for key, value in state_dict.items() if key != "lr_lambdas"
+        )
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
             restore_callable(function, saved)
 
     def get_lr(self) -> list[float | Tensor]:
         """The initial lr times the function's value."""
         self._warn_outside_step()
-        return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+        return [
+            base * factor(self.last_epoch)
+            for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
 
 
 class MultiplicativeLR(LambdaLR):
@@ -66,7 +78,9 @@ class MultiplicativeLR(LambdaLR):
     """
 
     def __init__(
-        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
         for function in _one_each(lr_lambda, optimizer):
@@ -84,7 +98,10 @@ class MultiplicativeLR(LambdaLR):
         if self._is_initial:
             return self._current()
         groups = self.optimizer.param_groups
-        return [group["lr"] * factor(self.last_epoch) for factor, group in zip(self.lr_lambdas, groups, strict=True)]
+        return [
+            group["lr"] * factor(self.last_epoch)
+            for factor, group in zip(self.lr_lambdas, groups, strict=True)
+        ]
 
 
 class StepLR(LRScheduler):
@@ -104,14 +121,20 @@ class StepLR(LRScheduler):
         [0.5]
     """
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
         """The lr, times gamma when the epoch is a multiple of step_size."""
         self._warn_outside_step()
-        return self._current() if self.last_epoch == 0 or self.last_epoch % self.step_size else self._times(self.gamma)
+        return (
+            self._current()
+            if self.last_epoch == 0 or self.last_epoch % self.step_size
+            else self._times(self.gamma)
+        )
 
     def _get_closed_form_lr(self):
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
@@ -121,7 +144,11 @@ class MultiStepLR(LRScheduler):
     """lr times gamma at each epoch of `milestones`."""
 
     def __init__(
-        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1,
+        self,
+        optimizer: Optimizer,
+        milestones: Iterable[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
     ) -> None:
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
@@ -135,7 +162,9 @@ class MultiStepLR(LRScheduler):
 
     def _get_closed_form_lr(self):
         milestones = sorted(self.milestones.elements())
-        return [base * self.gamma ** bisect_right(milestones, self.last_epoch) for base in self.base_lrs]
+        return [
+            base * self.gamma ** bisect_right(milestones, self.last_epoch) for base in self.base_lrs
+        ]
 
 
 class ExponentialLR(LRScheduler):
@@ -161,7 +190,11 @@ class ConstantLR(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1,
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
     ) -> None:
         if factor > 1.0 or factor < 0:
             raise fail(
@@ -177,7 +210,11 @@ class ConstantLR(LRScheduler):
         self._warn_outside_step()
         if self.last_epoch == 0:
             return self._times(self.factor)
-        return self._current() if self.last_epoch != self.total_iters else self._times(1.0 / self.factor)
+        return (
+            self._current()
+            if self.last_epoch != self.total_iters
+            else self._times(1.0 / self.factor)
+        )
 
     def _get_closed_form_lr(self):
         over = self.last_epoch >= self.total_iters
@@ -191,7 +228,11 @@ class LinearLR(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
         note = "Factors are shares of the optimizer's lr."
@@ -202,7 +243,9 @@ class LinearLR(LRScheduler):
                 note,
             )
         if end_factor > 1.0 or end_factor < 0:
-            raise fail(ValueError, "Ending multiplicative factor expected to be between 0 and 1.", note)
+            raise fail(
+                ValueError, "Ending multiplicative factor expected to be between 0 and 1.", note
+            )
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -214,17 +257,23 @@ class LinearLR(LRScheduler):
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
         rise = self.end_factor - self.start_factor
-        return self._times(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+        return self._times(
+            1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
+        )
 
     def _get_closed_form_lr(self):
         rise, done = self.end_factor - self.start_factor, min(self.total_iters, self.last_epoch)
-        return [base * (self.start_factor + rise * done / self.total_iters) for base in self.base_lrs]
+        return [
+            base * (self.start_factor + rise * done / self.total_iters) for base in self.base_lrs
+        ]
 
 
 class PolynomialLR(LRScheduler):
     """The initial lr times (1 - epoch / total_iters) ** power: down to 0 in total_iters epochs."""
 
-    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
@@ -258,7 +307,9 @@ class CosineAnnealingLR(LRScheduler):
         [0.0]
     """
 
-    def __init__(self, optimizer: Optimizer, T_max: float, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, T_max: float, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
@@ -269,13 +320,18 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return self._current()
         if self._step_count == 1 and epoch > 0:
-            return [low + (base - low) * (1 + math.cos(epoch * math.pi / period)) / 2 for base in self.base_lrs]
+            return [
+                low + (base - low) * (1 + math.cos(epoch * math.pi / period)) / 2
+                for base in self.base_lrs
+            ]
         if (epoch - 1 - period) % (2 * period) == 0:
             return [
                 group["lr"] + (base - low) * (1 - math.cos(math.pi / period)) / 2
                 for base, group in zip(self.base_lrs, self.optimizer.param_groups, strict=True)
             ]
-        ratio = (1 + math.cos(math.pi * epoch / period)) / (1 + math.cos(math.pi * (epoch - 1) / period))
+        ratio = (1 + math.cos(math.pi * epoch / period)) / (
+            1 + math.cos(math.pi * (epoch - 1) / period)
+        )
         return [ratio * (group["lr"] - low) + low for group in self.optimizer.param_groups]
 
     def _get_closed_form_lr(self):

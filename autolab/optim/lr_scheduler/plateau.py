@@ -10,7 +10,13 @@ import warnings
 from typing import Any, SupportsFloat
 
 from autolab.engine.core.errors import fail
-from autolab.optim.lr_scheduler.base import EPOCH_DEPRECATED, LRScheduler, check_optimizer, per_group, set_lr
+from autolab.optim.lr_scheduler.base import (
+    EPOCH_DEPRECATED,
+    LRScheduler,
+    check_optimizer,
+    per_group,
+    set_lr,
+)
 from autolab.optim.optimizer import Optimizer
 
 
@@ -31,8 +37,15 @@ class ReduceLROnPlateau(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
-        threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: float | list[float] = 0,
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | list[float] = 0,
         eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
@@ -40,7 +53,9 @@ class ReduceLROnPlateau(LRScheduler):
         check_optimizer(optimizer)
         self.factor, self.optimizer = factor, optimizer
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
-        self.min_lrs = per_group(min_lr, optimizer, lambda n, given: f"expected {n} min_lrs, got {given}")
+        self.min_lrs = per_group(
+            min_lr, optimizer, lambda n, given: f"expected {n} min_lrs, got {given}"
+        )
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = self._current()
@@ -51,7 +66,9 @@ class ReduceLROnPlateau(LRScheduler):
         if mode not in ("min", "max"):
             raise fail(ValueError, f"mode {mode} is unknown!", "It is 'min' or 'max'.")
         if threshold_mode not in ("rel", "abs"):
-            raise fail(ValueError, f"threshold mode {threshold_mode} is unknown!", "It is 'rel' or 'abs'.")
+            raise fail(
+                ValueError, f"threshold mode {threshold_mode} is unknown!", "It is 'rel' or 'abs'."
+            )
         self.mode_worse = math.inf if mode == "min" else -math.inf
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
 
@@ -104,7 +121,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _is_better(self, a, best):
         if self.threshold_mode == "rel":
-            return a < best * (1.0 - self.threshold) if self.mode == "min" else a > best * (self.threshold + 1.0)
+            return (
+                a < best * (1.0 - self.threshold)
+                if self.mode == "min"
+                else a > best * (self.threshold + 1.0)
+            )
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

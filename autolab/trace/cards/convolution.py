@@ -5,7 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .lines import IN, KERNEL, OUT, Line, Sizes, by, floor_size, indices, lines_per_side, per_side, place, times
+from .lines import (
+    IN,
+    KERNEL,
+    OUT,
+    Line,
+    Sizes,
+    by,
+    floor_size,
+    indices,
+    lines_per_side,
+    per_side,
+    place,
+    times,
+)
 
 
 def convolution(sizes: Sizes) -> list[Line]:
@@ -20,7 +33,12 @@ class _Conv:
         self.dims = len(sizes.x) - 2
         self.n, self.c, *self.size = sizes.x
         self.o, self.out = sizes.y[1], sizes.y[2:]
-        self.kernel, self.groups, self.bias, self.weight = weight[2:], attrs["groups"], sizes.bias, weight
+        self.kernel, self.groups, self.bias, self.weight = (
+            weight[2:],
+            attrs["groups"],
+            sizes.bias,
+            weight,
+        )
         self.stride, self.padding, self.dilation = (
             per_side(attrs[name], self.dims) for name in ("stride", "padding", "dilation")
         )
@@ -51,7 +69,9 @@ def _groups(c: _Conv) -> str:
 
 def _sums(letters: Sequence[str], counts: Sequence[int]) -> str:
     r"""\sum_{u=0}^{2} \sum_{v=0}^{1}"""
-    return " ".join(rf"\sum_{{{letter}=0}}^{{{count - 1}}}" for letter, count in zip(letters, counts))
+    return " ".join(
+        rf"\sum_{{{letter}=0}}^{{{count - 1}}}" for letter, count in zip(letters, counts)
+    )
 
 
 def _where(conditions: Iterable[str]) -> str:
@@ -75,7 +95,13 @@ def _plain_convolution(sizes: Sizes) -> list[Line]:
     size = lines_per_side(
         c.dims,
         lambda side, letter: floor_size(
-            letter, c.size[side], c.kernel[side], c.stride[side], c.padding[side], c.dilation[side], c.out[side]
+            letter,
+            c.size[side],
+            c.kernel[side],
+            c.stride[side],
+            c.padding[side],
+            c.dilation[side],
+            c.out[side],
         ),
         f"k kernel {by(c.kernel)}, s stride {by(c.stride)}, p padding {by(c.padding)}, d dilation {by(c.dilation)}",
     )
@@ -103,7 +129,11 @@ def _transposed(sizes: Sizes) -> list[Line]:
     c = _Conv(sizes)
     per = c.o // c.groups
     w = rf"w_{{{indices('c', 'o', c.u)}}}"
-    filters = "" if c.groups == 1 else f" In {c.groups} groups, each with {c.c // c.groups} channels in, {per} out."
+    filters = (
+        ""
+        if c.groups == 1
+        else f" In {c.groups} groups, each with {c.c // c.groups} channels in, {per} out."
+    )
     condition = _where(f"{p}={r}" for p, r in zip(c.places(c.i, c.u), c.r))
     forward = Line(
         "forward",
@@ -114,7 +144,9 @@ def _transposed(sizes: Sizes) -> list[Line]:
     )
 
     def side_size(side: int, letter: str) -> str:
-        n, k, s, p, d, e = (v[side] for v in (c.size, c.kernel, c.stride, c.padding, c.dilation, c.extra))
+        n, k, s, p, d, e = (
+            v[side] for v in (c.size, c.kernel, c.stride, c.padding, c.dilation, c.extra)
+        )
         symbols = f"({letter} - 1)s - 2p + d(k-1) + e + 1"
         numbers = rf"({n} - 1) \cdot {s} - 2 \cdot {p} + {d} \cdot ({k}-1) + {e} + 1"
         return f"{letter}' = {symbols} = {numbers} = {c.out[side]}"
@@ -163,5 +195,9 @@ def _bias_line(c: _Conv) -> list[Line]:
         return []
     tex = rf"\bar{{b}}_{{o}} = {_sums(['n', *c.i], [c.n, *c.out])} \bar{{y}}_{{{indices('n', 'o', c.i)}}}"
     return [
-        Line("gradient of b", f"The bias was added everywhere: the sum of all {times((c.n, *c.out))} gradients.", tex)
+        Line(
+            "gradient of b",
+            f"The bias was added everywhere: the sum of all {times((c.n, *c.out))} gradients.",
+            tex,
+        )
     ]

@@ -7,7 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-OUT, KERNEL, IN = "ij", "uv", "rs"  # letters of a position in the result, in the kernel, in the input
+OUT, KERNEL, IN = (
+    "ij",
+    "uv",
+    "rs",
+)  # letters of a position in the result, in the kernel, in the input
 SIDES = {1: ("length",), 2: ("height", "width")}
 
 
@@ -54,7 +58,9 @@ def place(i: str, u: str, stride: int, dilation: int, padding: int) -> str:
 
 
 def indices(*parts: str | Iterable[str]) -> str:
-    return r",\,".join(p for part in parts for p in ([part] if isinstance(part, str) else part) if p)
+    return r",\,".join(
+        p for part in parts for p in ([part] if isinstance(part, str) else part) if p
+    )
 
 
 def by(values: Sequence[int]) -> str:
@@ -71,7 +77,9 @@ def lines_per_side(dims: int, formula: Any, note: str) -> list[Line]:
     return [Line(f"output {names[side]}", note, tex) for side, tex in enumerate(made)]
 
 
-def floor_size(letter: str, n: int, k: int, s: int, p: int, d: int, out: int, *, ceil: bool = False) -> str:
+def floor_size(
+    letter: str, n: int, k: int, s: int, p: int, d: int, out: int, *, ceil: bool = False
+) -> str:
     left, right = (r"\left\lceil", r"\right\rceil") if ceil else (r"\left\lfloor", r"\right\rfloor")
     symbols = rf"{left} \frac{{{letter} + 2p - d(k-1) - 1}}{{s}} {right} + 1"
     numbers = rf"{left} \frac{{{n} + 2 \cdot {p} - {d} \cdot ({k}-1) - 1}}{{{s}}} {right} + 1"

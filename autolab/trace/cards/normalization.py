@@ -22,14 +22,20 @@ def _affine(sizes: Sizes, feature: str, at: str, over: str, count: str) -> list[
         return [Line("parameters", "None: made without weight and bias.")]
     features = math.prod(sizes.weight) if sizes.weight else sizes.x[1]
     both = sizes.weight is not None and sizes.bias
-    kinds = f"{features:,} scales γ and as many shifts β: {2 * features:,}" if both else f"{features:,}"
+    kinds = (
+        f"{features:,} scales γ and as many shifts β: {2 * features:,}" if both else f"{features:,}"
+    )
     lines = [Line("parameters", f"{kinds}, one {where}.")]
     if sizes.weight is not None:
         tex = rf"\bar{{\gamma}}_{{{feature}}} = \sum_{{{over}}} \bar{{y}}_{{{at}}} \cdot \hat{{x}}_{{{at}}}"
-        lines.append(Line("gradient of the scale γ", f"The sum of {count} products, one {where}.", tex))
+        lines.append(
+            Line("gradient of the scale γ", f"The sum of {count} products, one {where}.", tex)
+        )
     if sizes.bias:
         tex = rf"\bar{{\beta}}_{{{feature}}} = \sum_{{{over}}} \bar{{y}}_{{{at}}}"
-        lines.append(Line("gradient of the shift β", f"The sum of {count} gradients, one {where}.", tex))
+        lines.append(
+            Line("gradient of the shift β", f"The sum of {count} gradients, one {where}.", tex)
+        )
     return lines
 
 
@@ -52,7 +58,10 @@ def batch_norm(sizes: Sizes) -> list[Line]:
                 "Mean μ and variance σ² are the running ones, fixed numbers: what else is in the batch does not matter.",
                 forward,
             ),
-            Line("multiplications", f"2 for each number, by 1/√(σ² + ε) and by γ: {times((*sizes.x, 2))}."),
+            Line(
+                "multiplications",
+                f"2 for each number, by 1/√(σ² + ε) and by γ: {times((*sizes.x, 2))}.",
+            ),
             affine[0],
             Line(
                 "gradient of x",
@@ -79,9 +88,16 @@ def batch_norm(sizes: Sizes) -> list[Line]:
             rf"\mu_{{c}} = \frac{{1}}{{{m}}} \sum_{{{over}}} x_{{{at}}}, \quad "
             rf"\sigma_{{c}}^{{2}} = \frac{{1}}{{{m}}} \sum_{{{over}}} (x_{{{at}}} - \mu_{{c}})^{{2}}",
         ),
-        Line("forward", "Each channel gets mean 0 and variance 1, then its own scale γ and shift β.", forward),
+        Line(
+            "forward",
+            "Each channel gets mean 0 and variance 1, then its own scale γ and shift β.",
+            forward,
+        ),
         *running,
-        Line("multiplications", f"3 for each number: its square, by 1/√(σ² + ε), by γ: {times((*sizes.x, 3))}."),
+        Line(
+            "multiplications",
+            f"3 for each number: its square, by 1/√(σ² + ε), by γ: {times((*sizes.x, 3))}.",
+        ),
         affine[0],
         Line(
             "gradient of x",
@@ -93,7 +109,9 @@ def batch_norm(sizes: Sizes) -> list[Line]:
     ]
 
 
-def _rows_norm(sizes: Sizes, m: int, rows: int, row: str, at: str, feature: str, words: str, count: str) -> list[Line]:
+def _rows_norm(
+    sizes: Sizes, m: int, rows: int, row: str, at: str, feature: str, words: str, count: str
+) -> list[Line]:
     """Layer and group norm: each row (`row` its index) of `m` numbers is normalised by itself."""
     eps = _eps(sizes)
     gamma = rf"\gamma_{{{feature}}} \cdot " if sizes.weight is not None else ""
@@ -113,7 +131,10 @@ def _rows_norm(sizes: Sizes, m: int, rows: int, row: str, at: str, feature: str,
             "Mean 0 and variance 1, then scale γ and shift β.",
             rf"y_{{{at}}} = {gamma}\hat{{x}}_{{{at}}}{beta}, \quad \hat{{x}}_{{{at}}} = \frac{{x_{{{at}}} - \mu_{{{row}}}}}{{{root}}}",
         ),
-        Line("multiplications", f"3 for each number: its square, by 1/√(σ² + ε), by γ: {times((*sizes.x, 3))}."),
+        Line(
+            "multiplications",
+            f"3 for each number: its square, by 1/√(σ² + ε), by γ: {times((*sizes.x, 3))}.",
+        ),
         affine[0],
         Line(
             "gradient of x",

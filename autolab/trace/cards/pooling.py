@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import math
 
-from .lines import IN, KERNEL, OUT, Line, Sizes, by, floor_size, indices, lines_per_side, per_side, place, times
+from .lines import (
+    IN,
+    KERNEL,
+    OUT,
+    Line,
+    Sizes,
+    by,
+    floor_size,
+    indices,
+    lines_per_side,
+    per_side,
+    place,
+    times,
+)
 
 
-def _pool_sizes(sizes: Sizes) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+def _pool_sizes(
+    sizes: Sizes,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     attrs = sizes.attrs
     kernel = per_side(attrs["kernel_size"], 2)
     stride = per_side(attrs.get("stride") or kernel, 2)
-    return kernel, stride, per_side(attrs.get("padding", 0), 2), per_side(attrs.get("dilation", 1), 2)
+    return (
+        kernel,
+        stride,
+        per_side(attrs.get("padding", 0), 2),
+        per_side(attrs.get("dilation", 1), 2),
+    )
 
 
 def _windowed(sizes: Sizes) -> tuple[str, str, list[Line]]:
@@ -28,7 +48,14 @@ def _windowed(sizes: Sizes) -> tuple[str, str, list[Line]]:
 
     def side_size(side: int, letter: str) -> str:
         tex = floor_size(
-            letter, size[side], kernel[side], stride[side], padding[side], dilation[side], full[side], ceil=ceil
+            letter,
+            size[side],
+            kernel[side],
+            stride[side],
+            padding[side],
+            dilation[side],
+            full[side],
+            ceil=ceil,
         )
         return tex if full[side] == out[side] else rf"{tex} \rightarrow {out[side]}"
 
@@ -59,7 +86,9 @@ def max_pool(sizes: Sizes) -> list[Line]:
     if not adaptive:
         compared = math.prod(_pool_sizes(sizes)[0]) - 1
         total = times((*sizes.y, compared))
-        cost = Line("multiplications", f"None: {total} comparisons, {compared} for each output number.")
+        cost = Line(
+            "multiplications", f"None: {total} comparisons, {compared} for each output number."
+        )
     return [
         Line(
             "forward",
@@ -83,8 +112,16 @@ def avg_pool(sizes: Sizes) -> list[Line]:
     x, window, lines = _adaptive(sizes) if adaptive else _windowed(sizes)
     if adaptive:
         even = all(n % o == 0 for n, o in zip(sizes.x[-2:], sizes.y[-2:]))
-        share = str(math.prod(n // o for n, o in zip(sizes.x[-2:], sizes.y[-2:]))) if even else "m_{i,j}"
-        how = f"window of {share} numbers" if even else "window; windows may differ by a row or column, m counts their numbers"
+        share = (
+            str(math.prod(n // o for n, o in zip(sizes.x[-2:], sizes.y[-2:])))
+            if even
+            else "m_{i,j}"
+        )
+        how = (
+            f"window of {share} numbers"
+            if even
+            else "window; windows may differ by a row or column, m counts their numbers"
+        )
     else:
         kernel = _pool_sizes(sizes)[0]
         share = str(sizes.attrs.get("divisor_override") or math.prod(kernel))
@@ -93,7 +130,11 @@ def avg_pool(sizes: Sizes) -> list[Line]:
             how += f", divided by {share} because divisor_override says so"
         elif any(_pool_sizes(sizes)[2]):
             counted = sizes.attrs.get("count_include_pad", True)
-            how += "; zeros of the padding count too" if counted else "; at the border only those inside the input count"
+            how += (
+                "; zeros of the padding count too"
+                if counted
+                else "; at the border only those inside the input count"
+            )
     return [
         Line(
             "forward",

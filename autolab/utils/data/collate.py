@@ -102,7 +102,9 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
             return known[kind](batch, collate_fn_map=collate_fn_map)
     together = lambda values: collate(values, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return _mapping_like(first, {key: together([sample[key] for sample in batch]) for key in first})
+        return _mapping_like(
+            first, {key: together([sample[key] for sample in batch]) for key in first}
+        )
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         return type(first)(*(together(part) for part in zip(*batch)))
     if isinstance(first, Sequence):

@@ -54,15 +54,29 @@ class DataLoader:
     """
 
     def __init__(
-        self, dataset: Indexed, batch_size: int | None = 1, shuffle: bool | None = None,
-        sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Sequence[Any]] | None = None,
-        num_workers: int = 0, collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False,
-        drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], None] | None = None,
-        multiprocessing_context: BaseContext | str | None = None, generator: Generator | None = None, *,
-        prefetch_factor: int | None = None, persistent_workers: bool = False, pin_memory_device: str = "",
+        self,
+        dataset: Indexed,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Sequence[Any]] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: BaseContext | str | None = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
+        _check_workers(
+            num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context
+        )
         self.dataset, self.generator, self.pin_memory = dataset, generator, pin_memory
         self.pin_memory_device, self.in_order = pin_memory_device, in_order
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
@@ -76,7 +90,9 @@ class DataLoader:
             _check_iterable(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
             raise fail(
-                ValueError, "sampler option is mutually exclusive with shuffle", "The sampler already says the order."
+                ValueError,
+                "sampler option is mutually exclusive with shuffle",
+                "The sampler already says the order.",
             )
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
@@ -96,12 +112,18 @@ class DataLoader:
             if self._iterable:
                 sampler = itertools.repeat(None)
             else:
-                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)  # type: ignore[arg-type]
+                sampler = (
+                    RandomSampler(dataset, generator=generator)  # type: ignore[arg-type]
+                    if shuffle
+                    else SequentialSampler(dataset)  # type: ignore[arg-type]
+                )
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
+        self.collate_fn = collate_fn or (
+            default_convert if batch_sampler is None else default_collate
+        )
         self.persistent_workers = persistent_workers
         _warn_of_many_workers(num_workers)
         self._initialized = True
@@ -160,7 +182,9 @@ class _Pass:
         else:
             _check_no_timeout(loader.timeout)
             indices = iter(loader._index_sampler)
-            draw_seed(loader.generator)  # PyTorch draws a seed for workers even without any: the stream must move on
+            draw_seed(
+                loader.generator
+            )  # PyTorch draws a seed for workers even without any: the stream must move on
             self._source = map(Fetching(loader).start(), indices)
 
     def restart(self, loader):
@@ -203,18 +227,34 @@ class _Pass:
         warnings.warn(message, stacklevel=3)
 
 
-def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context):
-    note = "Without workers the samples are loaded in this process: leave the options of workers out."
+def _check_workers(
+    num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context
+):
+    note = (
+        "Without workers the samples are loaded in this process: leave the options of workers out."
+    )
     if num_workers < 0:
         raise fail(
-            ValueError, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.", note
+            ValueError,
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+            note,
         )
     if timeout < 0:
-        raise fail(ValueError, "timeout option should be non-negative", "0 waits as long as it takes.")
+        raise fail(
+            ValueError, "timeout option should be non-negative", "0 waits as long as it takes."
+        )
     if num_workers > 0:
         if prefetch_factor is not None and prefetch_factor < 1:
-            kind, words = (ValueError, "non-negative") if prefetch_factor < 0 else (AssertionError, "greater than 0")
-            raise fail(kind, f"prefetch_factor option should be {words}", "A worker needs a batch to fetch.")
+            kind, words = (
+                (ValueError, "non-negative")
+                if prefetch_factor < 0
+                else (AssertionError, "greater than 0")
+            )
+            raise fail(
+                kind,
+                f"prefetch_factor option should be {words}",
+                "A worker needs a batch to fetch.",
+            )
         return
     if prefetch_factor is not None:
         raise fail(
@@ -238,7 +278,9 @@ def _check_no_timeout(timeout):
     if timeout:
         message = "_SingleProcessDataLoaderIter requires timeout == 0"
         raise fail(
-            AssertionError, message, "A batch that is fetched in this process cannot be waited for: use workers."
+            AssertionError,
+            message,
+            "A batch that is fetched in this process cannot be waited for: use workers.",
         )
 
 

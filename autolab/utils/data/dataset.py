@@ -41,7 +41,11 @@ class Dataset:
         return cls  # Dataset[Tensor] is for type checkers only
 
     def __getitem__(self, index: Any) -> Any:
-        raise fail(NotImplementedError, "Subclasses of Dataset should implement __getitem__.", "Return one sample.")
+        raise fail(
+            NotImplementedError,
+            "Subclasses of Dataset should implement __getitem__.",
+            "Return one sample.",
+        )
 
     def __add__(self, other: Indexed) -> ConcatDataset:
         return ConcatDataset([self, other])
@@ -70,7 +74,11 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
-            raise fail(AssertionError, "Size mismatch between tensors", "Every tensor holds one row for each sample.")
+            raise fail(
+                AssertionError,
+                "Size mismatch between tensors",
+                "Every tensor holds one row for each sample.",
+            )
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -92,11 +100,19 @@ class StackDataset(Dataset):
                 "Name all data sets or none.",
             )
         if not args and not kwargs:
-            raise fail(ValueError, "At least one dataset should be passed", "Write StackDataset(images, labels).")
+            raise fail(
+                ValueError,
+                "At least one dataset should be passed",
+                "Write StackDataset(images, labels).",
+            )
         self.datasets = args or kwargs
         lengths = {len(dataset) for dataset in (args or kwargs.values())}  # type: ignore[arg-type]
         if len(lengths) > 1:
-            raise fail(ValueError, "Size mismatch between datasets", f"Their lengths are {sorted(lengths)}.")
+            raise fail(
+                ValueError,
+                "Size mismatch between datasets",
+                f"Their lengths are {sorted(lengths)}.",
+            )
         self._length = lengths.pop()
 
     def __getitem__(self, index: Any) -> Any:
@@ -107,7 +123,10 @@ class StackDataset(Dataset):
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Several samples at once, as the data sets themselves give them if they can."""
         named = isinstance(self.datasets, dict)
-        columns = [_samples(dataset, indices) for dataset in (self.datasets.values() if named else self.datasets)]  # type: ignore[union-attr]
+        columns = [
+            _samples(dataset, indices)
+            for dataset in (self.datasets.values() if named else self.datasets)  # type: ignore[union-attr]
+        ]
         for column in columns:
             if len(column) != len(indices):
                 raise fail(
@@ -133,15 +152,27 @@ class ConcatDataset(Dataset):
     def __init__(self, datasets: Iterable[Indexed]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise fail(AssertionError, "datasets should not be an empty iterable", "Pass at least one data set.")
+            raise fail(
+                AssertionError,
+                "datasets should not be an empty iterable",
+                "Pass at least one data set.",
+            )
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
-            raise fail(AssertionError, "ConcatDataset does not support IterableDataset", "Use ChainDataset.")
+            raise fail(
+                AssertionError,
+                "ConcatDataset does not support IterableDataset",
+                "Use ChainDataset.",
+            )
         self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))  # type: ignore[arg-type]
 
     @property
     def cummulative_sizes(self) -> list[int]:
         """`cumulative_sizes` by its former name."""
-        warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
+            FutureWarning,
+            stacklevel=2,
+        )
         return self.cumulative_sizes
 
     def __len__(self) -> int:
@@ -169,7 +200,11 @@ class ChainDataset(IterableDataset):
     def _checked(self):
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
-                raise fail(AssertionError, "ChainDataset only supports IterableDataset", "Use ConcatDataset.")
+                raise fail(
+                    AssertionError,
+                    "ChainDataset only supports IterableDataset",
+                    "Use ConcatDataset.",
+                )
             yield dataset
 
     def __iter__(self) -> Iterator[Any]:
@@ -200,7 +235,9 @@ class Subset(Dataset):
 
 
 def random_split(
-    dataset: Indexed, lengths: Sequence[int] | Sequence[float], generator: Generator | None = None,
+    dataset: Indexed,
+    lengths: Sequence[int] | Sequence[float],
+    generator: Generator | None = None,
 ) -> list[Subset]:
     """Random disjoint subsets of the given lengths, or of the given fractions if they add up to 1.
 
@@ -229,11 +266,18 @@ def _lengths_of(fractions, total):
     """Whole numbers in these proportions; what rounding left over goes to the first ones."""
     for i, fraction in enumerate(fractions):
         if not 0 <= fraction <= 1:
-            raise fail(ValueError, f"Fraction at index {i} is not between 0 and 1", "The fractions add up to 1.")
+            raise fail(
+                ValueError,
+                f"Fraction at index {i} is not between 0 and 1",
+                "The fractions add up to 1.",
+            )
     lengths = [math.floor(total * fraction) for fraction in fractions]
     for i in range(total - sum(lengths)):
         lengths[i % len(lengths)] += 1
     for i, length in enumerate(lengths):
         if length == 0:
-            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+            warnings.warn(
+                f"Length of split at index {i} is 0. This might result in an empty dataset.",
+                stacklevel=3,
+            )
     return lengths

@@ -19,8 +19,13 @@ class DistributedSampler(Sampler):
     num_replicas and rank: pass both. Raises RuntimeError without them, ValueError for a rank that there is not."""
 
     def __init__(
-        self, dataset: Indexed, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
-        seed: int = 0, drop_last: bool = False,
+        self,
+        dataset: Indexed,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
             raise fail(

@@ -13,7 +13,9 @@ class _MapFetcher:
     def __call__(self, indices):
         if not self._batched:
             return self._collate(self._dataset[indices])
-        return self._collate(self._many(indices) if self._many else [self._dataset[index] for index in indices])
+        return self._collate(
+            self._many(indices) if self._many else [self._dataset[index] for index in indices]
+        )
 
 
 class _IterableFetcher:

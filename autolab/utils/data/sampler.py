@@ -52,7 +52,10 @@ class RandomSampler(Sampler):
     """A random order without repetition, or (replacement=True) random draws. num_samples: how many, by default all."""
 
     def __init__(
-        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
         generator: Generator | None = None,
     ) -> None:
         self.data_source, self.replacement, self._num_samples, self.generator = (
@@ -63,7 +66,9 @@ class RandomSampler(Sampler):
         )
         if not isinstance(replacement, bool):
             raise fail(
-                TypeError, f"replacement should be a boolean value, but got replacement={replacement}", "True or False."
+                TypeError,
+                f"replacement should be a boolean value, but got replacement={replacement}",
+                "True or False.",
             )
         _check_count(self.num_samples)
 
@@ -112,7 +117,10 @@ class WeightedRandomSampler(Sampler):
     """`num_samples` indices drawn with probabilities proportional to `weights`."""
 
     def __init__(
-        self, weights: Sequence[float] | Tensor, num_samples: int, replacement: bool = True,
+        self,
+        weights: Sequence[float] | Tensor,
+        num_samples: int,
+        replacement: bool = True,
         generator: Generator | None = None,
     ) -> None:
         _check_count(num_samples)
@@ -129,11 +137,18 @@ class WeightedRandomSampler(Sampler):
                 f"weights should be a 1d sequence but given weights have shape {tuple(weights.shape)}",  # type: ignore[union-attr]
                 "One weight for each sample.",
             )
-        self.weights, self.num_samples, self.replacement, self.generator = weights, num_samples, replacement, generator
+        self.weights, self.num_samples, self.replacement, self.generator = (
+            weights,
+            num_samples,
+            replacement,
+            generator,
+        )
 
     def __iter__(self) -> Iterator[int]:
         return iter(
-            autolab.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
+            autolab.multinomial(
+                self.weights, self.num_samples, self.replacement, generator=self.generator
+            ).tolist()
         )
 
     def __len__(self) -> int:
@@ -152,7 +167,9 @@ class BatchSampler(Sampler):
             )
         if not isinstance(drop_last, bool):
             raise fail(
-                ValueError, f"drop_last should be a boolean value, but got drop_last={drop_last}", "True or False."
+                ValueError,
+                f"drop_last should be a boolean value, but got drop_last={drop_last}",
+                "True or False.",
             )
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 

@@ -66,10 +66,14 @@ class Failure:
 
     def exception(self):
         """The exception to raise in the main process: of the same class, with the worker's traceback as its message."""
-        if issubclass(self._kind, StopIteration):  # would end the loop over the loader without a word
+        if issubclass(
+            self._kind, StopIteration
+        ):  # would end the loop over the loader without a word
             return RuntimeError(self._message)
         try:
-            return self._kind(_KeyErrorText(self._message) if self._kind is KeyError else self._message)
+            return self._kind(
+                _KeyErrorText(self._message) if self._kind is KeyError else self._message
+            )
         except Exception:  # a class that cannot be made of a message
             return RuntimeError(self._message)
 
@@ -136,7 +140,9 @@ def run(connection, inherited, fetching, place, base_seed, init):
     """The life of a worker. `inherited`: the main process's ends of pipes that a fork has copied; `place`: (id, of how
     many)."""
     global _info
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the main process, which ends its workers
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the main process, which ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for end in inherited:
         end.close()
@@ -158,7 +164,9 @@ def run(connection, inherited, fetching, place, base_seed, init):
                 current, fetch = epoch, fetching.start()
             kind, content = ("error", failure) if fetch is None else ("batch", fetch(indices))
         except StopIteration as error:
-            kind, content = ("end", None) if fetching.iterable else ("error", Failure(error, worker_id))
+            kind, content = (
+                ("end", None) if fetching.iterable else ("error", Failure(error, worker_id))
+            )
         except Exception as error:
             kind, content = "error", Failure(error, worker_id)
         sender.put(_packed(epoch, number, kind, content, worker_id))

@@ -140,7 +140,9 @@ def _start(process):
     with warnings.catch_warnings(), _interrupts_wait():
         # Python 3.12 warns of a fork beside other threads. The worker uses none of theirs: it runs the data set's code,
         # and the engine makes new threads in a new process.
-        warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
+        warnings.filterwarnings(
+            "ignore", message=".*multi-threaded.*fork", category=DeprecationWarning
+        )
         process.start()
 
 
@@ -150,7 +152,11 @@ def _end(ends, processes, owner):
     for end in ends:
         end.close()
     deadline = time.monotonic() + _GRACE
-    for act in (lambda process: None, lambda process: process.terminate(), lambda process: process.kill()):
+    for act in (
+        lambda process: None,
+        lambda process: process.terminate(),
+        lambda process: process.kill(),
+    ):
         for process in processes:
             if process.is_alive():
                 act(process)
@@ -162,9 +168,15 @@ class WorkerPass:
     """One pass through the data set; `restart` begins another with the same workers."""
 
     def __init__(self, loader):
-        self._timeout, self._in_order, self._many = loader.timeout or None, loader.in_order, loader.num_workers
+        self._timeout, self._in_order, self._many = (
+            loader.timeout or None,
+            loader.in_order,
+            loader.num_workers,
+        )
         self._prefetch = loader.prefetch_factor * loader.num_workers
-        iter(loader._index_sampler)  # PyTorch makes one it does not use: samplers that draw at once draw twice
+        iter(
+            loader._index_sampler
+        )  # PyTorch makes one it does not use: samplers that draw at once draw twice
         self._epoch = 0
         self._crew: Any = _Crew(loader, draw_seed(loader.generator))
         self.restart(loader)
@@ -203,7 +215,11 @@ class WorkerPass:
             indices = next(self._indices)
         except StopIteration:
             return
-        chosen = idle if idle is not None and self._active[idle] else next(w for w in self._turns if self._active[w])
+        chosen = (
+            idle
+            if idle is not None and self._active[idle]
+            else next(w for w in self._turns if self._active[w])
+        )
         try:
             self._crew.connections[chosen].send((self._epoch, self._sent, indices))
         except ConnectionError:
@@ -222,7 +238,9 @@ class WorkerPass:
                 if not self._tasks:
                     break
                 self._take(self._answer())
-        except BaseException:  # Ctrl-C may come in the middle of a message: the workers are of no more use
+        except (
+            BaseException
+        ):  # Ctrl-C may come in the middle of a message: the workers are of no more use
             self.end()
             raise
         raise StopIteration
@@ -231,7 +249,11 @@ class WorkerPass:
         """The number of the batch that may be handed out now, or None."""
         if not self._in_order:
             return next(iter(self._batches), None)
-        while self._next < self._sent and self._next not in self._tasks and self._next not in self._batches:
+        while (
+            self._next < self._sent
+            and self._next not in self._tasks
+            and self._next not in self._batches
+        ):
             self._next += 1  # handed out, or its worker had no samples left
         return self._next if self._next in self._batches else None
 

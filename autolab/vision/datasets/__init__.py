@@ -9,4 +9,13 @@ from autolab.vision.datasets.folder import DatasetFolder, ImageFolder
 from autolab.vision.datasets.mnist import MNIST, FashionMNIST
 from autolab.vision.datasets.vision import VisionDataset
 
-__all__ = ["CIFAR10", "CIFAR100", "DatasetFolder", "Digits", "FashionMNIST", "ImageFolder", "MNIST", "VisionDataset"]
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "DatasetFolder",
+    "Digits",
+    "FashionMNIST",
+    "ImageFolder",
+    "MNIST",
+    "VisionDataset",
+]

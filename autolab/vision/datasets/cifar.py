@@ -82,13 +82,21 @@ class CIFAR10(VisionDataset):
         ["data_batch_5", "482c414d41f54cd18b22e5b47cb7c3cb"],
     ]
     test_list = [["test_batch", "40351d587109b95175f43aff81a1287e"]]
-    meta = {"filename": "batches.meta", "key": "label_names", "md5": "5ff9c542aee3614f3951f8cda6e48888"}
+    meta = {
+        "filename": "batches.meta",
+        "key": "label_names",
+        "md5": "5ff9c542aee3614f3951f8cda6e48888",
+    }
     _label_keys = ("labels", "fine_labels")
     root: str | os.PathLike[str]
 
     def __init__(
-        self, root: str | os.PathLike[str], train: bool = True, transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None, download: bool = False,
+        self,
+        root: str | os.PathLike[str],
+        train: bool = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
@@ -112,7 +120,10 @@ class CIFAR10(VisionDataset):
         """Images (N, 32, 32, 3) and labels of one batch."""
         path = self._path(name)
         batch = read_pickle(path)
-        images, labels = batch.get("data"), next((batch[key] for key in self._label_keys if key in batch), None)
+        images, labels = (
+            batch.get("data"),
+            next((batch[key] for key in self._label_keys if key in batch), None),
+        )
         if (
             not isinstance(images, np.ndarray)
             or images.dtype != np.uint8
@@ -142,7 +153,9 @@ class CIFAR10(VisionDataset):
         return len(self.data)
 
     def _check_integrity(self):
-        return all(is_whole(self._path(name), md5) for name, md5 in self.train_list + self.test_list)
+        return all(
+            is_whole(self._path(name), md5) for name, md5 in self.train_list + self.test_list
+        )
 
     def download(self) -> None:
         """Fetch and unpack the archive, unless its files are there. Raises RuntimeError when it cannot be fetched."""
@@ -152,7 +165,10 @@ class CIFAR10(VisionDataset):
         from_mirrors(self.filename, [self.url], archive, self.tgz_md5)
         os.makedirs(self._path(""), exist_ok=True)
         with tarfile.open(archive) as tar:
-            for name in [*(name for name, _ in self.train_list + self.test_list), self.meta["filename"]]:
+            for name in [
+                *(name for name, _ in self.train_list + self.test_list),
+                self.meta["filename"],
+            ]:
                 source = tar.extractfile(f"{self.base_folder}/{name}")
                 assert source is not None  # None is for folders
                 with source, open(self._path(name), "wb") as target:
@@ -172,4 +188,8 @@ class CIFAR100(CIFAR10):
     tgz_md5 = "eb9058c3a382ffc7106e4002c42a8d85"
     train_list = [["train", "16019d7e3df5f24257cddd939b257f8d"]]
     test_list = [["test", "f0ef6b0ae62326f3e7ffdfab6717acfc"]]
-    meta = {"filename": "meta", "key": "fine_label_names", "md5": "7973b15100ade9c7d40fb424638fde48"}
+    meta = {
+        "filename": "meta",
+        "key": "fine_label_names",
+        "md5": "7973b15100ade9c7d40fb424638fde48",
+    }

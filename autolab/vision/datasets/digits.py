@@ -35,7 +35,10 @@ class Digits(VisionDataset):
     classes = DIGITS
 
     def __init__(
-        self, train: bool = True, size: int = 8, transform: Callable[[Any], Any] | None = None,
+        self,
+        train: bool = True,
+        size: int = 8,
+        transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__(transform=transform, target_transform=target_transform)
@@ -50,7 +53,10 @@ class Digits(VisionDataset):
             str(_FILES / "digits-images-idx3-ubyte"), str(_FILES / "digits-labels-idx1-ubyte")
         )
         part = slice(None, _TRAIN) if train else slice(_TRAIN, None)
-        self.data, self.targets = autolab.from_numpy(_enlarged(images[part].numpy(), size)), labels[part].clone()
+        self.data, self.targets = (
+            autolab.from_numpy(_enlarged(images[part].numpy(), size)),
+            labels[part].clone(),
+        )
 
     def __getitem__(self, index: int) -> Any:
         return self._sample(picture(self.data[index].numpy()), int(self.targets[index]))
@@ -83,7 +89,9 @@ def _tenths():
     Whole numbers because many new pixels lie half-way between two bytes: the rounding of floats would depend on the
     processor.
     """
-    places = np.clip(4 * np.arange(20) - 3, 0, 70)  # ten times the place in the old row: 10 ((i + 1/2) 8/20 - 1/2)
+    places = np.clip(
+        4 * np.arange(20) - 3, 0, 70
+    )  # ten times the place in the old row: 10 ((i + 1/2) 8/20 - 1/2)
     near, matrix = places // 10, np.zeros((20, 8), np.int64)
     np.add.at(matrix, (np.arange(20), near), 10 - places % 10)
     np.add.at(matrix, (np.arange(20), np.minimum(near + 1, 7)), places % 10)

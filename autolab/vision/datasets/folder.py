@@ -30,10 +30,14 @@ class DatasetFolder(VisionDataset):
     root: str | os.PathLike[str]
 
     def __init__(
-        self, root: str | os.PathLike[str], loader: Callable[[str], Any],
+        self,
+        root: str | os.PathLike[str],
+        loader: Callable[[str], Any],
         extensions: str | tuple[str, ...] | list[str] | set[str] | None = None,
-        transform: Callable[[Any], Any] | None = None, target_transform: Callable[[Any], Any] | None = None,
-        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         if (extensions is None) == (is_valid_file is None):
@@ -45,7 +49,9 @@ class DatasetFolder(VisionDataset):
         self.loader, self.extensions = loader, extensions
         self.classes, self.class_to_idx = self.find_classes(self.root)
         endings = tuple(extensions) if isinstance(extensions, (list, set)) else extensions or ()
-        self.samples = list(self._files(is_valid_file or (lambda path: path.lower().endswith(endings))))
+        self.samples = list(
+            self._files(is_valid_file or (lambda path: path.lower().endswith(endings)))
+        )
         self.targets = [target for _, target in self.samples]
         empty = sorted(set(self.classes) - {self.classes[target] for target in self.targets})
         if empty and not allow_empty:
@@ -53,19 +59,27 @@ class DatasetFolder(VisionDataset):
             if extensions is not None:
                 named = extensions if isinstance(extensions, str) else ", ".join(extensions)
                 message += f"Supported extensions are: {named}"
-            raise fail(FileNotFoundError, message, "allow_empty=True accepts classes without files.")
+            raise fail(
+                FileNotFoundError, message, "allow_empty=True accepts classes without files."
+            )
 
     def find_classes(self, directory: str | os.PathLike[str]) -> tuple[list[str], dict[str, int]]:
         """The names of the classes and the number of each: its folders in alphabetical order."""
         classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
         if not classes:
             message = f"Couldn't find any class folder in {directory}."
-            raise fail(FileNotFoundError, message, "Put the images of each class into a folder of their own.")
+            raise fail(
+                FileNotFoundError,
+                message,
+                "Put the images of each class into a folder of their own.",
+            )
         return classes, {name: i for i, name in enumerate(classes)}
 
     def _files(self, is_valid_file):
         for name, target in sorted(self.class_to_idx.items()):
-            for folder, _, files in sorted(os.walk(os.path.join(self.root, name), followlinks=True)):
+            for folder, _, files in sorted(
+                os.walk(os.path.join(self.root, name), followlinks=True)
+            ):
                 paths = (os.path.join(folder, file) for file in sorted(files))
                 yield from ((path, target) for path in paths if is_valid_file(path))
 
@@ -81,10 +95,16 @@ class ImageFolder(DatasetFolder):
     """Images root/<class>/…/<file>.png (or .jpg …), as RGB Pillow images; see DatasetFolder."""
 
     def __init__(
-        self, root: str | os.PathLike[str], transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None, loader: Callable[[str], Any] = default_loader,
-        is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False,
+        self,
+        root: str | os.PathLike[str],
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        loader: Callable[[str], Any] = default_loader,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
     ) -> None:
         extensions = IMG_EXTENSIONS if is_valid_file is None else None
-        super().__init__(root, loader, extensions, transform, target_transform, is_valid_file, allow_empty)
+        super().__init__(
+            root, loader, extensions, transform, target_transform, is_valid_file, allow_empty
+        )
         self.imgs = self.samples

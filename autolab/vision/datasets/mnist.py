@@ -23,12 +23,26 @@ from autolab.utils.download import from_mirrors
 from autolab.vision.datasets.vision import VisionDataset, picture
 
 _DTYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-DIGITS = ["0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven", "8 - eight"]
+DIGITS = [
+    "0 - zero",
+    "1 - one",
+    "2 - two",
+    "3 - three",
+    "4 - four",
+    "5 - five",
+    "6 - six",
+    "7 - seven",
+    "8 - eight",
+]
 DIGITS.append("9 - nine")
 
 
 def _damaged(path, why):
-    return fail(ValueError, f"{path} is damaged: {why}", "Delete it, and pass download=True to fetch it again.")
+    return fail(
+        ValueError,
+        f"{path} is damaged: {why}",
+        "Delete it, and pass download=True to fetch it again.",
+    )
 
 
 def read_idx(path: str) -> np.ndarray:
@@ -44,15 +58,24 @@ def read_idx(path: str) -> np.ndarray:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _damaged(path, str(error)) from error
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _DTYPES:
-        raise _damaged(path, f"an idx file begins with two zero bytes and a type, this one with {content[:4].hex(' ')}")
+        raise _damaged(
+            path,
+            f"an idx file begins with two zero bytes and a type, this one with {content[:4].hex(' ')}",
+        )
     dtype, ndim = np.dtype(_DTYPES[content[2]]), content[3]
     start = 4 + 4 * ndim
     shape = np.frombuffer(content[4:start], ">u4").tolist() if len(content) >= start else []
     expected = start + math.prod(shape) * dtype.itemsize
     if len(shape) != ndim or len(content) != expected:
-        amount = f"{expected:,} bytes for shape {shape}" if len(shape) == ndim else f"a header of {start} bytes"
+        amount = (
+            f"{expected:,} bytes for shape {shape}"
+            if len(shape) == ndim
+            else f"a header of {start} bytes"
+        )
         raise _damaged(path, f"expected {amount}, found {len(content):,} bytes")
-    return np.frombuffer(content, dtype, offset=start).reshape(shape).astype(dtype.newbyteorder("="))
+    return (
+        np.frombuffer(content, dtype, offset=start).reshape(shape).astype(dtype.newbyteorder("="))
+    )
 
 
 def images_and_labels(images_path: str, labels_path: str) -> tuple[Tensor, Tensor]:
@@ -61,7 +84,9 @@ def images_and_labels(images_path: str, labels_path: str) -> tuple[Tensor, Tenso
     images, labels = read_idx(images_path), read_idx(labels_path)
     for path, array, ndim in ((images_path, images, 3), (labels_path, labels, 1)):
         if array.dtype != np.uint8 or array.ndim != ndim:
-            raise _damaged(path, f"expected bytes in {ndim} dimensions, found {array.dtype} in {array.ndim}")
+            raise _damaged(
+                path, f"expected bytes in {ndim} dimensions, found {array.dtype} in {array.ndim}"
+            )
     if len(images) != len(labels):
         raise _damaged(labels_path, f"{len(labels)} labels for {len(images)} images")
     return autolab.from_numpy(images), autolab.from_numpy(labels.astype(np.int64))
@@ -75,7 +100,10 @@ class MNIST(VisionDataset):
     when files are missing or cannot be fetched, ValueError for damaged ones.
     """
 
-    mirrors = ["https://ossci-datasets.s3.amazonaws.com/mnist/", "http://yann.lecun.com/exdb/mnist/"]
+    mirrors = [
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        "http://yann.lecun.com/exdb/mnist/",
+    ]
     resources = [
         ("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
         ("train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
@@ -86,8 +114,12 @@ class MNIST(VisionDataset):
     root: str | os.PathLike[str]
 
     def __init__(
-        self, root: str | os.PathLike[str], train: bool = True, transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None, download: bool = False,
+        self,
+        root: str | os.PathLike[str],
+        train: bool = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
@@ -100,7 +132,9 @@ class MNIST(VisionDataset):
                 f"Its files belong into {self.raw_folder}.",
             )
         start = os.path.join(self.raw_folder, "train" if train else "t10k")
-        self.data, self.targets = images_and_labels(f"{start}-images-idx3-ubyte", f"{start}-labels-idx1-ubyte")
+        self.data, self.targets = images_and_labels(
+            f"{start}-images-idx3-ubyte", f"{start}-labels-idx1-ubyte"
+        )
 
     def __getitem__(self, index: int) -> Any:
         return self._sample(picture(self.data[index].numpy()), int(self.targets[index]))
@@ -123,7 +157,8 @@ class MNIST(VisionDataset):
 
     def _check_exists(self):
         return all(
-            os.path.isfile(self._unpacked(name)) or os.path.isfile(os.path.join(self.raw_folder, name))
+            os.path.isfile(self._unpacked(name))
+            or os.path.isfile(os.path.join(self.raw_folder, name))
             for name, _ in self.resources
         )
 
@@ -153,4 +188,15 @@ class FashionMNIST(MNIST):
         ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
         ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
     ]
-    classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
+    classes = [
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
+    ]

@@ -15,7 +15,9 @@ class StandardTransform:
     """One transform for the image, one for the target; either may be None."""
 
     def __init__(
-        self, transform: Callable[[Any], Any] | None = None, target_transform: Callable[[Any], Any] | None = None
+        self,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
     ) -> None:
         self.transform, self.target_transform = transform, target_transform
 
@@ -28,7 +30,10 @@ class StandardTransform:
 
     def __repr__(self) -> str:
         lines = [type(self).__name__]
-        for head, transform in (("Transform: ", self.transform), ("Target transform: ", self.target_transform)):
+        for head, transform in (
+            ("Transform: ", self.transform),
+            ("Target transform: ", self.target_transform),
+        ):
             if transform is not None:
                 lines.append(head + repr(transform).replace("\n", "\n" + " " * len(head)))
         return "\n".join(lines)
@@ -42,8 +47,11 @@ class VisionDataset(Dataset):
     """
 
     def __init__(
-        self, root: str | os.PathLike[str] | None = None, transforms: Callable[[Any, Any], Any] | None = None,
-        transform: Callable[[Any], Any] | None = None, target_transform: Callable[[Any], Any] | None = None,
+        self,
+        root: str | os.PathLike[str] | None = None,
+        transforms: Callable[[Any, Any], Any] | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
     ) -> None:
         self.root = os.path.expanduser(root) if isinstance(root, str) else root
         separate = transform is not None or target_transform is not None

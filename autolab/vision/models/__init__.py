@@ -11,7 +11,14 @@ from autolab.vision.models._api import (
     list_models,
 )
 from autolab.vision.models.lenet import LeNet, lenet5
-from autolab.vision.models.resnet import DigitsResNet, ResNet, resnet18, resnet34, resnet50, resnet_digits
+from autolab.vision.models.resnet import (
+    DigitsResNet,
+    ResNet,
+    resnet18,
+    resnet34,
+    resnet50,
+    resnet_digits,
+)
 from autolab.vision.models.resnet9 import BottleneckResBlock, ResBlock, ResNet9, resnet9
 from autolab.vision.models.weights import (
     ResNet18_Weights,

@@ -39,10 +39,15 @@ class Weights:
         """Two `partial`s of the same function and arguments are equal transforms."""
 
         def comparable(value):
-            return (value.func, value.args, value.keywords) if isinstance(value, functools.partial) else value
+            return (
+                (value.func, value.args, value.keywords)
+                if isinstance(value, functools.partial)
+                else value
+            )
 
         return isinstance(other, Weights) and all(
-            comparable(getattr(self, field.name)) == comparable(getattr(other, field.name)) for field in fields(self)
+            comparable(getattr(self, field.name)) == comparable(getattr(other, field.name))
+            for field in fields(self)
         )
 
     __hash__ = object.__hash__
@@ -60,7 +65,11 @@ class WeightsEnum(Enum):
             name = obj.removeprefix(f"{cls.__name__}.")
             if name not in cls.__members__:
                 known = ", ".join(cls.__members__)
-                raise fail(KeyError, name, f"Neither a file nor the name of weights; {cls.__name__} has {known}.")
+                raise fail(
+                    KeyError,
+                    name,
+                    f"Neither a file nor the name of weights; {cls.__name__} has {known}.",
+                )
             return cls[name]
         if not isinstance(obj, cls):
             raise fail(
@@ -89,8 +98,13 @@ class WeightsEnum(Enum):
         return self.value.meta
 
     def get_state_dict(
-        self, *, progress: bool = True, check_hash: bool = False, model_dir: str | os.PathLike[str] | None = None,
-        map_location: Any = None, file_name: str | None = None,
+        self,
+        *,
+        progress: bool = True,
+        check_hash: bool = False,
+        model_dir: str | os.PathLike[str] | None = None,
+        map_location: Any = None,
+        file_name: str | None = None,
     ) -> dict[str, Any]:
         """The tensors by name, from the shipped file, or downloaded once.
 
@@ -104,11 +118,15 @@ class WeightsEnum(Enum):
 
         options = {"model_dir": model_dir, "map_location": map_location, "file_name": file_name}
         if "://" in self.url:
-            return hub.load_state_dict_from_url(self.url, progress=progress, check_hash=check_hash, **options)
+            return hub.load_state_dict_from_url(
+                self.url, progress=progress, check_hash=check_hash, **options
+            )
         for name, value in options.items():
             if value is not None:
                 note = f"{self} is shipped with autolab and not downloaded."
-                raise fail(TypeError, f"get_state_dict() got an unexpected keyword argument '{name}'", note)
+                raise fail(
+                    TypeError, f"get_state_dict() got an unexpected keyword argument '{name}'", note
+                )
         path = SHIPPED / self.url
         if check_hash:
             _check_hash(path, self.meta["sha256"])
@@ -119,7 +137,11 @@ def _check_hash(path: Path, expected: str) -> None:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != expected:
         message = f'invalid hash value (expected "{expected}", got "{digest}")'
-        raise fail(RuntimeError, message, f"'{path}' is not the file that autolab came with: install autolab again.")
+        raise fail(
+            RuntimeError,
+            message,
+            f"'{path}' is not the file that autolab came with: install autolab again.",
+        )
 
 
 def model_builder(known: type[WeightsEnum] | None = None) -> Callable[[_Builder], _Builder]:
@@ -132,7 +154,10 @@ def model_builder(known: type[WeightsEnum] | None = None) -> Callable[[_Builder]
     def decorate(build: Any) -> Any:
         @functools.wraps(build, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         def builder(
-            *, weights: WeightsEnum | str | os.PathLike[str] | None = None, progress: bool = True, **kwargs: Any
+            *,
+            weights: WeightsEnum | str | os.PathLike[str] | None = None,
+            progress: bool = True,
+            **kwargs: Any,
         ) -> Any:
             if "pretrained" in kwargs and known is not None:
                 weights = known["DEFAULT"] if kwargs.pop("pretrained") else None
@@ -172,12 +197,20 @@ def _state_of(weights, known, progress, kwargs):
             kwargs.setdefault("num_classes", state["fc.weight"].shape[0])
         return state
     if known is None:
-        raise fail(ValueError, f"there are no pretrained weights {weights!r}", "Pass the path of a file, or None.")
+        raise fail(
+            ValueError,
+            f"there are no pretrained weights {weights!r}",
+            "Pass the path of a file, or None.",
+        )
     weights = known.verify(weights)
     classes = len(weights.meta["categories"])
     if kwargs.setdefault("num_classes", classes) != classes:
         message = f"The parameter 'num_classes' expected value {classes} but got {kwargs['num_classes']} instead."
-        raise fail(ValueError, message, "Load the weights first, then put a new layer in the place of model.fc.")
+        raise fail(
+            ValueError,
+            message,
+            "Load the weights first, then put a new layer in the place of model.fc.",
+        )
     return weights.get_state_dict(progress=progress, check_hash=True)
 
 
@@ -206,7 +239,8 @@ def _warn_of_pretrained(weights):
 
 
 def list_models(
-    module: ModuleType | None = None, include: str | Iterable[str] | None = None,
+    module: ModuleType | None = None,
+    include: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
 ) -> list[str]:
     """The names of all networks in alphabetical order: those that match a pattern of `include` and none of `exclude`.
@@ -221,7 +255,11 @@ def list_models(
     for patterns, keep in ((include, True), (exclude, False)):
         if patterns:
             patterns = [patterns] if isinstance(patterns, str) else list(patterns)
-            matching = {name for name in chosen if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)}
+            matching = {
+                name
+                for name in chosen
+                if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+            }
             chosen = matching if keep else chosen - matching
     return sorted(chosen)
 
@@ -231,7 +269,9 @@ def get_model_builder(name: str) -> Callable[..., Any]:
     try:
         return BUILTIN_MODELS[name.lower()]
     except KeyError:
-        raise fail(ValueError, f"Unknown model {name.lower()}", f"There are {', '.join(list_models())}.") from None
+        raise fail(
+            ValueError, f"Unknown model {name.lower()}", f"There are {', '.join(list_models())}."
+        ) from None
 
 
 def get_model(name: str, **config: Any) -> Any:
@@ -244,7 +284,11 @@ def get_model_weights(name: str | Callable[..., Any]) -> type[WeightsEnum]:
     builder = get_model_builder(name) if isinstance(name, str) else name
     enum = getattr(builder, "weights_enum", None)
     if enum is None:
-        raise fail(ValueError, "The method is missing the 'weights' argument.", "This network has no weights to load.")
+        raise fail(
+            ValueError,
+            "The method is missing the 'weights' argument.",
+            "This network has no weights to load.",
+        )
     return enum
 
 
@@ -252,7 +296,9 @@ def get_weight(name: str) -> WeightsEnum:
     """The weights by their full name, such as "ResNet18_Weights.IMAGENET1K_V1". Raises ValueError, KeyError."""
     enum_name, dot, member = name.partition(".")
     if not dot:
-        raise fail(ValueError, f"Invalid weight name provided: '{name}'.", "A name is '<enum>.<member>'.")
+        raise fail(
+            ValueError, f"Invalid weight name provided: '{name}'.", "A name is '<enum>.<member>'."
+        )
     for builder in BUILTIN_MODELS.values():
         if builder.weights_enum is not None and builder.weights_enum.__name__ == enum_name:
             return builder.weights_enum.verify(member)

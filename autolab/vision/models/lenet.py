@@ -23,7 +23,9 @@ class LeNet(nn.Module):
 
     def __init__(self, num_classes: int = 10, image_size: int = 28) -> None:
         super().__init__()
-        side = ((image_size - 4) // 2 - 4) // 2  # a 5x5 kernel takes 4 pixels off each side, pooling halves
+        side = (
+            (image_size - 4) // 2 - 4
+        ) // 2  # a 5x5 kernel takes 4 pixels off each side, pooling halves
         if side < 1:
             raise fail(
                 ValueError,

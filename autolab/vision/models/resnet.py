@@ -16,11 +16,18 @@ from autolab import nn
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.vision.models._api import model_builder
-from autolab.vision.models.weights import ResNet18_Weights, ResNet34_Weights, ResNet50_Weights, ResNetDigits_Weights
+from autolab.vision.models.weights import (
+    ResNet18_Weights,
+    ResNet34_Weights,
+    ResNet50_Weights,
+    ResNetDigits_Weights,
+)
 
 
 def _conv3x3(inplanes, planes, stride=1, groups=1, dilation=1):
-    return nn.Conv2d(inplanes, planes, 3, stride, padding=dilation, dilation=dilation, groups=groups, bias=False)
+    return nn.Conv2d(
+        inplanes, planes, 3, stride, padding=dilation, dilation=dilation, groups=groups, bias=False
+    )
 
 
 def _conv1x1(inplanes, planes, stride=1):
@@ -36,15 +43,30 @@ class BasicBlock(nn.Module):
     expansion = 1
 
     def __init__(
-        self, inplanes: int, planes: int, stride: int = 1, downsample: nn.Module | None = None, groups: int = 1,
-        base_width: int = 64, dilation: int = 1, norm_layer: Callable[[int], nn.Module] | None = None,
+        self,
+        inplanes: int,
+        planes: int,
+        stride: int = 1,
+        downsample: nn.Module | None = None,
+        groups: int = 1,
+        base_width: int = 64,
+        dilation: int = 1,
+        norm_layer: Callable[[int], nn.Module] | None = None,
     ) -> None:
         super().__init__()
         norm_layer = norm_layer or nn.BatchNorm2d
         if groups != 1 or base_width != 64:
-            raise fail(ValueError, "BasicBlock only supports groups=1 and base_width=64", "Bottleneck supports others.")
+            raise fail(
+                ValueError,
+                "BasicBlock only supports groups=1 and base_width=64",
+                "Bottleneck supports others.",
+            )
         if dilation > 1:
-            raise fail(NotImplementedError, "Dilation > 1 not supported in BasicBlock", "Bottleneck supports it.")
+            raise fail(
+                NotImplementedError,
+                "Dilation > 1 not supported in BasicBlock",
+                "Bottleneck supports it.",
+            )
         self.conv1, self.bn1 = _conv3x3(inplanes, planes, stride), norm_layer(planes)
         self.relu = nn.ReLU(inplace=True)
         self.conv2, self.bn2 = _conv3x3(planes, planes), norm_layer(planes)
@@ -67,8 +89,15 @@ class Bottleneck(nn.Module):
     expansion = 4
 
     def __init__(
-        self, inplanes: int, planes: int, stride: int = 1, downsample: nn.Module | None = None, groups: int = 1,
-        base_width: int = 64, dilation: int = 1, norm_layer: Callable[[int], nn.Module] | None = None,
+        self,
+        inplanes: int,
+        planes: int,
+        stride: int = 1,
+        downsample: nn.Module | None = None,
+        groups: int = 1,
+        base_width: int = 64,
+        dilation: int = 1,
+        norm_layer: Callable[[int], nn.Module] | None = None,
     ) -> None:
         super().__init__()
         norm_layer = norm_layer or nn.BatchNorm2d
@@ -104,9 +133,14 @@ class _Stages(nn.Module):
         if stride != 1 or self.inplanes != out:
             downsample = nn.Sequential(_conv1x1(self.inplanes, out, stride), self._norm_layer(out))
         width = self.groups, self.base_width
-        first = block(self.inplanes, planes, stride, downsample, *width, previous_dilation, self._norm_layer)
+        first = block(
+            self.inplanes, planes, stride, downsample, *width, previous_dilation, self._norm_layer
+        )
         self.inplanes = out
-        others = (block(out, planes, 1, None, *width, self.dilation, self._norm_layer) for _ in range(1, blocks))
+        others = (
+            block(out, planes, 1, None, *width, self.dilation, self._norm_layer)
+            for _ in range(1, blocks)
+        )
         return nn.Sequential(first, *others)
 
     def _reset(self, zero_init_residual):
@@ -133,15 +167,26 @@ class ResNet(_Stages):
     """
 
     def __init__(
-        self, block: type[BasicBlock] | type[Bottleneck], layers: Sequence[int], num_classes: int = 1000,
-        zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64,
+        self,
+        block: type[BasicBlock] | type[Bottleneck],
+        layers: Sequence[int],
+        num_classes: int = 1000,
+        zero_init_residual: bool = False,
+        groups: int = 1,
+        width_per_group: int = 64,
         replace_stride_with_dilation: Sequence[bool] | None = None,
         norm_layer: Callable[[int], nn.Module] | None = None,
     ) -> None:
         super().__init__()
-        dilate = [False, False, False] if replace_stride_with_dilation is None else replace_stride_with_dilation
+        dilate = (
+            [False, False, False]
+            if replace_stride_with_dilation is None
+            else replace_stride_with_dilation
+        )
         if len(dilate) != 3:
-            message = f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}"
+            message = (
+                f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}"
+            )
             raise fail(ValueError, message, "One truth value each for layer2, layer3 and layer4.")
         self._norm_layer = norm_layer or nn.BatchNorm2d
         self.inplanes, self.dilation, self.groups, self.base_width = 64, 1, groups, width_per_group

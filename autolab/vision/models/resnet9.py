@@ -18,7 +18,9 @@ _MOMENTUM = 0.9
 def _conv_norm(in_chans, out_chans, kernel_size, stride=1):
     """Convolution that keeps the size (at stride 1), and batch norm; the norm's bias makes the convolution's
     needless."""
-    convolution = nn.Conv2d(in_chans, out_chans, kernel_size, stride, padding=kernel_size // 2, bias=False)
+    convolution = nn.Conv2d(
+        in_chans, out_chans, kernel_size, stride, padding=kernel_size // 2, bias=False
+    )
     return convolution, nn.BatchNorm2d(out_chans, momentum=_MOMENTUM)
 
 
@@ -26,7 +28,9 @@ class _Residual(nn.Module):
     """x + convolutions(x); a strided block takes the shortcut through a strided 1x1 convolution."""
 
     def _shortcut(self, in_chans, out_chans, stride):
-        self.downsample = nn.Sequential(*_conv_norm(in_chans, out_chans, 1, stride)) if stride != 1 else None
+        self.downsample = (
+            nn.Sequential(*_conv_norm(in_chans, out_chans, 1, stride)) if stride != 1 else None
+        )
         self.relu = nn.ReLU()
 
     def _add(self, residual, x):
@@ -77,7 +81,9 @@ class ResNet9(nn.Module):
 
     def __init__(self, num_classes: int = 10) -> None:
         super().__init__()
-        self.conv_stack_1 = nn.Sequential(*_stage(3, 64), *_stage(64, 128), nn.MaxPool2d(kernel_size=2, stride=2))
+        self.conv_stack_1 = nn.Sequential(
+            *_stage(3, 64), *_stage(64, 128), nn.MaxPool2d(kernel_size=2, stride=2)
+        )
         self.res_block_2 = ResBlock(128, 128)
         self.conv_stack_3 = nn.Sequential(
             *_stage(128, 256),

@@ -32,7 +32,9 @@ def _imagenet(name, num_params, acc1, acc5, operations, megabytes, recipe=_RECIP
         "_file_size": megabytes,
         "license": "torchvision: BSD 3-Clause; trained on ImageNet, whose images are for non-commercial research",
         "source": "https://github.com/pytorch/vision",
-        "sha256": name.rpartition("-")[2],  # its first eight digits, which torchvision puts into the file's name
+        "sha256": name.rpartition("-")[
+            2
+        ],  # its first eight digits, which torchvision puts into the file's name
     }
     url = f"https://download.pytorch.org/models/{name}.pth"
     return Weights(url, functools.partial(_classification, crop_size=224, **settings), meta)
@@ -106,5 +108,7 @@ def read_shipped(path):
         if name != "__metadata__":
             first, end = entry["data_offsets"]
             array = np.frombuffer(data[first:end], {"F32": "<f4", "I64": "<i8"}[entry["dtype"]])
-            tensors[name] = autolab.from_numpy(array.reshape(entry["shape"]).astype(array.dtype.newbyteorder("=")))
+            tensors[name] = autolab.from_numpy(
+                array.reshape(entry["shape"]).astype(array.dtype.newbyteorder("="))
+            )
     return tensors

@@ -19,7 +19,13 @@ from autolab.vision.transforms.sampling import InterpolationMode
 
 def _sheared(x, y):
     return lambda img, m, how: F.affine(
-        img, 0.0, [0, 0], 1.0, [math.degrees(math.atan(m * x)), math.degrees(math.atan(m * y))], center=[0, 0], **how
+        img,
+        0.0,
+        [0, 0],
+        1.0,
+        [math.degrees(math.atan(m * x)), math.degrees(math.atan(m * y))],
+        center=[0, 0],
+        **how,
     )
 
 
@@ -47,7 +53,17 @@ _OPERATIONS = {  # of (image, magnitude, {interpolation and fill}), in torchvisi
     "AutoContrast": lambda img, m, how: F.autocontrast(img),
     "Equalize": lambda img, m, how: F.equalize(img),
 }
-_SIGNED = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness", "Color", "Contrast", "Sharpness")
+_SIGNED = (
+    "ShearX",
+    "ShearY",
+    "TranslateX",
+    "TranslateY",
+    "Rotate",
+    "Brightness",
+    "Color",
+    "Contrast",
+    "Sharpness",
+)
 
 
 def _draw(high):
@@ -58,10 +74,17 @@ class _Augment(_Transform):
     _digits = 0  # how many binary digits Posterize takes away at most
 
     def __init__(
-        self, num_magnitude_bins: int, interpolation: InterpolationMode, fill: float | Sequence[float] | None
+        self,
+        num_magnitude_bins: int,
+        interpolation: InterpolationMode,
+        fill: float | Sequence[float] | None,
     ) -> None:
         super().__init__()
-        self.num_magnitude_bins, self.interpolation, self.fill = num_magnitude_bins, interpolation, fill
+        self.num_magnitude_bins, self.interpolation, self.fill = (
+            num_magnitude_bins,
+            interpolation,
+            fill,
+        )
 
     def _largest(self, height, width):
         """The largest magnitude of each operation that has one, as (low, high)."""
@@ -72,7 +95,10 @@ class _Augment(_Transform):
         bins = self.num_magnitude_bins
         if name == "Posterize":
             return 8 - (autolab.arange(bins) / ((bins - 1) / self._digits)).round().int()
-        limits = {"Solarize": (255.0, 0.0), **{key: (0.0, high) for key, high in self._largest(*size).items()}}
+        limits = {
+            "Solarize": (255.0, 0.0),
+            **{key: (0.0, high) for key, high in self._largest(*size).items()},
+        }
         return autolab.linspace(*limits[name], bins) if name in limits else None
 
     def _changed(self, img, pick):
@@ -80,13 +106,19 @@ class _Augment(_Transform):
         channels, *size = F.get_dimensions(img)
         fill = self.fill
         if isinstance(img, Tensor) and fill is not None:
-            fill = [float(fill)] * channels if isinstance(fill, (int, float)) else [float(v) for v in fill]
+            fill = (
+                [float(fill)] * channels
+                if isinstance(fill, (int, float))
+                else [float(v) for v in fill]
+            )
         name = list(_OPERATIONS)[_draw(len(_OPERATIONS))]
         magnitudes = self._magnitudes(name, size)
         magnitude = 0.0 if magnitudes is None else float(magnitudes[pick(magnitudes)].item())
         if name in _SIGNED and _draw(2):
             magnitude = -magnitude
-        return _OPERATIONS[name](img, magnitude, {"interpolation": self.interpolation, "fill": fill})
+        return _OPERATIONS[name](
+            img, magnitude, {"interpolation": self.interpolation, "fill": fill}
+        )
 
     def _settings(self):
         return f"num_magnitude_bins={self.num_magnitude_bins}, interpolation={self.interpolation}, fill={self.fill}"
@@ -100,8 +132,12 @@ class RandAugment(_Augment):
     _digits = 4
 
     def __init__(
-        self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
-        interpolation: InterpolationMode = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None,
+        self,
+        num_ops: int = 2,
+        magnitude: int = 9,
+        num_magnitude_bins: int = 31,
+        interpolation: InterpolationMode = InterpolationMode.NEAREST,
+        fill: float | Sequence[float] | None = None,
     ) -> None:
         super().__init__(num_magnitude_bins, interpolation, fill)
         self.num_ops, self.magnitude = num_ops, magnitude
@@ -129,14 +165,21 @@ class TrivialAugmentWide(_Augment):
     _digits = 6
 
     def __init__(
-        self, num_magnitude_bins: int = 31, interpolation: InterpolationMode = InterpolationMode.NEAREST,
+        self,
+        num_magnitude_bins: int = 31,
+        interpolation: InterpolationMode = InterpolationMode.NEAREST,
         fill: float | Sequence[float] | None = None,
     ) -> None:
         super().__init__(num_magnitude_bins, interpolation, fill)
 
     def _largest(self, height, width):
         names = ("ShearX", "ShearY", "Brightness", "Color", "Contrast", "Sharpness")
-        return {**dict.fromkeys(names, 0.99), "TranslateX": 32.0, "TranslateY": 32.0, "Rotate": 135.0}
+        return {
+            **dict.fromkeys(names, 0.99),
+            "TranslateX": 32.0,
+            "TranslateY": 32.0,
+            "Rotate": 135.0,
+        }
 
     def forward(self, img: Image) -> Image:
         """The augmented image."""

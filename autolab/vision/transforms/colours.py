@@ -54,7 +54,9 @@ def _check_colours(img, dims=None):
 
 def _check_factor(name, factor):
     if factor < 0:
-        raise fail(ValueError, f"{name} ({factor}) is not non-negative.", "1 leaves the image as it is.")
+        raise fail(
+            ValueError, f"{name} ({factor}) is not non-negative.", "1 leaves the image as it is."
+        )
 
 
 def _floating(img):
@@ -111,7 +113,9 @@ def adjust_contrast(img: Image, contrast_factor: float) -> Image:
         _check_factor("contrast_factor", contrast_factor)
         _check_colours(t)
         grey = _grey(t) if get_dimensions(t)[0] == 3 else t
-        return _blend(t, autolab.mean(grey.to(_floating(t)), dim=(-3, -2, -1), keepdim=True), contrast_factor)
+        return _blend(
+            t, autolab.mean(grey.to(_floating(t)), dim=(-3, -2, -1), keepdim=True), contrast_factor
+        )
 
     return _of_any_kind(img, _enhanced("Contrast", contrast_factor), on_tensor)
 
@@ -159,8 +163,12 @@ def _to_hsv(img):
     spread, grey = largest - smallest, largest == smallest
     one = autolab.ones_like(largest)
     saturation = spread / autolab.where(grey, one, largest)
-    r, g, b = ((largest - colour) / autolab.where(grey, one, spread) for colour in (red, green, blue))
-    sixths = autolab.where(largest == red, b - g, autolab.where(largest == green, 2.0 + r - b, 4.0 + g - r))
+    r, g, b = (
+        (largest - colour) / autolab.where(grey, one, spread) for colour in (red, green, blue)
+    )
+    sixths = autolab.where(
+        largest == red, b - g, autolab.where(largest == green, 2.0 + r - b, 4.0 + g - r)
+    )
     return autolab.fmod(sixths / 6.0 + 1.0, 1.0), saturation, largest
 
 
@@ -182,7 +190,9 @@ def _to_rgb(hue, saturation, value):
 def adjust_gamma(img: Image, gamma: float, gain: float = 1) -> Image:
     """gain * pixel^gamma, pixels counted from 0 to 1: gamma above 1 darkens. Raises ValueError for a negative gamma."""
     if gamma < 0:
-        raise fail(ValueError, "Gamma should be a non-negative real number", "1 leaves the image as it is.")
+        raise fail(
+            ValueError, "Gamma should be a non-negative real number", "1 leaves the image as it is."
+        )
 
     def on_pillow(image):
         table = [int((255 + 1 - 1e-3) * gain * (level / 255.0) ** gamma) for level in range(256)]
@@ -226,11 +236,17 @@ def adjust_sharpness(img: Image, sharpness_factor: float) -> Image:
 
 def _two(name: str, value: Any, kinds: tuple[type, ...], each: str) -> list[Any]:
     if not isinstance(value, (*kinds, list, tuple)):
-        raise fail(TypeError, f"{name} should be {each}. Got {type(value)}", "One for both directions, or (x, y).")
+        raise fail(
+            TypeError,
+            f"{name} should be {each}. Got {type(value)}",
+            "One for both directions, or (x, y).",
+        )
     return list(value) if isinstance(value, (list, tuple)) else [value, value]
 
 
-def gaussian_blur(img: Image, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None) -> Image:
+def gaussian_blur(
+    img: Image, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
+) -> Image:
     """Means of `kernel_size` = (columns, rows) neighbours, weighted by a normal distribution of standard deviation
     `sigma` (a number or (x, y); by default 0.15 times the size + 0.35); beyond the edges the image is mirrored.
 
@@ -258,11 +274,15 @@ def gaussian_blur(img: Image, kernel_size: int | Sequence[int], sigma: float | S
         columns, rows = (n // 2 for n in sizes)
         return _filtered(t, y[:, None] @ x[None, :], (columns, columns, rows, rows))
 
-    return _of_any_kind(img, lambda image: to_pil_image(on_tensor(pil_to_tensor(image)), mode=image.mode), on_tensor)
+    return _of_any_kind(
+        img, lambda image: to_pil_image(on_tensor(pil_to_tensor(image)), mode=image.mode), on_tensor
+    )
 
 
 def _bell(n, sigma, img):
-    x = autolab.linspace(-(n - 1) * 0.5, (n - 1) * 0.5, steps=n, dtype=_floating(img), device=img.device)
+    x = autolab.linspace(
+        -(n - 1) * 0.5, (n - 1) * 0.5, steps=n, dtype=_floating(img), device=img.device
+    )
     weights = autolab.exp(-0.5 * (x / sigma).pow(2))
     return weights / weights.sum()
 
@@ -280,7 +300,9 @@ def invert(img: Image) -> Image:
 def _bytes_only(t):
     if t.dtype is not autolab.uint8:
         message = f"Only torch.uint8 image tensors are supported, but found {t.dtype}"
-        raise fail(TypeError, message, "ConvertImageDtype(torch.uint8) makes bytes of numbers from 0 to 1.")
+        raise fail(
+            TypeError, message, "ConvertImageDtype(torch.uint8) makes bytes of numbers from 0 to 1."
+        )
 
 
 def posterize(img: Image, bits: int) -> Image:
@@ -315,7 +337,9 @@ def autocontrast(img: Image) -> Image:
 
     def on_tensor(t):
         _check_colours(t, 3)
-        low, high = (extreme(dim=(-2, -1), keepdim=True).to(_floating(t)) for extreme in (t.amin, t.amax))
+        low, high = (
+            extreme(dim=(-2, -1), keepdim=True).to(_floating(t)) for extreme in (t.amin, t.amax)
+        )
         plain = high == low
         scale = _largest(t.dtype) / autolab.where(plain, autolab.ones_like(high), high - low)
         low = autolab.where(plain, autolab.zeros_like(low), low)

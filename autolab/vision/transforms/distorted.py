@@ -19,14 +19,20 @@ def _range(value, name, center=1, bound=(0, float("inf"))):
     if is_number(value):
         if value < 0:
             message = f"If {name} is a single number, it must be non negative."
-            raise fail(ValueError, message, f"The factor is drawn from {center} - {name} to {center} + {name}.")
+            raise fail(
+                ValueError,
+                message,
+                f"The factor is drawn from {center} - {name} to {center} + {name}.",
+            )
         low = center - float(value)
         value = [max(low, 0.0) if center else low, center + float(value)]
     elif isinstance(value, (tuple, list)) and len(value) == 2:
         value = [float(v) for v in value]
     else:
         raise fail(
-            TypeError, f"{name} should be a single number or a list/tuple with length 2.", "(smallest, largest) factor."
+            TypeError,
+            f"{name} should be a single number or a list/tuple with length 2.",
+            "(smallest, largest) factor.",
         )
     if not bound[0] <= value[0] <= value[1] <= bound[1]:
         message = f"{name} values should be between {bound}, but got {value}."
@@ -41,22 +47,32 @@ class ColorJitter(_Transform):
     largest). Raises ValueError, TypeError for others."""
 
     def __init__(
-        self, brightness: float | Sequence[float] = 0, contrast: float | Sequence[float] = 0,
-        saturation: float | Sequence[float] = 0, hue: float | Sequence[float] = 0,
+        self,
+        brightness: float | Sequence[float] = 0,
+        contrast: float | Sequence[float] = 0,
+        saturation: float | Sequence[float] = 0,
+        hue: float | Sequence[float] = 0,
     ) -> None:
         super().__init__()
-        self.brightness, self.contrast = _range(brightness, "brightness"), _range(contrast, "contrast")
+        self.brightness, self.contrast = (
+            _range(brightness, "brightness"),
+            _range(contrast, "contrast"),
+        )
         self.saturation = _range(saturation, "saturation")
         self.hue = _range(hue, "hue", center=0, bound=(-0.5, 0.5))
 
     @staticmethod
     def get_params(
-        brightness: Sequence[float] | None, contrast: Sequence[float] | None, saturation: Sequence[float] | None,
+        brightness: Sequence[float] | None,
+        contrast: Sequence[float] | None,
+        saturation: Sequence[float] | None,
         hue: Sequence[float] | None,
     ) -> tuple[Tensor, float | None, float | None, float | None, float | None]:
         """A random order (tensor of four numbers) and the four factors; None for what is None."""
         order = autolab.randperm(4)
-        return order, *(None if r is None else _uniform(*r) for r in (brightness, contrast, saturation, hue))
+        return order, *(
+            None if r is None else _uniform(*r) for r in (brightness, contrast, saturation, hue)
+        )
 
     def forward(self, img: Image) -> Image:
         """The image in other colours."""
@@ -75,9 +91,13 @@ class GaussianBlur(_Transform):
     """The image blurred with a standard deviation drawn from `sigma` = (smallest, largest) or fixed; see
     `functional.gaussian_blur`."""
 
-    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
+    def __init__(
+        self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)
+    ) -> None:
         super().__init__()
-        self.kernel_size = F._pair(kernel_size, "Kernel size should be a tuple/list of two integers")
+        self.kernel_size = F._pair(
+            kernel_size, "Kernel size should be a tuple/list of two integers"
+        )
         if any(n <= 0 or n % 2 == 0 for n in self.kernel_size):
             message = "Kernel size value should be an odd and positive number."
             raise fail(ValueError, message, "The pixel itself stands in the middle.")
@@ -133,9 +153,13 @@ class RandomAffine(_Transform):
     ValueError for others."""
 
     def __init__(
-        self, degrees: float | Sequence[float], translate: Sequence[float] | None = None,
-        scale: Sequence[float] | None = None, shear: float | Sequence[float] | None = None,
-        interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = 0,
+        self,
+        degrees: float | Sequence[float],
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+        fill: float | Sequence[float] | None = 0,
         center: Sequence[float] | None = None,
     ) -> None:
         super().__init__()
@@ -144,7 +168,11 @@ class RandomAffine(_Transform):
             if value is not None:
                 check_two(name, value, (2,))
         if translate is not None and not all(0.0 <= t <= 1.0 for t in translate):
-            raise fail(ValueError, "translation values should be between 0 and 1", "Shares of width and height.")
+            raise fail(
+                ValueError,
+                "translation values should be between 0 and 1",
+                "Shares of width and height.",
+            )
         if scale is not None and min(scale) <= 0:
             raise fail(ValueError, "scale values should be positive", "1 leaves the size as it is.")
         self.translate, self.scale = translate, scale
@@ -156,29 +184,43 @@ class RandomAffine(_Transform):
 
     @staticmethod
     def get_params(
-        degrees: Sequence[float], translate: Sequence[float] | None, scale_ranges: Sequence[float] | None,
-        shears: Sequence[float] | None, img_size: Sequence[int],
+        degrees: Sequence[float],
+        translate: Sequence[float] | None,
+        scale_ranges: Sequence[float] | None,
+        shears: Sequence[float] | None,
+        img_size: Sequence[int],
     ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
         """A random (angle, (x, y), scale, (shear x, shear y)); `img_size` is (width, height)."""
         angle, across, down, scale = _uniform(*degrees), 0, 0, 1.0
         if translate is not None:
-            across, down = (round(_uniform(-share * n, share * n)) for share, n in zip(translate, img_size))
+            across, down = (
+                round(_uniform(-share * n, share * n)) for share, n in zip(translate, img_size)
+            )
         if scale_ranges is not None:
             scale = _uniform(*scale_ranges)
         if shears is None:
             return angle, (across, down), scale, (0.0, 0.0)
         lean = _uniform(*shears[:2])
-        return angle, (across, down), scale, (lean, _uniform(*shears[2:]) if len(shears) == 4 else 0.0)
+        return (
+            angle,
+            (across, down),
+            scale,
+            (lean, _uniform(*shears[2:]) if len(shears) == 4 else 0.0),
+        )
 
     def forward(self, img: Image) -> Image:
         """The changed image."""
         _, height, width = F.get_dimensions(img)
-        amounts = self.get_params(self.degrees, self.translate, self.scale, self.shear, [width, height])
+        amounts = self.get_params(
+            self.degrees, self.translate, self.scale, self.shear, [width, height]
+        )
         return F.affine(img, *amounts, self.interpolation, _filled(img, self.fill), self.center)
 
     def _settings(self):
         shown = {name: getattr(self, name) for name in ("translate", "scale", "shear")}
-        shown["interpolation"] = None if self.interpolation is InterpolationMode.NEAREST else self.interpolation.value
+        shown["interpolation"] = (
+            None if self.interpolation is InterpolationMode.NEAREST else self.interpolation.value
+        )
         shown["fill"], shown["center"] = None if self.fill == 0 else self.fill, self.center
         others = "".join(f", {name}={value}" for name, value in shown.items() if value is not None)
         return f"degrees={self.degrees}{others}"
@@ -189,15 +231,24 @@ class RandomPerspective(_Transform):
     image."""
 
     def __init__(
-        self, distortion_scale: float = 0.5, p: float = 0.5,
-        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, fill: float | Sequence[float] | None = 0,
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        fill: float | Sequence[float] | None = 0,
     ) -> None:
         super().__init__()
-        self.p, self.distortion_scale, self.interpolation = p, distortion_scale, mode_of(interpolation)
+        self.p, self.distortion_scale, self.interpolation = (
+            p,
+            distortion_scale,
+            mode_of(interpolation),
+        )
         self.fill = check_fill(fill)
 
     @staticmethod
-    def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
+    def get_params(
+        width: int, height: int, distortion_scale: float
+    ) -> tuple[list[list[int]], list[list[int]]]:
         """The image's four corners, and where they move to."""
         across, down = (int(distortion_scale * (n // 2)) for n in (width, height))
         near = lambda reach: autolab.randint(0, reach + 1, size=(1,)).item()
@@ -216,7 +267,9 @@ class RandomPerspective(_Transform):
         if not autolab.rand(1) < self.p:
             return img
         _, height, width = F.get_dimensions(img)
-        return F.perspective(img, *self.get_params(width, height, self.distortion_scale), self.interpolation, fill)
+        return F.perspective(
+            img, *self.get_params(width, height, self.distortion_scale), self.interpolation, fill
+        )
 
     def _settings(self):
         return f"p={self.p}"

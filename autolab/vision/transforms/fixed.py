@@ -121,14 +121,23 @@ class Resize(_Transform):
     """The image with (height, width) `size`, or with `size` for its shorter side; see `functional.resize`."""
 
     def __init__(
-        self, size: int | Sequence[int], interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
-        max_size: int | None = None, antialias: bool | None = True,
+        self,
+        size: int | Sequence[int],
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        max_size: int | None = None,
+        antialias: bool | None = True,
     ) -> None:
         super().__init__()
         if not isinstance(size, (int, Sequence)):
-            raise fail(TypeError, f"Size should be int or sequence. Got {type(size)}", "(height, width).")
+            raise fail(
+                TypeError, f"Size should be int or sequence. Got {type(size)}", "(height, width)."
+            )
         if isinstance(size, Sequence) and len(size) not in (1, 2):
-            raise fail(ValueError, "If size is a sequence, it should have 1 or 2 values", "(height, width).")
+            raise fail(
+                ValueError,
+                "If size is a sequence, it should have 1 or 2 values",
+                "(height, width).",
+            )
         self.size, self.max_size, self.antialias = size, max_size, antialias
         self.interpolation = mode_of(interpolation)
 
@@ -192,7 +201,10 @@ class Pad(_Transform):
     """The image with more pixels around it; see `functional.pad`."""
 
     def __init__(
-        self, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant"
+        self,
+        padding: int | Sequence[int],
+        fill: float | Sequence[float] = 0,
+        padding_mode: str = "constant",
     ) -> None:
         super().__init__()
         F._check_padding(padding, fill, padding_mode)

@@ -85,15 +85,23 @@ def _framed(pixels, left, top, right, bottom, fill):
     else:
         framed = np.empty(shape, pixels.dtype)
         framed[...] = np.reshape(fill, (-1, 1, 1)) if np.ndim(fill) else fill
-    inner = pixels[..., max(-top, 0) : height + min(bottom, 0), max(-left, 0) : width + min(right, 0)]
-    framed[..., max(top, 0) : max(top, 0) + inner.shape[-2], max(left, 0) : max(left, 0) + inner.shape[-1]] = inner
+    inner = pixels[
+        ..., max(-top, 0) : height + min(bottom, 0), max(-left, 0) : width + min(right, 0)
+    ]
+    framed[
+        ...,
+        max(top, 0) : max(top, 0) + inner.shape[-2],
+        max(left, 0) : max(left, 0) + inner.shape[-1],
+    ] = inner
     return framed
 
 
 def _check_padding(padding, fill, padding_mode):
     """Raises TypeError, ValueError in torchvision's words for what `pad` does not take."""
     if not isinstance(padding, (numbers.Number, tuple, list)):
-        raise fail(TypeError, "Got inappropriate padding arg", "A number, or (left, top, right, bottom).")
+        raise fail(
+            TypeError, "Got inappropriate padding arg", "A number, or (left, top, right, bottom)."
+        )
     if not isinstance(fill, (numbers.Number, tuple, list)):
         raise fail(TypeError, "Got inappropriate fill arg", "A number, or one per channel.")
     if padding_mode not in _PADDING_MODES:
@@ -101,11 +109,16 @@ def _check_padding(padding, fill, padding_mode):
         raise fail(ValueError, message, "It says what stands beyond the edge.")
     if isinstance(padding, (tuple, list)) and len(padding) not in (1, 2, 4):
         message = f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple"
-        raise fail(ValueError, message, "(left and right, top and bottom) or (left, top, right, bottom).")
+        raise fail(
+            ValueError, message, "(left and right, top and bottom) or (left, top, right, bottom)."
+        )
 
 
 def pad(
-    img: Image, padding: int | Sequence[int], fill: float | Sequence[float] | None = 0, padding_mode: str = "constant"
+    img: Image,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = 0,
+    padding_mode: str = "constant",
 ) -> Image:
     """`img` with `padding` more pixels: a number, (left and right, top and bottom) or (left, top, right, bottom).
 
@@ -173,7 +186,9 @@ def five_crop(img: Image, size: int | Sequence[int]) -> tuple[Image, Image, Imag
     return one, two, three, four, center_crop(img, [height, width])
 
 
-def ten_crop(img: Image, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Image, ...]:
+def ten_crop(
+    img: Image, size: int | Sequence[int], vertical_flip: bool = False
+) -> tuple[Image, ...]:
     """`five_crop` of the image, and of the image flipped, left and right or (`vertical_flip`) top and bottom
     exchanged."""
     flipped = vflip(img) if vertical_flip else hflip(img)
@@ -212,8 +227,11 @@ def _resized_size(h, w, size, max_size):
 
 
 def resize(
-    img: Image, size: int | Sequence[int], interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
-    max_size: int | None = None, antialias: bool | None = True,
+    img: Image,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
 ) -> Image:
     """`img` with (height, width) `size`, or with `size` for its shorter side.
 
@@ -238,7 +256,8 @@ def resize(
     if is_pil(img):
         if antialias is False:
             warnings.warn(
-                "Anti-alias option is always applied for PIL Image input. Argument antialias is ignored.", stacklevel=2
+                "Anti-alias option is always applied for PIL Image input. Argument antialias is ignored.",
+                stacklevel=2,
             )
         name = "NEAREST" if mode is InterpolationMode.NEAREST_EXACT else mode.name
         return img.resize(new[::-1], getattr(pillow().Resampling, name))
@@ -254,16 +273,26 @@ def _as_tensor(img, function):
 
 
 def resized_crop(
-    img: Image, top: int, left: int, height: int, width: int, size: int | Sequence[int],
-    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, antialias: bool | None = True,
+    img: Image,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+    antialias: bool | None = True,
 ) -> Image:
     """`crop`, then `resize`."""
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
 def rotate(
-    img: Image, angle: float, interpolation: InterpolationMode | int = InterpolationMode.NEAREST, expand: bool = False,
-    center: Sequence[float] | None = None, fill: float | Sequence[float] | None = None,
+    img: Image,
+    angle: float,
+    interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: float | Sequence[float] | None = None,
 ) -> Image:
     """`img` turned counter-clockwise by `angle` degrees.
 
@@ -277,7 +306,9 @@ def rotate(
     if is_pil(img):
         resampling = getattr(pillow().Resampling, mode.name)
         return img.rotate(angle, resampling, expand, center, fillcolor=_pil_colour(img, fill))
-    return _as_tensor(img, lambda tensor: sampling.rotate(tensor, angle, mode, expand, center, fill))
+    return _as_tensor(
+        img, lambda tensor: sampling.rotate(tensor, angle, mode, expand, center, fill)
+    )
 
 
 def _colour(img, fill):
@@ -308,8 +339,13 @@ def _moved(img, how, data, mode, fill, on_tensor):
 
 
 def affine(
-    img: Image, angle: float, translate: Sequence[int], scale: float, shear: float | Sequence[float],
-    interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None,
+    img: Image,
+    angle: float,
+    translate: Sequence[int],
+    scale: float,
+    shear: float | Sequence[float],
+    interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+    fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Image:
     """`img` sheared by the angles `shear` (a number for x, or (x, y)), enlarged by `scale` and turned clockwise by
@@ -324,7 +360,9 @@ def affine(
     if not isinstance(translate, (list, tuple)):
         raise fail(TypeError, "Argument translate should be a sequence", "(x, y) in pixels.")
     if len(translate) != 2:
-        raise fail(ValueError, "Argument translate should be a sequence of length 2", "(x, y) in pixels.")
+        raise fail(
+            ValueError, "Argument translate should be a sequence of length 2", "(x, y) in pixels."
+        )
     if scale <= 0.0:
         raise fail(ValueError, "Argument scale should be positive", "1 leaves the size as it is.")
     if not isinstance(shear, (numbers.Number, list, tuple)):
@@ -339,8 +377,17 @@ def affine(
     _, height, width = get_dimensions(img)
     middle = np.array([width * 0.5, height * 0.5])
     fixed = middle if center is None else np.asarray(center, float)
-    matrix = sampling.inverse_affine(fixed if is_pil(img) else fixed - middle, angle, translate, scale, angles)
-    return _moved(img, "AFFINE", matrix, mode, fill, lambda t, colour: sampling.affine(t, matrix, mode, colour))
+    matrix = sampling.inverse_affine(
+        fixed if is_pil(img) else fixed - middle, angle, translate, scale, angles
+    )
+    return _moved(
+        img,
+        "AFFINE",
+        matrix,
+        mode,
+        fill,
+        lambda t, colour: sampling.affine(t, matrix, mode, colour),
+    )
 
 
 def _solved(matrix, right):
@@ -351,36 +398,54 @@ def _solved(matrix, right):
     for k in range(len(rows)):
         pivot = next((row for row in rows[k:] if row[k]), None)
         if pivot is None:
-            raise fail(ValueError, "Please provide corners of which no three lie on a line.", "They span no area to distort.")
+            raise fail(
+                ValueError,
+                "Please provide corners of which no three lie on a line.",
+                "They span no area to distort.",
+            )
         rows.remove(pivot)
-        rows = [[a - row[k] / pivot[k] * b for a, b in zip(row, pivot)] if row[k] else row for row in rows]
+        rows = [
+            [a - row[k] / pivot[k] * b for a, b in zip(row, pivot)] if row[k] else row
+            for row in rows
+        ]
         rows.insert(k, pivot)
     return [float(np.float32(float(row[-1] / row[k]))) for k, row in enumerate(rows)]
 
 
 def perspective(
-    img: Image, startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]],
-    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, fill: float | Sequence[float] | None = None,
+    img: Image,
+    startpoints: Sequence[Sequence[int]],
+    endpoints: Sequence[Sequence[int]],
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+    fill: float | Sequence[float] | None = None,
 ) -> Image:
     """`img` distorted so that the four corners `startpoints` come to lie at `endpoints`, each [x, y] in pixels.
 
     fill: colour of what was outside. Raises ValueError unless there are four of each.
     """
     if len(startpoints) != 4 or len(endpoints) != 4:
-        message = (
-            f"Please provide exactly four corners, got {len(startpoints)} startpoints and {len(endpoints)} endpoints."
-        )
+        message = f"Please provide exactly four corners, got {len(startpoints)} startpoints and {len(endpoints)} endpoints."
         raise fail(ValueError, message, "Upper left, upper right, lower right, lower left.")
     equations = []
     for (x, y), (u, v) in zip(endpoints, startpoints):  # where a pixel of the result comes from
         equations += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
-    places, mode = _solved(equations, [v for point in startpoints for v in point]), mode_of(interpolation)
+    places, mode = (
+        _solved(equations, [v for point in startpoints for v in point]),
+        mode_of(interpolation),
+    )
     return _moved(
-        img, "PERSPECTIVE", places, mode, fill, lambda t, colour: sampling.perspective(t, places, mode, colour)
+        img,
+        "PERSPECTIVE",
+        places,
+        mode,
+        fill,
+        lambda t, colour: sampling.perspective(t, places, mode, colour),
     )
 
 
-def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
+def normalize(
+    tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False
+) -> Tensor:
     """(tensor - mean) / std for each channel of a float tensor (..., C, H, W).
 
     Raises TypeError for what is no float tensor, ValueError for too few dimensions or a standard deviation of zero.
@@ -391,7 +456,9 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     if not tensor.is_floating_point():
         message = f"Input tensor should be a float tensor. Got {tensor.dtype}."
         raise fail(
-            TypeError, message, "ToTensor() or ConvertImageDtype(torch.float) makes numbers from 0 to 1 of bytes."
+            TypeError,
+            message,
+            "ToTensor() or ConvertImageDtype(torch.float) makes numbers from 0 to 1 of bytes.",
         )
     if tensor.ndim < 3:
         message = f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}"
@@ -413,7 +480,11 @@ def rgb_to_grayscale(img: Image, num_output_channels: int = 1) -> Image:
     Raises ValueError for other numbers of channels, TypeError for images that are neither grey nor RGB.
     """
     if num_output_channels not in (1, 3):
-        raise fail(ValueError, "num_output_channels should be either 1 or 3", "3 suits networks for colour images.")
+        raise fail(
+            ValueError,
+            "num_output_channels should be either 1 or 3",
+            "3 suits networks for colour images.",
+        )
     if is_pil(img):
         grey = img.convert("L")
         return grey if num_output_channels == 1 else pil_of(np.dstack([np.array(grey)] * 3))
@@ -429,19 +500,25 @@ def _grey(img, channels):
         message = f"Input image tensor should have at least 3 dimensions, but found {img.ndim}"
         raise fail(TypeError, message, "(..., 3, H, W).")
     if img.shape[-3] not in (1, 3):
-        message = f"Input image tensor permitted channel values are [1, 3], but found {img.shape[-3]}"
+        message = (
+            f"Input image tensor permitted channel values are [1, 3], but found {img.shape[-3]}"
+        )
         raise fail(TypeError, message, "Red, green and blue.")
     grey = img.clone()
     if img.shape[-3] == 3:
         red, green, blue = img.unbind(-3)
         grey = (0.2989 * red + 0.587 * green + 0.114 * blue).to(img.dtype).unsqueeze(-3)
-    return grey.expand(img.shape) if channels == 3 else grey  # a grey image keeps its one channel, as in torchvision
+    return (
+        grey.expand(img.shape) if channels == 3 else grey
+    )  # a grey image keeps its one channel, as in torchvision
 
 
 def erase(img: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Any:
     """The tensor `img` with its pixels in rows i … i + h, columns j … j + w set to `v`."""
     if not isinstance(img, Tensor):
-        raise fail(TypeError, f"img should be Tensor Image. Got {type(img)}", "Put ToTensor() before it.")
+        raise fail(
+            TypeError, f"img should be Tensor Image. Got {type(img)}", "Put ToTensor() before it."
+        )
     img = img if inplace else img.clone()
     img[..., i : i + h, j : j + w] = v
     return img

@@ -30,7 +30,9 @@ def pillow() -> Any:
         from PIL import Image
     except ImportError as error:
         message = "this needs the package Pillow"
-        raise fail(ImportError, message, "Install it with: pip install pillow; or work on tensors.") from error
+        raise fail(
+            ImportError, message, "Install it with: pip install pillow; or work on tensors."
+        ) from error
     return Image
 
 
@@ -50,12 +52,16 @@ def pil_of(array: np.ndarray, mode: str | None = None) -> Any:
     image = pillow()
     if mode is None or array.dtype == bool:
         return image.fromarray(array)
-    return image.frombytes(mode, (array.shape[1], array.shape[0]), np.ascontiguousarray(array).tobytes())
+    return image.frombytes(
+        mode, (array.shape[1], array.shape[0]), np.ascontiguousarray(array).tobytes()
+    )
 
 
 def _not_an_image(img, expected="PIL Image"):
     return fail(
-        TypeError, f"img should be {expected}. Got {type(img)}", "Images are Pillow images, NumPy arrays or tensors."
+        TypeError,
+        f"img should be {expected}. Got {type(img)}",
+        "Images are Pillow images, NumPy arrays or tensors.",
     )
 
 
@@ -63,18 +69,33 @@ def planes(img: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The pixels as an array or tensor (..., H, W), and a function that turns such pixels into the kind `img` is."""
     if isinstance(img, Tensor):
         if img.ndim < 2:
-            raise fail(TypeError, "Tensor is not a torch image.", "An image tensor ends with height and width.")
+            raise fail(
+                TypeError,
+                "Tensor is not a torch image.",
+                "An image tensor ends with height and width.",
+            )
         return img, lambda pixels: pixels
     if isinstance(img, np.ndarray):
         if img.ndim not in (2, 3):
-            raise fail(ValueError, f"pic should be 2/3 dimensional. Got {img.ndim} dimensions.", "(H, W) or (H, W, C).")
-        return (img, lambda pixels: pixels) if img.ndim == 2 else (np.moveaxis(img, 2, 0), _channels_last)
+            raise fail(
+                ValueError,
+                f"pic should be 2/3 dimensional. Got {img.ndim} dimensions.",
+                "(H, W) or (H, W, C).",
+            )
+        return (
+            (img, lambda pixels: pixels)
+            if img.ndim == 2
+            else (np.moveaxis(img, 2, 0), _channels_last)
+        )
     if not is_pil(img):
         raise _not_an_image(img)
     array = np.asarray(img)
 
     def image(pixels):
-        copy = pil_of(pixels if pixels.ndim == 2 else np.moveaxis(pixels, 0, 2), None if img.mode == "1" else img.mode)
+        copy = pil_of(
+            pixels if pixels.ndim == 2 else np.moveaxis(pixels, 0, 2),
+            None if img.mode == "1" else img.mode,
+        )
         if img.mode == "P":
             copy.putpalette(img.getpalette())
         return copy
@@ -120,7 +141,11 @@ def to_tensor(pic: Any) -> Tensor:
             pixels = pixels * np.uint8(255)
     elif isinstance(pic, np.ndarray):
         if pic.ndim not in (2, 3):
-            raise fail(ValueError, f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.", "(H, W) or (H, W, C).")
+            raise fail(
+                ValueError,
+                f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.",
+                "(H, W) or (H, W, C).",
+            )
         pixels = np.moveaxis(pic.reshape(*pic.shape[:2], -1), 2, 0)
     else:
         raise fail(
@@ -130,14 +155,20 @@ def to_tensor(pic: Any) -> Tensor:
         )
     if pixels.dtype == np.uint8:
         dtype = autolab.get_default_dtype()
-        return autolab.from_numpy(np.ascontiguousarray(pixels).astype(dtype.np) / dtype.np.type(255))
+        return autolab.from_numpy(
+            np.ascontiguousarray(pixels).astype(dtype.np) / dtype.np.type(255)
+        )
     return autolab.from_numpy(np.ascontiguousarray(pixels))
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
     """A Pillow image as a tensor (C, H, W) with the same numbers."""
     if not is_pil(pic):
-        raise fail(TypeError, f"pic should be PIL Image. Got {type(pic)}", "ToTensor takes NumPy arrays too.")
+        raise fail(
+            TypeError,
+            f"pic should be PIL Image. Got {type(pic)}",
+            "ToTensor takes NumPy arrays too.",
+        )
     array = np.array(pic)
     return autolab.from_numpy(np.moveaxis(array.reshape(pic.size[1], pic.size[0], -1), 2, 0))
 
@@ -158,22 +189,32 @@ def to_pil_image(pic: Tensor | np.ndarray, mode: str | None = None) -> Any:
         array = pic
     else:
         raise fail(
-            TypeError, f"pic should be Tensor or ndarray. Got {type(pic)}.", "A Pillow image needs no ToPILImage."
+            TypeError,
+            f"pic should be Tensor or ndarray. Got {type(pic)}.",
+            "A Pillow image needs no ToPILImage.",
         )
     if array.ndim not in (2, 3):
         raise fail(
-            ValueError, f"pic should be 2/3 dimensional. Got {array.ndim} dimensions.", "Take one image of the batch."
+            ValueError,
+            f"pic should be 2/3 dimensional. Got {array.ndim} dimensions.",
+            "Take one image of the batch.",
         )
     array = array.reshape(*array.shape[:2], -1)
     channels = array.shape[2]
     if channels > 4:
-        raise fail(ValueError, f"pic should not have > 4 channels. Got {channels} channels.", "A tensor is (C, H, W).")
+        raise fail(
+            ValueError,
+            f"pic should not have > 4 channels. Got {channels} channels.",
+            "A tensor is (C, H, W).",
+        )
     if array.dtype.kind == "f" and mode != "F":
         array = (array * 255).astype(np.uint8)
     if channels == 1:
         expected = _GREY.get(array.dtype.name)
         if mode not in (None, expected):
-            message = f"Incorrect mode ({mode}) supplied for input type {np.dtype}. Should be {expected}"
+            message = (
+                f"Incorrect mode ({mode}) supplied for input type {np.dtype}. Should be {expected}"
+            )
             raise fail(ValueError, message, "Leave `mode` out for grey images.")
         mode, array = expected, array[:, :, 0]
     elif mode is not None and mode not in _MODES[channels]:
@@ -182,7 +223,11 @@ def to_pil_image(pic: Tensor | np.ndarray, mode: str | None = None) -> Any:
     elif mode is None and array.dtype == np.uint8:
         mode = _MODES[channels][0]
     if mode is None:
-        raise fail(TypeError, f"Input type {array.dtype} is not supported", "Colours are uint8, or floats from 0 to 1.")
+        raise fail(
+            TypeError,
+            f"Input type {array.dtype} is not supported",
+            "Colours are uint8, or floats from 0 to 1.",
+        )
     return pil_of(array, mode)
 
 
@@ -197,7 +242,9 @@ def convert_image_dtype(image: Tensor, dtype: DType = autolab.float32) -> Tensor
     Raises TypeError for what is no tensor, RuntimeError for floats to integers that they cannot count up to.
     """
     if not isinstance(image, Tensor):
-        raise fail(TypeError, "Input img should be Tensor Image", "ToTensor or PILToTensor makes one.")
+        raise fail(
+            TypeError, "Input img should be Tensor Image", "ToTensor or PILToTensor makes one."
+        )
     if image.dtype is dtype:
         return image
     if image.is_floating_point():
@@ -205,11 +252,19 @@ def convert_image_dtype(image: Tensor, dtype: DType = autolab.float32) -> Tensor
             return image.to(dtype)
         if dtype is autolab.int64 or (image.dtype is autolab.float32 and dtype is autolab.int32):
             message = f"The cast from {image.dtype} to {dtype} cannot be performed safely."
-            raise fail(RuntimeError, message, "Its largest number is not one of those that a float can hold.")
-        return image.mul(_largest(dtype) + 1.0 - 1e-3).to(dtype)  # every integer gets an interval of the same length
+            raise fail(
+                RuntimeError,
+                message,
+                "Its largest number is not one of those that a float can hold.",
+            )
+        return image.mul(_largest(dtype) + 1.0 - 1e-3).to(
+            dtype
+        )  # every integer gets an interval of the same length
     largest_in, largest_out = _largest(image.dtype), _largest(dtype)
     if dtype.is_floating_point:
         return image.to(dtype) / float(largest_in)
     if largest_in > largest_out:
-        return autolab.div(image, (largest_in + 1) // (largest_out + 1), rounding_mode="floor").to(dtype)
+        return autolab.div(image, (largest_in + 1) // (largest_out + 1), rounding_mode="floor").to(
+            dtype
+        )
     return image.to(dtype) * ((largest_out + 1) // (largest_in + 1))

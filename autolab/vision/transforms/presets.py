@@ -16,11 +16,20 @@ class ImageClassification(nn.Module):
     """Resize the shorter side, crop the middle, scale to 0 … 1, normalise by ImageNet's means: (..., 3, crop, crop)."""
 
     def __init__(
-        self, *, crop_size: int, resize_size: int = 256, mean: Sequence[float] = (0.485, 0.456, 0.406),
+        self,
+        *,
+        crop_size: int,
+        resize_size: int = 256,
+        mean: Sequence[float] = (0.485, 0.456, 0.406),
         std: Sequence[float] = (0.229, 0.224, 0.225),
     ) -> None:
         super().__init__()
-        self.crop_size, self.resize_size, self.mean, self.std = [crop_size], [resize_size], list(mean), list(std)
+        self.crop_size, self.resize_size, self.mean, self.std = (
+            [crop_size],
+            [resize_size],
+            list(mean),
+            list(std),
+        )
         self.interpolation = InterpolationMode.BILINEAR
 
     def forward(self, img: Any) -> Tensor:

@@ -49,7 +49,9 @@ def _place(free_rows, free_columns):
 class RandomApply(nn.Module):
     """All of `transforms` with probability `p`, else none."""
 
-    def __init__(self, transforms: Sequence[Callable[[Any], Any]] | nn.ModuleList, p: float = 0.5) -> None:
+    def __init__(
+        self, transforms: Sequence[Callable[[Any], Any]] | nn.ModuleList, p: float = 0.5
+    ) -> None:
         super().__init__()
         self.transforms, self.p = transforms, p
 
@@ -68,7 +70,9 @@ class RandomApply(nn.Module):
 class _OneOrder:
     def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
         if not isinstance(transforms, Sequence):
-            raise fail(TypeError, "Argument transforms should be a sequence", "A list of transforms.")
+            raise fail(
+                TypeError, "Argument transforms should be a sequence", "A list of transforms."
+            )
         self.transforms = transforms
 
     def __repr__(self) -> str:
@@ -89,10 +93,14 @@ class RandomOrder(_OneOrder):
 class RandomChoice(_OneOrder):
     """One of `transforms`, drawn by Python's `random` with weights `p`."""
 
-    def __init__(self, transforms: Sequence[Callable[..., Any]], p: Sequence[float] | None = None) -> None:
+    def __init__(
+        self, transforms: Sequence[Callable[..., Any]], p: Sequence[float] | None = None
+    ) -> None:
         super().__init__(transforms)
         if p is not None and not isinstance(p, Sequence):
-            raise fail(TypeError, "Argument p should be a sequence", "One weight for each transform.")
+            raise fail(
+                TypeError, "Argument p should be a sequence", "One weight for each transform."
+            )
         self.p = p
 
     def __call__(self, *args: Any) -> Any:
@@ -109,8 +117,12 @@ class RandomCrop(_Transform):
     """
 
     def __init__(
-        self, size: int | Sequence[int], padding: int | Sequence[int] | None = None, pad_if_needed: bool = False,
-        fill: float | Sequence[float] = 0, padding_mode: str = "constant",
+        self,
+        size: int | Sequence[int],
+        padding: int | Sequence[int] | None = None,
+        pad_if_needed: bool = False,
+        fill: float | Sequence[float] = 0,
+        padding_mode: str = "constant",
     ) -> None:
         super().__init__()
         height, width = F._pair(size)
@@ -122,7 +134,9 @@ class RandomCrop(_Transform):
         """A random (top, left, height, width) for `crop`."""
         (_, h, w), (height, width) = F.get_dimensions(img), output_size
         if h < height or w < width:
-            message = f"Required crop size {(height, width)} is larger than input image size {(h, w)}"
+            message = (
+                f"Required crop size {(height, width)} is larger than input image size {(h, w)}"
+            )
             raise fail(ValueError, message, "Pass padding=…, or pad_if_needed=True.")
         if (w, h) == (width, height):
             return 0, 0, h, w
@@ -193,7 +207,9 @@ def _check_ranges(scale, ratio):
     if not isinstance(scale, Sequence):
         raise fail(TypeError, "Scale should be a sequence", "(smallest, largest) part of the area.")
     if not isinstance(ratio, Sequence):
-        raise fail(TypeError, "Ratio should be a sequence", "(smallest, largest) ratio of the sides.")
+        raise fail(
+            TypeError, "Ratio should be a sequence", "(smallest, largest) ratio of the sides."
+        )
     if scale[0] > scale[1] or ratio[0] > ratio[1]:
         warnings.warn("Scale and ratio should be of kind (min, max)", stacklevel=3)
 
@@ -211,8 +227,12 @@ class RandomResizedCrop(_Transform):
     resized."""
 
     def __init__(
-        self, size: int | Sequence[int], scale: Sequence[float] = (0.08, 1.0), ratio: Sequence[float] = (3 / 4, 4 / 3),
-        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR, antialias: bool | None = True,
+        self,
+        size: int | Sequence[int],
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3 / 4, 4 / 3),
+        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
     ) -> None:
         super().__init__()
         _check_ranges(scale, ratio)
@@ -220,7 +240,9 @@ class RandomResizedCrop(_Transform):
         self.interpolation, self.antialias = mode_of(interpolation), antialias
 
     @staticmethod
-    def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
+    def get_params(
+        img: Any, scale: Sequence[float], ratio: Sequence[float]
+    ) -> tuple[int, int, int, int]:
         """A random (top, left, height, width); the middle of the image if ten draws do not fit into it."""
         _, height, width = F.get_dimensions(img)
         for _ in range(10):
@@ -251,8 +273,12 @@ class RandomRotation(_Transform):
     """The image turned by an angle drawn from -degrees … degrees, or from (low, high); see `functional.rotate`."""
 
     def __init__(
-        self, degrees: float | Sequence[float], interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
-        expand: bool = False, center: Sequence[float] | None = None, fill: float | Sequence[float] | None = 0,
+        self,
+        degrees: float | Sequence[float],
+        interpolation: InterpolationMode | int = InterpolationMode.NEAREST,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill: float | Sequence[float] | None = 0,
     ) -> None:
         super().__init__()
         if is_number(degrees):
@@ -274,7 +300,14 @@ class RandomRotation(_Transform):
 
     def forward(self, img: Image) -> Image:
         """The turned image."""
-        return F.rotate(img, self.get_params(self.degrees), self.interpolation, self.expand, self.center, self.fill)
+        return F.rotate(
+            img,
+            self.get_params(self.degrees),
+            self.interpolation,
+            self.expand,
+            self.center,
+            self.fill,
+        )
 
     def _settings(self):
         center = "" if self.center is None else f", center={self.center}"
@@ -285,24 +318,39 @@ class RandomErasing(_Chance):
     """A random rectangle of a tensor image set to `value`, or to normal noise for "random", with probability `p`."""
 
     def __init__(
-        self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3),
-        value: float | Sequence[float] | str = 0, inplace: bool = False,
+        self,
+        p: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: float | Sequence[float] | str = 0,
+        inplace: bool = False,
     ) -> None:
         super().__init__(p)
         if not isinstance(value, (numbers.Number, str, tuple, list)):
-            raise fail(TypeError, "Argument value should be either a number or str or a sequence", "A colour.")
+            raise fail(
+                TypeError,
+                "Argument value should be either a number or str or a sequence",
+                "A colour.",
+            )
         if isinstance(value, str) and value != "random":
             raise fail(ValueError, "If value is str, it should be 'random'", "Random pixels.")
         _check_ranges(scale, ratio)
         if scale[0] < 0 or scale[1] > 1:
             raise fail(ValueError, "Scale should be between 0 and 1", "It is a part of the area.")
         if not 0 <= p <= 1:
-            raise fail(ValueError, "Random erasing probability should be between 0 and 1", "p is a probability.")
+            raise fail(
+                ValueError,
+                "Random erasing probability should be between 0 and 1",
+                "p is a probability.",
+            )
         self.scale, self.ratio, self.value, self.inplace = scale, ratio, value, inplace
 
     @staticmethod
     def get_params(
-        img: Tensor, scale: Sequence[float], ratio: Sequence[float], value: Sequence[float] | None = None
+        img: Tensor,
+        scale: Sequence[float],
+        ratio: Sequence[float],
+        value: Sequence[float] | None = None,
     ) -> tuple[int, int, int, int, Tensor]:
         """A random (top, left, height, width, new pixels); the image itself if ten draws do not fit into it."""
         channels, height, width = img.shape[-3:]
@@ -310,7 +358,9 @@ class RandomErasing(_Chance):
             h, w = _box(height * width, scale, ratio)
             if h < height and w < width:
                 new = (
-                    autolab.empty([channels, h, w]).normal_() if value is None else autolab.tensor(value)[:, None, None]
+                    autolab.empty([channels, h, w]).normal_()
+                    if value is None
+                    else autolab.tensor(value)[:, None, None]
                 )
                 return *_place(height - h, width - w), h, w, new
         return 0, 0, height, width, img

@@ -53,12 +53,21 @@ def resize(img, size, mode, antialias):
             f"Interpolation mode '{mode}' is unsupported with Tensor input",
             "Tensors take nearest, nearest-exact, bilinear and bicubic; Pillow images take all.",
         )
-    floats = img if img.is_floating_point() and img.dtype is not autolab.float16 else img.to(autolab.float32)
+    floats = (
+        img
+        if img.is_floating_point() and img.dtype is not autolab.float16
+        else img.to(autolab.float32)
+    )
     smooth = mode.startswith("bi")
     new = interpolate(
-        floats.reshape(1, -1, *img.shape[-2:]), list(size), mode=mode, antialias=smooth and bool(antialias)
+        floats.reshape(1, -1, *img.shape[-2:]),
+        list(size),
+        mode=mode,
+        antialias=smooth and bool(antialias),
     ).reshape(*img.shape[:-2], *size)
-    return _cast_back(new.clamp(0, 255) if mode == "bicubic" and img.dtype is autolab.uint8 else new, img.dtype)
+    return _cast_back(
+        new.clamp(0, 255) if mode == "bicubic" and img.dtype is autolab.uint8 else new, img.dtype
+    )
 
 
 def _cast_back(floats, dtype):
@@ -69,8 +78,12 @@ def _cast_back(floats, dtype):
 
 def _rotated_size(cos, sin, shift, width, height):
     """(width, height) of the smallest upright frame around the rotated image."""
-    x, y = np.array([[-0.5, -0.5, 0.5, 0.5], [-0.5, 0.5, 0.5, -0.5]]) * np.array([[width], [height]])
-    corners = np.stack([cos * x + sin * y + shift[0] + width / 2, -sin * x + cos * y + shift[1] + height / 2])
+    x, y = np.array([[-0.5, -0.5, 0.5, 0.5], [-0.5, 0.5, 0.5, -0.5]]) * np.array(
+        [[width], [height]]
+    )
+    corners = np.stack(
+        [cos * x + sin * y + shift[0] + width / 2, -sin * x + cos * y + shift[1] + height / 2]
+    )
     tolerance = 1e-4  # a corner that close to a pixel's edge lies on it
     high = np.ceil(np.trunc(corners.max(1) / tolerance) * tolerance)
     low = np.floor(np.trunc(corners.min(1) / tolerance) * tolerance)
@@ -123,7 +136,9 @@ def inverse_affine(center, angle, translate, scale, shear):
     forward[:, 1] = -forward[:, 0] * math.tan(lean_x) + [-math.sin(turn), math.cos(turn)]
     (a, b), (c, d) = forward  # its determinant is 1
     back = np.array([[d, -b], [-c, a]]) / scale
-    (c0, f0) = np.asarray(center, float) - back @ (np.asarray(center, float) + np.asarray(translate, float))
+    (c0, f0) = np.asarray(center, float) - back @ (
+        np.asarray(center, float) + np.asarray(translate, float)
+    )
     return [float(v) for v in (*back[0], c0, *back[1], f0)]
 
 
@@ -208,7 +223,10 @@ def _pixels(img, rows, columns):
     """The pixels at `rows` and `columns` (any there are, where these lie outside), and where they lie inside."""
     height, width = img.shape[-2:]
     inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-    at = [_beside(img, np.clip(i, 0, n - 1).astype(np.int64)) for i, n in ((rows, height), (columns, width))]
+    at = [
+        _beside(img, np.clip(i, 0, n - 1).astype(np.int64))
+        for i, n in ((rows, height), (columns, width))
+    ]
     return img[..., at[0], at[1]], inside
 
 

@@ -29,7 +29,10 @@ def values():
         "half": torch.tensor([0.1, 65504.0], dtype=torch.float16),
         "bfloat16": torch.tensor([0.1, -3e38], dtype=torch.bfloat16),
         "double": torch.tensor([0.1], dtype=torch.float64),
-        "ints": [torch.tensor([1, -1], dtype=d) for d in (torch.int8, torch.int16, torch.int32, torch.int64)],
+        "ints": [
+            torch.tensor([1, -1], dtype=d)
+            for d in (torch.int8, torch.int16, torch.int32, torch.int64)
+        ],
         "bytes": torch.tensor([0, 255], dtype=torch.uint8),
         "uint16": torch.tensor([0, 65535], dtype=torch.uint16),
         "bool": torch.tensor([True, False]),
@@ -38,7 +41,10 @@ def values():
         "empty": torch.empty(0, 3),
         "expanded": torch.tensor([4.0]).expand(3),
         "state": model.state_dict(),
-        "plain": {"list": [1, 2.5, None, True, "text", (1, 2), b"bytes", {1, 2}, 1 + 2j, 2**70], 3: "three"},
+        "plain": {
+            "list": [1, 2.5, None, True, "text", (1, 2), b"bytes", {1, 2}, 1 + 2j, 2**70],
+            3: "three",
+        },
         "size": torch.Size([2, 3]),
         "dtype": torch.float16,
         "device": torch.device("cpu"),

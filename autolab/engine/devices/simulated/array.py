@@ -138,7 +138,11 @@ class SimArray:
         owner_of([self])
         key, advanced = _key(self, key)
         found = self._host[key]
-        return wrap(self._owner, found, [self], "take") if advanced else view(self, _as_array(found, self._host, key))
+        return (
+            wrap(self._owner, found, [self], "take")
+            if advanced
+            else view(self, _as_array(found, self._host, key))
+        )
 
     def __setitem__(self, key, value):
         owner_of([self])
@@ -189,11 +193,19 @@ class _Flags:
     """What CuPy tells of an array's layout; there is no `writeable`."""
 
     def __init__(self, flags):
-        self.c_contiguous, self.f_contiguous, self.owndata = flags.c_contiguous, flags.f_contiguous, flags.owndata
+        self.c_contiguous, self.f_contiguous, self.owndata = (
+            flags.c_contiguous,
+            flags.f_contiguous,
+            flags.owndata,
+        )
         self.fnc, self.forc = flags.fnc, flags.forc
 
     def __getitem__(self, name):
-        return {"C_CONTIGUOUS": self.c_contiguous, "F_CONTIGUOUS": self.f_contiguous, "OWNDATA": self.owndata}[name]
+        return {
+            "C_CONTIGUOUS": self.c_contiguous,
+            "F_CONTIGUOUS": self.f_contiguous,
+            "OWNDATA": self.owndata,
+        }[name]
 
 
 class _Pointer:
@@ -237,7 +249,11 @@ def view(a, host):
 
 def _as_array(found, host, key):
     """What basic indexing gave; a single element is a 0-d view, not a scalar."""
-    return found if isinstance(found, np.ndarray) else host[(*(key if key.__class__ is tuple else (key,)), ...)]
+    return (
+        found
+        if isinstance(found, np.ndarray)
+        else host[(*(key if key.__class__ is tuple else (key,)), ...)]
+    )
 
 
 def wrap(owner, result, sources, name, flops=0, launches=True):
@@ -253,7 +269,9 @@ def wrap(owner, result, sources, name, flops=0, launches=True):
 def _wrapped(owner, result, blocks):
     if isinstance(result, (np.ndarray, np.generic)):
         host = np.asarray(result)
-        block = blocks.get(id(root(host))) if host.__class__ is np.ndarray and result is host else None
+        block = (
+            blocks.get(id(root(host))) if host.__class__ is np.ndarray and result is host else None
+        )
         if block is not None:
             return _array(owner, host, block), 0
         return SimArray.over(owner, host), max(host.nbytes, 1)
@@ -261,7 +279,9 @@ def _wrapped(owner, result, blocks):
         pairs = [_wrapped(owner, r, blocks) for r in result]
         items = [p[0] for p in pairs]
         kind = type(result)
-        return (kind(*items) if hasattr(result, "_fields") else kind(items)), sum(p[1] for p in pairs)
+        return (kind(*items) if hasattr(result, "_fields") else kind(items)), sum(
+            p[1] for p in pairs
+        )
     return result, 0
 
 
@@ -337,7 +357,9 @@ def _key(a, key):
     for k, p in enumerate(parts):
         if p is Ellipsis:
             axis += a.ndim - used
-        elif isinstance(p, np.ndarray) and not isinstance((key if key.__class__ is not tuple else key[k]), list):
+        elif isinstance(p, np.ndarray) and not isinstance(
+            (key if key.__class__ is not tuple else key[k]), list
+        ):
             raise TypeError(f"Unsupported type {type(p)}")
         elif p.__class__ is SimArray or isinstance(p, np.ndarray):
             advanced = True
@@ -347,7 +369,9 @@ def _key(a, key):
                 axis += host.ndim
             else:
                 if host.dtype.kind not in "iu":
-                    raise IndexError(f"arrays used as indices must be of integer or boolean type. (actual: {host.dtype})")
+                    raise IndexError(
+                        f"arrays used as indices must be of integer or boolean type. (actual: {host.dtype})"
+                    )
                 host = np.mod(host, a.shape[axis]) if axis < a.ndim and a.shape[axis] else host
                 axis += 1
             parts[k] = host
@@ -363,9 +387,36 @@ def _is_mask(p):
 
 
 # -- methods -----------------------------------------------------------------------------------------------------------
-_OWN = {"flags", "get", "item", "tolist", "tobytes", "set", "device", "data", "base", "T", "mT", "real", "imag"}
+_OWN = {
+    "flags",
+    "get",
+    "item",
+    "tolist",
+    "tobytes",
+    "set",
+    "device",
+    "data",
+    "base",
+    "T",
+    "mT",
+    "real",
+    "imag",
+}
 _ATTRIBUTES = {"shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"}
-_REDUCTIONS = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "ptp", "std", "sum", "var"}
+_REDUCTIONS = {
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+}
 _REDUCTION_KEYWORDS = {"axis", "dtype", "out", "keepdims", "ddof"}
 
 
@@ -378,12 +429,18 @@ def _method(name):
         sources = arrays_in([self, *args, *kwargs.values()])
         owner = owner_of(sources)
         if name in _REDUCTIONS and set(kwargs) - _REDUCTION_KEYWORDS:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{min(set(kwargs) - _REDUCTION_KEYWORDS)}'")
+            raise TypeError(
+                f"{name}() got an unexpected keyword argument '{min(set(kwargs) - _REDUCTION_KEYWORDS)}'"
+            )
         if name == "nonzero":
             owner.queue.synchronize()
         plain, named = inputs(args, owner), dict(zip(kwargs, inputs(kwargs.values(), owner)))
         with np.errstate(all="ignore"):
-            result = total(self._host, *plain, **named) if name == "sum" else getattr(self._host, name)(*plain, **named)
+            result = (
+                total(self._host, *plain, **named)
+                if name == "sum"
+                else getattr(self._host, name)(*plain, **named)
+            )
         if kwargs.get("out") is not None:
             owner.launch(name, 2 * self.nbytes)
             return kwargs["out"]
@@ -400,7 +457,9 @@ def _method(name):
 
 for _name in _ATTRIBUTES:
     setattr(SimArray, _name, _attribute(_name))
-for _name in METHODS - _OWN - _ATTRIBUTES - {"dump", "dumps", "tofile", "flat", "choose", "byteswap"}:
+for _name in (
+    METHODS - _OWN - _ATTRIBUTES - {"dump", "dumps", "tofile", "flat", "choose", "byteswap"}
+):
     setattr(SimArray, _name, _method(_name))
 
 
@@ -424,7 +483,10 @@ _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "in
 
 def _defers(other):
     """Whether the other operand wants to do it: a Tensor."""
-    return other.__class__ is not SimArray and getattr(other, "__array_priority__", 0) > SimArray.__array_priority__
+    return (
+        other.__class__ is not SimArray
+        and getattr(other, "__array_priority__", 0) > SimArray.__array_priority__
+    )
 
 
 def _operator(function, kind):
@@ -446,5 +508,6 @@ for _name, _function in _OPERATORS.items():
 for _name, _function in _COMPARISONS.items():
     setattr(SimArray, f"__{_name}__", _operator(_function, ""))
 for _name, _function in _UNARY.items():
-    setattr(SimArray, f"__{_name}__", lambda self, _function=_function: getattr(xp(), _function)(self))
-
+    setattr(
+        SimArray, f"__{_name}__", lambda self, _function=_function: getattr(xp(), _function)(self)
+    )

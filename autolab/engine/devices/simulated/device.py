@@ -100,7 +100,9 @@ class SimDevice(Accelerator):
         """PyTorch's error, with what was alive and how to fit."""
         pool, index = self.pool, self.device.index
         if observe.observer is not None:
-            observe.observer.out_of_memory(self.device, nbytes, pool.allocated, pool.reserved, pool.total)
+            observe.observer.out_of_memory(
+                self.device, nbytes, pool.allocated, pool.reserved, pool.total
+            )
         message = (
             f"CUDA out of memory. Tried to allocate {human(nbytes)}. GPU {index} has a total capacity of {human(pool.total)} of which "
             f"{human(pool.total - pool.reserved)} is free. Including non-PyTorch memory, this process has {human(pool.reserved)} memory in "
@@ -163,7 +165,9 @@ class SimDevice(Accelerator):
         host = np.array(array, order="C")
         made = self.array.over(self, host)
         bandwidth = self.profile.link if pinned else self.profile.link / 2
-        self._transfer(CPU, self.device, host.nbytes, bandwidth, pinned, not (pinned and non_blocking))
+        self._transfer(
+            CPU, self.device, host.nbytes, bandwidth, pinned, not (pinned and non_blocking)
+        )
         return made
 
     def generated(self, array):
@@ -246,5 +250,7 @@ def simulation(kind, devices, memory, profile):
     clock = Clock()
     made = []
     for i in range(devices):
-        made.append(new_canonical(kind, i, lambda d: SimDevice(d, PROFILES[profile], memory, clock)))
+        made.append(
+            new_canonical(kind, i, lambda d: SimDevice(d, PROFILES[profile], memory, clock))
+        )
     return made

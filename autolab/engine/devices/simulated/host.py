@@ -27,14 +27,18 @@ class HostWork(Observer):
 
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         made = [o for o in outputs if hasattr(o, "_storage")]
-        custom = not hasattr(op, "view")  # a function of the user's own, whose ops were counted one by one
+        custom = not hasattr(
+            op, "view"
+        )  # a function of the user's own, whose ops were counted one by one
         if custom or not made or made[0]._storage.device is not CPU or op.name == "to_device":
             return
         seconds = HOST_CALL
         if not op.view:
             tensors = [a for a in args if hasattr(a, "_storage")]
             nbytes = sum(t.nbytes for t in (*tensors, *made))
-            seconds = HOST_CALL + max(nbytes / HOST_BANDWIDTH, _flops(op.name, tensors, made) / HOST_FLOPS)
+            seconds = HOST_CALL + max(
+                nbytes / HOST_BANDWIDTH, _flops(op.name, tensors, made) / HOST_FLOPS
+            )
         self.clock.spend(round(seconds, 10))
         if node is not None:
             self._nodes[node] = round(2 * seconds - HOST_CALL, 10)
@@ -48,7 +52,9 @@ class HostWork(Observer):
 def _flops(name, tensors, outputs):
     if name in _PRODUCTS and len(tensors) >= 2:
         a, b = tensors[-2:]
-        return 2 * round((prod(a._array.shape) * prod(b._array.shape) * prod(outputs[0]._array.shape)) ** 0.5)
+        return 2 * round(
+            (prod(a._array.shape) * prod(b._array.shape) * prod(outputs[0]._array.shape)) ** 0.5
+        )
     if name.startswith("conv") and len(tensors) >= 2:
         weight = tensors[1]._array.shape
         return 2 * prod(outputs[0]._array.shape) * prod(weight[1:])

@@ -31,7 +31,13 @@ class Block:
     __slots__ = ("pool", "segment", "offset", "nbytes", "what", "__weakref__")
 
     def __init__(self, pool, segment, offset, nbytes, what):
-        self.pool, self.segment, self.offset, self.nbytes, self.what = pool, segment, offset, nbytes, what
+        self.pool, self.segment, self.offset, self.nbytes, self.what = (
+            pool,
+            segment,
+            offset,
+            nbytes,
+            what,
+        )
 
     @property
     def address(self) -> int:
@@ -100,7 +106,9 @@ class Pool:
                 self.peak_reserved = max(self.peak_reserved, self.reserved)
             block = Block(self, segment, offset, size, what)
             if observe.observer is not None:
-                observe.observer.allocate(self.owner.device, size, self.allocated, self.reserved, block.address, what)
+                observe.observer.allocate(
+                    self.owner.device, size, self.allocated, self.reserved, block.address, what
+                )
             return block
         finally:
             self._settle()
@@ -150,7 +158,11 @@ class Pool:
     def _hole(self, size, small):
         """The smallest free piece that is big enough, as (segment, offset); None when there is none."""
         fitting = [
-            (h[1], s.address, s, h[0]) for s in self.segments if s.small == small for h in s.holes if h[1] >= size
+            (h[1], s.address, s, h[0])
+            for s in self.segments
+            if s.small == small
+            for h in s.holes
+            if h[1] >= size
         ]
         return min(fitting, key=lambda f: f[:2])[2:] if fitting else None
 
@@ -186,7 +198,11 @@ class Pool:
                 self._lock.release()
             if observe.observer is not None:
                 observe.observer.free_memory(
-                    self.owner.device, nbytes, self.allocated, self.reserved, segment.address + offset
+                    self.owner.device,
+                    nbytes,
+                    self.allocated,
+                    self.reserved,
+                    segment.address + offset,
                 )
 
     def more_stats(self):

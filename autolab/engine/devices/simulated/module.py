@@ -82,7 +82,9 @@ class Function:
         owner = owner_of(sources)
         if name in _FROM_HOST and args and args[0].__class__ is not SimArray and not sources:
             with np.errstate(all="ignore"):
-                return owner.from_host(self.numpy(*args, **{k: v for k, v in kwargs.items() if k != "blocking"}))
+                return owner.from_host(
+                    self.numpy(*args, **{k: v for k, v in kwargs.items() if k != "blocking"})
+                )
         if name in _WAITS:
             owner.queue.synchronize()
         plain, named = inputs(args, owner), dict(zip(kwargs, inputs(kwargs.values(), owner)))
@@ -155,7 +157,9 @@ class Solver(Function):
     def call(self, args, kwargs):
         owner = current.device or owner_of([])
         if self.name == "solve" and args[1].ndim > 1 and args[0].shape[:-1] != args[1].shape[:-1]:
-            raise ValueError("a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b")
+            raise ValueError(
+                "a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b"
+            )
         if owner.solvers_report:
             owner.queue.synchronize()
         try:
@@ -171,7 +175,16 @@ class Along(Function):
 
     def call(self, args, kwargs):
         bound = (
-            dict(zip(("arr", "indices", *(("axis",) if self.name.startswith("take") else ("values", "axis"))), args))
+            dict(
+                zip(
+                    (
+                        "arr",
+                        "indices",
+                        *(("axis",) if self.name.startswith("take") else ("values", "axis")),
+                    ),
+                    args,
+                )
+            )
             | kwargs
         )
         size = bound["arr"].size if bound["axis"] is None else bound["arr"].shape[bound["axis"]]
@@ -219,7 +232,9 @@ class Ufunc(Function):
         if self.name not in _ATOMIC:
             self._refuse("at")
         if a.dtype.name not in _ATOMIC[self.name]:
-            raise TypeError(f"cupy.{self.name}.at only supports {', '.join(sorted(_ATOMIC[self.name]))} as data type")
+            raise TypeError(
+                f"cupy.{self.name}.at only supports {', '.join(sorted(_ATOMIC[self.name]))} as data type"
+            )
         from .array import _key
 
         key, _ = _key(a, indices)
@@ -285,7 +300,10 @@ def _array_module(*args):
 
 
 _stride_tricks = Namespace(
-    "cupy.lib.stride_tricks", np.lib.stride_tricks, frozenset(("as_strided", "sliding_window_view")), "stride."
+    "cupy.lib.stride_tricks",
+    np.lib.stride_tricks,
+    frozenset(("as_strided", "sliding_window_view")),
+    "stride.",
 )
 xp = Namespace(
     "cupy",
@@ -298,4 +316,3 @@ xp = Namespace(
     asnumpy=asnumpy,
     get_array_module=_array_module,
 )
-

@@ -44,8 +44,26 @@ class Profile:
 
 # name      memory      GB/s          float32        PCIe       launch   kernel  copy    SMs  CC      GPU to GPU
 PROFILES = {
-    "laptop": Profile("laptop", 4 * GIB, 192 * GB, 9.1 * TERA, 12 * GB, 6.0e-6, 2.5e-6, 12e-6, 20, (8, 6), 6 * GB),
-    "T4": Profile("T4", 15 * GIB, 320 * GB, 8.1 * TERA, 12 * GB, 5.0e-6, 2.5e-6, 10e-6, 40, (7, 5), 8 * GB),
-    "A100": Profile("A100", 80 * GIB, 1935 * GB, 19.5 * TERA, 25 * GB, 5.0e-6, 2.0e-6, 10e-6, 108, (8, 0), 300 * GB),
-    "H200": Profile("H200", 141 * GB, 4800 * GB, 67 * TERA, 55 * GB, 4.0e-6, 2.0e-6, 8e-6, 132, (9, 0), 450 * GB),
+    "laptop": Profile(
+        "laptop", 4 * GIB, 192 * GB, 9.1 * TERA, 12 * GB, 6.0e-6, 2.5e-6, 12e-6, 20, (8, 6), 6 * GB
+    ),
+    "T4": Profile(
+        "T4", 15 * GIB, 320 * GB, 8.1 * TERA, 12 * GB, 5.0e-6, 2.5e-6, 10e-6, 40, (7, 5), 8 * GB
+    ),
+    "A100": Profile(
+        "A100",
+        80 * GIB,
+        1935 * GB,
+        19.5 * TERA,
+        25 * GB,
+        5.0e-6,
+        2.0e-6,
+        10e-6,
+        108,
+        (8, 0),
+        300 * GB,
+    ),
+    "H200": Profile(
+        "H200", 141 * GB, 4800 * GB, 67 * TERA, 55 * GB, 4.0e-6, 2.0e-6, 8e-6, 132, (9, 0), 450 * GB
+    ),
 }

@@ -64,11 +64,15 @@ addmv_op = internal(
 def _check_addmv(input, mat, vec):
     if mat._array.ndim != 2 or vec._array.ndim != 1 or input._array.ndim > 1:
         message = f"vector + matrix @ vector expected, got {input._array.ndim}, {mat._array.ndim}, {vec._array.ndim}"
-        raise fail(RuntimeError, message, "addmv multiplies a matrix and a vector, and adds a vector.")
+        raise fail(
+            RuntimeError, message, "addmv multiplies a matrix and a vector, and adds a vector."
+        )
     rows, columns = mat._array.shape
     if vec._array.shape != (columns,) or input._array.size not in (1, rows):
         message = f"size mismatch, got input ({input._array.size}), mat ({rows}x{columns}), vec ({vec._array.size})"
-        raise fail(RuntimeError, message, "The vector has an entry per column, what is added one per row.")
+        raise fail(
+            RuntimeError, message, "The vector has an entry per column, what is added one per row."
+        )
     if not input.dtype is mat.dtype is vec.dtype:
         message = f"addmv input tensors must have the same dtype, but got {input.dtype.short}, {mat.dtype.short}, and {vec.dtype.short}"
         raise fail(RuntimeError, message, "Convert one of them: matrix products do not mix dtypes.")
@@ -97,14 +101,18 @@ def _size(t, dim):
 def _check_batches(batch1, batch2):
     for name, t in (("batch1", batch1), ("batch2", batch2)):
         if t._array.ndim != 3:
-            raise fail(RuntimeError, f"{name} must be a 3D tensor", "The first dimension counts the pairs.")
+            raise fail(
+                RuntimeError, f"{name} must be a 3D tensor", "The first dimension counts the pairs."
+            )
 
 
 def _addbmm(xp, self, batch1, batch2, beta, alpha):
     no_masks("addmm_impl_cpu_", batch1, batch2)
     b, n, k = batch1.shape
     # the sum over pairs is one product: the pairs' columns side by side, their rows below each other
-    together = product(xp.moveaxis(batch1, 0, 1).reshape(n, b * k), batch2.reshape(b * k, batch2.shape[2]))
+    together = product(
+        xp.moveaxis(batch1, 0, 1).reshape(n, b * k), batch2.reshape(b * k, batch2.shape[2])
+    )
     return sum_of(self, beta, together, alpha)
 
 
@@ -120,21 +128,25 @@ addbmm_op = internal(
     also_saves=("beta", "alpha"),
     vjp={
         "self": lambda m, g, beta, self_sym_sizes: _times(m, m.sum_to(g, self_sym_sizes), beta),
-        "batch1": lambda m, g, alpha, batch2, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2: _times(
-            m,
-            m.bmm(
-                _of_all(m, g, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2),
-                m.transpose(batch2, 1, 2),
-            ),
-            alpha,
+        "batch1": lambda m, g, alpha, batch2, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2: (
+            _times(
+                m,
+                m.bmm(
+                    _of_all(m, g, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2),
+                    m.transpose(batch2, 1, 2),
+                ),
+                alpha,
+            )
         ),
-        "batch2": lambda m, g, alpha, batch1, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2: _times(
-            m,
-            m.bmm(
-                m.transpose(batch1, 1, 2),
-                _of_all(m, g, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2),
-            ),
-            alpha,
+        "batch2": lambda m, g, alpha, batch1, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2: (
+            _times(
+                m,
+                m.bmm(
+                    m.transpose(batch1, 1, 2),
+                    _of_all(m, g, batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2),
+                ),
+                alpha,
+            )
         ),
     },
     latex=r"{beta} \cdot {self} + {alpha} \cdot \sum_b {batch1}_b \, {batch2}_b",
@@ -161,11 +173,17 @@ def _check_addbmm(input, batch1, batch2):
         raise fail(RuntimeError, message, "The first dimension counts the pairs.")
     if a[2] != b[1]:
         message = f"Incompatible matrix sizes for bmm ({a[1]}x{a[2]} and {b[1]}x{b[2]})"
-        raise fail(RuntimeError, message, "Each pair must fit: columns of the first are rows of the second.")
+        raise fail(
+            RuntimeError,
+            message,
+            "Each pair must fit: columns of the first are rows of the second.",
+        )
     for names, first in (("mat1 and mat2", batch1), ("self and mat2", input)):
         if first.dtype is not batch2.dtype:
             message = f"{names} must have the same dtype, but got {first.dtype.short} and {batch2.dtype.short}"
-            raise fail(RuntimeError, message, "Convert one of them: matrix products do not mix dtypes.")
+            raise fail(
+                RuntimeError, message, "Convert one of them: matrix products do not mix dtypes."
+            )
     return target
 
 
@@ -218,9 +236,12 @@ def _check_baddbmm(input, batch1, batch2):
     check_expand(input._array.shape, target)
     if not input.dtype is batch1.dtype is batch2.dtype:
         kinds = [
-            _c_name(t.dtype).replace("float32", "float").replace("float64", "double") for t in (input, batch1, batch2)
+            _c_name(t.dtype).replace("float32", "float").replace("float64", "double")
+            for t in (input, batch1, batch2)
         ]
-        message = "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*kinds)
+        message = "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(
+            *kinds
+        )
         raise fail(RuntimeError, message, "Convert one of them: matrix products do not mix dtypes.")
     _check_batches(batch1, batch2)
     a, b = batch1._array.shape, batch2._array.shape

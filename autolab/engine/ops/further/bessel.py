@@ -58,7 +58,11 @@ _SHORT = (12, 18)
 def _series(xp, x, coefficients):
     """The Chebyshev series of `x` by Clenshaw's recurrence: compiled PyTorch fuses its product and difference."""
     number = x.dtype.type
-    now, before, first = xp.zeros_like(x) + number(coefficients[0]), xp.zeros_like(x), xp.zeros_like(x)
+    now, before, first = (
+        xp.zeros_like(x) + number(coefficients[0]),
+        xp.zeros_like(x),
+        xp.zeros_like(x),
+    )
     for c in coefficients[1:]:
         first, before = before, now
         if xp is not np:
@@ -75,14 +79,18 @@ def _exp(xp, x):
         return xp.exp(x)
     if x.dtype == precise.F32:
         return np.exp(x, dtype=np.float64).astype(np.float32)
-    return np.where(x > 709, np.exp(x), rounding.each(math.exp, np.minimum(x, 709)))  # beyond, Python's exp raises
+    return np.where(
+        x > 709, np.exp(x), rounding.each(math.exp, np.minimum(x, 709))
+    )  # beyond, Python's exp raises
 
 
 def _bessel(order, near, far, scaled=False):
     def kernel(xp, self):
         given = xp.asarray(self)
         if given.dtype.kind == "c":
-            raise not_implemented(f"i{order}e_cpu" if scaled else "i1_cpu" if order else "i0_vml_cpu", given.dtype)
+            raise not_implemented(
+                f"i{order}e_cpu" if scaled else "i1_cpu" if order else "i0_vml_cpu", given.dtype
+            )
         half = given.dtype == np.float16
         value = given.astype(np.float32) if half else given  # half floats are computed as floats
         x, number = xp.abs(value), value.dtype.type
@@ -101,7 +109,9 @@ def _bessel(order, near, far, scaled=False):
 def _slope(m, g, self, result):
     # i0(x) - i1(x) / x, and its limit 1/2 at 0
     # NaN too, as in torch
-    small = m.logical_not(m.abs(self) > (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16))
+    small = m.logical_not(
+        m.abs(self) > (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16)
+    )
     safe = m.masked_fill(self, small, 1.0)
     return g * m.masked_fill(m.i0(safe) - result * m.reciprocal(safe), small, 0.5)
 
@@ -139,9 +149,13 @@ NAMESPACES["special"]["i0"] = NAMESPACES[""]["i0"]
 def _scaled_slope(m, g, self, result):
     # i0e(x) - i1e(x) (sgn(x) + 1/x), and its limit 1/2 at 0
     # NaN too, as in torch
-    small = m.logical_not(m.abs(self) > (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16))
+    small = m.logical_not(
+        m.abs(self) > (1.1920929e-07 if self.dtype.itemsize < 8 else 2.220446049250313e-16)
+    )
     safe = m.masked_fill(self, small, 1.0)
-    return g * m.masked_fill(m.special_i0e(safe) - result * (m.sgn(safe) + m.reciprocal(safe)), small, 0.5)
+    return g * m.masked_fill(
+        m.special_i0e(safe) - result * (m.sgn(safe) + m.reciprocal(safe)), small, 0.5
+    )
 
 
 for _name, _kernel, _rule, _tex, _slope_tex in (

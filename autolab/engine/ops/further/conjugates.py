@@ -42,7 +42,10 @@ _REAL = "A real tensor itself. Raises NotImplementedError for complex ones."
 _real = _told("real", _itself, _REAL, method=False, real=True)
 for _name in ("conj", "conj_physical"):
     _told(_name, _itself, _REAL, real=True)
-for _form, _doc in (("conj", "no conjugated views are made here."), ("neg", "no negated views are made here.")):
+for _form, _doc in (
+    ("conj", "no conjugated views are made here."),
+    ("neg", "no negated views are made here."),
+):
     _told(f"resolve_{_form}", _itself, f"The tensor itself: {_doc}")
     _told(f"is_{_form}", lambda input: False, f"False: {_doc}")
 
@@ -75,12 +78,16 @@ def _set_imag(self, value):
 
 
 METHODS["real"] = property(_real, _set_real, doc="A real tensor itself. Source: torch.Tensor.real")
-METHODS["imag"] = property(imag, _set_imag, doc="Raises RuntimeError for a real tensor. Source: torch.Tensor.imag")
+METHODS["imag"] = property(
+    imag, _set_imag, doc="Raises RuntimeError for a real tensor. Source: torch.Tensor.imag"
+)
 
 
 def _angle(xp, self):
     # nan stays nan; -0.0 counts as positive
-    return xp.where(self != self, self, xp.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0)))[()]
+    return xp.where(
+        self != self, self, xp.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0))
+    )[()]
 
 
 angle_op = internal(

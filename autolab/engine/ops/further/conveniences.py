@@ -32,16 +32,25 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     torch.diff."""
     if not input._array.ndim:
         raise fail(
-            RuntimeError, "diff expects input to be at least one-dimensional", "A single number has no neighbour."
+            RuntimeError,
+            "diff expects input to be at least one-dimensional",
+            "A single number has no neighbour.",
         )
     if n < 0:
-        raise fail(RuntimeError, f"order must be non-negative but got {n}", "n counts how often differences are taken.")
+        raise fail(
+            RuntimeError,
+            f"order must be non-negative but got {n}",
+            "n counts how often differences are taken.",
+        )
     dim = check_dim(dim, input._array.ndim)
     parts = [x for x in (prepend, input, append) if x is not None]
     x = _TORCH["cat"](parts, dim) if len(parts) > 1 else input
     for _ in range(n):
         length = x.shape[dim]
-        later, before = x.narrow(dim, min(1, length), max(length - 1, 0)), x.narrow(dim, 0, max(length - 1, 0))
+        later, before = (
+            x.narrow(dim, min(1, length), max(length - 1, 0)),
+            x.narrow(dim, 0, max(length - 1, 0)),
+        )
         x = later.logical_xor(before) if x.dtype.name == "bool" else later - before
     return x if n else _TORCH["zeros_like"](x).copy_(x)
 
@@ -62,7 +71,9 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         raise fail(RuntimeError, message, "Count masks: convert them with .float().")
     x = input.reshape(1, -1) if input._array.ndim < 2 else input
     x = x if x.dtype.is_inexact else x.to(get_default_dtype())
-    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    weights = (
+        fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    )
     if weights is None:
         total = x.shape[1]
         centred = x - x.mean(1, keepdim=True)
@@ -103,9 +114,17 @@ def rot90(input, k=1, dims=(0, 1)):
     """Turned by k times 90 degrees in the plane of two dimensions, from the first towards the second. Source:
     torch.rot90."""
     if len(dims) != 2:
-        raise fail(RuntimeError, f"expected total rotation dims == 2, but got dims = {len(dims)}", "A plane has two.")
+        raise fail(
+            RuntimeError,
+            f"expected total rotation dims == 2, but got dims = {len(dims)}",
+            "A plane has two.",
+        )
     if input._array.ndim < 2:
-        raise fail(RuntimeError, f"expected total dims >= 2, but got total dims = {input._array.ndim}", "A plane has two.")
+        raise fail(
+            RuntimeError,
+            f"expected total dims >= 2, but got total dims = {input._array.ndim}",
+            "A plane has two.",
+        )
     a, b = (check_dim(d, input._array.ndim) for d in dims)
     if a == b:
         raise fail(
@@ -133,7 +152,10 @@ def _each(f, tensors):
 @composite()
 def atleast_2d(*tensors):
     """With two dimensions at least: a vector becomes a row. Source: torch.atleast_2d."""
-    return _each(lambda x: x if x._array.ndim >= 2 else x.unsqueeze(0) if x._array.ndim else x.reshape(1, 1), tensors)
+    return _each(
+        lambda x: x if x._array.ndim >= 2 else x.unsqueeze(0) if x._array.ndim else x.reshape(1, 1),
+        tensors,
+    )
 
 
 @composite()
@@ -183,7 +205,9 @@ def cartesian_prod(*tensors):
     for x in tensors:
         if x._array.ndim != 1:
             raise fail(
-                RuntimeError, f"Expect a 1D vector, but got shape {list(x.shape)}", "Each tensor is a list of choices."
+                RuntimeError,
+                f"Expect a 1D vector, but got shape {list(x.shape)}",
+                "Each tensor is a list of choices.",
             )
     grids = _TORCH["meshgrid"](*tensors, indexing="ij") if len(tensors) > 1 else list(tensors)
     return tensors[0] if len(tensors) == 1 else _TORCH["stack"]([g.flatten() for g in grids], 1)
@@ -194,10 +218,16 @@ def combinations(input, r=2, with_replacement=False):
     """All ways to take r entries of a vector, in its order, as rows. Source: torch.combinations."""
     if input._array.ndim != 1:
         raise fail(
-            RuntimeError, f"Expect a 1D vector, but got shape {list(input.shape)}", "The vector is a list of choices."
+            RuntimeError,
+            f"Expect a 1D vector, but got shape {list(input.shape)}",
+            "The vector is a list of choices.",
         )
     if r < 0:
-        raise fail(RuntimeError, f"Expect a non-negative number, but got {r}", "r counts how many are taken.")
+        raise fail(
+            RuntimeError,
+            f"Expect a non-negative number, but got {r}",
+            "r counts how many are taken.",
+        )
     if r == 0:
         return input.new_zeros((0,))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -216,7 +246,11 @@ def _no_masks(name, y, x):
 def _scaled(op, t, number):
     """`t` times or divided by a plain number, of whole numbers as `*` and `/` do; of others by the op that PyTorch's
     C++ uses."""
-    return OPS[op + "_scalar"].call(t, number) if t.dtype.is_floating_point else OPS[op].call(t, number)
+    return (
+        OPS[op + "_scalar"].call(t, number)
+        if t.dtype.is_floating_point
+        else OPS[op].call(t, number)
+    )
 
 
 def _widths(name, x, y, dim):
@@ -284,7 +318,11 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     spacings = _spacings(input, spacing, dims)
     if edge_order not in (1, 2):
         message = "torch.gradient only supports edge_order=1 and edge_order=2."
-        raise fail(RuntimeError, message, "It says how many steps the estimate at either end takes into account.")
+        raise fail(
+            RuntimeError,
+            message,
+            "It says how many steps the estimate at either end takes into account.",
+        )
     dims = list(check_dims(range(input._array.ndim) if dims is None else dims, input._array.ndim))
     if any(input.shape[d] <= edge_order for d in dims):
         message = "torch.gradient expected each dimension size to be at least edge_order+1"
@@ -292,7 +330,9 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     for s in spacings or ():
         if isinstance(s, Tensor) and s._array.ndim != 1:
             message = f"torch.gradient expected each element of spacing to have one dimension, but got an element with {s._array.ndim} dimensions!"
-            raise fail(RuntimeError, message, "A vector says where the samples along one dimension stand.")
+            raise fail(
+                RuntimeError, message, "A vector says where the samples along one dimension stand."
+            )
     found = []
     for k, d in enumerate(dims):
         s = spacings[k] if spacings is not None else 1 if spacing is None else spacing
@@ -303,7 +343,11 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
 def _spacings(input, spacing, dims):
     """One spacing per dimension, or None where one number stands for all."""
-    if spacing is None or isinstance(spacing, NUMBERS) or (isinstance(spacing, Tensor) and not spacing._array.ndim):
+    if (
+        spacing is None
+        or isinstance(spacing, NUMBERS)
+        or (isinstance(spacing, Tensor) and not spacing._array.ndim)
+    ):
         return None
     strange = [k for k, s in enumerate(spacing) if not isinstance(s, Tensor)]
     if strange and len(strange) < len(spacing):
@@ -344,7 +388,9 @@ def _evenly(x, dim, step, edge_order):
     else:
         first = _scaled("mul", _piece(x, dim, 0, 1), -1.5) + _scaled("mul", _piece(x, dim, 1, 2), 2)
         first = first - _scaled("mul", _piece(x, dim, 2, 3), 0.5)
-        last = _scaled("mul", _piece(x, dim, -3, -2), 0.5) - _scaled("mul", _piece(x, dim, -2, -1), 2)
+        last = _scaled("mul", _piece(x, dim, -3, -2), 0.5) - _scaled(
+            "mul", _piece(x, dim, -2, -1), 2
+        )
         last = last + _scaled("mul", _piece(x, dim, -1), 1.5)
     return [over(first, step), inside, over(last, step)]
 
@@ -381,7 +427,11 @@ def rsub(input, other, *, alpha=1):
 
 
 def _is_complex(x):
-    return x.dtype.is_complex if isinstance(x, Tensor) else isinstance(x, (complex, np.complexfloating))
+    return (
+        x.dtype.is_complex
+        if isinstance(x, Tensor)
+        else isinstance(x, (complex, np.complexfloating))
+    )
 
 
 def _double(x):
@@ -407,7 +457,11 @@ def float_power_(self, exponent):
     wanted = complex128 if any(_is_complex(x) for x in (self, exponent)) else float64
     if self.dtype is not wanted:
         message = f"the base given to float_power_ has dtype {self.dtype.short} but the operation's result requires dtype {wanted.short}"
-        raise fail(RuntimeError, message, "An in-place operation keeps the tensor's dtype: convert it with .double() first.")
+        raise fail(
+            RuntimeError,
+            message,
+            "An in-place operation keeps the tensor's dtype: convert it with .double() first.",
+        )
     return METHODS["pow_"](self, _double(exponent))
 
 

@@ -49,7 +49,9 @@ def _slope_of(m, gaps, p, result):
     if p == 2:
         return m.masked_fill(gaps / result, result == 0, 0)
     if p == math.inf:
-        return m.masked_fill(m.sign(gaps) * (m.abs(gaps) == result), m.isnan(m.abs(gaps) - result), math.nan)
+        return m.masked_fill(
+            m.sign(gaps) * (m.abs(gaps) == result), m.isnan(m.abs(gaps) - result), math.nan
+        )
     slope = _sign(m, gaps) * m.pow_scalar(m.abs(gaps), p - 1) / m.pow_scalar(result, p - 1)
     apart = result == 0 if p > 1 else m.logical_or(result == 0, gaps == 0)
     return m.masked_fill(slope, apart, 0)
@@ -70,8 +72,12 @@ cdist_op = internal(
     operands=(),
     forward=_distances,
     vjp={
-        "x1": lambda m, g, x1, x2, p, result: _coordinates(m, m.unsqueeze(g, -1) * _slope(m, x1, x2, p, result), -2),
-        "x2": lambda m, g, x1, x2, p, result: _coordinates(m, -(m.unsqueeze(g, -1) * _slope(m, x1, x2, p, result)), -3),
+        "x1": lambda m, g, x1, x2, p, result: _coordinates(
+            m, m.unsqueeze(g, -1) * _slope(m, x1, x2, p, result), -2
+        ),
+        "x2": lambda m, g, x1, x2, p, result: _coordinates(
+            m, -(m.unsqueeze(g, -1) * _slope(m, x1, x2, p, result)), -3
+        ),
     },
     latex=r"\left\| {x1} - {x2} \right\|_{{p}}",
     vjp_latex={
@@ -90,7 +96,11 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
     compute_mode: how PyTorch saves time; here the differences are always taken. Raises RuntimeError for other widths,
     for whole numbers and for two dtypes."""
-    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    modes = (
+        "use_mm_for_euclid_dist_if_necessary",
+        "use_mm_for_euclid_dist",
+        "donot_use_mm_for_euclid_dist",
+    )
     if compute_mode not in modes:
         message = f"{compute_mode} is not a valid value for compute_mode"
         raise fail(ValueError, message, f"It is one of {', '.join(modes)}.")
@@ -99,14 +109,18 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
             message = f"cdist only supports at least 2D tensors, {name} got: {x._array.ndim}D"
             raise fail(RuntimeError, message, "One row is one point.")
     if x1.shape[-1] != x2.shape[-1]:
-        message = f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        message = (
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
         raise fail(RuntimeError, message, "A distance is between points of one space.")
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.dtype.is_floating_point:
             message = f"cdist only supports floating-point dtypes, {name} got: {x.dtype.short}"
             raise fail(RuntimeError, message, "Convert the points with .float().")
     if p < 0:
-        raise fail(RuntimeError, "cdist only supports non-negative p values", "p is the order of a norm.")
+        raise fail(
+            RuntimeError, "cdist only supports non-negative p values", "p is the order of a norm."
+        )
     if x1.dtype is not x2.dtype:
         message = f"expected scalar type {x1.dtype.short} but found {x2.dtype.short}"
         raise fail(RuntimeError, message, "Convert one of them: x2.to(x1.dtype).")
@@ -114,7 +128,10 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     except ValueError:
         raise broadcast_error([x1.shape[:-2], x2.shape[:-2]]) from None
-    x1, x2 = (x if x.shape[:-2] == batch else METHODS["expand"](x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    x1, x2 = (
+        x if x.shape[:-2] == batch else METHODS["expand"](x, (*batch, *x.shape[-2:]))
+        for x in (x1, x2)
+    )
     return cdist_op.call(x1, x2, float(p))
 
 
@@ -122,7 +139,9 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 # calls its older norm here, whose node has another name and whose order is saved as `p`.
 _distance_op = internal(
     "norm_along(Tensor self, float p, int[] dim, bool keepdim)",
-    forward=lambda xp, self, p, dim, keepdim: vector_norm_op.forward(xp, self, p, dim, keepdim, None),
+    forward=lambda xp, self, p, dim, keepdim: vector_norm_op.forward(
+        xp, self, p, dim, keepdim, None
+    ),
     vjp={
         "self": lambda m, g, self, p, dim, keepdim, result: vector_norm_op.vjp["self"](
             m, g, self, p, result, dim, keepdim
@@ -173,7 +192,9 @@ def _norms(xp, gaps, p):
 
 def _pdist_rule(m, g, self, p, result):
     n = tuple(self.shape)[0]
-    place = [m.cumsum(m.zeros_like(m.select(self, 1, 0)) == 0, 0) - 1] if n else []  # 0, 1 … n - 1, where the tensor is
+    place = (
+        [m.cumsum(m.zeros_like(m.select(self, 1, 0)) == 0, 0) - 1] if n else []
+    )  # 0, 1 … n - 1, where the tensor is
     if p == 0 or n < 2 or not tuple(self.shape)[1]:
         return m.zeros_like(self)
     rows, columns = m.unsqueeze(place[0], 1), m.unsqueeze(place[0], 0)
@@ -183,7 +204,9 @@ def _pdist_rule(m, g, self, p, result):
     gaps = m.index_select(self, 0, first) - m.index_select(self, 0, second)
     towards = m.unsqueeze(g, 1) * _slope_of(m, gaps, p, m.unsqueeze(result, 1))
     shape = tuple(self.shape)
-    return m.index_select_spread(towards, shape, 0, first) - m.index_select_spread(towards, shape, 0, second)
+    return m.index_select_spread(towards, shape, 0, first) - m.index_select_spread(
+        towards, shape, 0, second
+    )
 
 
 pdist_op = internal(
@@ -192,7 +215,12 @@ pdist_op = internal(
     vjp={"self": _pdist_rule},
     latex=r"\left\| {self}_i - {self}_j \right\|_{{p}}",
     vjp_latex={"self": r"\sum_j {g} \cdot \frac{{self}_i - {self}_j}{{result}}"},
-    samples=lambda s: [s.randn(4, 3), (s.randn(3, 2), 1.0), (s.randn(3, 2), 3.0), (s.distinct(3, 2), math.inf)],
+    samples=lambda s: [
+        s.randn(4, 3),
+        (s.randn(3, 2), 1.0),
+        (s.randn(3, 2), 3.0),
+        (s.distinct(3, 2), math.inf),
+    ],
 )
 
 
@@ -203,11 +231,23 @@ def pdist(input, p=2.0):
 
     Raises RuntimeError unless it is a matrix of floats, and for a negative p. Source: torch.pdist."""
     if input._array.ndim != 2:
-        raise fail(RuntimeError, f"pdist only supports 2D tensors, got: {input._array.ndim}D", "Points by coordinates.")
+        raise fail(
+            RuntimeError,
+            f"pdist only supports 2D tensors, got: {input._array.ndim}D",
+            "Points by coordinates.",
+        )
     if not input.dtype.is_floating_point:
-        raise fail(RuntimeError, "pdist only supports floating-point dtypes", "A distance is seldom a whole number: call .float() first.")
+        raise fail(
+            RuntimeError,
+            "pdist only supports floating-point dtypes",
+            "A distance is seldom a whole number: call .float() first.",
+        )
     if p < 0:
-        raise fail(RuntimeError, "pdist only supports non-negative p values", "p is the order of the norm: 2 for the usual length.")
+        raise fail(
+            RuntimeError,
+            "pdist only supports non-negative p values",
+            "p is the order of the norm: 2 for the usual length.",
+        )
     return pdist_op.call(input, float(p))
 
 

@@ -17,7 +17,9 @@ def _lcm(xp, self, other):
     if kind.itemsize < 4:  # C computes in int, so that what overflows wraps to the same number
         self, other = self.astype("int32"), other.astype("int32")
     divisor = xp.gcd(self, other)
-    return xp.abs(self // xp.where(divisor == 0, divisor.dtype.type(1), divisor) * other).astype(kind)
+    return xp.abs(self // xp.where(divisor == 0, divisor.dtype.type(1), divisor) * other).astype(
+        kind
+    )
 
 
 def _only_whole(kernel, x):
@@ -26,12 +28,25 @@ def _only_whole(kernel, x):
 
 
 def _pairs(s):
-    return [(s.integers(40, 6) - 20, s.integers(30, 6) - 10), (s.integers(40, 2, 3), s.integers(30, 3))]
+    return [
+        (s.integers(40, 6) - 20, s.integers(30, 6) - 10),
+        (s.integers(40, 2, 3), s.integers(30, 3)),
+    ]
 
 
 for _name, _kernel, _tex, _doc in (
-    ("gcd", _gcd, r"\gcd({self}, {other})", "The greatest number that divides both, 0 for two zeros"),
-    ("lcm", _lcm, r"\mathrm{lcm}({self}, {other})", "The least number that both divide, 0 where one of them is 0"),
+    (
+        "gcd",
+        _gcd,
+        r"\gcd({self}, {other})",
+        "The greatest number that divides both, 0 for two zeros",
+    ),
+    (
+        "lcm",
+        _lcm,
+        r"\mathrm{lcm}({self}, {other})",
+        "The least number that both divide, 0 where one of them is 0",
+    ),
 ):
     register(
         f"{_name}(Tensor self, Tensor other)",

@@ -21,7 +21,9 @@ _FIELDS = {"dtype": "float"}
 def _entr(xp, self):
     inside = self > 0
     value = -self * xp.log(xp.where(inside, self, 1))
-    return xp.where(inside | xp.isnan(self), value, xp.where(self == 0, 0, -xp.inf)).astype(self.dtype, copy=False)[()]
+    return xp.where(inside | xp.isnan(self), value, xp.where(self == 0, 0, -xp.inf)).astype(
+        self.dtype, copy=False
+    )[()]
 
 
 register(
@@ -52,7 +54,9 @@ def _xlog1py(xp, self, other):
         else math.nan
     )
     value = self * log
-    return xp.where(xp.isnan(other), xp.nan, xp.where(self == 0, 0, value)).astype(value.dtype, copy=False)[()]
+    return xp.where(xp.isnan(other), xp.nan, xp.where(self == 0, 0, value)).astype(
+        value.dtype, copy=False
+    )[()]
 
 
 def _xlog1py_rule(m, g, self, other):
@@ -60,10 +64,18 @@ def _xlog1py_rule(m, g, self, other):
 
 
 def _xlog1py_number_rule(m, g, self, other):
-    return g * math.log1p(other) if other > -1 else m.masked_fill(m.xlog1py_number(g, other), self == 0, 0)
+    return (
+        g * math.log1p(other)
+        if other > -1
+        else m.masked_fill(m.xlog1py_number(g, other), self == 0, 0)
+    )
 
 
-_XLOG1PY: dict[str, Any] = {"forward": _xlog1py, "latex": r"{self} \cdot \ln(1 + {other})", **_FIELDS}
+_XLOG1PY: dict[str, Any] = {
+    "forward": _xlog1py,
+    "latex": r"{self} \cdot \ln(1 + {other})",
+    **_FIELDS,
+}
 _OF_SELF, _OF_OTHER = r"{g} \cdot \ln(1 + {other})", r"{g} \cdot \frac{{self}}{1 + {other}}"
 xlog1py_op = internal(
     "special_xlog1py(Tensor self, Tensor other)",
@@ -94,14 +106,23 @@ xlog1py_number = internal(
 )
 
 
-overloaded("xlog1py", xlog1py_op, xlog1py_number, xlog1py_of_number, namespace="special", inplace=False,
-           doc="input * log(1 + other), and 0 where input is 0; one of them may be a number.")
+overloaded(
+    "xlog1py",
+    xlog1py_op,
+    xlog1py_number,
+    xlog1py_of_number,
+    namespace="special",
+    inplace=False,
+    doc="input * log(1 + other), and 0 where input is 0; one of them may be a number.",
+)
 
 
 # -- the share of a bell curve below x ---------------------------------------------------------------------------------
 def ndtr(input):
     """The share of the standard normal distribution below x: (1 + erf(x / sqrt 2)) / 2. Source: torch.special.ndtr."""
-    scaled = _SPECIAL["erf"](OPS["mul_scalar"].call(input if input.dtype.is_inexact else input.float(), math.sqrt(0.5)))
+    scaled = _SPECIAL["erf"](
+        OPS["mul_scalar"].call(input if input.dtype.is_inexact else input.float(), math.sqrt(0.5))
+    )
     return OPS["mul_scalar"].call(OPS["add_scalar"].call(scaled, 1), 0.5)
 
 
@@ -120,7 +141,11 @@ register(
     public="log_ndtr",
     dtype="float",
     method=False,
-    vjp={"self": lambda m, g, self, result: g / math.sqrt(2 * math.pi) * m.exp(-(result + m.pow_scalar(self, 2) / 2))},
+    vjp={
+        "self": lambda m, g, self, result: (
+            g / math.sqrt(2 * math.pi) * m.exp(-(result + m.pow_scalar(self, 2) / 2))
+        )
+    },
     latex=r"\ln \frac{1 + \mathrm{erf}({self} / \sqrt{2})}{2}",
     vjp_latex={"self": r"\frac{{g}}{\sqrt{2 \pi}} \cdot e^{-({result} + {self}^{2} / 2)}"},
     samples=lambda s: [s.randn(3), s.uniform(-8.0, 3.0, 5)],

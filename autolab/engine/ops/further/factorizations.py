@@ -54,9 +54,17 @@ def singular_vectors(xp, A, full_matrices):
         if bool(xp.isnan(A).any()):
             first = int(devices.to_host(xp.isnan(A)).any(axis=(-2, -1)).reshape(-1).argmax())
             message = f"linalg.svd: {batch_element(A, first)}The algorithm failed to converge because the input matrix contained non-finite values."
-            raise fail(LinAlgError, message, "There is a NaN in the matrix: look for where it comes from with torch.isnan.")
-        hidden = xp.where(xp.isfinite(A).all(axis=(-2, -1), keepdims=True), A.dtype.type(0), A.dtype.type(np.nan))
-        U, S, Vh = xp.linalg.svd(xp.where(hidden == 0, A, A.dtype.type(0)), full_matrices=full_matrices)
+            raise fail(
+                LinAlgError,
+                message,
+                "There is a NaN in the matrix: look for where it comes from with torch.isnan.",
+            )
+        hidden = xp.where(
+            xp.isfinite(A).all(axis=(-2, -1), keepdims=True), A.dtype.type(0), A.dtype.type(np.nan)
+        )
+        U, S, Vh = xp.linalg.svd(
+            xp.where(hidden == 0, A, A.dtype.type(0)), full_matrices=full_matrices
+        )
         return U + hidden, S + hidden[..., 0], Vh + hidden
     return tuple(xp.linalg.svd(A, full_matrices=full_matrices))
 
@@ -81,7 +89,9 @@ def _svd_rule(m, g, A, U, S, Vh, full_matrices):
     inner = left * row + column * right + m.diag_embed(g_s)
     result = m.matmul_raw(U, m.matmul_raw(inner, Vh))
     if A.shape[-2] > k:
-        beside = _safe_quotient(m, g_u - m.matmul_raw(U, m.matmul_raw(_mt(m, U), g_u)), row + m.zeros_like(g_u))
+        beside = _safe_quotient(
+            m, g_u - m.matmul_raw(U, m.matmul_raw(_mt(m, U), g_u)), row + m.zeros_like(g_u)
+        )
         result = result + m.matmul_raw(beside, Vh)
     if A.shape[-1] > k:
         beside = g_vh - m.matmul_raw(m.matmul_raw(g_vh, _mt(m, Vh)), Vh)
@@ -130,7 +140,9 @@ def old_svd(input, some=True, compute_uv=True):
     """(U, S, V) with input = U diag(S) V^T; V, not its transpose. Source: torch.svd, which torch.linalg.svd
     replaces."""
     if not compute_uv:
-        raise unsupported("svd", "compute_uv", "For the singular values alone call torch.linalg.svdvals.")
+        raise unsupported(
+            "svd", "compute_uv", "For the singular values alone call torch.linalg.svdvals."
+        )
     U, S, Vh = svd_op.call(input, not some)
     return _SVD((U, S, Vh.mT))
 
@@ -185,7 +197,9 @@ def _pinv(xp, A, atol, rtol):
     U, S, Vh = singular_vectors(xp, A, False)
     limit = xp.maximum(atol, rtol * S[..., :1])
     inverse = xp.where(S > limit, 1 / xp.where(S > limit, S, xp.ones_like(S)), xp.zeros_like(S))
-    return xp.matmul(xp.swapaxes(Vh, -1, -2) * inverse[..., None, :], xp.swapaxes(U, -1, -2)).astype(A.dtype)
+    return xp.matmul(
+        xp.swapaxes(Vh, -1, -2) * inverse[..., None, :], xp.swapaxes(U, -1, -2)
+    ).astype(A.dtype)
 
 
 def _pinv_rule(m, g, A, result):
@@ -210,7 +224,11 @@ pinv_op = internal(
     vjp={"A": _pinv_rule},
     latex=r"{A}^{+}",
     vjp_latex={"A": r"-({A}^{+})^{T} {g} \, ({A}^{+})^{T} + \ldots"},
-    samples=lambda s: [(s.randn(3, 2), 0.0, 1e-6), (s.randn(2, 3), 0.0, 1e-6), (s.randn(2, 2, 2), 0.0, 1e-6)],
+    samples=lambda s: [
+        (s.randn(3, 2), 0.0, 1e-6),
+        (s.randn(2, 3), 0.0, 1e-6),
+        (s.randn(2, 2, 2), 0.0, 1e-6),
+    ],
 )
 
 
@@ -222,7 +240,11 @@ def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
     rtol (rcond): eps * max(m, n) when neither is given. Raises RuntimeError for fewer than two dimensions.
     Source: torch.linalg.pinv."""
     if hermitian:
-        raise unsupported("linalg.pinv", "hermitian", "Symmetric matrices have the same pseudo-inverse without it.")
+        raise unsupported(
+            "linalg.pinv",
+            "hermitian",
+            "Symmetric matrices have the same pseudo-inverse without it.",
+        )
     if A._array.ndim < 2 or not A.is_floating_point():
         raise fail(
             RuntimeError,
@@ -253,7 +275,9 @@ def cond(A, p=None):
     _square(f"cond(ord={p})", A._array)
     if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, 2, math.inf)):
         raise fail(
-            RuntimeError, f"linalg.cond got an invalid norm type: {p}", "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf."
+            RuntimeError,
+            f"linalg.cond got an invalid norm type: {p}",
+            "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.",
         )
     norm = NAMESPACES["linalg"]["matrix_norm"]
     product = norm(A, p) * norm(_inverse_or_inf(A), p)
@@ -271,7 +295,9 @@ def _inverse_or_inf(A):
             (*A.shape[:-2], 1, 1)
         )
         one = NAMESPACES[""]["eye"](A.shape[-1], dtype=A.dtype, device=A.device)
-        return METHODS["masked_fill"](inverse(NAMESPACES[""]["where"](none, one, A)), none, math.inf)
+        return METHODS["masked_fill"](
+            inverse(NAMESPACES[""]["where"](none, one, A)), none, math.inf
+        )
 
 
 # -- QR ----------------------------------------------------------------------------------------------------------------
@@ -306,7 +332,9 @@ def _qr_rule(m, g, Q, R, mode):
     part = lambda x, start, end: m.slice(x, last, start, end, 1)
     V, g_v = part(R, rows, columns), part(g_r, rows, columns)
     g_q = g_q + m.matmul_raw(m.matmul_raw(Q, V), _mt(m, g_v))
-    return m.cat([_tall_qr(m, g_q, part(g_r, 0, rows), Q, part(R, 0, rows)), m.matmul_raw(Q, g_v)], last)
+    return m.cat(
+        [_tall_qr(m, g_q, part(g_r, 0, rows), Q, part(R, 0, rows)), m.matmul_raw(Q, g_v)], last
+    )
 
 
 def _tall_qr(m, g_q, g_r, Q, R):
@@ -324,7 +352,11 @@ qr_op = internal(
     vjp={"A": _qr_rule},
     latex=r"\mathrm{qr}({A})",
     vjp_latex={"A": r"({g} + Q \ldots) R^{-T}"},
-    samples=lambda s: [(s.randn(3, 2), "reduced"), (s.randn(2, 3), "complete"), (s.randn(2, 2, 2), "reduced")],
+    samples=lambda s: [
+        (s.randn(3, 2), "reduced"),
+        (s.randn(2, 3), "complete"),
+        (s.randn(2, 2, 2), "reduced"),
+    ],
 )
 
 
@@ -365,9 +397,17 @@ def lstsq(A, B, rcond=None, *, driver=None):
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
             f"{A.dtype.short} and other's dtype {B.dtype.short}"
         )
-        raise fail(RuntimeError, message, "Convert one of them: equations are not solved in two precisions.")
+        raise fail(
+            RuntimeError,
+            message,
+            "Convert one of them: equations are not solved in two precisions.",
+        )
     if A.dtype.np not in (np.float32, np.float64):
-        raise fail(RuntimeError, "This function doesn't handle types other than float and double", "Convert A with .float() first.")
+        raise fail(
+            RuntimeError,
+            "This function doesn't handle types other than float and double",
+            "Convert A with .float() first.",
+        )
     vector = B._array.ndim == A._array.ndim - 1
     right = B.unsqueeze(-1) if vector else B
     if A.shape[-2] != right.shape[-2]:
@@ -404,7 +444,9 @@ def _triangle(xp, A, upper, unitriangular):
 def _solve_triangular(xp, A, B, upper, left, unitriangular):
     """By substitution, one row at a time, so that a zero on the diagonal gives inf and not an error."""
     if not left:
-        turned = _solve_triangular(xp, xp.swapaxes(A, -1, -2), xp.swapaxes(B, -1, -2), not upper, True, unitriangular)
+        turned = _solve_triangular(
+            xp, xp.swapaxes(A, -1, -2), xp.swapaxes(B, -1, -2), not upper, True, unitriangular
+        )
         return xp.ascontiguousarray(xp.swapaxes(turned, -1, -2))
     T, n = _triangle(xp, A, upper, unitriangular), A.shape[-1]
     lead = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
@@ -424,7 +466,11 @@ def _triangular_rule_A(m, g, A, result, upper, left, unitriangular, A_sym_sizes)
     back = _triangular_gradient(m, g, A, upper, left, unitriangular)
     full = -(m.matmul_raw(back, _mt(m, result)) if left else m.matmul_raw(_mt(m, result), back))
     full = m.sum_to(full, A_sym_sizes)
-    return m.triu(full, 1 if unitriangular else 0) if upper else m.tril(full, -1 if unitriangular else 0)
+    return (
+        m.triu(full, 1 if unitriangular else 0)
+        if upper
+        else m.tril(full, -1 if unitriangular else 0)
+    )
 
 
 def _triangular_rule_B(m, g, A, upper, left, unitriangular, B_sym_sizes):

@@ -57,7 +57,9 @@ class _Corner:
 
     def __init__(self, m, input, cx, cy, wx, wy, dx, dy):
         n, c, height, width = input.shape
-        inside = m.logical_and(m.logical_and(cx >= 0, cx <= width - 1), m.logical_and(cy >= 0, cy <= height - 1))
+        inside = m.logical_and(
+            m.logical_and(cx >= 0, cx <= width - 1), m.logical_and(cy >= 0, cy <= height - 1)
+        )
         self.weight, self.by_x, self.by_y = wx * wy, dx * wy, wx * dy
         place = m.clamp(m.where(inside, cy, 0.0), 0, height - 1) * width + m.clamp(
             m.where(inside, cx, 0.0), 0, width - 1
@@ -69,7 +71,9 @@ class _Corner:
     def read(self, m, input):
         """The values at the pixels, 0 outside: (n, channels, places)."""
         n, c, height, width = input.shape
-        return m.where(self.inside, m.gather(m.reshape_raw(input, (n, c, height * width)), 2, self.index), 0.0)
+        return m.where(
+            self.inside, m.gather(m.reshape_raw(input, (n, c, height * width)), 2, self.index), 0.0
+        )
 
 
 def _corners(m, input, grid, mode, padding, align_corners):
@@ -85,7 +89,11 @@ def _corners(m, input, grid, mode, padding, align_corners):
     one = m.zeros_like(x) + 1
     sides = [(left, 1 - right, -one), (left + 1, right, one)]
     ends = [(top, 1 - below, -one), (top + 1, below, one)]
-    return [_Corner(m, input, cx, cy, wx, wy, dx, dy) for cy, wy, dy in ends for cx, wx, dx in sides], slope_x, slope_y
+    return (
+        [_Corner(m, input, cx, cy, wx, wy, dx, dy) for cy, wy, dy in ends for cx, wx, dx in sides],
+        slope_x,
+        slope_y,
+    )
 
 
 def _flat(m, w):
@@ -108,7 +116,9 @@ def _towards_input(m, g, input, grid, interpolation_mode, padding_mode, align_co
     flat = m.reshape_raw(g, (n, c, -1))
     total = m.zeros_like(m.reshape_raw(input, (n, c, height * width)))
     for corner in corners:
-        total = m.scatter_add(total, 2, corner.index, m.where(corner.inside, flat * _flat(m, corner.weight), 0.0))
+        total = m.scatter_add(
+            total, 2, corner.index, m.where(corner.inside, flat * _flat(m, corner.weight), 0.0)
+        )
     return m.reshape_raw(total, (n, c, height, width))
 
 
@@ -116,14 +126,17 @@ def _towards_grid(m, g, input, grid, interpolation_mode, padding_mode, align_cor
     if interpolation_mode == 1:
         return m.zeros_like(grid)
     n, c, height, width = tuple(input.shape)
-    corners, slope_x, slope_y = _corners(m, input, grid, interpolation_mode, padding_mode, align_corners)
+    corners, slope_x, slope_y = _corners(
+        m, input, grid, interpolation_mode, padding_mode, align_corners
+    )
     flat = m.reshape_raw(g, (n, c, -1))
     by_x = by_y = 0  # how much what was read changes with the place
     for corner in corners:
         value = corner.read(m, input)
         by_x, by_y = by_x + value * _flat(m, corner.by_x), by_y + value * _flat(m, corner.by_y)
     towards = (
-        m.reshape_raw(m.sum(change * flat, (1,), False, dtype_of(g)), tuple(slope_x.shape)) for change in (by_x, by_y)
+        m.reshape_raw(m.sum(change * flat, (1,), False, dtype_of(g)), tuple(slope_x.shape))
+        for change in (by_x, by_y)
     )
     return m.stack([change * slope for change, slope in zip(towards, (slope_x, slope_y))], 3)
 
@@ -134,7 +147,10 @@ grid_sampler = internal(
     node="GridSampler2DBackward0",
     vjp={"input": _towards_input, "grid": _towards_grid},
     latex=r"{input}({grid})",
-    vjp_latex={"input": r"{g} \text{ at } {grid}", "grid": r"\sum_{\text{channels}} {g} \cdot {input}'({grid})"},
+    vjp_latex={
+        "input": r"{g} \text{ at } {grid}",
+        "grid": r"\sum_{\text{channels}} {g} \cdot {input}'({grid})",
+    },
     samples=lambda s: [
         (s.randn(2, 2, 3, 4), s.uniform(-1.4, 1.4, 2, 2, 3, 2), mode, padding, align)
         for mode in (0, 1)
@@ -181,15 +197,23 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     if grid.dtype is not input.dtype:
         message = f"expected scalar type {input.dtype.short} but found {grid.dtype.short}"
         raise fail(RuntimeError, message, "Convert the grid: grid.to(input.dtype).")
-    return grid_sampler.call(input, grid, MODES.index(mode), PADDINGS.index(padding_mode), align_corners)
+    return grid_sampler.call(
+        input, grid, MODES.index(mode), PADDINGS.index(padding_mode), align_corners
+    )
 
 
 def _check_shapes(input, grid):
     both = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.shape[:1] != grid.shape[:1]:
-        raise fail(RuntimeError, f"grid_sampler(): expected grid and input to have same batch size, but got {both}", "Each image has its own grid.")
+        raise fail(
+            RuntimeError,
+            f"grid_sampler(): expected grid and input to have same batch size, but got {both}",
+            "Each image has its own grid.",
+        )
     if input.ndim == grid.ndim == 5:
-        raise unsupported("grid_sample", "input", "Volumes (5-d) are not sampled here; images (4-d) are.")
+        raise unsupported(
+            "grid_sample", "input", "Volumes (5-d) are not sampled here; images (4-d) are."
+        )
     if grid.shape[-1] != max(input.ndim - 2, 0):
         message = f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes {list(grid.shape)}"
         raise fail(RuntimeError, message, "A place in an image is (x, y).")
@@ -199,7 +223,9 @@ def _check_shapes(input, grid):
     for d in (2, 3):
         if not input.shape[d]:
             message = f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(input.shape)} with "
-            raise fail(RuntimeError, f"{message}dimension {d} being empty", "There is nothing to read.")
+            raise fail(
+                RuntimeError, f"{message}dimension {d} being empty", "There is nothing to read."
+            )
 
 
 # -- the places of an affine map ---------------------------------------------------------------------------------------
@@ -215,7 +241,10 @@ def _base(xp, size, dtype, align_corners):
     """(h * w, 3): x, y and 1 of each pixel."""
     height, width = size[2:]
     x, y = (_ends(xp, n, dtype, align_corners) for n in (width, height))
-    grid = [xp.broadcast_to(v, (height, width)).reshape(-1) for v in (x[None, :], y[:, None], xp.ones((1, 1), dtype))]
+    grid = [
+        xp.broadcast_to(v, (height, width)).reshape(-1)
+        for v in (x[None, :], y[:, None], xp.ones((1, 1), dtype))
+    ]
     return xp.stack(grid, -1)
 
 
@@ -230,12 +259,16 @@ affine_grid_generator = internal(
     vjp={"theta": lambda m, g, size, align_corners: m.affine_grid_spread(g, size, align_corners)},
     latex=r"{theta} \cdot (x, y, 1)",
     vjp_latex={"theta": r"\sum {g} \, (x, y, 1)^{T}"},
-    samples=lambda s: [(s.randn(2, 2, 3), (2, 1, 3, 2), False), (s.randn(1, 2, 3), (1, 1, 2, 3), True)],
+    samples=lambda s: [
+        (s.randn(2, 2, 3), (2, 1, 3, 2), False),
+        (s.randn(1, 2, 3), (1, 1, 2, 3), True),
+    ],
 )
 internal(
     "affine_grid_spread(Tensor grad, int[] size, bool align_corners)",
     forward=lambda xp, grad, size, align_corners: xp.matmul(
-        xp.swapaxes(grad.reshape(grad.shape[0], -1, 2), 1, 2), _base(xp, size, grad.dtype, align_corners)
+        xp.swapaxes(grad.reshape(grad.shape[0], -1, 2), 1, 2),
+        _base(xp, size, grad.dtype, align_corners),
     ),
     vjp={"grad": lambda m, g, size, align_corners: m.affine_grid_generator(g, size, align_corners)},
     latex=r"\sum {grad} \, (x, y, 1)^{T}",
@@ -250,19 +283,31 @@ def affine_grid(theta, size, align_corners=None):
     h, w), result (n, h, w, 2).
 
     Raises ValueError for other shapes, NotImplementedError for volumes. Source: torch.nn.functional.affine_grid."""
-    check_settings("affine_grid_generator", ("size", 2, "int[]", size), ("align_corners", 3, "bool?", align_corners))
+    check_settings(
+        "affine_grid_generator",
+        ("size", 2, "int[]", size),
+        ("align_corners", 3, "bool?", align_corners),
+    )
     size = numbers_of("affine_grid_generator", "size", size)
     align_corners = _default(align_corners)
     if not theta.is_floating_point():
-        raise fail(ValueError, f"Expected theta to have floating point type, but got {theta.dtype}", "Call .float() first.")
+        raise fail(
+            ValueError,
+            f"Expected theta to have floating point type, but got {theta.dtype}",
+            "Call .float() first.",
+        )
     if len(size) not in (4, 5):
         message = f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
         raise fail(NotImplementedError, message, "size is that of the images: (n, c, h, w).")
     if len(size) == 5:
-        raise unsupported("affine_grid", "size", "Volumes (5-d) are not sampled here; images (4-d) are.")
+        raise unsupported(
+            "affine_grid", "size", "Volumes (5-d) are not sampled here; images (4-d) are."
+        )
     if theta.ndim != 3 or theta.shape[1:] != (2, 3):
         message = f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {size}. Got {theta.shape}."
-        raise fail(ValueError, message, "Each image has a matrix of two rows: the new x and the new y.")
+        raise fail(
+            ValueError, message, "Each image has a matrix of two rows: the new x and the new y."
+        )
     if align_corners and min(size[2:]) == 1:
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an intended use case of "
@@ -271,7 +316,11 @@ def affine_grid(theta, size, align_corners=None):
             stacklevel=2,
         )
     elif min(size) <= 0:
-        raise fail(ValueError, f"Expected non-zero, positive output size. Got {size}", "There would be no pixel.")
+        raise fail(
+            ValueError,
+            f"Expected non-zero, positive output size. Got {size}",
+            "There would be no pixel.",
+        )
     if theta.shape[0] != size[0]:
         message = f"Expected size for first two dimensions of batch2 tensor to be: [{size[0]}, 3] but got: [{theta.shape[0]}, 3]."
         raise fail(RuntimeError, message, "Each image has its own matrix.")

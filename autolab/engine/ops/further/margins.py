@@ -67,8 +67,8 @@ multi_margin_op = internal(
     "multi_margin_loss(Tensor self, Tensor target, Number p, Number margin, Tensor? weight, int reduction)",
     forward=_multi_margin,
     vjp={
-        "self": lambda m, g, self, target, p, margin, weight, reduction: m.multi_margin_loss_backward(
-            g, self, target, p, margin, weight, reduction
+        "self": lambda m, g, self, target, p, margin, weight, reduction: (
+            m.multi_margin_loss_backward(g, self, target, p, margin, weight, reduction)
         )
     },
     latex=r"\frac{1}{C} \sum_{i \ne y} \max(0, {margin} - {self}_y + {self}_i)^{{p}}",
@@ -92,7 +92,9 @@ def _listed(xp, target):
 def _marked(xp, target, dtype):
     """1 at each right class of each sample, else 0."""
     counts, rows = _listed(xp, target), xp.arange(target.shape[0])[:, None]
-    marks = xp.zeros((target.shape[0], target.shape[1] + 1), dtype)  # one place more, for what does not count
+    marks = xp.zeros(
+        (target.shape[0], target.shape[1] + 1), dtype
+    )  # one place more, for what does not count
     marks[rows, xp.where(counts, target, target.shape[1])] = 1
     return marks[:, :-1]
 
@@ -124,7 +126,9 @@ def _multilabel_margin_backward(xp, g, self, target, reduction, is_target):
     x, right, marks = _rows(self), _rows(target), _rows(is_target)
     counts, rows = _listed(xp, right), xp.arange(x.shape[0])
     samples, classes = x.shape
-    times = xp.zeros(x.shape, np.int64)  # how often the share is added to, or for right classes taken from, each score
+    times = xp.zeros(
+        x.shape, np.int64
+    )  # how often the share is added to, or for right classes taken from, each score
     for k in range(classes):
         now = xp.where(counts[:, k], right[:, k], 0)
         reached = _reaching(xp, x, marks, rows, now, counts[:, k]) > 0
@@ -150,7 +154,9 @@ multilabel_margin_op = internal(
         )
     },
     latex=r"\frac{1}{C} \sum_y \sum_{i \notin Y} \max(0, 1 - {self}_y + {self}_i)",
-    vjp_latex={"self": r"\frac{{g}}{C} \cdot \text{(number of wrong classes, or minus that of right ones, within the margin)}"},
+    vjp_latex={
+        "self": r"\frac{{g}}{C} \cdot \text{(number of wrong classes, or minus that of right ones, within the margin)}"
+    },
 )
 
 not_differentiable(

@@ -28,20 +28,35 @@ def _check_chain(tensors):
     """The matrices of a chain (vectors at the ends as rows and columns), and the shape of the product."""
     n = len(tensors)
     if n < 2:
-        raise fail(RuntimeError, f"multi_dot(): expected at least 2 tensors but got {n}", "There is nothing to multiply.")
+        raise fail(
+            RuntimeError,
+            f"multi_dot(): expected at least 2 tensors but got {n}",
+            "There is nothing to multiply.",
+        )
     for which, t in (("first", tensors[0]), ("last", tensors[-1])):
         if t._array.ndim not in (1, 2):
             message = f"multi_dot(): the {which} tensor must be 1D or 2D but got {t._array.ndim}D"
-            raise fail(RuntimeError, message, "A chain is of matrices; at its ends vectors may stand.")
+            raise fail(
+                RuntimeError, message, "A chain is of matrices; at its ends vectors may stand."
+            )
     shape = (*tensors[0].shape[:-1], *tensors[-1].shape[1:])
     for i, t in enumerate(tensors[1:-1], 1):
         if t._array.ndim != 2:
-            raise fail(RuntimeError, f"multi_dot(): tensor {i} must be 2D but got {t._array.ndim}D", "Between the ends there are matrices only.")
+            raise fail(
+                RuntimeError,
+                f"multi_dot(): tensor {i} must be 2D but got {t._array.ndim}D",
+                "Between the ends there are matrices only.",
+            )
     for i, t in enumerate(tensors[1:], 1):
         if t.dtype is not tensors[0].dtype:
-            kinds = [{"float32": "float", "float64": "double"}.get(x.dtype.name, x.dtype.name) for x in (tensors[0], t)]
+            kinds = [
+                {"float32": "float", "float64": "double"}.get(x.dtype.name, x.dtype.name)
+                for x in (tensors[0], t)
+            ]
             message = f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {kinds[0]} and tensor {i} {kinds[1]}"
-            raise fail(RuntimeError, message, "Convert one of them: matrix products do not mix dtypes.")
+            raise fail(
+                RuntimeError, message, "Convert one of them: matrix products do not mix dtypes."
+            )
     first, last = tensors[0], tensors[-1]
     matrices = [
         first if first._array.ndim == 2 else first.unsqueeze(0),
@@ -73,7 +88,8 @@ def multi_dot(tensors):
         if i == j:
             return 0, i
         return min(
-            (cheapest(i, k)[0] + cheapest(k + 1, j)[0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            (cheapest(i, k)[0] + cheapest(k + 1, j)[0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+            for k in range(i, j)
         )
 
     def product(i, j):
@@ -98,7 +114,9 @@ def linalg_vander(x, *, N=None):
     Raises RuntimeError for N below 2. Source: torch.linalg.vander."""
     n = N if N is not None else x.shape[-1] if x._array.ndim else 1
     if n <= 1:
-        raise fail(RuntimeError, "N must be greater than 1.", "The first column is 1, the second x.")
+        raise fail(
+            RuntimeError, "N must be greater than 1.", "The first column is 1, the second x."
+        )
     powers = x.unsqueeze(-1).expand((*x.shape, n - 1)).cumprod(-1)
     return _TORCH["cat"]([powers.new_ones((*x.shape, 1)), powers], powers.ndim - 1)
 
@@ -110,7 +128,11 @@ def vander(x, N=None, increasing=False):
 
     Raises RuntimeError unless x is a vector and for a negative N. Source: torch.vander."""
     if x._array.ndim != 1:
-        raise fail(RuntimeError, "x must be a one-dimensional tensor.", "linalg.vander takes several vectors.")
+        raise fail(
+            RuntimeError,
+            "x must be a one-dimensional tensor.",
+            "linalg.vander takes several vectors.",
+        )
     n = x.shape[0] if N is None else N
     if n < 0:
         raise fail(RuntimeError, "N must be non-negative.", "It counts columns.")
@@ -128,7 +150,9 @@ def vander(x, N=None, increasing=False):
 def _check_square(of, at, across, down):
     if across != down:
         message = f"Expected self to satisfy the requirement prod(self.shape[{of}:]) == prod(self.shape[:{of}]), but got {across} != {down}"
-        raise fail(RuntimeError, message, f"Read as a matrix, cut after {at}, the tensor has to be square.")
+        raise fail(
+            RuntimeError, message, f"Read as a matrix, cut after {at}, the tensor has to be square."
+        )
 
 
 @composite(namespace="linalg")
@@ -170,7 +194,11 @@ _SMALL = 1.09
 def _matrix_exp(xp, self):
     if self.dtype.kind not in "fc":
         message = f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[self.dtype].short}"
-        raise fail(RuntimeError, message, "The exponential is seldom a whole number: write x.float() first.")
+        raise fail(
+            RuntimeError,
+            message,
+            "The exponential is seldom a whole number: write x.float() first.",
+        )
     _square("matrix_exp", self)
     if not self.size:
         return self.copy()

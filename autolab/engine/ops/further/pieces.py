@@ -33,12 +33,19 @@ def _replaced(piece):
 def _check_size(src, shape):
     if src.shape != tuple(shape):
         message = f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(shape)}"
-        raise fail(RuntimeError, message, "The new piece has the shape of what it replaces: nothing is broadcast here.")
+        raise fail(
+            RuntimeError,
+            message,
+            "The new piece has the shape of what it replaces: nothing is broadcast here.",
+        )
 
 
 _TEX: dict[str, Any] = {
     "latex": r"{self} \text{ with } {src} \text{ as a piece}",
-    "vjp_latex": {"self": r"{g} \text{ with } 0 \text{ as that piece}", "src": r"\mathrm{piece}({g})"},
+    "vjp_latex": {
+        "self": r"{g} \text{ with } 0 \text{ as that piece}",
+        "src": r"\mathrm{piece}({g})",
+    },
 }
 
 select_scatter_op = internal(
@@ -46,7 +53,9 @@ select_scatter_op = internal(
     # `...`: of one dimension an array, too
     forward=_replaced(lambda xp, self, dim, index: self[(*at(dim, index), ...)]),
     vjp={
-        "self": lambda m, g, dim, index: m.select_scatter(g, m.zeros_like(m.select(g, dim, index)), dim, index),
+        "self": lambda m, g, dim, index: m.select_scatter(
+            g, m.zeros_like(m.select(g, dim, index)), dim, index
+        ),
         "src": lambda m, g, dim, index: m.select(g, dim, index),
     },
     samples=lambda s: [(s.randn(2, 3), s.randn(3), 0, 1), (s.randn(2, 3), s.randn(2), 1, -1)],
@@ -54,14 +63,19 @@ select_scatter_op = internal(
 )
 slice_scatter_op = internal(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1)",
-    forward=_replaced(lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))]),
+    forward=_replaced(
+        lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))]
+    ),
     vjp={
         "self": lambda m, g, dim, start, end, step: m.slice_scatter(
             g, m.zeros_like(m.slice(g, dim, start, end, step)), dim, start, end, step
         ),
         "src": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step),
     },
-    samples=lambda s: [(s.randn(4), s.randn(2), 0, 1, 3, 1), (s.randn(2, 5), s.randn(2, 3), 1, None, None, 2)],
+    samples=lambda s: [
+        (s.randn(4), s.randn(2), 0, 1, 3, 1),
+        (s.randn(2, 5), s.randn(2, 3), 1, None, None, 2),
+    ],
     **_TEX,
 )
 diagonal_scatter_op = internal(
@@ -94,10 +108,14 @@ as_strided_scatter_op = internal(
     also_saves=("size", "stride", "storage_offset"),
     hidden=("geometry",),
     vjp={
-        "self": lambda m, g, geometry: m.strided_put(g, m.zeros_like(m.strided_take(g, geometry)), geometry),
+        "self": lambda m, g, geometry: m.strided_put(
+            g, m.zeros_like(m.strided_take(g, geometry)), geometry
+        ),
         "src": lambda m, g, geometry: m.strided_take(g, geometry),
     },
-    samples=lambda s: [(s.randn(2, 3), s.randn(2, 2), (2, 2), (3, 1), 1, ((2, 3), (3, 1), (2, 2), (3, 1), 1))],
+    samples=lambda s: [
+        (s.randn(2, 3), s.randn(2, 2), (2, 2), (3, 1), 1, ((2, 3), (3, 1), (2, 2), (3, 1), 1))
+    ],
     **_TEX,
 )
 
@@ -109,7 +127,11 @@ def select_scatter(input, src, dim, index):
     Raises RuntimeError for a `src` of another shape, IndexError for an entry that is not there. Source:
     torch.select_scatter."""
     if not input.ndim:
-        raise fail(IndexError, "select() cannot be applied to a 0-dim tensor.", "A 0-d tensor is a single number.")
+        raise fail(
+            IndexError,
+            "select() cannot be applied to a 0-dim tensor.",
+            "A 0-d tensor is a single number.",
+        )
     d = check_dim(dim, input.ndim)
     n = input.shape[d]
     if not -n <= index < n:

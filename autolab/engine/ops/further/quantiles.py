@@ -16,10 +16,16 @@ _TORCH = NAMESPACES[""]
 def _shares(input, q):
     """`q` as a tensor like `input`, of one dimension at most. Raises torch's errors, which all say "quantile()"."""
     if not input.numel():
-        raise fail(RuntimeError, "quantile() input tensor must be non-empty", "No elements have no middle.")
+        raise fail(
+            RuntimeError, "quantile() input tensor must be non-empty", "No elements have no middle."
+        )
     if input.dtype.name not in ("float32", "float64"):
         message = "quantile() input tensor must be either float or double dtype"
-        raise fail(RuntimeError, message, "What lies between two elements is a fraction: call .float() first.")
+        raise fail(
+            RuntimeError,
+            message,
+            "What lies between two elements is a fraction: call .float() first.",
+        )
     if not isinstance(q, Tensor):
         if isinstance(q, bool) or not isinstance(q, (int, float)):
             raise bad_argument("quantile", "q", 2, "Number", q)
@@ -28,7 +34,11 @@ def _shares(input, q):
             raise fail(RuntimeError, message, "q is a share: 0.5 is the median.")
         return _TORCH["full"]((), q, dtype=input.dtype, device=input.device)
     if q._array.ndim > 1:
-        raise fail(RuntimeError, "quantile() q must be a scalar or 1D tensor", "One share, or a list of them.")
+        raise fail(
+            RuntimeError,
+            "quantile() q must be a scalar or 1D tensor",
+            "One share, or a list of them.",
+        )
     if q.dtype is not input.dtype:
         message = "quantile() q tensor must be same dtype as the input tensor"
         raise fail(RuntimeError, message, f"Convert it: q.to({input.dtype}).")
@@ -36,7 +46,11 @@ def _shares(input, q):
         message = "quantile() q tensor must be on the same device as the input tensor"
         raise fail(RuntimeError, message, "Move it with .to(device).")
     if bool(((q < 0) | (q > 1)).any()):
-        raise fail(RuntimeError, "quantile() q values must be in the range [0, 1]", "q is a share: 0.5 is the median.")
+        raise fail(
+            RuntimeError,
+            "quantile() q values must be in the range [0, 1]",
+            "q is a share: 0.5 is the median.",
+        )
     return q
 
 
@@ -61,7 +75,9 @@ def _quantile(input, q, dim, keepdim, interpolation, without_nan):
     else:
         ranks = (q * last).detach().expand((*flat.shape[:-1], q.numel()))
         ranks = ranks.masked_fill(missing.any(-1, True), last)  # one nan makes the result nan
-    ranks = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}.get(interpolation, lambda: ranks)()
+    ranks = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}.get(
+        interpolation, lambda: ranks
+    )()
     below = ranks.long()
     found = ordered.gather(-1, below)
     if interpolation in ("linear", "midpoint"):

@@ -45,8 +45,12 @@ _rrelu_op = internal(
         )
     },
     latex=r"\begin{cases} {self} & {self} > 0 \\ {noise} \cdot {self} & \text{else} \end{cases}",
-    vjp_latex={"self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ {noise} & \text{else} \end{cases}"},
-    samples=lambda s: [(s.randn(3), s.randn(3), 0.2, 0.4, False)],  # in training PyTorch draws the slopes itself
+    vjp_latex={
+        "self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ {noise} & \text{else} \end{cases}"
+    },
+    samples=lambda s: [
+        (s.randn(3), s.randn(3), 0.2, 0.4, False)
+    ],  # in training PyTorch draws the slopes itself
 )
 
 internal(
@@ -54,8 +58,8 @@ internal(
     operands=("grad_output", "self", "noise"),
     forward=_slope_passed,
     vjp={
-        "grad_output": lambda m, g, self, noise, lower, upper, training: m.rrelu_with_noise_backward(
-            g, self, noise, lower, upper, training
+        "grad_output": lambda m, g, self, noise, lower, upper, training: (
+            m.rrelu_with_noise_backward(g, self, noise, lower, upper, training)
         ),
         "self": lambda m, g: m.zeros_like(g),  # a slope is constant in pieces
     },
@@ -73,7 +77,9 @@ def _noise(x, lower, upper, generator):
     Drawn in float64 whatever the dtype, and only where one is needed, as PyTorch does."""
     noise = np.ones(x.shape, x.dtype)
     sloped = x <= 0
-    noise[sloped] = random.uniform(generator, int(np.count_nonzero(sloped)), lower, upper, np.float64)
+    noise[sloped] = random.uniform(
+        generator, int(np.count_nonzero(sloped)), lower, upper, np.float64
+    )
     return noise
 
 
@@ -87,10 +93,16 @@ def _bounds(lower, upper):
         found.append(number)
     for name, number in zip(("lower", "upper"), found):
         if not math.isfinite(number):
-            raise fail(RuntimeError, f"rrelu: {name} bound must be finite, got {number:g}", "Slopes are drawn between the two bounds.")
+            raise fail(
+                RuntimeError,
+                f"rrelu: {name} bound must be finite, got {number:g}",
+                "Slopes are drawn between the two bounds.",
+            )
     if found[0] > found[1]:
         raise fail(
-            RuntimeError, "Lower bound should be less than or equal to the upper bound", "Slopes are drawn between the two bounds."
+            RuntimeError,
+            "Lower bound should be less than or equal to the upper bound",
+            "Slopes are drawn between the two bounds.",
         )
     return found
 

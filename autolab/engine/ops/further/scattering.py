@@ -39,7 +39,11 @@ def _masked_scatter(xp, self, mask, source):
     places = xp.nonzero(xp.broadcast_to(mask, shape).reshape(-1))[0]
     if len(places) > source.size:
         message = "Number of elements of source < number of ones in mask"
-        raise fail(RuntimeError, message, f"The mask names {len(places)} places, the source has {source.size} numbers.")
+        raise fail(
+            RuntimeError,
+            message,
+            f"The mask names {len(places)} places, the source has {source.size} numbers.",
+        )
     out.reshape(-1)[places] = source.reshape(-1)[: len(places)]
     return out
 
@@ -48,7 +52,9 @@ def _masked_scatter_source(m, g, mask, source_sym_sizes):
     # the gradients at the places of the mask, in order; what was left over of the source has none
     taken = m.masked_select(g, mask)
     count = int(np.prod(source_sym_sizes))
-    return m.reshape_raw(m.slice_spread(taken, (count,), 0, 0, taken.shape[0], 1), tuple(source_sym_sizes))
+    return m.reshape_raw(
+        m.slice_spread(taken, (count,), 0, 0, taken.shape[0], 1), tuple(source_sym_sizes)
+    )
 
 
 masked_scatter_op = internal(
@@ -56,7 +62,9 @@ masked_scatter_op = internal(
     forward=_masked_scatter,
     hidden=("self_sym_sizes",),
     vjp={
-        "self": lambda m, g, mask, self_sym_sizes: m.sum_to(m.masked_fill(g, mask, 0), tuple(self_sym_sizes)),
+        "self": lambda m, g, mask, self_sym_sizes: m.sum_to(
+            m.masked_fill(g, mask, 0), tuple(self_sym_sizes)
+        ),
         "source": _masked_scatter_source,
     },
     latex=r"{self}[{mask}] := {source}",
@@ -86,12 +94,16 @@ def masked_scatter_(self, mask, source):
 # -- by position among all ---------------------------------------------------------------------------------------------
 def _check_put(xp, self, index, source):
     if index.dtype != np.int64:
-        message = f"put_(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].short}"
+        message = (
+            f"put_(): Expected a long tensor for index, but got {FROM_NUMPY[index.dtype].short}"
+        )
         raise fail(RuntimeError, message, "Positions are whole numbers: index.long().")
     if self.dtype != source.dtype:
         kinds = [FROM_NUMPY[a.dtype].short for a in (self, source)]
         message = "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}"
-        raise fail(RuntimeError, message.format(*kinds), "Convert the source first: source.to(x.dtype).")
+        raise fail(
+            RuntimeError, message.format(*kinds), "Convert the source first: source.to(x.dtype)."
+        )
     if index.size != source.size:
         message = (
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
@@ -100,7 +112,11 @@ def _check_put(xp, self, index, source):
         raise fail(IndexError, message, "Each position gets one number.")
     n = self.size
     if index.size and not n:
-        raise fail(IndexError, "put_(): Tried to put elements into an empty tensor", "It has no place for them.")
+        raise fail(
+            IndexError,
+            "put_(): Tried to put elements into an empty tensor",
+            "It has no place for them.",
+        )
     message = "out of range: tried to access index {} on a tensor of {} elements."
     note = "put counts over all elements."
     demands.in_range(xp, index, -n, n, lambda bad: fail(IndexError, message.format(bad, n), note))
@@ -108,7 +124,11 @@ def _check_put(xp, self, index, source):
 
 def _put(xp, self, index, source, accumulate):
     _check_put(xp, self, index, source)
-    flat, positions, numbers = xp.array(self, order="C").reshape(-1), index.reshape(-1), source.reshape(-1)
+    flat, positions, numbers = (
+        xp.array(self, order="C").reshape(-1),
+        index.reshape(-1),
+        source.reshape(-1),
+    )
     if accumulate:
         add_at(xp, flat, (positions,), numbers)
     else:
@@ -211,7 +231,9 @@ def _without_own(m, g, dim, index, include_self):
 
 def _own_share(m, g, self, dim, index, src, reduce, include_self, result):
     if reduce == "prod":
-        filled = m.masked_fill(self, self == 0, 1)  # the product of the others, also where this number is 0
+        filled = m.masked_fill(
+            self, self == 0, 1
+        )  # the product of the others, also where this number is 0
         g = (g * m.scatter_reduce(filled, dim, index, src, reduce, include_self)) / filled
     elif reduce == "mean":
         g = g / _counts(m, g, dim, index, src, include_self)
@@ -240,7 +262,9 @@ def _source_share(m, g, self, dim, index, src, reduce, include_self, result):
     if reduce == "sum":
         return m.gather(g, dim, index)
     if reduce == "mean":
-        return m.gather(g, dim, index) / m.gather(_counts(m, g, dim, index, src, include_self), dim, index)
+        return m.gather(g, dim, index) / m.gather(
+            _counts(m, g, dim, index, src, include_self), dim, index
+        )
     if reduce == "prod":
         return _factor_share(m, g, self, dim, index, src, include_self, result)
     shared = m.gather(g / _winners(m, self, dim, index, src, result), dim, index)
@@ -258,7 +282,9 @@ def _winners(m, self, dim, index, src, result):
     """How many numbers equal the extreme at their place; `self` counts even where it was left out, as in torch."""
     _check_source(index, src, "amax")
     own = m.where(self == result, m.zeros_like(self) + 1, 0.0)
-    return m.scatter_add(own, dim, index, m.where(src == m.gather(result, dim, index), m.zeros_like(src) + 1, 0.0))
+    return m.scatter_add(
+        own, dim, index, m.where(src == m.gather(result, dim, index), m.zeros_like(src) + 1, 0.0)
+    )
 
 
 def _factor_share(m, g, self, dim, index, src, include_self, result):
@@ -268,7 +294,9 @@ def _factor_share(m, g, self, dim, index, src, include_self, result):
     single = m.logical_and(zero, m.gather(zeros, dim, index) == 1)
     others = m.scatter_reduce(self, dim, index, m.masked_fill(src, single, 1), "prod", include_self)
     return m.where(
-        single, m.gather(g * others, dim, index), m.gather(g * result, dim, index) / m.masked_fill(src, zero, 1)
+        single,
+        m.gather(g * others, dim, index),
+        m.gather(g * result, dim, index) / m.masked_fill(src, zero, 1),
     )
 
 
@@ -325,7 +353,11 @@ def _check_index_reduce(self, d, index, source, reduce):
         raise fail(RuntimeError, message, "The positions are a list of whole numbers.")
     if self.dtype != source.dtype:
         kinds = [FROM_NUMPY[a.dtype].short for a in (self, source)]
-        message = "index_reduce_(): self ({}) and source ({}) must have the same scalar type".format(*kinds)
+        message = (
+            "index_reduce_(): self ({}) and source ({}) must have the same scalar type".format(
+                *kinds
+            )
+        )
         raise fail(RuntimeError, message, "Convert the source first: source.to(x.dtype).")
     if d and d >= source.ndim:
         message = f"index_reduce_(): Indexing dim {d} is out of bounds of tensor"
@@ -334,7 +366,9 @@ def _check_index_reduce(self, d, index, source, reduce):
     if index.size != n:
         message = f"index_reduce_(): Number of indices ({index.size}) should be equal to source.size(dim): ({n}), for dim: {d}"
         raise fail(RuntimeError, message, "The source has a slice for each position.")
-    if source.ndim != self.ndim or any(a != b for k, (a, b) in enumerate(zip(self.shape, source.shape)) if k != d):
+    if source.ndim != self.ndim or any(
+        a != b for k, (a, b) in enumerate(zip(self.shape, source.shape)) if k != d
+    ):
         message = (
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
@@ -353,10 +387,22 @@ def _index_reduce(xp, self, dim, index, source, reduce, include_self):
     _check_index_reduce(self, d, index, source, reduce)
     n = self.shape[d] if self.ndim else 1
     message = "index out of range in self"
-    demands.in_range(xp, index, 0, n, lambda bad: fail(IndexError, message, f"Positions count from 0 to {n - 1}."))
+    demands.in_range(
+        xp,
+        index,
+        0,
+        n,
+        lambda bad: fail(IndexError, message, f"Positions count from 0 to {n - 1}."),
+    )
     if not self.ndim:
         return _scatter_reduce(
-            xp, self.reshape(1), 0, index.reshape(1).astype(np.int64), source.reshape(1), reduce, include_self
+            xp,
+            self.reshape(1),
+            0,
+            index.reshape(1).astype(np.int64),
+            source.reshape(1),
+            reduce,
+            include_self,
         ).reshape(())
     spread = _spread_index(xp.reshape, xp.broadcast_to, index.astype(np.int64), d, source)
     return _scatter_reduce(xp, self, d, spread, source, reduce, include_self)
@@ -367,7 +413,17 @@ def _index_reduce_rule(share):
         if not len(self.shape):
             parts = [m.reshape_raw(x, (1,)) for x in (g, self, source, result)]
             return m.reshape_raw(
-                share(m, parts[0], parts[1], 0, m.reshape_raw(index, (1,)), parts[2], reduce, include_self, parts[3]),
+                share(
+                    m,
+                    parts[0],
+                    parts[1],
+                    0,
+                    m.reshape_raw(index, (1,)),
+                    parts[2],
+                    reduce,
+                    include_self,
+                    parts[3],
+                ),
                 (),
             )
         dim = dim % len(self.shape)

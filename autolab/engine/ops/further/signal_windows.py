@@ -18,11 +18,19 @@ def _window(name, n, periodic, options, shape):
     """`shape` of the steps 0, 1 … of a window of n numbers; periodic: of one more, of which the last is left out."""
     n = int_argument(name, "window_length", 1, n)
     if n < 0:
-        raise fail(RuntimeError, f"{name} requires non-negative window_length, got window_length={n}", "It counts numbers.")
+        raise fail(
+            RuntimeError,
+            f"{name} requires non-negative window_length, got window_length={n}",
+            "It counts numbers.",
+        )
     made = Options(name, options)
     dtype = made.dtype_or_default()
     if not dtype.is_floating_point:
-        raise fail(RuntimeError, f"{name} expects floating point dtypes, got: {dtype}", "The numbers lie between 0 and 1.")
+        raise fail(
+            RuntimeError,
+            f"{name} expects floating point dtypes, got: {dtype}",
+            "The numbers lie between 0 and 1.",
+        )
     kept = {"dtype": dtype, "device": made.device}
     if n < 2:
         window = _TORCH["ones"]((n,), **kept)

@@ -55,7 +55,9 @@ def _read(m, g, indices, dims):
 
 def _places(s, *shape_and_volume):
     *lead, each, volume = shape_and_volume
-    return np.stack([s._rng.permutation(volume)[:each] for _ in range(int(np.prod(lead)))]).reshape(*lead, each)
+    return np.stack([s._rng.permutation(volume)[:each] for _ in range(int(np.prod(lead)))]).reshape(
+        *lead, each
+    )
 
 
 _RECORD: dict[str, Any] = {
@@ -76,11 +78,19 @@ unpool2d = internal(
 )
 unpool3d = internal(
     "max_unpool3d(Tensor self, Tensor indices, int[] output_size, int[] stride, int[] padding)",
-    forward=lambda xp, x, indices, output_size, stride, padding: _placed(xp, x, indices, output_size),
+    forward=lambda xp, x, indices, output_size, stride, padding: _placed(
+        xp, x, indices, output_size
+    ),
     node="MaxUnpool3DBackward0",
     vjp={"self": lambda m, g, indices: _read(m, g, indices, 3)},
     samples=lambda s: [
-        (s.randn(1, 2, 2, 1, 2), _places(s, 1, 2, 4, 16).reshape(1, 2, 2, 1, 2), (4, 2, 2), (2, 2, 2), (0, 0, 0))
+        (
+            s.randn(1, 2, 2, 1, 2),
+            _places(s, 1, 2, 4, 16).reshape(1, 2, 2, 1, 2),
+            (4, 2, 2),
+            (2, 2, 2),
+            (0, 0, 0),
+        )
     ],
     **{key: value for key, value in _RECORD.items() if key != "forward"},
 )
@@ -94,7 +104,10 @@ def _several(value, dims):
 def _size(x, kernel_size, stride, padding, wanted):
     """The result's size: `wanted`, or the one that every window was cut from if none overlapped."""
     dims = len(kernel_size)
-    usual = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(x.shape[x.ndim - dims :], kernel_size, stride, padding)]
+    usual = [
+        (n - 1) * s + k - 2 * p
+        for n, k, s, p in zip(x.shape[x.ndim - dims :], kernel_size, stride, padding)
+    ]
     if wanted is None:
         size = usual
     else:

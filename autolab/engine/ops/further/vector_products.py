@@ -30,7 +30,11 @@ cross_op = internal(
     },
     latex=r"{self} \times {other}",
     vjp_latex={"self": r"{other} \times {g}", "other": r"{g} \times {self}"},
-    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(2, 3), 1), (s.randn(3, 2), s.randn(3, 2), 0)],
+    samples=lambda s: [
+        (s.randn(3), s.randn(3)),
+        (s.randn(2, 3), s.randn(2, 3), 1),
+        (s.randn(3, 2), s.randn(3, 2), 0),
+    ],
 )
 
 
@@ -73,7 +77,11 @@ def cross(input, other, dim=None):
         )
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
-            raise fail(RuntimeError, "no dimension of size 3 in input", "A cross product is one of three numbers each.")
+            raise fail(
+                RuntimeError,
+                "no dimension of size 3 in input",
+                "A cross product is one of three numbers each.",
+            )
     return linalg_cross(input, other, dim=dim)
 
 
@@ -138,10 +146,18 @@ def _check_factors(tensors, beta, alpha):
     whole = all(not t.dtype.is_inexact for t in tensors)
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if whole and isinstance(factor, float):
-            message = f"For integral input tensors, argument {name} must not be a floating point number."
-            raise fail(RuntimeError, message, "Whole numbers stay whole; convert them with .float() first.")
+            message = (
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
+            raise fail(
+                RuntimeError, message, "Whole numbers stay whole; convert them with .float() first."
+            )
         if isinstance(factor, bool) and any(not t.dtype.is_bool for t in tensors):
-            raise fail(RuntimeError, f"Boolean {name} only supported for Boolean results.", "A factor of numbers is a number: 1 for True.")
+            raise fail(
+                RuntimeError,
+                f"Boolean {name} only supported for Boolean results.",
+                "A factor of numbers is a number: 1 for True.",
+            )
 
 
 @composite(method=True)
@@ -150,7 +166,11 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
     for name, v in (("vec1", vec1), ("vec2", vec2)):
         if v._array.ndim != 1:
             message = f"addr: Expected 1-D argument {name}, but got {v._array.ndim}-D"
-            raise fail(RuntimeError, message, "The rows and columns of the product are numbered by one vector each.")
+            raise fail(
+                RuntimeError,
+                message,
+                "The rows and columns of the product are numbered by one vector each.",
+            )
     check_expand(input.shape, (len(vec1), len(vec2)))
     _check_factors((input, vec1, vec2), beta, alpha)
     return addr_op.call(input, vec1, vec2, beta, alpha)
@@ -161,7 +181,11 @@ def addr_(self, vec1, vec2, *, beta=1, alpha=1):
     """`addr` in place. Source: torch.Tensor.addr_."""
     if self._array.ndim != 2:
         message = f"2D tensor expected, got {self._array.ndim}D tensor for input"
-        raise fail(RuntimeError, message, "An outer product is a matrix, and a tensor keeps its shape in place.")
+        raise fail(
+            RuntimeError,
+            message,
+            "An outer product is a matrix, and a tensor keeps its shape in place.",
+        )
     if self._array.shape != (*vec1._array.shape, *vec2._array.shape):
         message = f"size mismatch, input: {list(self.shape)}, v1: {list(vec1.shape)}, v2: {list(vec2.shape)}"
         raise fail(RuntimeError, message, "A tensor keeps its shape when it is changed in place.")
