@@ -33,7 +33,7 @@ $(shell sh tools/moved.sh)
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
+.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-gpu test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -92,6 +92,11 @@ check-lite: lite
 	mkdir -p build/pyodide && cd build/pyodide && npm pack --silent pyodide@$(PYODIDE) && tar xzf pyodide-$(PYODIDE).tgz
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(LITE)/bin/python)" && export AUTOLAB_CHROMIUM && \
 	$(LITE)/bin/python tools/lite_check.py build/lite build/pyodide/package
+
+# On a machine with a CUDA GPU, numpy, cupy and pytest: every operation against the CPU, lesson 2, and times. It installs nothing.
+# `make test-gpu DEVICE=sim` rehearses it on a simulated GPU.
+test-gpu:
+	$(or $(PYTHON),python3) tools/gpu.py --device $(or $(DEVICE),cuda)
 
 # The files of a release: built, checked as the package index would, installed and used.
 check-dist: $(DIST)/.installed

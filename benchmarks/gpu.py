@@ -2,8 +2,8 @@
 [--no-save]`
 
 Products of matrices and chains of elementwise ops over sizes, with the size from which the GPU is faster; a training
-step of LeNet over batch sizes with its peak memory; a step of SGD and of Adam. Results go to
-benchmarks/gpu/<date>-<device>.{json,md}. `--device sim` runs the same on a simulated GPU: its times are computed from
+step of LeNet and of ResNet-18 over batch sizes with its peak memory; a step of SGD and of Adam. Results go to
+benchmarks/results/<date>-<device>.{json,md}. `--device sim` runs the same on a simulated GPU: its times are computed from
 the data sheet of the profile (`--profile`), not measured, and are never saved.
 """
 
@@ -23,7 +23,6 @@ import autolab
 
 from . import networks, report
 
-FOLDER = Path(__file__).parent / "gpu"
 SIMULATED = "SIMULATED: computed from the data sheet of a {name}, not measured"
 
 
@@ -84,13 +83,10 @@ def chain(place, n):
     return lambda: ((x * 2 + 1).tanh() * x).relu()
 
 
-def lenet(place, batch):
+def training_step(place, model, x, target):
+    """One step of SGD with momentum, as a function without arguments."""
     torch = place.torch
-    torch.manual_seed(0)
-    model = networks.networks(torch)[0]().to(place.device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    x = torch.randn(batch, 1, 28, 28).to(place.device)
-    target = (torch.arange(batch) % 10).to(place.device)
 
     def step():
         optimizer.zero_grad()
@@ -98,6 +94,22 @@ def lenet(place, batch):
         optimizer.step()
 
     return step
+
+
+def lenet(place, batch):
+    return _step_of(place, 0, (batch, 1, 28, 28))
+
+
+def resnet18(place, batch):
+    return _step_of(place, 2, (batch, 3, 224, 224))
+
+
+def _step_of(place, which, shape):
+    torch = place.torch
+    torch.manual_seed(0)
+    model = networks.networks(torch)[which]().to(place.device)
+    x = torch.randn(*shape).to(place.device)
+    return training_step(place, model, x, (torch.arange(shape[0]) % 10).to(place.device))
 
 
 def optimizer(place, kind):
@@ -115,12 +127,14 @@ SIZES = {
     matmul: (16, 64, 128, 256, 512, 1024, 2048, 4096),
     chain: (10**2, 10**3, 10**4, 10**5, 10**6, 10**7),
     lenet: (1, 8, 32, 128, 512),
+    resnet18: (1, 8, 32),
     optimizer: ("SGD", "Adam"),
 }
 QUICK = {
-    matmul: (16, 128, 512),
+    matmul: (16, 128, 512, 2048),
     chain: (10**2, 10**4, 10**6),
-    lenet: (1, 16),
+    lenet: (1, 32, 512),
+    resnet18: (4,),
     optimizer: ("SGD", "Adam"),
 }
 
@@ -135,7 +149,10 @@ def run(places, sizes, say=lambda text: None):
                     continue  # the simulated clock counts no steps of optimizers on the CPU
                 label = f"{place.name} {'gpu' if place.on_gpu else 'cpu'}"
                 step = work(place, size)
-                seconds, peak = place.measure(step), place.peak(step) if work is lenet else None
+                seconds, peak = (
+                    place.measure(step),
+                    place.peak(step) if work in (lenet, resnet18) else None,
+                )
                 results.append(
                     {
                         "work": work.__name__,
@@ -248,11 +265,11 @@ def text(record):
     return "\n".join(lines)
 
 
-def write(record, folder=FOLDER):
+def write(record, folder=report.RESULTS):
     """Writes <date>-<device>.json and .md; returns the path of the second. Raises ValueError for a simulated GPU."""
     if record["device"]["simulated"]:
         raise ValueError("times of a simulated GPU are not measured and are not saved")
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"[^a-z0-9]+", "-", record["device"]["name"].lower()).strip("-")
     path = folder / f"{record['date']}-{name}"
     path.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
@@ -261,6 +278,7 @@ def write(record, folder=FOLDER):
 
 
 def main(arguments=None):
+    """Measure, print, and save what was measured; return the path of the report, or None where nothing was saved."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument(
         "--device", choices=("cuda", "sim"), help="default: cuda where there is one, else sim"
@@ -288,8 +306,11 @@ def main(arguments=None):
         if simulation is not None:
             simulation.stop()
     print(text(record))
-    if not (record["device"]["simulated"] or options.no_save):
-        print("written:", write(record))
+    if record["device"]["simulated"] or options.no_save:
+        return None
+    path = write(record)
+    print("written:", path)
+    return path
 
 
 if __name__ == "__main__":

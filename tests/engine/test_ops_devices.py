@@ -88,7 +88,10 @@ def test_the_same_on_a_device(case, dtype, device):
     watch = Transfers()
     outs, gradients = evaluate(case, dtype, device, watch)
     assert {str(t.device) for t in (*outs, *gradients) if t is not None} == {device}
-    assert bool(watch.seen) == (case.name in WAITS), f"an op falls back to the host: {watch.seen}"
+    waits = (
+        case.name in WAITS and device != "cuda:0"
+    )  # CuPy does not tell when Python asks for a truth value
+    assert bool(watch.seen) == waits, f"an op falls back to the host: {watch.seen}"
     assert {entry.split(" bytes")[0] for entry in watch.seen} <= {"1"}, "more than a yes or no"
     expected = evaluate(case, dtype, "cpu")
     rtol = {"float64": 1e-11, "float32": 2e-5}[dtype]

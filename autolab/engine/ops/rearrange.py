@@ -264,8 +264,17 @@ def _unfold(xp, self, dimension, size, step):
             f"maximum size for tensor at dimension {d} is {self.shape[d]} but size is {size}",
             "The window is longer than the data.",
         )
-    windows = xp.lib.stride_tricks.sliding_window_view(self, size, d, writeable=True)
-    return windows[(slice(None),) * d + (slice(None, None, step),)]
+    if size < 0 or step <= 0:
+        wrong = (
+            f"size is {size} but must be >= 0" if size < 0 else f"step is {step} but must be > 0"
+        )
+        raise fail(
+            RuntimeError, wrong, "A window has at least no numbers, and the next one begins later."
+        )
+    shape, strides = list(self.shape), list(self.strides)
+    shape[d] = (shape[d] - size) // step + 1
+    strides[d] *= step
+    return xp.lib.stride_tricks.as_strided(self, (*shape, size), (*strides, self.strides[d]))
 
 
 def _unfold_spread(xp, self, shape, dimension, size, step):

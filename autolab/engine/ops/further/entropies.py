@@ -44,17 +44,13 @@ register(
 
 # -- xlog1py -----------------------------------------------------------------------------------------------------------
 def _xlog1py(xp, self, other):
-    log = (
-        xp.log1p(other)
-        if hasattr(other, "dtype")
-        else math.log1p(other)
-        if other > -1
-        else -math.inf
-        if other == -1
-        else math.nan
-    )
+    if hasattr(other, "dtype"):
+        log, undefined = xp.log1p(other), xp.isnan(other)
+    else:
+        log = math.log1p(other) if other > -1 else -math.inf if other == -1 else math.nan
+        undefined = xp.full((), math.isnan(other))
     value = self * log
-    return xp.where(xp.isnan(other), xp.nan, xp.where(self == 0, 0, value)).astype(
+    return xp.where(undefined, xp.nan, xp.where(self == 0, 0, value)).astype(
         value.dtype, copy=False
     )[()]
 

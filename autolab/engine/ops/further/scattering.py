@@ -189,13 +189,16 @@ def _neutral(dtype, reduce):
 def _combine(xp, out, d, key, values, reduce):
     if reduce in ("sum", "mean"):
         add_at(xp, out, key, values)
-    elif reduce != "prod" or xp is np:
-        {"prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}[reduce].at(out, key, values)
-    else:  # CuPy multiplies at places that repeat in no dtype; within one slice along d they do not repeat
+    else:
+        combine = {"prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}[reduce]
+        if xp is np:
+            combine.at(out, key, values)
+            return
+        # CuPy's atomics cannot multiply, and round a float64 maximum to float32; within one slice along d no place repeats
         for k in range(values.shape[d]):
             one = (slice(None),) * d + (slice(k, k + 1),)
             places = tuple(xp.broadcast_to(i, values.shape)[one] for i in key)
-            out[places] = out[places] * values[one]
+            out[places] = combine(out[places], values[one])
 
 
 def _scatter_reduce(xp, self, dim, index, src, reduce, include_self):
