@@ -3,8 +3,8 @@
 
 Products of matrices and chains of elementwise ops over sizes, with the size from which the GPU is faster; a training
 step of LeNet and of ResNet-18 over batch sizes with its peak memory; a step of SGD and of Adam. Results go to
-benchmarks/results/<date>-<device>.{json,md}. `--device sim` runs the same on a simulated GPU: its times are computed from
-the data sheet of the profile (`--profile`), not measured, and are never saved.
+benchmarks/results/<date>-<device>.{json,md}. `--device sim` runs the same on a simulated GPU: its times are computed
+from the data sheet of the profile (`--profile`), not measured, and are never saved.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import re
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import autolab
 

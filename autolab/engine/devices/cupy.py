@@ -265,11 +265,10 @@ class CupyPool:
         return self.owner.gpu.mem_info[1]
 
     def note(self):
-        """Keeps the peaks; called after each allocation."""
-        self.peak_allocated, self.peak_reserved = (
-            max(self.peak_allocated, self.allocated),
-            max(self.peak_reserved, self.reserved),
-        )
+        """Keeps the peaks. CuPy calls this after each allocation, with the GPU as the current one."""
+        pool = self._pool()
+        self.peak_allocated = max(self.peak_allocated, pool.used_bytes())
+        self.peak_reserved = max(self.peak_reserved, pool.total_bytes())
 
     def reset_peak(self):
         self.peak_allocated, self.peak_reserved = self.allocated, self.reserved

@@ -55,8 +55,8 @@ _ATOMIC = {
     "bitwise_and": {"int32", "int64", "uint32", "uint64"}, "bitwise_or": {"int32", "int64", "uint32", "uint64"},
     "bitwise_xor": {"int32", "int64", "uint32", "uint64"},
 }  # fmt: skip
-"""The ufuncs that have `at`, and the dtypes in which CuPy 14 has it and is right: its `maximum.at` and `minimum.at` round
-float64 to float32 (seen with CuPy 14.2 on an H200)."""
+"""The ufuncs that have `at`, and the dtypes in which CuPy 14 computes it correctly: its `maximum.at` and `minimum.at`
+round float64 to float32 (seen with CuPy 14.2 on an H200)."""
 _FREE = {"empty", "empty_like"}
 """Functions that launch no kernel."""
 
@@ -105,6 +105,15 @@ class Function:
         return wrap(owner, result, sources, name, flops, launches=name not in _FREE)
 
     def call(self, args, kwargs):
+        return self.numpy(*args, **kwargs)
+
+
+class Where(Function):
+    """`where`, whose condition must be an array in CuPy."""
+
+    def call(self, args, kwargs):
+        if isinstance(args[0], bool):
+            raise AttributeError("'bool' object has no attribute 'astype'")
         return self.numpy(*args, **kwargs)
 
 
@@ -257,7 +266,7 @@ def _flops(name, sources, result):
 
 
 _SPECIAL = {
-    "matmul": Product, "dot": Product, "take": Take, "take_along_axis": Along, "put_along_axis": Along, "sort": Sorted,
+    "where": Where, "matmul": Product, "dot": Product, "take": Take, "take_along_axis": Along, "put_along_axis": Along, "sort": Sorted,
     "argsort": Sorted, "diagonal": Diagonal, "linalg.inv": Solver, "linalg.solve": Solver, "linalg.cholesky": Solver,
 }  # fmt: skip
 

@@ -45,12 +45,14 @@ register(
 # -- xlog1py -----------------------------------------------------------------------------------------------------------
 def _xlog1py(xp, self, other):
     if hasattr(other, "dtype"):
-        log, undefined = xp.log1p(other), xp.isnan(other)
+        log = xp.log1p(other)
     else:
         log = math.log1p(other) if other > -1 else -math.inf if other == -1 else math.nan
-        undefined = xp.full((), math.isnan(other))
     value = self * log
-    return xp.where(undefined, xp.nan, xp.where(self == 0, 0, value)).astype(
+    if isinstance(self, (bool, int, float)):
+        value = xp.where(xp.isnan(other), xp.nan, xp.zeros_like(value) if self == 0 else value)
+        return value.astype(log.dtype, copy=False)[()]
+    return xp.where(xp.isnan(other), xp.nan, xp.where(self == 0, 0, value)).astype(
         value.dtype, copy=False
     )[()]
 

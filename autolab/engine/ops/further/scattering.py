@@ -194,7 +194,8 @@ def _combine(xp, out, d, key, values, reduce):
         if xp is np:
             combine.at(out, key, values)
             return
-        # CuPy's atomics cannot multiply, and round a float64 maximum to float32; within one slice along d no place repeats
+        # CuPy's atomics cannot multiply, and they round a float64 maximum to float32. Within one slice along d no place
+        # repeats.
         for k in range(values.shape[d]):
             one = (slice(None),) * d + (slice(k, k + 1),)
             places = tuple(xp.broadcast_to(i, values.shape)[one] for i in key)
