@@ -1,5 +1,5 @@
 """Every op on the simulated GPU from its own samples: the numbers of the CPU, results and gradients that stay on the
-device, and no copy to the host on the way. On a machine with a GPU the same on cuda (`pytest -m gpu`)."""
+device, and no copy to the host on the way. On a machine with a GPU the same on cuda (`make test-gpu`)."""
 
 import pytest
 from engine_counterparts import INNER_OUTPUTS, NO_DERIVATIVE
