@@ -45,7 +45,7 @@ lab: $(VENV)/.lab
 test: ready test-unit test-notebooks test-browser test-kernels test-oldest
 
 # What the tests need from the system, before the first of them: pictures and a browser; Firefox where it can be had.
-ready: $(VENV)/.dev
+ready: $(VENV)/.dev $(VENV)/.cupy
 	@status=0; sh tools/layout.sh $(RUN) needed || status=1; \
 	$(if $(AUTOLAB_NO_BROWSER),,sh tools/browser.sh $(RUN) >/dev/null || status=1; sh tools/firefox.sh;) exit $$status
 
@@ -144,6 +144,11 @@ $(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -q -e ".[dev]"
 	@touch $@ $(VENV)/.lab
+
+# CuPy beside the environment, where only the test of its names looks for it. It has wheels for Linux and Windows.
+$(VENV)/.cupy: | $(VENV)/.dev
+	$(PIP) install -q --no-deps --upgrade --target $(VENV)/cupy "cupy-cuda12x==14.2.*" cuda-pathfinder || true
+	@touch $@
 
 $(VENV)/.torch: | $(VENV)/.dev
 	$(PIP) install -q "torch==2.13.0" $(TORCH_INDEX)
