@@ -18,7 +18,7 @@ import torch
 from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
 from . import torch_names
-from .torch_snapshots import Snapshots, memory_of, numbers
+from .torch_snapshots import Snapshots, history, memory_of, numbers
 from .values import Value
 
 
@@ -152,10 +152,7 @@ class TorchReader(Reader):
         )
 
     def grad_fn(self, tensor: Any) -> Any:
-        try:
-            return tensor.grad_fn
-        except RuntimeError:
-            return None
+        return history(tensor)
 
     def memory(self, tensor: Any) -> Any:
         return memory_of(tensor) or None

@@ -107,7 +107,19 @@ def has_numbers(tensor: Any) -> bool:
 
 def is_transformed(tensor: Any) -> bool:
     """Whether it is in the making by a transform of `torch.func`: it looks like any tensor, and has no memory."""
-    return _lies_in_memory(tensor) and memory_of(tensor) is None
+    try:
+        tensor.data_ptr()
+    except (NotImplementedError, RuntimeError):
+        return _lies_in_memory(tensor)
+    return False
+
+
+def history(tensor: Any) -> Any:
+    """`.grad_fn`; None of a view that was made without a history and changed since: to ask it is an error."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
 
 
 def _lies_in_memory(tensor: Any) -> bool:
