@@ -141,6 +141,8 @@ class _Calls(TorchFunctionMode):
             if func.__self__ is _DATA:
                 events.left_graph("data", args, result)
             return result
+        if events.steps and stack.in_optimizer():
+            return events.in_step(name, func, args, kwargs)
         if events.queue or events.custom is not None:
             events.tell(args)
         if func in _PASSES:
@@ -243,6 +245,7 @@ class Events:
         self.recording = recording
         self.queue: list[_Operation] = []
         self.passes = 0  # that are running
+        self.steps = 0  # of optimizers, that are under way
         self.custom: _Custom | None = None  # the custom function that runs, or has just run
         self.operations, self._calls = _Operations(self), _Calls(self)
         self._handles: list[Any] = []
@@ -374,15 +377,17 @@ class Events:
             return _Running(None, {}, on)
         if schema.silent and not schema.writes:
             return None  # detach: the operation before may just be saving its result
+        if self.steps and stack.in_optimizer():
+            self._will_change(schema.changed(args, kwargs))
+            return None
         if self.queue or self.custom is not None:
             self.tell(args)
         inside = self.passes and not on
         if inside and not schema.changes:
             return None  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
-        arguments = schema.named(args, kwargs)
         if schema.changes:
-            self.before_change(schema, arguments)
-        return None if inside else _Running(schema, arguments, on)
+            self.before_change(schema, args, kwargs)
+        return None if inside else _Running(schema, schema.named(args, kwargs), on)
 
     @guarded()
     def ran(self, running: _Running, result: Any) -> None:
@@ -418,12 +423,16 @@ class Events:
             warn(message, stack.at_torch(False).frame)
 
     @quietly()
-    def before_change(self, schema: Schema, arguments: dict[str, Any]) -> None:
+    def before_change(self, schema: Schema, args: Any, kwargs: dict[str, Any]) -> None:
         if schema.name in ("zero", "_foreach_zero_"):
             self._meet_clearing()
-        for name in schema.changes:
-            for tensor in tensors_in(arguments.get(name)):
-                self.recording.reader.snapshots.before_change(tensor, name in schema.writes)
+        self._will_change(schema.changed(args, kwargs))
+
+    def _will_change(self, changed: list[tuple[Any, bool]]) -> None:
+        """The memory of these tensors is about to be changed, as their versions will say or not."""
+        for item, counted in changed:
+            for tensor in tensors_in(item):
+                self.recording.reader.snapshots.before_change(tensor, counted)
 
     @quietly()
     def failed(self, running: _Running, error: BaseException) -> None:
@@ -539,8 +548,17 @@ class Events:
         return paths[id(module)]
 
     # -- optimizers --------------------------------------------------------------------------------
+    def in_step(self, name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Runs a call of an optimizer's own arithmetic, which is told as one update of each parameter."""
+        try:
+            return func(*args, **kwargs)
+        except Exception as error:
+            self.refused(name, args, kwargs, error)
+            raise
+
     @quietly()
     def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.steps += 1
         self.tell((), last=True)
         self.end_clearing()
         self.recording.step(optimizer, False)
@@ -550,6 +568,7 @@ class Events:
 
     @quietly()
     def _step_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.steps -= 1
         self.queue.clear()
         for group in optimizer.param_groups:
             for parameter in group["params"]:
