@@ -146,7 +146,7 @@ class Film(Observer):
         if tensor is None or self.builder.by_tensor.get(tensor) != leaf:
             return
         before, now = self._grads.get(leaf), self._grad_of(tensor)
-        if now is not before and now != before:
+        if now is not before and (now is None or not now.is_same(before)):
             self._grads[leaf] = now
             state = "none" if now is None else _state(now)
             self.shots.append(
@@ -274,7 +274,7 @@ class Film(Observer):
         if self.rehearsal:  # which leaves `.grad` as it is
             total = self._value(self._reader.added(grad, self._arrived))
         value = self._value(self._arrived)
-        if total is not value and total != value:
+        if total is not None and not total.is_same(value):
             self._shoot("accumulate", node_id, node_id, _state(total), value, total)
 
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:

@@ -57,6 +57,8 @@ class Recorder(Recorded[Trace]):
         self._spelled = names.Spelled()
         self._updates = Updates(self._builder)
         self._unfollowed = Unfollowed(self._builder)
+        self._scanned: tuple[int, ...] = ()  # where names were looked for last
+        self._sources: dict[tuple[int, int], tuple[Any, Source | None]] = {}
         self._made: Draft | None = None  # the node of the operation that is being told
         self._marks: list[Mark] = []
         self._places: dict[tuple[tuple[str, int], ...], int] = {}
@@ -300,7 +302,7 @@ class Recorder(Recorded[Trace]):
         changed = outputs[:1] if inplace else failures.dirty(args, outputs) if custom else ()
         parents = self._parents(operands, changed, target, node, frame, leaf)
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
-        draft.source = names.source(frame, at.line)
+        draft.source = self._source(frame, at.line)
         draft.time = self._times.last(custom)
         draft.operands = parents
         if node is not None:
@@ -322,7 +324,7 @@ class Recorder(Recorded[Trace]):
             self._failures.changed(output, draft.id)
         for nr, output in enumerate(outputs):
             builder.by_tensor.put(output if leaf is None else leaf, draft.id)
-            if nr:
+            if nr or builder.output_nr.get(output):  # it may have been another one's second result
                 builder.output_nr.put(output, nr)
             if output.requires_grad:
                 builder.cuts.remember(output, draft.id)
@@ -495,21 +497,26 @@ class Recorder(Recorded[Trace]):
         )
         if len(outputs) > 1:
             shown = record_.outputs if record_ is not None else ()
+            told = map(builder.reader.facts, outputs)
             draft.outputs = tuple(
                 Output(
                     shown[i] if i < len(shown) else f"output {i}",
-                    tuple(t.shape),
-                    builder.reader.facts(t).dtype,
+                    of.shape,
+                    of.dtype,
                     builder.value_of(t),
                 )
-                for i, t in enumerate(outputs)
+                for i, (t, of) in enumerate(zip(outputs, told))
             )
         return draft
 
     def _scan(self, frame: FrameType) -> None:
         """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another
-        tensor's."""
+        tensor's. While one statement runs, names stay as they are."""
         builder = self._builder
+        at = id(frame), frame.f_lasti, builder.given
+        if at == self._scanned:
+            return
+        self._scanned = at
         if frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None:
             self._scan(frame.f_back)  # what a loop goes through has its name already
         for name, item in names.values(names.local_names(frame)):
@@ -582,12 +589,23 @@ class Recorder(Recorded[Trace]):
 
     def _name_here(self) -> FrameType | None:
         """The learner's frame, whose variables give their names to what is known."""
-        frame = names.caller()
+        frame, builder = names.caller(), self._builder
         if frame is not None:
-            for name, tensor in names.tensors(names.local_names(frame)):
-                if self._builder.reader.owns(tensor):
-                    self._builder.name(name, tensor)
+            find = names.tensors if builder.has_unnamed_leaves() else names.values
+            for name, tensor in find(names.local_names(frame)):
+                if builder.reader.owns(tensor):
+                    builder.name(name, tensor)
         return frame
+
+    def _source(self, frame: FrameType | None, line: int | None) -> Source | None:
+        """The line that `frame` is at, or `line` of its file; a loop comes to the same lines again and again."""
+        if frame is None:
+            return None
+        code = frame.f_code  # held, so that its id stays its own
+        key = id(code), frame.f_lineno if line is None else line
+        if key not in self._sources:
+            self._sources[key] = code, names.source(frame, line)
+        return self._sources[key][1]
 
     def _place(self, frame: FrameType | None) -> int:
         """A number for where the learner's code is."""

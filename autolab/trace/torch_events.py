@@ -378,7 +378,7 @@ class Events:
         if schema.silent and not schema.writes:
             return None  # detach: the operation before may just be saving its result
         if self.steps and stack.in_optimizer():
-            self._will_change(schema.changed(args, kwargs))
+            self.will_change(schema.changed(args, kwargs))
             return None
         if self.queue or self.custom is not None:
             self.tell(args)
@@ -389,7 +389,7 @@ class Events:
             self.before_change(schema, args, kwargs)
         return None if inside else _Running(schema, schema.named(args, kwargs), on)
 
-    @guarded()
+    @quietly()
     def ran(self, running: _Running, result: Any) -> None:
         """An operation gave its result."""
         schema, arguments, on = running
@@ -426,9 +426,10 @@ class Events:
     def before_change(self, schema: Schema, args: Any, kwargs: dict[str, Any]) -> None:
         if schema.name in ("zero", "_foreach_zero_"):
             self._meet_clearing()
-        self._will_change(schema.changed(args, kwargs))
+        self.will_change(schema.changed(args, kwargs))
 
-    def _will_change(self, changed: list[tuple[Any, bool]]) -> None:
+    @quietly()
+    def will_change(self, changed: list[tuple[Any, bool]]) -> None:
         """The memory of these tensors is about to be changed, as their versions will say or not."""
         for item, counted in changed:
             for tensor in tensors_in(item):

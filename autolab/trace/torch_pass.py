@@ -67,8 +67,9 @@ class Pass:
         """Whether PyTorch will take the call; if not it says why."""
         if not self.roots or len(self.seeds) != len(self.roots):
             return False
+        facts = self.recording.reader.facts
         fits = (
-            g is not None and g.shape == t.shape or g is None and t.numel() == 1
+            facts(g).shape == facts(t).shape if g is not None else t.numel() == 1
             for t, g in zip(self.roots, self.seeds)
         )
         return (

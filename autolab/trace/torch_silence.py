@@ -12,22 +12,28 @@ from .guard import guarded
 
 
 class Silence:
-    """What PyTorch is asked by the recording itself is no event: the modes are not called.
+    """What PyTorch is asked by the recording itself is no event: no mode is called, not even the learner's own.
 
-    PyTorch leaves them out by two guards of its own, which costs less than calling a mode that does nothing. `on` tells
-    the modes where a guard would cost more than the question."""
+    Modes that are not there cost less than modes that do nothing. `on` tells the modes where taking them away would
+    cost more than the question."""
 
     on = False  # one for all: what a recording asks is no event of one around it either
 
     def __enter__(self) -> None:
         self.was, Silence.on = Silence.on, True
-        self._guards = () if self.was else (torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch())
-        for guard in self._guards:
-            guard.__enter__()
+        self._modes: list[Any] = []
+        self._functions = None
+        if not self.was:
+            self._functions = torch._C.DisableTorchFunction()
+            self._functions.__enter__()
+            count = torch._C._len_torch_dispatch_stack()
+            self._modes = [torch._C._pop_torch_dispatch_stack(None) for _ in range(count)]
 
     def __exit__(self, *error: Any) -> None:
-        for guard in reversed(self._guards):
-            guard.__exit__(*error)
+        for mode in reversed(self._modes):
+            torch._C._push_on_torch_dispatch_stack(mode)
+        if self._functions is not None:
+            self._functions.__exit__(*error)
         Silence.on = self.was
 
 

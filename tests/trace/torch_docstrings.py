@@ -1,6 +1,8 @@
 """PyTorch's docstring examples as programs, to be run with and without `record()`:
 
-python -m tests.trace.torch_docstrings [part of a name]
+python -m tests.trace.torch_docstrings [part of a name] [--strict]
+
+With --strict, what the recorder could not follow is raised.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
+
+from autolab.trace import guard
 
 from .record_compare import compared
 
@@ -125,4 +129,5 @@ def main(part: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    guard.strict = "--strict" in sys.argv
+    main(*[a for a in sys.argv[1:2] if a != "--strict"])
