@@ -12,6 +12,7 @@ import traitlets as t
 from .. import progress
 from ..engine.core.errors import fail
 from ..trace.model import Trace
+from ..trace.records import rough
 from ..viz.mime import Bundle, invitation
 from ..widgets import assets
 from ..widgets.asking import Answer
@@ -22,6 +23,8 @@ from .due import due, in_a_row
 from .levels import LEVELS, Task, level_of, task
 
 HELP = ("full", "hints", "none")
+MOST = 200
+"""Operations of a graph of the learner's own: a few hundred questions are more than anybody answers."""
 MODES = ("backward", "forward")
 EVERY = (*KINDS, "free", "left")  # what is asked about a graph of the learner's own
 
@@ -216,6 +219,17 @@ def _at_once(reply: Mapping[str, Any]) -> bool:
 NOTHING: Any = object()  # as `loss`: not given
 
 
+def _check_size(trace: Trace) -> None:
+    """Raises ValueError for a graph that is too big to answer: the time to find its questions grows with the square."""
+    count = sum(node.kind == "op" for node in rough(trace.nodes))
+    if count > MOST:
+        raise fail(
+            ValueError,
+            f"loss: this graph has {count:,} operations; practice asks about at most {MOST}",
+            "Practice with a smaller piece, such as one step or one layer. autolab.explore(loss) shows all of it.",
+        )
+
+
 def practice(
     loss: Any = NOTHING,
     params: Mapping[str, Any] | None = None,
@@ -241,8 +255,8 @@ def practice(
 
     Answers are kept in `autolab.progress`; three graphs in a row that were right at the first try make a level yours.
 
-    Raises ValueError for arguments that there are not, for both `loss` and `level`, for a `loss` that is None, and for
-    a graph in which there is nothing to decide.
+    Raises ValueError for arguments that there are not, for both `loss` and `level`, for a `loss` that is None, for a
+    graph in which there is nothing to decide, and for one of more than 200 operations.
 
     Example:
 
@@ -259,6 +273,7 @@ def practice(
         drawn, facts = _of_level(turn.level if turn else level_of(level).number, help, mode, seed)
         return Practice(drawn.trace, drawn.asked, facts | {"why": turn.why if turn else ""})
     trace = as_trace(loss, params, namespace=namespace, called="loss")
+    _check_size(trace)
     decisions = Decisions(trace, ("value",) if mode == "forward" else EVERY)
     if not decisions.all():
         raise fail(

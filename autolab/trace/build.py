@@ -63,6 +63,8 @@ class Builder:
         self.reader, self.values, self.formulas, self.recording = reader, values, formulas, weak
         self.nodes: list[Draft] = []
         self._by_id: dict[str, Draft] = {}
+        self.given = 0  # nodes that no operation made
+        self._unnamed: list[Draft] = []  # leaves
         self.edges: list[EdgeDraft] = []
         self.saved: list[SavedDraft] = []
         self.film = Film(self)
@@ -90,7 +92,15 @@ class Builder:
         node_id = f"n{len(self.nodes)}"
         draft = self._by_id[node_id] = Draft(node_id, kind, **fields)
         self.nodes.append(draft)
+        if kind == "leaf":
+            self._unnamed.append(draft)
+        self.given += kind in ("leaf", "data")
         return draft
+
+    def has_unnamed_leaves(self) -> bool:
+        """Whether a leaf has no name yet."""
+        self._unnamed = [draft for draft in self._unnamed if not draft.name]
+        return bool(self._unnamed)
 
     def take_back(self, draft: Draft) -> None:
         """Forgets the node that was added last, with its lines and its frame."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.core.observe import Observer
 from . import passes, words
+from .guard import attempt
 from .model import Edge, Frame, Node, Pass
 from .passes import Plan
 from .records import Records
@@ -56,6 +57,8 @@ class Film(Observer):
         self.run = 0
         self.running = False
         self.plans: list[Plan] = []  # of the passes so far
+        self.is_lost = False  # whether the pass that runs was given up
+        self._start = 0  # the shots there were before the pass that runs
         self._inner = 0  # passes that run inside this one: a hook's, a checkpoint's
         self._returning = False  # grad() has its gradients, and not handed them back yet
         self._at = self._stale = (
@@ -143,7 +146,7 @@ class Film(Observer):
         if tensor is None or self.builder.by_tensor.get(tensor) != leaf:
             return
         before, now = self._grads.get(leaf), self._grad_of(tensor)
-        if now is not before and now != before:
+        if now is not before and (now is None or not now.is_same(before)):
             self._grads[leaf] = now
             state = "none" if now is None else _state(now)
             self.shots.append(
@@ -271,7 +274,7 @@ class Film(Observer):
         if self.rehearsal:  # which leaves `.grad` as it is
             total = self._value(self._reader.added(grad, self._arrived))
         value = self._value(self._arrived)
-        if total is not value and total != value:
+        if total is not None and not total.is_same(value):
             self._shoot("accumulate", node_id, node_id, _state(total), value, total)
 
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
@@ -334,6 +337,8 @@ class Film(Observer):
     def returned(self, targets: Any, grads: Any, names: Sequence[str] = ()) -> None:
         """`grad()` hands `grads` back, and the learner's code calls them `names` ("" where that is not known)."""
         self._returning = False
+        if not self.plans or self.plans[-1].run != self.run:
+            return  # the pass was given up
         arrived = {
             shot.receiver
             for shot in self.shots
@@ -349,12 +354,31 @@ class Film(Observer):
             total = value if state else None
             self._shoot("return", receiver, receiver, state, value, total, nr, name=name, note=note)
 
+    def lose(self) -> None:
+        """Gives up the pass that runs: forgets its frames."""
+        if self.running:
+            own = self.shots[self._start :]
+            self.shots[self._start :] = [shot for shot in own if shot.phase == "forward"]
+            self.plans = [plan for plan in self.plans if plan.run != self.run]
+        self.is_lost = self.running = True
+        self._inner, self._fn, self._returning = 0, None, False
+        self._forget_gradients()
+
+    def end_lost(self) -> None:
+        """The pass that was given up is over; what it left in `.grad` is taken as it is."""
+        self.is_lost = self.running = False
+        for tensor in self.leaves():
+            self._grads[self.builder.by_tensor.get(tensor)] = self._grad_of(tensor)
+
     # -- backward: helpers -------------------------------------------------------------------------
     def _begin(self) -> None:
         self._lost()
         self.check_grads()
         self.run += 1
-        self.running = True
+        self.running, self._start = True, len(self.shots)
+        self._forget_gradients()
+
+    def _forget_gradients(self) -> None:
         self._sums.clear()
         self._last.clear()
         self._parts.clear()
@@ -516,7 +540,8 @@ class Film(Observer):
             made = Frame(
                 *what, shot.value, shot.total, dropped=shot.dropped, name=shot.name, nr=shot.nr
             )
-            return made.told_by(functools.partial(words_of, shot))
+            tell = functools.partial(words_of, shot)
+            return made.told_by(functools.partial(attempt, tell, (shot.event, "")))
 
         return Records(shots, frame), found
 

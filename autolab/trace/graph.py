@@ -180,7 +180,7 @@ def _rehearse(
         if gradient is not None:
             raise
         return "", f"No backward pass is shown: {error}."
-    except RuntimeError as error:
+    except Exception as error:  # of a rule, or of a hook of the learner's
         del film.shots[shots:]
         fn = failures.running_node(error)
         if fn is not None:  # who saved what was changed, and who changed it
@@ -191,7 +191,7 @@ def _rehearse(
     return "dry", REHEARSED + builder.reader.left_out
 
 
-def _refusal(error: RuntimeError) -> str:
+def _refusal(error: Exception) -> str:
     text = str(error)
     if "backward through the graph a second time" in text:
         return (

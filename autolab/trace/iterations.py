@@ -17,6 +17,8 @@ no other iteration. Where one loop follows another, the numbers go on."""
 
 from __future__ import annotations
 
+import bisect
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -48,19 +50,22 @@ def found(marks: list[Mark]) -> list[tuple[int, int]]:
     if len(starts) == 1:
         return []
     pieces = list(zip(starts, [*starts[1:], len(marks)]))
-    places = [{mark.place for mark in marks[a:b]} for a, b in pieces]
+    later = Counter(place for a, b in pieces for place in {mark.place for mark in marks[a:b]})
+    earlier = set[int]()
     ranges: list[tuple[int, int]] = []
     for i, (a, b) in enumerate(pieces):
-        earlier, later = set[int]().union(*places[:i]), set[int]().union(*places[i + 1 :])
+        own = {mark.place for mark in marks[a:b]}
+        later.subtract(own)  # now the pieces that come after this one, with how many of them a place is in
         # Up to `end` it is a round of the loop before it. What follows is the first round of another loop, or single
         # lines.
         end = next((j + 1 for j in reversed(range(a, b)) if marks[j].place in earlier), a)
-        begin = next((j for j in range(end, b) if marks[j].place in later), b)
+        begin = next((j for j in range(end, b) if later[marks[j].place]), b)
         another = _trains(marks[begin:b])
         if end > a:
             ranges.append((a, end if another or i == len(pieces) - 1 else b))
         if another:
             ranges.append((begin, b))
+        earlier |= own
     return ranges
 
 
@@ -86,22 +91,31 @@ def around(
     order."""
     if not iterations:
         return numbered(groups)
-    home = {
-        n: next((i for i, at in enumerate(iterations) if at.start <= int(n[1:]) < at.end), None)
-        for n in members
-    }
+    home = {n: _home(int(n[1:]), iterations) for n in members}
     place: dict[str, int | None] = {}
     for group in groups:
         place[group.id] = home.get(group.nodes[-1]) if group.parent is None else place[group.parent]
         home.update(
             dict.fromkeys(group.nodes, place[group.id])
         )  # a module's call is in one of them, as a whole
+    inside: dict[int | None, list[str]] = {}
+    for n in members:
+        inside.setdefault(home[n], []).append(n)
+    parts: dict[int | None, list[Group]] = {}
+    for g in groups:
+        parts.setdefault(place[g.id], []).append(g)
     made: list[Group] = []
     for i, at in enumerate(iterations):
-        nodes = tuple(n for n in members if home[n] == i)
+        nodes = tuple(inside.get(i, ()))
         made.append(Group(f"i{i}", f"iteration {i + 1}", at.words, nodes, kind="iteration"))
-        made += [replace(g, parent=g.parent or f"i{i}") for g in groups if place[g.id] == i]
-    return numbered(made + [g for g in groups if place[g.id] is None])
+        made += [replace(g, parent=g.parent or f"i{i}") for g in parts.get(i, ())]
+    return numbered(made + parts.get(None, []))
+
+
+def _home(node: int, iterations: list[Iteration]) -> int | None:
+    """The place of the iteration that a node is in; None for a node in none."""
+    place = bisect.bisect_right(iterations, node, key=lambda at: at.start) - 1
+    return place if place >= 0 and node < iterations[place].end else None
 
 
 def numbered(groups: Iterable[Group]) -> tuple[Group, ...]:

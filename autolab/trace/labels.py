@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from . import formulas, rules, truth
+from .guard import attempt
 from .model import Edge, Node
 from .records import Records
 from .values import Value, exact, short, written
@@ -242,7 +243,7 @@ class Book:
 
     def node(self, d: Draft, layer: dict[str, Any] | None, update: dict[str, Any] | None) -> Node:
         """A node with its formulas. `layer`, `update`: as of a Node."""
-        tex, tex_numbers = self.forward(d)
+        tex, tex_numbers = attempt(lambda: self.forward(d), ("", ""))
         return Node(
             d.id,
             d.kind,
@@ -265,7 +266,7 @@ class Book:
             d.version,
             tuple(replace(o, label=self.label(d.id, nr)) for nr, o in enumerate(d.outputs)),
             d.attrs,
-            self.call(d),
+            attempt(lambda: self.call(d), d.op),
             layer,
             d.error,
             d.mark,
@@ -286,8 +287,9 @@ class Book:
             real = not any(
                 self.nodes[int(end[1:])].dtype.startswith("complex") for end in (e.parent, e.child)
             )
+            written = self.wanted and e.differentiable and real
             tex, numbers = (
-                self.local(e, seen) if self.wanted and e.differentiable and real else ("", "")
+                attempt(lambda: self.local(e, seen), ("", "")) if written else ("", "")
             )
             what = e.id, e.parent, e.parent_nr, e.child, e.slot, e.differentiable
             return Edge(*what, tex, numbers, e.alias, e.update)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import cards, panels
+from .guard import attempt
 from .panels import KINDS, MOST_ROWS, POOL, View
 from .reader import is_tensor
 
@@ -79,6 +80,7 @@ class Pictures:
             layer.missing.append("There is nothing to show: x is empty.")
             return
         self._drawn += 1
+        view = layer.view
         make = (
             self._convolution
             if KINDS[op] == "convolution"
@@ -86,7 +88,7 @@ class Pictures:
             if _pools(op)
             else self._normalisation
         )
-        make(draft, layer, layer.view)
+        attempt(lambda: make(draft, layer, view), None)
 
     def arrived(self, node_id: str, grads: tuple[Any, ...], run: int) -> None:
         """The gradients of a node's results are complete, in backward pass `run`."""
@@ -303,7 +305,7 @@ class Pictures:
         return {
             draft.id: found
             for draft in self.builder.nodes
-            if (found := self._of_layer(draft, book)) is not None
+            if (found := attempt(lambda: self._of_layer(draft, book), None)) is not None  # noqa: B023
         }
 
     def _of_layer(self, draft: Draft, book: Book) -> dict[str, Any] | None:
@@ -342,5 +344,7 @@ def _pools(op: str) -> bool:
 
 
 def _op(draft: Draft) -> str:
+    """The operation, "" for one without pictures: volumes have none."""
     name = getattr(draft.record, "name", "")
-    return name if name in cards.OPS else ""
+    volume = name == "convolution" and draft.shape is not None and len(draft.shape) > 4
+    return name if name in cards.OPS and not volume else ""

@@ -17,7 +17,7 @@ from ..engine.core.grad_mode import per_thread
 from ..engine.core.node import Freed, Node
 from ..engine.autograd.packing import Packed
 from ..engine.core.record import OPS
-from ..engine.core.tensor import Tensor
+from ..engine.core.tensor import InferenceStorage, Tensor
 from .drafts import Seen
 from .values import Value, type_name
 
@@ -159,23 +159,25 @@ class Reader:
         return devices.peek(tensor._array)
 
     def facts(self, tensor: Any) -> Facts:
-        backend = tensor._storage.device.backend
+        array, dtype, device = tensor._array, tensor.dtype, tensor._storage.device
+        backend = device.backend
         if not backend.host:
-            self.titles[device_name(tensor.device)] = {
+            self.titles[device_name(device)] = {
                 "title": backend.name,
                 "simulated": backend.simulated,
             }
         return Facts(
-            tensor._array.shape,
-            dtype_name(tensor.dtype),
-            device_name(tensor.device),
+            array.shape,
+            dtype_name(dtype),
+            device_name(device),
             self.version(tensor),
-            tensor.nbytes,
+            array.size * dtype.itemsize,
         )
 
     def version(self, tensor: Any) -> int | None:
         """How many operations changed it in place; None where nobody counts them."""
-        return None if tensor.is_inference() else tensor._version
+        storage = tensor._storage
+        return None if storage.__class__ is InferenceStorage else storage.version
 
     def grad(self, tensor: Any) -> Any:
         """`.grad` as a tensor, or None; does not warn for a non-leaf."""

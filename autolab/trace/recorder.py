@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -13,6 +14,7 @@ from . import assigned, failures, lines, names, stack
 from .build import Builder
 from .drafts import Draft, operation_name, plain
 from .drafts import place as place_of
+from .guard import attempt, guarded, rescue, sentence
 from .iterations import Mark
 from .model import Output, Source, Trace
 from .parameters import Parameters
@@ -20,6 +22,7 @@ from .reader import Reader, SavedEntry
 from .recorded import Recorded
 from .text import render
 from .times import Times
+from .unfollowed import PASS_EVENTS, Unfollowed
 from .updates import Updates
 from .words import error as error_line
 
@@ -28,6 +31,18 @@ BEFORE = (
 )
 EXCHANGED = "A specimen ran meanwhile, with a rule in the place of the engine's own: formulas state the engine's, numbers are the specimen's."
 _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
+
+
+def _of_a_pass(event: Callable[..., None]) -> Callable[..., None]:
+    """An event of a backward pass; after the recording has given the pass up, its events are left out."""
+    run = guarded()(event)
+
+    @functools.wraps(event)
+    def handle(self: Recorder, *args: Any) -> None:
+        if not self._unfollowed.enter(event.__name__):
+            run(self, *args)
+
+    return handle
 
 
 class Recorder(Recorded[Trace]):
@@ -41,6 +56,10 @@ class Recorder(Recorded[Trace]):
         self._parameters = Parameters(self._builder)
         self._spelled = names.Spelled()
         self._updates = Updates(self._builder)
+        self._unfollowed = Unfollowed(self._builder)
+        self._scanned: tuple[int, ...] = ()  # where names were looked for last
+        self._sources: dict[tuple[int, int], tuple[Any, Source | None]] = {}
+        self._made: Draft | None = None  # the node of the operation that is being told
         self._marks: list[Mark] = []
         self._places: dict[tuple[tuple[str, int], ...], int] = {}
         self._error: dict[str, Any] | None = None
@@ -90,11 +109,12 @@ class Recorder(Recorded[Trace]):
         self._stop()
         self._failures.settle()
         if error is not None:
-            self._ended_by(error)
+            attempt(lambda: self._ended_by(error), None)
         self._has_nodes = self.has_nodes
-        self._write_out, self._running = self._ended(names.caller()), False
+        self._write_out, self._running = self._ending(names.caller()), False
         self._builder.forget()
         self._builder = self._new_builder()  # what it knew is in the trace
+        self._unfollowed = Unfollowed(self._builder)
         self._updates, self._marks, self._parameters = (
             Updates(self._builder),
             [],
@@ -148,7 +168,19 @@ class Recorder(Recorded[Trace]):
         return f"{len(trace.nodes):,} nodes, {len(trace.frames):,} steps"
 
     def _so_far(self, frame: FrameType | None) -> Trace:
-        return self._ended(frame)()
+        return self._ending(frame)()
+
+    def _ending(self, frame: FrameType | None) -> Callable[[], Trace]:
+        """`_ended`; a trace that cannot be made is an empty one that says why."""
+        library = self._builder.reader.library
+
+        def empty(error: Exception) -> Trace:
+            meta = {"library": library, "source": "recording", "roots": [], "backward": ""}
+            why = sentence("the block to its end", error)
+            return Trace((), meta=meta | {"why": why, "error": self._error})
+
+        write_out = rescue(lambda: self._ended(frame), lambda error: lambda: empty(error))
+        return lambda: rescue(write_out, empty)
 
     def _ended(self, frame: FrameType | None) -> Callable[[], Trace]:
         """What writes out the trace of what happened up to now; it needs no tensor any more."""
@@ -169,6 +201,7 @@ class Recorder(Recorded[Trace]):
             why = "Nothing was recorded: no operation on a tensor ran in the block."
         elif builder.film.exchanged:
             why = f"{why} {EXCHANGED}".strip()
+        why = f"{why} {self._unfollowed.sentences}".strip()
         return builder.ended(
             {
                 "library": builder.reader.library,
@@ -183,7 +216,18 @@ class Recorder(Recorded[Trace]):
             self._marks,
         )
 
+    def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
+        """Notes that the recorder could not follow an event; the program goes on."""
+        if event == "forward":
+            name = attempt(lambda: self._operation(args[0], None), "an operation")
+            self._unfollowed.operation(name, self._made, args, error)
+        elif event in PASS_EVENTS:
+            self._unfollowed.lose_pass(event, error)
+        else:
+            self._unfollowed.say(f"{event.replace('_', ' ')}", error)
+
     # -- forward events ----------------------------------------------------------------------------
+    @guarded()
     def failed(self, op, args, error, inplace=False):
         if self._builder.film.running:  # the pass will say it
             return
@@ -226,8 +270,10 @@ class Recorder(Recorded[Trace]):
             self._scan(frame)
             error._autolab_seen = self, node
 
+    @guarded()
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         builder = self._builder
+        self._made = None
         self._failures.settle()
         custom = hasattr(
             op, "next_functions"
@@ -256,7 +302,7 @@ class Recorder(Recorded[Trace]):
         changed = outputs[:1] if inplace else failures.dirty(args, outputs) if custom else ()
         parents = self._parents(operands, changed, target, node, frame, leaf)
         draft = self._draft(record_, op, outputs, node, inplace, leaf)
-        draft.source = names.source(frame, at.line)
+        draft.source = self._source(frame, at.line)
         draft.time = self._times.last(custom)
         draft.operands = parents
         if node is not None:
@@ -278,7 +324,7 @@ class Recorder(Recorded[Trace]):
             self._failures.changed(output, draft.id)
         for nr, output in enumerate(outputs):
             builder.by_tensor.put(output if leaf is None else leaf, draft.id)
-            if nr:
+            if nr or builder.output_nr.get(output):  # it may have been another one's second result
                 builder.output_nr.put(output, nr)
             if output.requires_grad:
                 builder.cuts.remember(output, draft.id)
@@ -436,7 +482,7 @@ class Recorder(Recorded[Trace]):
         facts = builder.reader.facts(first)
         grad_fn = "" if node is None else builder.reader.grad_fn_name(node)
         name = self._operation(op, record_) + ("_" if inplace else "")
-        draft = builder.add(
+        draft = self._made = builder.add(
             "op" if leaf is None else "leaf",
             op=name,
             grad_fn=grad_fn,
@@ -451,21 +497,26 @@ class Recorder(Recorded[Trace]):
         )
         if len(outputs) > 1:
             shown = record_.outputs if record_ is not None else ()
+            told = map(builder.reader.facts, outputs)
             draft.outputs = tuple(
                 Output(
                     shown[i] if i < len(shown) else f"output {i}",
-                    tuple(t.shape),
-                    builder.reader.facts(t).dtype,
+                    of.shape,
+                    of.dtype,
                     builder.value_of(t),
                 )
-                for i, t in enumerate(outputs)
+                for i, (t, of) in enumerate(zip(outputs, told))
             )
         return draft
 
     def _scan(self, frame: FrameType) -> None:
         """Gives known tensors the names they have by now; a name found later (a loop reuses it) would be another
-        tensor's."""
+        tensor's. While one statement runs, names stay as they are."""
         builder = self._builder
+        at = id(frame), frame.f_lasti, builder.given
+        if at == self._scanned:
+            return
+        self._scanned = at
         if frame.f_code.co_name in _COMPREHENSIONS and frame.f_back is not None:
             self._scan(frame.f_back)  # what a loop goes through has its name already
         for name, item in names.values(names.local_names(frame)):
@@ -494,34 +545,41 @@ class Recorder(Recorded[Trace]):
         builder.set_output(whole.id, 0, base)
         builder.film.computed(whole)
 
+    @guarded()
     def detached(self, origin, tensor, how):
         self._builder.cuts.gave(origin, tensor, how, names.source(names.caller()))
 
     # -- between passes ----------------------------------------------------------------------------
+    @guarded()
     def step(self, optimizer, over):
         frame = self._name_here()
         if over or not self._updates.stepping:
             self._mark("update" if over else "other", self._place(frame))
         self._updates.step(optimizer, over, frame)
 
+    @guarded()
     def update(self, *args):
         self._updates.update(*args)
 
+    @guarded()
     def zero_grad(self, owner, over):
         frame = names.caller()
         if not over:
             self._mark("other", self._place(frame))
         self._updates.zero_grad(owner, over, frame)
 
+    @guarded()
     def grad_set(self, tensor):
         self._updates.grad_set(tensor)
 
+    @guarded()
     def data_set(self, leaf, value):
         frame = names.caller()
         self._mark("update", self._place(frame))
         self._updates.data_set(leaf, value, names.source(frame))
 
     # -- backward events ---------------------------------------------------------------------------
+    @_of_a_pass
     def backward_begin(self, *args):
         self._failures.settle()
         frame = self._name_here()
@@ -531,36 +589,57 @@ class Recorder(Recorded[Trace]):
 
     def _name_here(self) -> FrameType | None:
         """The learner's frame, whose variables give their names to what is known."""
-        frame = names.caller()
+        frame, builder = names.caller(), self._builder
         if frame is not None:
-            for name, tensor in names.tensors(names.local_names(frame)):
-                if self._builder.reader.owns(tensor):
-                    self._builder.name(name, tensor)
+            find = names.tensors if builder.has_unnamed_leaves() else names.values
+            for name, tensor in find(names.local_names(frame)):
+                if builder.reader.owns(tensor):
+                    builder.name(name, tensor)
         return frame
+
+    def _source(self, frame: FrameType | None, line: int | None) -> Source | None:
+        """The line that `frame` is at, or `line` of its file; a loop comes to the same lines again and again."""
+        if frame is None:
+            return None
+        code = frame.f_code  # held, so that its id stays its own
+        key = id(code), frame.f_lineno if line is None else line
+        if key not in self._sources:
+            self._sources[key] = code, names.source(frame, line)
+        return self._sources[key][1]
 
     def _place(self, frame: FrameType | None) -> int:
         """A number for where the learner's code is."""
         return self._places.setdefault(stack.lines(frame), len(self._places))
 
+    @_of_a_pass
     def seed(self, *args):
         self._builder.film.seed(*args)
 
+    @_of_a_pass
     def before_node(self, node, grads):
-        self._running_node = self._builder.by_fn.hold(node)
+        self._running_node = self._holder(node)
         self._builder.film.before_node(node, grads)
 
+    def _holder(self, node: Any) -> Callable[[], Any]:
+        return self._builder.by_fn.hold(node)
+
+    @_of_a_pass
     def after_node(self, *args):
         self._builder.film.after_node(*args)
 
+    @_of_a_pass
     def contribution(self, *args):
         self._builder.film.contribution(*args)
 
+    @_of_a_pass
     def accumulate(self, *args):
         self._builder.film.accumulate(*args)
 
+    @_of_a_pass
     def free(self, *args):
         self._builder.film.free(*args)
 
+    @_of_a_pass
     def backward_end(self, error):
         film = self._builder.film
         film.backward_end(error)
@@ -576,5 +655,6 @@ class Recorder(Recorded[Trace]):
                 self._failures.freed(node_id, self._passes.get(earlier[0]), earlier[0])
             error._autolab_seen = self, node_id
 
+    @guarded()
     def returned(self, targets, grads):
         self._builder.film.returned(targets, grads, assigned.to_grad(sys._getframe(1), len(grads)))

@@ -6,12 +6,11 @@ the shapes: what was broadcast is summed, `\sum_{0} \bar y`; what was reduced is
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from . import formulas
 
@@ -138,6 +137,18 @@ def _dims(record: Any, attrs: Mapping[str, Any], parent: Shape) -> tuple[int, ..
     return tuple(sorted(d % len(parent) for d in dims)) if parent else ()
 
 
+def broadcast(*shapes: Shape) -> Shape:
+    """Return the shape that shapes broadcast to. Raises ValueError if they don't go together; NumPy's own function
+    stops at 32 dimensions."""
+    wide: list[int] = []
+    for sizes in itertools.zip_longest(*map(reversed, shapes), fillvalue=1):
+        several = {*sizes} - {1}
+        if len(several) > 1:
+            raise ValueError(f"shapes {shapes} don't broadcast")
+        wide.append(*(several or {1}))
+    return tuple(reversed(wide))
+
+
 def _fitted(
     rule: str, child: Shape, parent: Shape, shapes: Mapping[str, Shape], dims: tuple[int, ...]
 ) -> str:
@@ -153,7 +164,7 @@ def _fitted(
         )
         return rf"{rule} \text{{ with }} {small} \text{{ repeated along {where}}}"
     try:
-        natural = np.broadcast_shapes(child, *beside)
+        natural = broadcast(child, *beside)
     except ValueError:
         return ""
     if natural == parent:
@@ -192,7 +203,7 @@ def _axes(big: Shape, small: Shape) -> tuple[int, ...]:
 
 def _spreads(small: Shape, big: Shape) -> bool:
     try:
-        return np.broadcast_shapes(small, big) == big
+        return broadcast(small, big) == big
     except ValueError:
         return False
 

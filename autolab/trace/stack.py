@@ -77,6 +77,17 @@ def at_torch(custom: bool, frame: FrameType | None = None) -> At:
     return At(learner or library, modules, applies > custom, optimizer, compiled)
 
 
+def in_optimizer() -> bool:
+    """Whether the innermost code, but for the package's own and PyTorch's plumbing, is that of an optimizer of
+    PyTorch's."""
+    frame: FrameType | None = sys._getframe(1)
+    kind = ""
+    while frame is not None and not kind:
+        kind = _kind(frame.f_code.co_filename, frame.f_code.co_name)
+        frame = frame.f_back
+    return kind == "optimizer"
+
+
 @functools.cache
 def _kind(filename: str, name: str) -> str:
     """What a function of PyTorch's, of the package's ("") or of somebody else's is to `at_torch`."""

@@ -18,7 +18,7 @@ import torch
 from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
 from . import torch_names
-from .torch_snapshots import Snapshots, memory_of, numbers
+from .torch_snapshots import PLAIN, Snapshots, history, memory_of, numbers
 from .values import Value
 
 
@@ -99,16 +99,23 @@ class TorchReader(Reader):
 
     def facts(self, tensor: Any) -> Facts:
         try:
-            shape = tuple(tensor.shape)
+            shape, count = tuple(tensor.shape), tensor.numel()
         except RuntimeError:  # a nested one
             shape = tuple(_size(tensor, i) for i in range(tensor.dim()))
+            count = tensor.numel()
+        if type(tensor) not in PLAIN:  # sizes of a nested one of another kind are symbols
+            shape = tuple(n if type(n) is int else -1 for n in shape)
+            count = count if type(count) is int else 0
         return Facts(
             shape,
             dtype_name(tensor.dtype),
             device_name(tensor.device),
             self.version(tensor),
-            tensor.numel() * tensor.element_size(),
+            count * tensor.element_size(),
         )
+
+    def version(self, tensor: Any) -> int | None:
+        return None if tensor.is_inference() else tensor._version
 
     def data_key(self, item: Any) -> Any:
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
@@ -152,10 +159,7 @@ class TorchReader(Reader):
         )
 
     def grad_fn(self, tensor: Any) -> Any:
-        try:
-            return tensor.grad_fn
-        except RuntimeError:
-            return None
+        return history(tensor)
 
     def memory(self, tensor: Any) -> Any:
         return memory_of(tensor) or None

@@ -38,6 +38,7 @@ class Schema:
             *self.writes,
             *(n for n in hidden if n in self.params and n not in self.writes),
         )
+        self._places = [(n, self.params.index(n), n in self.writes) for n in self.changes]
         self.view = any(
             a.alias_info is not None and not a.alias_info.is_write for a in schema.arguments
         )
@@ -51,6 +52,13 @@ class Schema:
     def named(self, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name, defaults included."""
         return self.defaults | dict(zip(self.params, args)) | kwargs
+
+    def changed(self, args: Any, kwargs: dict[str, Any]) -> list[tuple[Any, bool]]:
+        """The arguments of a call whose memory it changes, and whether their versions will say so."""
+        return [
+            (args[place] if place < len(args) else kwargs.get(name), counted)
+            for name, place, counted in self._places
+        ]
 
     @functools.cached_property
     def record(self) -> Op | None:

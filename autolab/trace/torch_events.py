@@ -9,7 +9,7 @@ import dis
 import functools
 import warnings
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
@@ -23,13 +23,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from . import stack, torch_names
 from .torch_calls import Call, Function, Schema, schema_of, tensors_in
 from .torch_pass import Pass
+from .guard import guarded
 from .torch_silence import Silence, quietly
-from .torch_snapshots import has_numbers, is_transformed
+from .torch_snapshots import has_numbers, history, is_transformed
 
 if TYPE_CHECKING:
     from .torch_record import TorchRecording
 
 _PASSES = (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)
+_DATA = torch.Tensor.data
 _SHARED = frozenset(["numpy", "__array__", "__dlpack__", "data_ptr"])
 """What hands out a tensor's memory, so that it can be changed unseen."""
 
@@ -91,19 +93,19 @@ class _Operation:
     def is_inside_a_script(self) -> bool:
         """Whether what it works on is a result of TorchScript's by now, and had no history when it ran."""
         return self.is_bare and any(
-            (fn := t.grad_fn) is not None and "DifferentiableGraph" in fn.name()
+            (fn := history(t)) is not None and "DifferentiableGraph" in fn.name()
             for t in (*self.results, *tensors_in(self.arguments))
             if t.requires_grad
         )
 
     def place(self, seen: list[Any]) -> bool:
         """Whether the results have their history. A view gets it in a tensor of its own, which `seen` may have."""
-        if not self.enabled or any(t.grad_fn is not None for t in self.results):
+        if not self.enabled or any(history(t) is not None for t in self.results):
             return True
         if self.schema.in_place or not self.schema.view:
             return True
         found = [
-            next((s for s in seen if s.grad_fn is not None and _alike(s, t)), None)
+            next((s for s in seen if history(s) is not None and _alike(s, t)), None)
             for t in self.results
         ]
         if all(f is None for f in found):
@@ -133,28 +135,30 @@ class _Calls(TorchFunctionMode):
         # torch.jit.trace would write down what is asked of a tensor here; under its calls, operations are seen as ever.
         if Silence.on or torch.jit.is_tracing() or events.exports():
             return func(*args, **kwargs)
+        name = getattr(func, "__name__", "")
+        if name == "__get__":  # an attribute, which nothing is computed for
+            result = func(*args, **kwargs)
+            if func.__self__ is _DATA:
+                events.left_graph("data", args, result)
+            return result
+        if events.steps and stack.in_optimizer():
+            return events.in_step(name, func, args, kwargs)
         if events.queue or events.custom is not None:
             events.tell(args)
-        name = getattr(func, "__name__", "")
-        if name == "__get__":
-            result = func(*args, **kwargs)
-            events.left_graph(
-                getattr(getattr(func, "__self__", None), "__name__", ""), args, result
-            )
-        elif func in _PASSES:
+        if func in _PASSES:
             return events.backward(func, args, kwargs)
-        else:
-            if name in _SHARED or name in ("__set__", "__delete__"):
-                events.before(name, func, args)
-            elif events.clearing is not None:
-                events.end_clearing()
-            try:
-                result = func(*args, **kwargs)
-            except Exception as error:
-                events.refused(name, args, kwargs, error)
-                raise
-            if name in ("__set__", "__delete__"):
-                events.assigned(func, args)
+        if name in _SHARED or name in ("__set__", "__delete__"):
+            events.before(name, func, args)
+        elif events.clearing is not None:
+            events.end_clearing()
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            events.refused(name, args, kwargs, error)
+            raise
+        if name in ("__set__", "__delete__"):
+            events.assigned(func, args)
+        elif name == "detach":
             events.left_graph(name, args, result)
         if events.queue:
             events.tell(result, last=True)
@@ -169,45 +173,25 @@ class _Told:
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
-        if Silence.on:
+        running = None if Silence.on else events.begins(func, args, kwargs)
+        if running is None:
             return func(*args, **kwargs)
-        if events.exports():
-            return func(*args, **kwargs)
-        schema = schema_of(func)
-        if schema is None:
-            return events.higher(func, args, kwargs)
-        if schema.silent and not schema.writes:
-            return func(
-                *args, **kwargs
-            )  # detach: the operation before may just be saving its result
-        if events.queue or events.custom is not None:
-            events.tell(args)
-        on = torch.is_grad_enabled()
-        inside = (
-            events.passes and not on
-        )  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
-        if inside and not schema.changes:
-            return func(*args, **kwargs)
-        arguments = schema.named(args, kwargs)
-        if schema.changes:
-            events.before_change(schema, arguments)
         try:
             result = func(*args, **kwargs)
         except Exception as error:
-            events.failed(schema, arguments, error)
+            events.failed(running, error)
             raise
-        if inside:
-            return result
-        results, given = tensors_in(result), tensors_in(arguments)
-        if any(map(is_transformed, (*results, *given))):
-            events.meet_transform()
-            return result
-        if not on and events.in_function(results):
-            return result
-        if results and given and not schema.silent:
-            wanted = any(t.requires_grad for t in given)
-            events.queue.append(_Operation(schema, arguments, results, on, wanted, events.scope))
+        events.ran(running, result)
         return result
+
+
+class _Running(NamedTuple):
+    """An operation that runs. `schema` is None for one that is given functions; `enabled`: whether gradients are wanted
+    here."""
+
+    schema: Schema | None
+    arguments: dict[str, Any]
+    enabled: bool
 
 
 class _Operations(_Told, TorchDispatchMode):
@@ -242,12 +226,12 @@ class _Custom:
         found = {
             id(t): t
             for t in [*self.results, *seen]
-            if isinstance(t.grad_fn, torch.autograd.function.BackwardCFunction)
+            if isinstance(history(t), torch.autograd.function.BackwardCFunction)
         }
-        outputs = [t for t in found.values() if not recording.knows(t.grad_fn)]
+        outputs = [t for t in found.values() if not recording.knows(history(t))]
         if outputs:
-            node = outputs[0].grad_fn
-            outputs = sorted((t for t in outputs if t.grad_fn is node), key=lambda t: t.output_nr)
+            node = history(outputs[0])
+            outputs = sorted((t for t in outputs if history(t) is node), key=lambda t: t.output_nr)
             recording.forward_at(self.at, node, args, None, tuple(outputs), node)
         elif self.results:
             call = Function(cls.__name__, args)
@@ -261,6 +245,7 @@ class Events:
         self.recording = recording
         self.queue: list[_Operation] = []
         self.passes = 0  # that are running
+        self.steps = 0  # of optimizers, that are under way
         self.custom: _Custom | None = None  # the custom function that runs, or has just run
         self.operations, self._calls = _Operations(self), _Calls(self)
         self._handles: list[Any] = []
@@ -323,8 +308,12 @@ class Events:
 
         return compile
 
+    def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
+        """Notes that the recorder could not follow an event."""
+        self.recording.lost(event, args, error)
+
     # -- operations --------------------------------------------------------------------------------
-    @quietly
+    @quietly()
     def tell(self, seen: Any, last: bool = False) -> None:
         """Tells the operations whose results have their history by now; `seen`: where tensors may be that have it. With
         `last` the call is over."""
@@ -341,6 +330,7 @@ class Events:
             elif not last:
                 waiting.append(operation)
 
+    @guarded()
     def _tell(self, operation: _Operation) -> None:
         schema, results = operation.schema, operation.results
         if operation.is_inside_a_script():
@@ -349,7 +339,7 @@ class Events:
         self.told = operation.scope
         reader = self.recording.reader
         node = (
-            next((fn for t in results if (fn := reader.grad_fn(t)) is not None), None)
+            next((fn for t in results if (fn := history(t)) is not None), None)
             if operation.enabled or schema.in_place
             else None
         )
@@ -376,18 +366,47 @@ class Events:
         )
         self.told = None
 
-    @quietly
+    @guarded()
+    def begins(self, func: Any, args: Any, kwargs: dict[str, Any]) -> _Running | None:
+        """What is about to run; None if it is not recorded."""
+        if self.exports():
+            return None
+        schema, on = schema_of(func), torch.is_grad_enabled()
+        if schema is None:
+            self._warn_once(HIGHER)  # in it, no mode is on
+            return _Running(None, {}, on)
+        if schema.silent and not schema.writes:
+            return None  # detach: the operation before may just be saving its result
+        if self.steps and stack.in_optimizer():
+            self.will_change(schema.changed(args, kwargs))
+            return None
+        if self.queue or self.custom is not None:
+            self.tell(args)
+        inside = self.passes and not on
+        if inside and not schema.changes:
+            return None  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
+        if schema.changes:
+            self.before_change(schema, args, kwargs)
+        return None if inside else _Running(schema, schema.named(args, kwargs), on)
+
+    @quietly()
+    def ran(self, running: _Running, result: Any) -> None:
+        """An operation gave its result."""
+        schema, arguments, on = running
+        results, given = tensors_in(result), tensors_in(arguments)
+        if schema is None:
+            if not on:
+                self.in_function(results)
+        elif any(map(is_transformed, results)) or any(map(is_transformed, given)):
+            self.meet_transform()
+        elif (on or not self.in_function(results)) and results and given and not schema.silent:
+            wanted = any(t.requires_grad for t in given)
+            self.queue.append(_Operation(schema, arguments, results, on, wanted, self.scope))
+
+    @quietly()
     def meet_transform(self) -> None:
         """Says, once, that a transform is not recorded."""
         self._warn_once(TRANSFORM)
-
-    def higher(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """An operation that is given functions: in it, no mode is on."""
-        self._warn_once(HIGHER)
-        result = func(*args, **kwargs)
-        if not torch.is_grad_enabled():
-            self.in_function(tensors_in(result))
-        return result
 
     def exports(self) -> bool:
         """Whether what runs is traced by torch.export, or by torch.compile where it does not run as written; says so
@@ -403,20 +422,28 @@ class Events:
             self._said.add(message)
             warn(message, stack.at_torch(False).frame)
 
-    @quietly
-    def before_change(self, schema: Schema, arguments: dict[str, Any]) -> None:
+    @quietly()
+    def before_change(self, schema: Schema, args: Any, kwargs: dict[str, Any]) -> None:
         if schema.name in ("zero", "_foreach_zero_"):
             self._meet_clearing()
-        for name in schema.changes:
-            for tensor in tensors_in(arguments.get(name)):
-                self.recording.reader.snapshots.before_change(tensor, name in schema.writes)
+        self.will_change(schema.changed(args, kwargs))
 
-    @quietly
-    def failed(self, schema: Schema, arguments: dict[str, Any], error: BaseException) -> None:
+    @quietly()
+    def will_change(self, changed: list[tuple[Any, bool]]) -> None:
+        """The memory of these tensors is about to be changed, as their versions will say or not."""
+        for item, counted in changed:
+            for tensor in tensors_in(item):
+                self.recording.reader.snapshots.before_change(tensor, counted)
+
+    @quietly()
+    def failed(self, running: _Running, error: BaseException) -> None:
+        schema, arguments, _ = running
+        if schema is None:
+            return
         call = Call(schema, arguments, schema.record)
         self.recording.failed(call, call.args(), error, schema.in_place)
 
-    @quietly
+    @quietly()
     def refused(self, name: str, args: Any, kwargs: dict[str, Any], error: BaseException) -> None:
         """A call failed: perhaps before any operation of it ran."""
         if self.queue:
@@ -426,7 +453,7 @@ class Events:
                 name, {f"argument {i + 1}": a for i, a in enumerate(args)} | kwargs, error
             )
 
-    @quietly
+    @quietly(False)
     def in_function(self, results: list[Any]) -> bool:
         """Whether what has just run is part of a custom function's forward, which is shown as one operation."""
         frame = stack.custom_function()
@@ -439,7 +466,7 @@ class Events:
         return True
 
     # -- attributes --------------------------------------------------------------------------------
-    @quietly
+    @quietly()
     def before(self, name: str, func: Any, args: Any) -> None:
         if name in _SHARED:
             for tensor in tensors_in(args):
@@ -454,18 +481,18 @@ class Events:
             if owner is not None:
                 self.recording.zero_grad(owner, False)
 
-    @quietly
+    @quietly()
     def end_clearing(self) -> None:
         owner, self.clearing = self.clearing, None
         if owner is not None:
             self.recording.zero_grad(owner, True)
 
-    @quietly
+    @quietly()
     def left_graph(self, name: str, args: Any, result: Any) -> None:
-        if name in ("detach", "data") and not any(map(is_transformed, (args[0], result))):
+        if not any(map(is_transformed, (args[0], result))):
             self.recording.detached(args[0], result, name)
 
-    @quietly
+    @quietly()
     def assigned(self, func: Any, args: Any) -> None:
         what = getattr(getattr(func, "__self__", None), "__name__", "")
         if what == "grad":
@@ -475,15 +502,19 @@ class Events:
 
     # -- passes ------------------------------------------------------------------------------------
     def backward(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """`func` is one of the calls that go backward."""
+        """Runs `func`, one of the calls that go backward."""
+        watched = self._pass(func, args, kwargs)
+        return func(*args, **kwargs) if watched is None else watched.run()
+
+    @quietly()
+    def _pass(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Pass | None:
+        """The pass that begins; None if a transform runs it."""
         self.end_clearing()
         watched = Pass(self, func, args, kwargs)
-        if kwargs.get("is_grads_batched") or any(
-            map(is_transformed, (*watched.roots, *(watched.inputs or ())))
-        ):
+        if kwargs.get("is_grads_batched") or any(map(is_transformed, watched.tensors())):
             self.meet_transform()
-            return func(*args, **kwargs)
-        return watched.run()
+            return None
+        return watched
 
     # -- modules -----------------------------------------------------------------------------------
     @property
@@ -491,6 +522,7 @@ class Events:
         """The call of a module in which what is told happened."""
         return self.told or (self.modules[-1][1] if self.modules else None)
 
+    @guarded()
     def _module_begins(self, module: Any, args: Any) -> None:
         if torch.compiler.is_compiling():
             return
@@ -498,6 +530,7 @@ class Events:
         name = "" if caller is None else self._name_in(caller, module)
         self.modules.append((module, (around, name, type(module).__name__, module.training)))
 
+    @guarded()
     def _module_ends(self, module: Any, args: Any, output: Any) -> None:
         while self.modules and not torch.compiler.is_compiling():
             if self.modules.pop()[0] is module:
@@ -516,8 +549,17 @@ class Events:
         return paths[id(module)]
 
     # -- optimizers --------------------------------------------------------------------------------
-    @quietly
+    def in_step(self, name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Runs a call of an optimizer's own arithmetic, which is told as one update of each parameter."""
+        try:
+            return func(*args, **kwargs)
+        except Exception as error:
+            self.refused(name, args, kwargs, error)
+            raise
+
+    @quietly()
     def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.steps += 1
         self.tell((), last=True)
         self.end_clearing()
         self.recording.step(optimizer, False)
@@ -525,8 +567,9 @@ class Events:
             for parameter in group["params"]:
                 self.recording.update(optimizer, group, parameter, False)
 
-    @quietly
+    @quietly()
     def _step_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.steps -= 1
         self.queue.clear()
         for group in optimizer.param_groups:
             for parameter in group["params"]:

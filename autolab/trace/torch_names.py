@@ -19,6 +19,12 @@ USED = {
     "torch.autograd.graph.Node": ("_sequence_nr", "_input_metadata"),
     "torch.ops.aten.mul.Tensor": ("_schema",),
     "torch.utils._python_dispatch": ("TorchDispatchMode",),
+    "torch._C": (
+        "DisableTorchFunction",
+        "_len_torch_dispatch_stack",
+        "_pop_torch_dispatch_stack",
+        "_push_on_torch_dispatch_stack",
+    ),
     "the grad_fn of x * x": ("_saved_self", "_raw_saved_self"),
 }
 """Where -> the names."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .torch_calls import tensors_in
-from .torch_silence import Silence
+from .torch_silence import quietly
 
 if TYPE_CHECKING:
     from .torch_events import Events
@@ -37,14 +37,18 @@ class Pass:
         self.arrived: dict[int, Any] = {}  # what came to a leaf, until it is accumulated
         self.nodes: dict[Any, None] = {}
 
+    def tensors(self) -> list[Any]:
+        """What the call was given."""
+        return [*self.roots, *(self.inputs or ()), *(g for g in self.seeds if g is not None)]
+
+    def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
+        """Notes that the recorder could not follow this pass."""
+        self.recording.lost("backward_begin", args, error)
+
     def run(self) -> Any:
         """The call, watched. What it raises is raised."""
-        events = self.events
-        with Silence():
-            events.tell(self.roots, last=True)
-            events.passes += 1
-            if self._can_begin():
-                self._begin()
+        self.events.passes += 1
+        self._start()
         try:
             result = self.func(*self.args, **self.kwargs)
         except BaseException as error:  # whoever interrupts it gets it back without hooks
@@ -53,12 +57,19 @@ class Pass:
         self._end(None, result)
         return result
 
+    @quietly()
+    def _start(self) -> None:
+        self.events.tell(self.roots, last=True)
+        if self._can_begin():
+            self._begin()
+
     def _can_begin(self) -> bool:
         """Whether PyTorch will take the call; if not it says why."""
         if not self.roots or len(self.seeds) != len(self.roots):
             return False
+        facts = self.recording.reader.facts
         fits = (
-            g is not None and g.shape == t.shape or g is None and t.numel() == 1
+            facts(g).shape == facts(t).shape if g is not None else t.numel() == 1
             for t, g in zip(self.roots, self.seeds)
         )
         return (
@@ -71,8 +82,8 @@ class Pass:
         pairs = [(_node(t), t.output_nr) for t in self.roots]
         wanted = None if self.inputs is None else {_node(t) for t in self.inputs}
         self.nodes = dict.fromkeys(_reached([fn for fn, _ in pairs], wanted))
-        self.recording.backward_begin(pairs, self.nodes.keys(), wanted, self.returns)
         self.began = True
+        self.recording.backward_begin(pairs, self.nodes.keys(), wanted, self.returns)
         for (fn, nr), tensor, grad in zip(pairs, self.roots, self.seeds):
             if fn in self.nodes:
                 self.recording.seed(
@@ -94,54 +105,51 @@ class Pass:
                     self.recording.reader.with_hooks.add(fn)
 
     # -- hooks: what they return would replace gradients ---------------------------------------------
+    @quietly()
     def _before(self, fn: Any, grads: Any) -> None:
-        with Silence():
-            if any(g is not None for g in grads):
-                self.recording.before_node(fn, grads)
+        if any(g is not None for g in grads):
+            self.recording.before_node(fn, grads)
 
+    @quietly()
     def _after(self, fn: Any, results: Any, grads: Any) -> None:
-        with Silence():
-            recording = self.recording
-            self.events.tell(results)  # with create_graph the rule is made of operations, too
-            reached = any(g is not None for g in grads)
-            if reached:
-                recording.after_node(fn, results)
-            for slot, ((target, nr), grad) in enumerate(zip(fn.next_functions, results)):
-                if grad is not None and target in self.nodes:
-                    recording.contribution(fn, slot, target, nr, grad)
-            if reached and not self.retain:
-                recording.free(fn)
+        recording = self.recording
+        self.events.tell(results)  # with create_graph the rule is made of operations, too
+        reached = any(g is not None for g in grads)
+        if reached:
+            recording.after_node(fn, results)
+        for slot, ((target, nr), grad) in enumerate(zip(fn.next_functions, results)):
+            if grad is not None and target in self.nodes:
+                recording.contribution(fn, slot, target, nr, grad)
+        if reached and not self.retain:
+            recording.free(fn)
 
+    @quietly()
     def _leaf(self, fn: Any, grads: Any) -> None:
         self.arrived[id(fn.variable)] = (
             None if grads[0] is None else grads[0].detach()
         )  # a custom function may give none
 
+    @quietly()
     def _accumulated(self, leaf: Any) -> None:
-        with Silence():
-            grad = self.arrived.pop(id(leaf), leaf.grad)
-            if grad is not None:
-                self.recording.accumulate(leaf, grad, leaf.grad)
+        grad = self.arrived.pop(id(leaf), leaf.grad)
+        if grad is not None:
+            self.recording.accumulate(leaf, grad, leaf.grad)
 
+    @quietly()
     def _end(self, error: BaseException | None, result: Any = None) -> None:
-        with Silence():
-            for handle in self.handles:
-                handle.remove()
-            self.events.tell(result, last=True)
-            self.events.passes -= 1
-            recording = self.recording
-            if self.began:
-                recording.backward_end(error)
-                if self.returns and error is None:
-                    recording.returned(
-                        [(_node(t), t.output_nr) for t in self.inputs or ()],
-                        tensors_in_order(result),
-                    )
-            elif error is not None:
-                recording.failed(
-                    "grad" if self.returns else "backward", {"tensors": self.roots}, error
-                )
-            self.nodes.clear()
+        for handle in self.handles:
+            handle.remove()
+        self.events.passes -= 1
+        self.events.tell(result, last=True)
+        recording = self.recording
+        if self.began:
+            recording.backward_end(error)
+            if self.returns and error is None:
+                targets = [(_node(t), t.output_nr) for t in self.inputs or ()]
+                recording.returned(targets, tensors_in_order(result))
+        elif error is not None:
+            recording.failed("grad" if self.returns else "backward", {"tensors": self.roots}, error)
+        self.nodes.clear()
 
 
 def _ours(hook: Any) -> bool:

@@ -183,9 +183,8 @@ class TorchRecording(Recorder):
         finally:
             self._known_at = None
 
-    def before_node(self, node: Any, grads: Any) -> None:
-        self._running_node = lambda: node
-        self._builder.film.before_node(node, grads)
+    def _holder(self, node: Any) -> Any:
+        return lambda: node
 
     def free(self, node: Any) -> None:
         super().free(node)

@@ -6,28 +6,50 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
+from .guard import guarded
+
 
 class Silence:
-    """What PyTorch is asked by the recording itself is no event: the modes let it through."""
+    """What PyTorch is asked by the recording itself is no event: no mode is called, not even the learner's own.
+
+    Modes that are not there cost less than modes that do nothing. `on` tells the modes where taking them away would
+    cost more than the question."""
 
     on = False  # one for all: what a recording asks is no event of one around it either
 
     def __enter__(self) -> None:
         self.was, Silence.on = Silence.on, True
+        self._modes: list[Any] = []
+        self._functions = None
+        if not self.was:
+            self._functions = torch._C.DisableTorchFunction()
+            self._functions.__enter__()
+            count = torch._C._len_torch_dispatch_stack()
+            self._modes = [torch._C._pop_torch_dispatch_stack(None) for _ in range(count)]
 
     def __exit__(self, *error: Any) -> None:
+        for mode in reversed(self._modes):
+            torch._C._push_on_torch_dispatch_stack(mode)
+        if self._functions is not None:
+            self._functions.__exit__(*error)
         Silence.on = self.was
 
 
-def quietly(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that runs in silence."""
+def quietly(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A guarded method (see `guard`) that runs in silence."""
 
-    @functools.wraps(method)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        was, Silence.on = Silence.on, True
-        try:
-            return method(*args, **kwargs)
-        finally:
-            Silence.on = was
+    def silence(method: Callable[..., Any]) -> Callable[..., Any]:
+        run = guarded(otherwise)(method)
 
-    return run
+        @functools.wraps(method)
+        def quiet(*args: Any, **kwargs: Any) -> Any:
+            if Silence.on:
+                return run(*args, **kwargs)
+            with Silence():
+                return run(*args, **kwargs)
+
+        return quiet
+
+    return silence

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 from torch.utils.dlpack import to_dlpack
 
 from .reader import Reader, dtype_name
-from .values import Value, seen
+from .values import FEW, Copy, Value, seen
 
 
 class Part:
@@ -46,7 +47,7 @@ class Snapshots:
     def value(self, tensor: Any) -> Value | None:
         """The value of a tensor, None for one without numbers of its own (sparse, on no device), or with such as NumPy
         has not."""
-        if not _lies_in_memory(tensor) or not _is_numpys(tensor.dtype):
+        if not _lies_in_memory(tensor) or dtype_name(tensor.dtype) not in _NUMPYS:
             return None
         try:
             place, storage = tensor.data_ptr(), tensor.untyped_storage()
@@ -55,12 +56,12 @@ class Snapshots:
             return None
         version = self.reader.version(tensor)
         if version is None or not storage.resizable():
-            return Value.later(seen(numbers(tensor), dtype_name(tensor.dtype)))
+            return Value.later(_seen(tensor))
         key = place, tensor.shape, tensor.stride(), tensor.dtype, version
         values = self._known(memory, storage).values
         found = values.get(key)
         if found is None:
-            found = values[key] = Value.later(seen(numbers(tensor), dtype_name(tensor.dtype)))
+            found = values[key] = Value.later(_seen(tensor))
         return found
 
     def part(self, grad: Any) -> Any:
@@ -94,6 +95,18 @@ class Snapshots:
                 part.tensor = part.tensor.clone()
 
 
+def _seen(tensor: Any) -> Callable[[], dict[str, Any]]:
+    """Looks at a tensor, as `values.seen` at an array. A copy of few numbers becomes an array when somebody asks."""
+    if tensor.numel() <= FEW and tensor.is_cpu:
+        return _TensorCopy(tensor.detach().clone(), dtype_name(tensor.dtype))
+    return seen(numbers(tensor), dtype_name(tensor.dtype))
+
+
+class _TensorCopy(Copy):
+    def array(self) -> Any:
+        return numbers(self.item)
+
+
 def _forget(of_memory: dict[int, _Memory], memory: int, storage: Any) -> None:
     if memory in of_memory and of_memory[memory].storage is storage:
         del of_memory[memory]
@@ -107,28 +120,39 @@ def has_numbers(tensor: Any) -> bool:
 
 def is_transformed(tensor: Any) -> bool:
     """Whether it is in the making by a transform of `torch.func`: it looks like any tensor, and has no memory."""
-    return _lies_in_memory(tensor) and memory_of(tensor) is None
+    if type(tensor) not in PLAIN:
+        return False
+    try:
+        tensor.data_ptr()
+    except (NotImplementedError, RuntimeError):
+        return _lies_in_memory(tensor)
+    return False
+
+
+def history(tensor: Any) -> Any:
+    """`.grad_fn`; None of a view that was made without a history and changed since: to ask it is an error."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
 
 
 def _lies_in_memory(tensor: Any) -> bool:
     return (
-        type(tensor) in _PLAIN
+        type(tensor) in PLAIN
         and tensor.layout is torch.strided
         and not tensor.is_meta
         and not tensor.is_nested
     )
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
-@functools.cache
-def _is_numpys(dtype: Any) -> bool:
-    """Whether NumPy has such numbers, or wider ones (of bfloat16): not of 8 bits, quantized, or complex of 32."""
-    try:
-        return dtype == torch.bfloat16 or torch.empty(0, dtype=dtype).numpy() is not None
-    except (RuntimeError, TypeError):
-        return False
+_NUMPYS = frozenset(
+    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+)
+"""Types whose numbers NumPy has, or wider ones (of bfloat16): not those of 8 bits, quantized, or complex of 32."""
 
 
 def memory_of(tensor: Any) -> int | None:

@@ -134,7 +134,7 @@ class _Later:
     _make: Callable[[], dict[str, Any]]
 
 
-_will_be = _Later.__dict__["_make"].__set__  # as frozen as a value is
+_keep_make = _Later.__dict__["_make"].__set__  # as frozen as a value is
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,18 +172,15 @@ class Value(_Later):
         """The value with the fields that `make()` gives; it is called when something is asked for first, and then
         forgotten. Where it gives another `_make` instead of some fields, these are found when they are asked for."""
         value: Value = object.__new__(cls)
-        _will_be(value, make)
+        _keep_make(value, make)
         return value
-
-    def will_be(self, make: Callable[[], dict[str, Any]]) -> None:
-        """Another way to find an open value."""
-        _will_be(self, make)
 
     def __getattr__(self, name: str) -> Any:
         # Reached where an attribute is missing: a value made by `later` has none until now.
         if name not in _FIELDS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        found = self._make()
+        with np.errstate(all="ignore"):  # what is computed for a look warns of nothing
+            found = self._make()
         object.__delattr__(self, "_make")
         for field, item in found.items():
             object.__setattr__(self, field, item)
@@ -218,10 +215,21 @@ class Value(_Later):
     @property
     def is_zero_at_once(self) -> bool | None:
         """`is_zero` of one number that nobody has asked for yet: it need not be put into words for that. Else None."""
+        copy = self._copy
+        return not copy.item if copy is not None and isinstance(copy.item, np.floating) else None
+
+    @property
+    def _copy(self) -> Copy | None:
+        """The copy of few numbers that nobody has asked for yet, or None."""
         make = self._make if self.is_open else None
-        if isinstance(make, functools.partial) and isinstance(make.args[0], np.floating):
-            return not make.args[0]
-        return None
+        return make if isinstance(make, Copy) else None
+
+    def is_same(self, other: Value | None) -> bool:
+        """Whether another value has the same numbers; copies need not be put into words for that."""
+        mine, theirs = self._copy, None if other is None else other._copy
+        if mine is None or theirs is None:
+            return self == other
+        return self is other or mine.dtype == theirs.dtype and mine.is_like(theirs)
 
     @property
     def is_zero(self) -> bool:
@@ -316,24 +324,50 @@ def _counts(array: np.ndarray, stats: dict[str, Any] | None) -> list[int] | None
 
 
 def _bounded(text: str, limit: int = 72) -> str:
-    """Cut between two numbers: half a number would be a wrong number."""
-    return text if len(text) <= limit else text[: text.rindex(", ", 0, limit - 6)] + ", ...]"
+    """Cut between two numbers: half a number would be a wrong number. Of very many brackets the outer ones go."""
+    if len(text) <= limit:
+        return text
+    deep = len(text) - len(text.lstrip("["))
+    if deep > limit // 4:
+        return f"[...{_bounded(text[deep - 1 : len(text) - deep + 1], limit - 8)}...]"
+    return text[: text.rindex(", ", 0, limit - 6)] + ", ...]"
+
+
+class Copy:
+    """A copy of few numbers, which is put into words when somebody asks."""
+
+    __slots__ = ("dtype", "item")
+
+    def __init__(self, item: Any, dtype: str) -> None:
+        self.item, self.dtype = item, dtype
+
+    def array(self) -> Any:
+        """The numbers as NumPy has them."""
+        return self.item
+
+    def is_like(self, other: Copy) -> bool:
+        """Whether another copy has the same shape and the same bits."""
+        mine, theirs = self.array(), other.array()
+        return bool(mine.shape == theirs.shape and mine.tobytes() == theirs.tobytes())
+
+    def __call__(self) -> dict[str, Any]:
+        array = self.array()
+        return (_fields_of_few if array.size <= WHOLE else _fields_of_some)(array, self.dtype)
 
 
 def seen(array: Any, dtype: str = "") -> Callable[[], dict[str, Any]]:
     """Looks at an array, which may change after that, and gives a function for `Value.later` that puts what was seen
     into words."""
     if isinstance(array, np.generic):
-        return functools.partial(_fields_of_few, array, dtype or type_name(array.dtype))
+        return Copy(array, dtype or type_name(array.dtype))
     array = np.asarray(array)
     shape, dtype = array.shape, dtype or type_name(array.dtype)
-    if array.size <= WHOLE:
-        return functools.partial(_fields_of_few, np.array(array), dtype)
     if array.size <= FEW:
-        return functools.partial(_fields_of_some, np.array(array), dtype)
+        return Copy(np.array(array), dtype)
     counted: list[np.ndarray] = []
-    stats = _stats(array, counted)
-    counts = _counts(np.concatenate(counted) if counted else array, stats)
+    with np.errstate(all="ignore"):
+        stats = _stats(array, counted)
+        counts = _counts(np.concatenate(counted) if counted else array, stats)
     return functools.partial(_fields_of_many, shape, dtype, stats, _picked(array), counts)
 
 

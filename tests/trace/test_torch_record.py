@@ -405,7 +405,13 @@ def test_no_other_private_name_of_pytorch_is_used():
     sources = "".join(
         path.read_text() for path in trace.glob("torch_*.py") if path.name != "torch_names.py"
     )
-    assert set(re.findall(r"torch(?:\.\w+)*\.(_\w+)", sources)) == {"_python_dispatch"}
+    assert set(re.findall(r"torch(?:\.\w+)*\.(_\w+)", sources)) == {
+        "_python_dispatch",
+        "_C",
+        "_len_torch_dispatch_stack",
+        "_pop_torch_dispatch_stack",
+        "_push_on_torch_dispatch_stack",
+    }
     assert re.findall(r"_python_dispatch import (.*)", sources) == ["TorchDispatchMode"]
 
 
