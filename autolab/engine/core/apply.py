@@ -327,7 +327,7 @@ def _operand(a: Any) -> tuple[Any, int | None]:
     if not isinstance(a, Tensor):
         return a, None
     storage = a._storage
-    if isinstance(storage, InferenceStorage):
+    if isinstance(storage, InferenceStorage) and not per_thread.state.saves_inference:
         raise storage.unsaved()
     return a, storage.version
 

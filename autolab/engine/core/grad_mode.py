@@ -49,6 +49,7 @@ class State:
     run: Callable[..., Any] = field(default_factory=_quiet)  # calls a kernel
     grad: bool = True  # is history recorded
     inference: bool = False
+    saves_inference: bool = False  # may a node save what was made in inference mode
     special: bool = False  # inference mode or saved-tensor hooks are on, so no shortcut is taken
     saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = (
         None  # the active pack and unpack functions
