@@ -103,7 +103,7 @@ class Gradients(Base):
         if value.dtype is not self.dtype:
             raise fail(
                 RuntimeError,
-                f"attempting to assign a gradient with dtype '{value.dtype.np_name}' to a tensor with grad_dtype "
+                f"attempting to assign a gradient with dtype '{value.dtype.cpp_name}' to a tensor with grad_dtype "
                 f"'{self.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
                 "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
                 "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",

@@ -46,8 +46,13 @@ cat_op = internal(
 )
 
 
+def _between(array, dim, start, length):
+    """The index of a part along `dim`; rules pass on a dimension as it was given, so -1 may come."""
+    return (slice(None),) * (dim % array.ndim) + (slice(start, start + length),)
+
+
 def _narrow(xp, self, dim, start, length):
-    return self[(slice(None),) * dim + (slice(start, start + length),)]
+    return self[_between(self, dim, start, length)]
 
 
 narrow_raw = internal(
@@ -63,7 +68,7 @@ narrow_raw = internal(
 
 def _pad(xp, self, shape, dim, start):
     out = xp.zeros(shape, self.dtype)
-    out[(slice(None),) * dim + (slice(start, start + self.shape[dim]),)] = self
+    out[_between(self, dim, start, self.shape[dim])] = self
     return out
 
 

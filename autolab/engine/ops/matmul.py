@@ -74,10 +74,6 @@ def _bmm(xp, self, mat2):
     return xp.matmul(self, mat2)
 
 
-def _c_name(d):
-    return d.np_name
-
-
 def _towards_first(m, g, second, sizes, strides):
     """The gradient of the left factor. As in PyTorch it lies column by column in memory where that factor does: the
     gradient of a weight that was transposed is contiguous then."""
@@ -202,7 +198,7 @@ def mm(input, mat2):
     _same_dtype(
         input,
         mat2,
-        f"expected m1 and m2 to have the same dtype, but got: {_c_name(input.dtype)} != {_c_name(mat2.dtype)}",
+        f"expected m1 and m2 to have the same dtype, but got: {input.dtype.cpp_name} != {mat2.dtype.cpp_name}",
     )
     return mm_op.call(input, mat2)
 
@@ -225,7 +221,7 @@ def mv(input, vec):
     _same_dtype(
         input,
         vec,
-        f"expected m1 and m2 to have the same dtype, but got: {_c_name(input.dtype)} != {_c_name(vec.dtype)}",
+        f"expected m1 and m2 to have the same dtype, but got: {input.dtype.cpp_name} != {vec.dtype.cpp_name}",
     )
     return mv_op.call(input, vec)
 
@@ -296,7 +292,7 @@ def check_addmm(input, mat1, mat2):
             )
     if a[1] != b[0]:
         raise _product_error(a, b)
-    for names, first in (("mat1 and mat2", mat1), ("self and mat2", input)):
+    for names, first in (("self and mat2", input), ("mat1 and mat2", mat1)):
         if first.dtype is not mat2.dtype:
             raise fail(
                 RuntimeError,

@@ -75,21 +75,9 @@ def _check_attention(query, key, value, attn_mask, is_causal):
         raise fail(
             RuntimeError,
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{_c_name(attn_mask.dtype)} and  query.dtype: {_c_name(query.dtype)} instead.",
+            f"{attn_mask.dtype.cpp_name} and  query.dtype: {query.dtype.cpp_name} instead.",
             "A bool mask says where to look; a mask of numbers is added to the scores.",
         )
-
-
-def _c_name(dtype):
-    """A dtype's name as C++ calls it, which this error of PyTorch's shows."""
-    names = {
-        "float32": "float",
-        "float64": "double",
-        "float16": "c10::Half",
-        "int64": "long int",
-        "int32": "int",
-    }
-    return names.get(str(dtype).removeprefix("torch."), str(dtype))
 
 
 def _for_each_query_head(query, x):
