@@ -85,3 +85,126 @@ def test_dtypes_by_the_names_of_cplusplus(torch):
         lambda: torch.nn.functional.linear(x, torch.ones(2, 2, dtype=torch.int16)),
     ]
     return [error_of(call) for call in calls]
+
+
+READ_ONLY = (
+    "dtype shape device is_leaf ndim layout T mT grad_fn output_nr _version itemsize is_cuda"
+)
+
+
+@pytest.mark.parametrize("name", READ_ONLY.split())
+def test_attributes_that_cannot_be_assigned(name):
+    def ask(torch):
+        x = torch.ones(2, 2, requires_grad=True)
+        texts = [error_of(lambda: setattr(x, name, v)) for v in (torch.float64, (4,), None)]
+        return [*texts, error_of(lambda: delattr(x, name)), x.dtype, x.shape]
+
+    check("test_found_by_use", f"assigning {name}", ask)
+
+
+@same_as_torch
+def test_switches_that_are_no_bools(torch):
+    x = torch.ones(2, requires_grad=True)
+    values = ("yes", 1.5, [], torch.tensor(True))
+    calls = (
+        lambda v: torch.set_grad_enabled(v),
+        lambda v: setattr(torch.ones(1), "requires_grad", v),
+        lambda v: torch.nn.Parameter(torch.ones(1), requires_grad=v),
+        lambda v: torch.set_default_dtype(v),
+    )
+    passes = (
+        lambda v: x.sum().backward(retain_graph=v),
+        lambda v: torch.autograd.grad(x.sum(), x, create_graph=v),
+    )
+    texts = [error_of(lambda: call(value)) for call in calls for value in values]
+    texts += [error_of(lambda: call(value)) for call in passes for value in values[:3]]
+    return texts, torch.is_grad_enabled(), x.grad
+
+
+@same_as_torch
+def test_whole_numbers_as_data_of_a_leaf_with_a_gradient(torch):
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+    y.data = torch.tensor([3, 4], dtype=torch.int32)
+    refused = [
+        error_of(lambda: setattr(x, "data", torch.ones(3, dtype=d)))
+        for d in (torch.bool, torch.int16)
+    ]
+    x.data = torch.ones(3, dtype=torch.float64)
+    return refused, x, y
+
+
+@same_as_torch
+def test_what_cannot_be_assigned_to_an_index(torch):
+    import numpy as np
+
+    values = ([5, 6], (5,), "5", None, np.ones(2), np.float32(5), object, torch.float32)
+    texts = []
+    for key in (1, slice(None), [0, 1], torch.tensor([True, False])):
+        for value in values:
+            x = torch.zeros(2, dtype=torch.float64)
+            texts.append(error_of(lambda: x.__setitem__(key, value)))
+    x[0], x[1:] = np.int64(3), np.float64(2.5)
+    return texts, x
+
+
+@same_as_torch
+def test_leaves_made_in_inference_mode(torch):
+    x = torch.ones(2, requires_grad=True)
+    with torch.inference_mode():
+        leaf = torch.tensor([2.0, 3.0], requires_grad=True)
+        plain = torch.tensor([2.0, 3.0]) * 2
+    results = [leaf.exp(), leaf @ leaf, leaf.reshape(1, 2), leaf + 1, leaf + x, leaf.clone()]
+    results += [torch.cat([leaf, plain]), torch.cat([x, plain]), leaf[0], leaf[torch.tensor([1])]]
+    (leaf + x).sum().backward()
+    calls = (
+        lambda: torch.nn.Parameter(plain),
+        lambda: torch.nn.Parameter(plain, requires_grad=False).requires_grad_(),
+        lambda: leaf * x,
+        lambda: leaf.mul_(2),
+        lambda: plain.mul_(2),
+    )
+    return [r.requires_grad for r in results], leaf.grad, x.grad, [error_of(c) for c in calls]
+
+
+@same_as_torch
+def test_a_model_converted_after_the_first_step(torch):
+    """Adam's kin refuse; the others go on in the new dtype."""
+    found = []
+    names = "Adam AdamW NAdam RAdam Adamax RMSprop Adagrad Adadelta Rprop SGD"
+    for name in names.split():
+        for dtypes in ((torch.float32, torch.float64), (torch.float64, torch.float32)):
+            net = torch.nn.Linear(2, 1, dtype=dtypes[0])
+            optimizer = getattr(torch.optim, name)(net.parameters(), lr=0.1)
+            net(torch.ones(3, 2, dtype=dtypes[0])).sum().backward()
+            optimizer.step()
+            net.to(dtypes[1])
+            net(torch.ones(3, 2, dtype=dtypes[1])).sum().backward()
+            found.append(error_of(optimizer.step))
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", "Adam NAdam RAdam RMSprop Adagrad Adadelta Rprop ASGD SGD LBFGS".split()
+)
+def test_a_model_moved_after_the_first_step(name):
+    import autolab as torch
+
+    net = torch.nn.Linear(3, 2)
+    more = {"momentum": 0.5} if name == "SGD" else {"max_iter": 2} if name == "LBFGS" else {}
+    optimizer = getattr(torch.optim, name)(net.parameters(), **more)
+
+    def loss():
+        optimizer.zero_grad()
+        value = net(torch.ones(1, 3, device=net.weight.device)).sum().sin()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    net.to("sim:0")
+    with pytest.raises(
+        RuntimeError, match="Expected all tensors to be on the same device"
+    ) as raised:
+        optimizer.step(loss)
+    assert any(
+        "make the optimizer after" in note or "move" in note for note in raised.value.__notes__
+    )

@@ -38,7 +38,7 @@ class FunctionCtx:
             if t is not None and not isinstance(t, Tensor):
                 raise fail(
                     TypeError,
-                    f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}",
+                    f"save_for_backward can only save variables, but argument {i} is of type {type_name(t)}",
                     "Keep other values as attributes: ctx.k = 3.0.",
                 )
         self.to_save = tensors

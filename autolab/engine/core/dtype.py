@@ -10,7 +10,7 @@ import functools
 from collections.abc import Iterable
 import numpy as np
 
-from .errors import fail
+from .errors import fail, type_name
 
 _CPP_NAMES = {
     "uint8": "unsigned char",
@@ -130,7 +130,12 @@ def set_default_dtype(d: dtype) -> None:
     >>> torch.set_default_dtype(torch.float32)
     """
     global _default
-    if not isinstance(d, dtype) or not d.is_floating_point:
+    if not isinstance(d, dtype):
+        message = (
+            "invalid dtype object: only floating-point types are supported as the default type"
+        )
+        raise fail(TypeError, message, f"Pass a dtype such as torch.float64; {d!r:.60} came.")
+    if not d.is_floating_point:
         note = "Gradients need numbers that can change by small amounts, so the default is float32 or float64."
         raise fail(
             TypeError, f"only floating-point types are supported as the default type, got {d}", note
@@ -153,7 +158,7 @@ def python_scalar_dtype(value: object) -> dtype:
     if isinstance(value, (complex, np.complexfloating)):
         return _default.to_complex()
     note = "Only numbers and nested lists of numbers become a tensor."
-    raise fail(RuntimeError, f"Could not infer dtype of {type(value).__name__}", note)
+    raise fail(RuntimeError, f"Could not infer dtype of {type_name(value)}", note)
 
 
 @functools.cache

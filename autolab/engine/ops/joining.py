@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ..exact.arguments import int_argument, ints_argument
-from ..core.errors import fail
+from ..core.errors import fail, type_name
 from ..exact.refusals import check_dim, no_dimensions
 from .functions import METHODS, NAMESPACES, composite, internal
 from ..core.record import OPS
@@ -114,7 +114,7 @@ def cat(tensors, dim=0, *, out=None):
         if not isinstance(t, Tensor):
             raise fail(
                 TypeError,
-                f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}",
+                f"expected Tensor as element {i} in argument 0, but got {type_name(t)}",
                 "Make tensors of them first.",
             )
     solid = [t for t in tensors if tuple(t.shape) != (0,)] or tensors
