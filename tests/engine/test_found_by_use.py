@@ -208,3 +208,80 @@ def test_a_model_moved_after_the_first_step(name):
     assert any(
         "make the optimizer after" in note or "move" in note for note in raised.value.__notes__
     )
+
+
+@same_as_torch
+def test_a_changed_view_is_named_by_its_new_history(torch):
+    def fail(view, change):
+        h = torch.ones(2, 3, requires_grad=True) * 2
+        v = view(h)
+        result = (v * v).sum()
+        return error_of(lambda: (change(h, v), result.backward()))
+
+    views = (
+        lambda h: h[:, 0],
+        lambda h: h.unsqueeze(0),
+        lambda h: h.permute(1, 0),
+        lambda h: h[1:].reshape(3),
+        lambda h: h.chunk(2)[1],
+    )
+    return [fail(v, lambda h, _: h.add_(1)) for v in views] + [
+        fail(v, lambda _, v: v.mul_(2)) for v in views
+    ]
+
+
+@same_as_torch
+def test_lists_of_tensors_with_something_else_in_them(torch):
+    x = torch.ones(2)
+    lists = ([x, None], [None], [x, 3], [x, [1.0, 2.0]], [])
+    functions = (torch.stack, torch.cat, torch.vstack, torch.hstack)
+    return [error_of(lambda: f(values)) for f in functions for values in lists]
+
+
+@same_as_torch
+def test_empty_tensors_are_joined_along_any_dimension(torch):
+    e = torch.ones(0)
+    return [torch.cat([e, e, e], dim) for dim in (3, 1, 0, -4)], torch.cat([e, torch.ones(2, 1)], 1)
+
+
+@same_as_torch
+def test_arguments_that_numpy_or_python_refused(torch):
+    x, f = torch.ones(3, 3), torch.nn.functional
+    calls = (
+        lambda: x.diagonal(1, -1, 1),
+        lambda: x.narrow(0, torch.tensor([0, 1]), 1),
+        lambda: x.narrow(1, torch.tensor(0.5), 1),
+        lambda: torch.cdist(x, 3.0),
+        lambda: f.linear(x, None),
+        lambda: f.linear(x[0], [1.0, 2.0, 3.0]),
+        lambda: torch.nn.Conv2d(1, 2),
+        lambda: torch.nn.Conv1d(1, kernel=2),
+        lambda: torch.nn.ConvTranspose2d(),
+        lambda: torch.nn.Conv2d(1, 1, 1)(),
+        lambda: torch.nn.ReflectionPad1d(),
+        lambda: torch.nn.Dropout(chance=0.5),
+        lambda: torch.nn.MaxPool2d(),
+    )
+    empty = torch.ones(2, 4, 0)
+    return [error_of(call) for call in calls], f.scaled_dot_product_attention(empty, empty, empty)
+
+
+@same_as_torch
+def test_a_sampler_without_batches_draws_after_the_loader(torch):
+    data = torch.utils.data
+    torch.manual_seed(11)
+    sampler = data.WeightedRandomSampler([5.0, 1.0, 3.0, 2.0, 4.0], 9)
+    loader = data.DataLoader(list("abcde"), batch_size=None, sampler=sampler)
+    return list(loader), list(loader), torch.rand(2)
+
+
+@same_as_torch
+def test_a_multi_grad_hook_where_one_tensor_is_the_root(torch):
+    found = []
+    for root in (0, 1, 2):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        tensors = (x * 2, x.exp())
+        torch.autograd.graph.register_multi_grad_hook(tensors, lambda grads: found.append(grads))
+        targets = tensors if root == 2 else tensors[root : root + 1]
+        torch.autograd.backward(targets, [torch.ones(2)] * len(targets))
+    return found

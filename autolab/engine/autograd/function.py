@@ -120,7 +120,7 @@ class _FunctionNode(Node, FunctionCtx):
         if t.__class__ is tuple:  # packed by saved-tensor hooks
             return t[1](t[0])
         if t._storage.version != version:
-            made_by, nr = (t._node, 0) if output_nr is None else (self, output_nr)
+            made_by, nr = (t.grad_fn, 0) if output_nr is None else (self, output_nr)
             raise stale(self, t._storage, version, t._array.shape, t._array.dtype, made_by, nr)
         if output_nr is None:
             return t

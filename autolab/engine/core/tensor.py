@@ -211,7 +211,12 @@ class Tensor(Declared):
 
 
 def read_only(name: str, attribute: property) -> property:
-    """A property that refuses to be set, in torch's words, as `attribute` without a setter does in Python's."""
+    """A property that refuses to be set, in torch's words, as `attribute` without a setter does in Python's.
+
+    >>> torch.ones(2).shape = (1, 2)
+    Traceback (most recent call last):
+    AttributeError: attribute 'shape' of 'torch._C.TensorBase' objects is not writable
+    """
 
     def refuse(self: Tensor, *value: object) -> None:
         message = f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"
@@ -222,7 +227,13 @@ def read_only(name: str, attribute: property) -> property:
 
 
 def attributes(part: type) -> dict[str, Any]:
-    """What the class `part` defines; its properties without a setter as `read_only` ones."""
+    """What the class `part` defines; its properties without a setter as `read_only` ones.
+
+    >>> class Part:
+    ...     half = property(lambda self: 0.5)
+    >>> attributes(Part)["half"].fset is None
+    False
+    """
     return {
         name: read_only(name, value) if isinstance(value, property) and not value.fset else value
         for name, value in vars(part).items()

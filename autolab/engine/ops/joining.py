@@ -96,6 +96,18 @@ def _same_dtype(tensors):
     return [t.to(d) for t in tensors]
 
 
+def _nothing_to_join(kind, message):
+    return fail(kind, message, "The list is empty: there is nothing to join.")
+
+
+def stacked_list(function, tensors):
+    """The tensors that `hstack` and its kin join. Raises RuntimeError when there are none."""
+    tensors = list(tensors)
+    if not tensors:
+        raise _nothing_to_join(RuntimeError, f"{function} expects a non-empty TensorList")
+    return tensors
+
+
 @composite()
 def cat(tensors, dim=0, *, out=None):
     """Joins tensors along an existing dimension; the other sizes must agree. Source: torch.cat."""
@@ -105,11 +117,7 @@ def cat(tensors, dim=0, *, out=None):
         raise unsupported("cat", "out")
     tensors = list(tensors)
     if not tensors:
-        raise fail(
-            ValueError,
-            "torch.cat(): expected a non-empty list of Tensors",
-            "There is nothing to join.",
-        )
+        raise _nothing_to_join(ValueError, "torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise fail(
@@ -117,7 +125,9 @@ def cat(tensors, dim=0, *, out=None):
                 f"expected Tensor as element {i} in argument 0, but got {type_name(t)}",
                 "Make tensors of them first.",
             )
-    solid = [t for t in tensors if tuple(t.shape) != (0,)] or tensors
+    solid = [t for t in tensors if tuple(t.shape) != (0,)]
+    if not solid:  # of no dimension in particular
+        return cat_op.call(_same_dtype(tensors), 0)
     first = solid[0]
     dim = check_dim(dim, first.ndim) if first.ndim else 0
     for i, t in enumerate(tensors):
@@ -192,14 +202,14 @@ def stack(tensors, dim=0, *, out=None):
 @composite()
 def hstack(tensors):
     """Joins side by side: along dimension 1, for vectors along 0. Source: torch.hstack."""
-    tensors = [t.reshape(1) if not t.ndim else t for t in tensors]
+    tensors = [t.reshape(1) if not t.ndim else t for t in stacked_list("hstack", tensors)]
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 @composite()
 def vstack(tensors):
     """Joins one below the other. Source: torch.vstack."""
-    return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in tensors], 0)
+    return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in stacked_list("vstack", tensors)], 0)
 
 
 # -- splitting ---------------------------------------------------------------------------------------------------------

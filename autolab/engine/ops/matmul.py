@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from ..core.errors import bad_argument, fail
+from ..exact.arguments import check_tensors
+from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.threads import product
 from .functions import METHODS, NAMESPACES, composite, internal
@@ -402,8 +403,7 @@ NAMESPACES["linalg"]["matmul"] = matmul
 @composite(namespace="nn.functional")
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`: (…, in), (out, in), (out) -> (…, out). Source: torch.nn.functional.linear."""
-    if not isinstance(input, Tensor):
-        raise bad_argument("linear", "input", 1, "Tensor", input)
+    check_tensors("linear", input=input, weight=weight)
     if input._array.ndim == 2 and bias is not None:
         return addmm(bias, input, t_op.call(weight))
     if not input.ndim or not weight.ndim:
