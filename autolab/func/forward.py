@@ -22,7 +22,7 @@ from ..engine.core.tensor import Tensor
 from . import trees
 from .arguments import chosen, no_complex, replaced, tensors_of, with_aux
 from .batching import check_randomness, watched
-from .levels import Level, depends
+from .levels import Level, depends, without_inference
 from .reverse import jacrev
 
 _TORCH = NAMESPACES[""]
@@ -32,6 +32,7 @@ _JVP = "jvp(f, primals, tangents)"
 class _Linear:
     """`func` at its arguments, and what gives J v for any v: built once, asked as often as one likes."""
 
+    @without_inference()
     def __init__(self, func, args, argnums, has_aux):
         with Level() as self.level, enable_grad():
             primals, spec = trees.flatten(chosen(args, argnums) if args else ())
@@ -59,8 +60,10 @@ class _Linear:
             products = _grad(ys, self.inputs, us, create_graph=True, allow_unused=True)
         self.products = [g if g is not None and g.requires_grad else None for g in products]
 
+    @without_inference()
     def along(self, tangents):
         """J v, flat: one tensor per result."""
+        tangents = [v.clone() if v.is_inference() else v for v in tangents]
         terms = [(g, v) for g, v in zip(self.products, tangents) if g is not None]
         seeds = [u for u in self.seeds if u is not None]
         derivatives: Iterator[Tensor | None] = iter((None,) * len(seeds))
@@ -180,6 +183,7 @@ def jacfwd(
     tensors. Source: torch.func.jacfwd."""
 
     @functools.wraps(func)
+    @without_inference()
     def derived(*args):
         no_complex("jacfwd", args, "inputs")
         check_randomness(randomness)

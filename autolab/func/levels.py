@@ -6,11 +6,30 @@ leaves it without a graph."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from ..engine.autograd.modes import is_grad_enabled
+from ..engine.core.grad_mode import per_thread, set_grad_enabled
 from ..engine.core.node import AccumulateGrad, accumulator
 from ..engine.core.errors import fail
 from ..engine.core.tensor import Tensor
+from ..engine.inplace.inference import inference_mode
 from . import trees
+
+
+@contextmanager
+def without_inference():
+    """Leave `inference_mode` for a block and keep the grad mode: PyTorch's transforms record even there.
+
+    A function may use tensors that were made under the mode around it, so its nodes may save them."""
+    state = per_thread.state
+    grad, saves = state.grad, state.saves_inference
+    state.saves_inference = saves or state.inference
+    try:
+        with inference_mode(False), set_grad_enabled(grad):
+            yield
+    finally:
+        state.saves_inference = saves
 
 
 class Level:
@@ -34,9 +53,10 @@ class Level:
                 "only Tensors of floating point dtype can require gradients",
                 "A gradient needs values that can change by small amounts; use .float() first.",
             )
-        if t.requires_grad:
+        if t.requires_grad and not t.is_inference():
             return t.view_as(t)
-        copy = t.detach().requires_grad_()
+        ordinary = t.detach().clone() if t.is_inference() else t.detach()
+        copy = ordinary.requires_grad_()
         copy._level = self
         return copy
 

@@ -17,7 +17,7 @@ from ..engine.ops.functions import NAMESPACES
 from ..engine.core.tensor import Tensor
 from . import trees
 from .arguments import chosen, no_complex, positions, replaced, tensors_of, with_aux
-from .levels import Level
+from .levels import Level, without_inference
 
 _TORCH = NAMESPACES[""]
 _NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
@@ -49,6 +49,7 @@ def grad_and_value(
     torch.func.grad_and_value."""
 
     @functools.wraps(func)
+    @without_inference()
     def derived(*args, **kwargs):
         with disable_saved_tensors_hooks(_NO_HOOKS), Level() as level, enable_grad():
             xs = level.enter(chosen(args, argnums))
@@ -112,6 +113,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     return pulled_back(func, primals, None, has_aux)
 
 
+@without_inference()
 def pulled_back(
     func: Callable[..., Any],
     primals: tuple[Any, ...],
@@ -140,6 +142,7 @@ def pulled_back(
                     "Whole numbers have no derivative; what is not differentiated goes into aux.",
                 )
 
+    @without_inference()
     def pull_back(cotangents, retain_graph=True, create_graph=None):
         vs, spec = trees.flatten(cotangents)
         if spec != spec_out:
@@ -182,6 +185,7 @@ def jacrev(
         )
 
     @functools.wraps(func)
+    @without_inference()
     def derived(*args):
         no_complex("jacrev", args, "inputs")
         positions(args, argnums)

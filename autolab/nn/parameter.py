@@ -14,7 +14,7 @@ from typing import NoReturn
 import autolab
 from autolab import engine
 from autolab.engine.core.dtype import dtype as DType
-from autolab.engine.core.errors import fail
+from autolab.engine.core.errors import bad_argument, fail, type_name
 from autolab.engine.core.tensor import TENSORS
 from autolab.engine.exact.printing import parameter_repr
 from autolab.engine.ops.functions import NAMESPACES
@@ -48,7 +48,7 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor):
             raise fail(
                 AttributeError,
-                f"'{type(data).__name__}' object has no attribute 'detach'",
+                f"'{type_name(data)}' object has no attribute 'detach'",
                 "A parameter is made of a tensor: nn.Parameter(torch.tensor(...)).",
             )
         if requires_grad and not data.dtype.is_floating_point:
@@ -57,9 +57,11 @@ class Parameter(Tensor):
                 "Only Tensors of floating point and complex dtype can require gradients",
                 "Use a floating-point dtype, or requires_grad=False.",
             )
+        if not isinstance(requires_grad, bool):
+            raise bad_argument("_make_subclass", "require_grad", 3, "bool", requires_grad)
         parameter = data.detach()
         parameter.__class__ = cls
-        parameter._req = bool(requires_grad)
+        parameter.requires_grad = requires_grad
         return parameter
 
     def __repr__(self):

@@ -8,6 +8,8 @@ rounded twice.
 import numpy as np
 
 from autolab.engine.kernels import reuse as memory, threads
+from autolab.engine.core.dtype import FROM_NUMPY
+from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import materialise
 
 BIG = (
@@ -84,7 +86,15 @@ def add_quotient(a, b, c, factor=1.0):
 
 
 def move_towards(a, b, weight):
-    """a += weight * (b - a), computed from the nearer end."""
+    """a += weight * (b - a), computed from the nearer end.
+
+    Raises PyTorch's error for arrays of two dtypes: the model was converted after its optimizer's first step."""
+    if a.dtype != b.dtype:
+        raise fail(
+            RuntimeError,
+            f"expected dtype {FROM_NUMPY[a.dtype].cpp_name} for `end` but got dtype {FROM_NUMPY[b.dtype].cpp_name}",
+            "The optimizer keeps averages in the old dtype: convert the model first, then make the optimizer.",
+        )
     w = a.dtype.type(weight)
     if w < 0.5:
         add_scaled(a, b - a, w)

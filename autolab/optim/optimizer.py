@@ -21,6 +21,7 @@ from autolab.engine.autograd.modes import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.exact.broadcasting import broadcast_error, outgrown
 from autolab.engine.devices.device import CPU
+from autolab.engine.devices.placement import two_devices
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.utils._shared import reset_grads, typename
@@ -411,12 +412,21 @@ class Optimizer:
         # for the caller's arithmetic, too: inf and NaN in a gradient are no accident of this step
         with np.errstate(all="ignore"):
             for group, parameter, grad in items:
+                self._check_state_lies_beside(parameter)
                 if watcher is not None:
                     watcher.update(self, group, parameter, False)
                 with parameter._storage.device.backend:
                     yield group, parameter, -grad._array if group["maximize"] else grad._array
                 if watcher is not None:
                     watcher.update(self, group, parameter, True)
+
+    def _check_state_lies_beside(self, parameter):
+        """Raise PyTorch's error when a parameter was moved to another device after its state was made."""
+        device = parameter._storage.device
+        for name, value in self.state.get(parameter, {}).items():
+            if isinstance(value, Tensor) and value.dim() and value._storage.device is not device:
+                note = f"The optimizer keeps '{name}' on {value.device}: make the optimizer after model.to('{device}')."
+                raise two_devices(device, value._storage.device, note)
 
     def _misfit(self, error):
         """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else

@@ -327,3 +327,138 @@ def test_the_context_is_reachable_from_the_node(torch):
 
     y = F.apply(torch.tensor([1.0, 2.0], requires_grad=True))
     return y.grad_fn.note, y.grad_fn.saved_tensors, repr(y), y.grad_fn._sequence_nr() >= 0
+
+
+def custom(torch, forward, backward=lambda ctx, g, *rest: g):
+    parts = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type("Custom", (torch.autograd.Function,), parts)
+
+
+@same_as_torch
+def test_what_stands_beside_a_tensor_in_the_results(torch):
+    """A number, None, a text or a list gets no gradient: backward receives None in its place."""
+    found = []
+    for beside in (2.5, None, "text", [1, 2], (3,), {"k": 1}):
+        for first in (True, False):
+            x = torch.tensor([1.0, -2.0], requires_grad=True)
+            seen = []
+
+            def backward(ctx, *grads):
+                seen.append(grads)
+                return grads[0 if first else 1] * 3
+
+            def forward(ctx, a):
+                return (a * 3, beside) if first else (beside, a * 3)
+
+            results = custom(torch, forward, backward).apply(x)
+            (y,) = [r for r in results if isinstance(r, torch.Tensor)]
+            hooked = []
+            y.grad_fn.register_hook(lambda into, out: hooked.append(out))
+            y.pow(2).sum().backward()
+            found.append((x.grad, seen, hooked))
+    return found
+
+
+@same_as_torch
+def test_no_results_at_all(torch):
+    return custom(torch, lambda ctx, a: ()).apply(torch.ones(2, requires_grad=True))
+
+
+def marked(torch, mark, value):
+    def forward(ctx, a):
+        a.mul_(3)
+        getattr(ctx, mark)(value(a))
+        return a
+
+    return custom(torch, forward)
+
+
+@same_as_torch
+def test_marks_of_what_is_no_tensor(torch):
+    values = (lambda a: 5, lambda a: None, lambda a: [a], lambda a: "x")
+    return [
+        error_of(lambda: marked(torch, mark, v).apply(torch.ones(2, requires_grad=needs) * 1))
+        for mark in ("mark_dirty", "mark_non_differentiable", "set_materialize_grads")
+        for v in values
+        for needs in (True, False)
+    ]
+
+
+@same_as_torch
+def test_a_changed_input_has_to_be_returned(torch):
+    def forward(ctx, a, b):
+        ctx.mark_dirty(a.mul_(2), b.add_(1))
+        return a, b * 2
+
+    x = torch.ones(2, requires_grad=True)
+    return error_of(lambda: custom(torch, forward).apply(x * 1, x * 2))
+
+
+@same_as_torch
+def test_inputs_that_are_returned_without_a_gradient(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 2
+    y = marked(torch, "mark_non_differentiable", lambda a: a).apply(h)
+
+    def keep(ctx, a):
+        ctx.mark_non_differentiable(a)
+        return a
+
+    z = custom(torch, keep).apply(h)
+    with torch.no_grad():
+        w = custom(torch, lambda ctx, a: a).apply(h)
+    found = [(t.requires_grad, t.is_leaf, t is h, t._is_view()) for t in (y, z, w)]
+    z += 1
+    return found, h, z
+
+
+@same_as_torch
+def test_a_view_that_forward_changes(torch):
+    """The history of the base goes through the function, as after any operation in place."""
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    base = x * 1
+    row = base[1]
+
+    def forward(ctx, a):
+        ctx.mark_dirty(a.mul_(5))
+        return a
+
+    y = custom(torch, forward, lambda ctx, g: g * 5).apply(row)
+    (base * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
+    return y is row, type(base.grad_fn).__name__, type(y.grad_fn).__name__, base, x.grad
+
+
+@same_as_torch
+def test_arguments_by_keyword(torch):
+    scaled = custom(torch, lambda ctx, a, by=2, plus=0: a * by + plus, lambda ctx, g: (g, None))
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    class Bound(torch.autograd.Function):
+        @staticmethod
+        def forward(a, by=4):
+            return a * by
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.by = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.by, None
+
+    Bound.apply(x).sum().backward()
+    Bound.apply(by=3, a=x).sum().backward()
+    calls = (
+        lambda: scaled.apply(x, plus=1),
+        lambda: scaled.apply(x, minus=1),
+        lambda: Bound.apply(x, minus=1),
+        lambda: Bound.apply(by=1),
+    )
+    return scaled.apply(x, by=7), scaled.apply(a=x), x.grad, [error_of(c) for c in calls]
+
+
+@same_as_torch
+def test_a_complex_gradient_of_a_real_input(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = custom(torch, lambda ctx, a: a * 2, lambda ctx, g: g + 1j).apply(x)
+    return error_of(lambda: y.sum().backward())

@@ -359,3 +359,42 @@ def test_learning_to_learn(torch):
     value = loss(after, x)
     value.backward()
     return value, p.grad
+
+
+@same_as_torch
+def test_transforms_under_inference_mode(torch):
+    """A transform records under `inference_mode`; its results are ordinary tensors."""
+    x, w = start(torch)
+    f = torch.func
+    scalar = lambda x: vector(x, w).sum()
+    with torch.inference_mode():
+        made = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
+        with_made = lambda x: (x * x * made).prod()
+        results = [
+            f.grad(scalar)(x),
+            f.grad(with_made)(made),
+            f.grad_and_value(with_made)(x),
+            f.vjp(with_made, x)[1](torch.tensor(2.0, dtype=torch.float64)),
+            f.jvp(with_made, (x,), (made,)),
+            f.jacrev(lambda x: vector(x, w))(made),
+            f.jacfwd(lambda x: vector(x, w))(x),
+            f.hessian(scalar)(x),
+            f.grad(lambda x: (f.grad(scalar)(x) * made).sum())(x),
+        ]
+        ordinary = [f.grad(scalar)(made).is_inference(), f.jacrev(scalar)(made).is_inference()]
+        wrong = torch.autograd.functional.vjp(scalar, x)[1]  # PyTorch gives zeros, too
+    return results, ordinary, wrong
+
+
+@same_as_torch
+def test_functions_of_autograd_that_do_not_depend_on_their_input(torch):
+    x, _ = start(torch)
+    names = ("vjp", "jvp", "vhp", "hvp", "jacobian", "hessian")
+    constant = lambda x: torch.tensor(3.0, dtype=torch.float64)
+    results = []
+    for name in names:
+        function = getattr(torch.autograd.functional, name)
+        v = () if name in ("jacobian", "hessian", "vjp") else (x,)
+        results.append(function(constant, x, *v))
+        results.append(error_of(lambda: function(constant, x, *v, strict=True)))
+    return results

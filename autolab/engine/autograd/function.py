@@ -5,15 +5,16 @@ Source: https://docs.pytorch.org/docs/2.13/notes/extending.html"""
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 
 from ..devices import device as devices
 from ..core import observe
-from ..core.errors import fail
+from ..core.errors import fail, type_name
 from ..exact.refusals import unsupported
 from ..devices.placement import kept
 from ..core.tensor import SMALL, Tensor, materialise, wrap
-from ..inplace.views import View
+from ..inplace.views import View, move_retained
 from .modes import no_grad
 from ..core.grad_mode import per_thread, set_grad_enabled
 from ..core.node import Node, accumulator, next_sequence_nr
@@ -37,7 +38,7 @@ class FunctionCtx:
             if t is not None and not isinstance(t, Tensor):
                 raise fail(
                     TypeError,
-                    f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}",
+                    f"save_for_backward can only save variables, but argument {i} is of type {type_name(t)}",
                     "Keep other values as attributes: ctx.k = 3.0.",
                 )
         self.to_save = tensors
@@ -58,6 +59,12 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value):
         """False: gradients that did not arrive are None in backward instead of zeros."""
+        if not isinstance(value, bool):
+            raise fail(
+                TypeError,
+                "set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)",
+                f"`value` is True or False; {value!r:.60} came.",
+            )
         self.materialize_grads = value
 
 
@@ -82,7 +89,7 @@ class _FunctionNode(Node, FunctionCtx):
 
     def __init__(self):
         self.inputs, self.input_nrs, self.saved, self.fix, self.hooks = (), None, (), None, None
-        self.value = self.operands = self._kept = None
+        self.value, self.operands, self._kept = None, None, ()
         self.to_save, self.dirty_tensors, self.non_differentiable, self.materialize_grads = (
             (),
             (),
@@ -113,7 +120,7 @@ class _FunctionNode(Node, FunctionCtx):
         if t.__class__ is tuple:  # packed by saved-tensor hooks
             return t[1](t[0])
         if t._storage.version != version:
-            made_by, nr = (t._node, 0) if output_nr is None else (self, output_nr)
+            made_by, nr = (t.grad_fn, 0) if output_nr is None else (self, output_nr)
             raise stale(self, t._storage, version, t._array.shape, t._array.dtype, made_by, nr)
         if output_nr is None:
             return t
@@ -159,7 +166,7 @@ class _FunctionNode(Node, FunctionCtx):
         )
         if self.materialize_grads:
             grads = [
-                wrap(devices.filled(device, 0, shape, d)) if x is None else x
+                wrap(devices.filled(device, 0, shape, d)) if x is None and device else x
                 for x, (shape, d, device) in zip(grads, self._meta)
             ]
         cls = self.function_class
@@ -200,7 +207,7 @@ class _FunctionNode(Node, FunctionCtx):
             if not isinstance(r, Tensor):
                 raise fail(
                     RuntimeError,
-                    f"expected Variable or None (got {type(r).__name__})",
+                    f"expected Variable or None (got {type_name(r)})",
                     "backward returns tensors, or None.",
                 )
             out.append(self._fitted(r, meta, i, traced))
@@ -225,6 +232,13 @@ class _FunctionNode(Node, FunctionCtx):
                     "A gradient has the shape of the input it belongs to.",
                 )
             r = r.sum_to_size(shape)
+        if r.dtype.is_complex and not dtype.is_complex:
+            raise fail(
+                RuntimeError,
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.  "
+                "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)",
+                "The gradient of a real input is real: return its .real part.",
+            )
         if r.dtype is not dtype:
             r = r.to(dtype)
         if traced:
@@ -332,12 +346,8 @@ class Function(metaclass=_FunctionMeta):
     @classmethod
     def apply(cls, *args, **kwargs):
         """Runs forward without recording its inside, and records the function as one node."""
-        if kwargs:
-            raise fail(
-                TypeError,
-                "apply() takes no keyword arguments",
-                "Pass the arguments by position, as forward lists them.",
-            )
+        separate = cls.setup_context is not Function.setup_context
+        args = _bound(cls.forward, args, kwargs) if separate else _placed(cls.forward, args, kwargs)
         state = per_thread.state
         node = cls._backward_cls()
         positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
@@ -346,7 +356,6 @@ class Function(metaclass=_FunctionMeta):
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         edges = tuple(_edge(t) if recording else None for t in tensors)
         nrs = tuple(t._nr for t in tensors)
-        separate = cls.setup_context is not Function.setup_context
         if observe.observer is not None:
             observe.observer.begin(node)
         try:
@@ -359,12 +368,14 @@ class Function(metaclass=_FunctionMeta):
                 observe.observer.failed(node, args, error)
             raise
         outputs = output if isinstance(output, tuple) else (output,)
-        outputs = cls._finish(node, args, tensors, outputs, recording)
         if recording:
             node.inputs, node.input_nrs = edges, nrs if any(nrs) else None
             node._tensor_positions, node._arity = positions, len(args)
-            node._input_meta = tuple((t._array.shape, t.dtype, t.device) for t in tensors)
-            node.sequence_nr, node._identity_inputs = next_sequence_nr(), _Identity(tensors)
+            node._input_meta = tuple(_meta(t) for t in tensors)
+            node.sequence_nr = next_sequence_nr()
+        outputs = _finished(node, tensors, outputs, recording)
+        if recording:
+            node._identity_inputs = _Identity(tensors)
             node.keep(outputs)
             node._identity_inputs = ()
         if observe.observer is not None:
@@ -377,49 +388,111 @@ class Function(metaclass=_FunctionMeta):
             )
         return outputs if isinstance(output, tuple) else outputs[0]
 
-    @classmethod
-    def _finish(cls, node, args, tensors, outputs, recording):
-        """Hangs the node on the outputs: inputs returned as they are become views of themselves, dirty ones keep their
-        identity."""
-        finished = []
-        node.num_outputs = len(outputs)
-        dirty, plain = node.dirty_tensors, node.non_differentiable
-        for d in dirty:
-            if d not in _Identity(tensors):
-                raise fail(
-                    RuntimeError,
-                    "mark_dirty only accepts input tensors",
-                    "Mark the tensors that forward changed in place.",
-                )
-            d._storage.version += 1
-        for nr, o in enumerate(outputs):
-            if not isinstance(o, Tensor):
-                finished.append(o)
-                continue
-            marked = o in _Identity(plain)
-            if o in _Identity(tensors) and o not in _Identity(dirty):
-                o = _as_view(o, o)
-            elif o._view is not None and o._view.base is not None:
-                o = _as_view(o, o._view.base)
-            if recording and not marked and o.dtype.is_floating_point:
-                if o in _Identity(dirty) and o._req and o._node is None:
-                    raise fail(
-                        RuntimeError,
-                        "a leaf Variable that requires grad has been used in an in-place operation.",
-                        "A leaf cannot be changed in place while gradients are recorded.",
-                    )
-                o._node, o._nr, o._req = node, nr, True
-            finished.append(o)
-        shapes = tuple(
-            (o._array.shape, o.dtype, o.device) if isinstance(o, Tensor) else ((), None, None)
-            for o in finished
+
+def _bound(forward, args, kwargs):
+    """The arguments of a forward without ctx, by position and with its defaults."""
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+def _placed(forward, args, kwargs):
+    """The arguments of a forward that takes ctx, those by keyword behind the others."""
+    if not kwargs:
+        return args
+    names = list(inspect.signature(forward).parameters)[1:]
+    if unknown := [name for name in kwargs if name not in names]:
+        message = f"forward() got an unexpected keyword argument '{unknown[0]}'"
+        raise fail(TypeError, message, f"forward takes {', '.join(names)} beside ctx.")
+    rest = names[len(args) : len(args) + len(kwargs)]
+    if missing := [name for name in rest if name not in kwargs]:
+        place = names.index(missing[0])
+        message = f"forward() missing required argument: '{missing[0]}' (position {place})"
+        raise fail(TypeError, message, "Pass every argument in front of the ones given by name.")
+    return (*args, *(kwargs[name] for name in rest))
+
+
+def _finished(node, tensors, outputs, recording):
+    """The outputs as the caller gets them: the node hangs on each that is differentiable."""
+    node.num_outputs = len(outputs)
+    _check_marked(node.dirty_tensors, "mark_dirty can only accept variables, but argument ")
+    _check_marked(
+        node.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got "
+    )
+    dirty, plain = _Identity(node.dirty_tensors), _Identity(node.non_differentiable)
+    for changed in node.dirty_tensors:
+        changed._storage.version += 1
+    _check_dirty_are_returned(node.dirty_tensors, tensors, outputs)
+    inputs, finished = _Identity(tensors), []
+    for nr, o in enumerate(outputs):
+        if isinstance(o, Tensor):
+            node_of = node if recording and o not in plain and o.dtype.is_floating_point else None
+            o = _output(node_of, nr, o, o in inputs, o in dirty)
+        finished.append(o)
+    node._meta = tuple(_meta(o) if isinstance(o, Tensor) else ((), None, None) for o in finished)
+    first = finished[0] if finished else None
+    if isinstance(first, Tensor) and first._array.size <= SMALL:
+        node.value = kept(first._array)
+    return tuple(finished)
+
+
+def _meta(t):
+    return t._array.shape, t.dtype, t.device
+
+
+def _check_marked(marked, message):
+    for value in marked:
+        if not isinstance(value, Tensor):
+            raise fail(RuntimeError, message, f"Mark tensors only; {type_name(value)} came.")
+
+
+def _check_dirty_are_returned(dirty, inputs, outputs):
+    """Raise torch's error for a changed input that forward does not return; warn of a mark on another tensor."""
+    returned, given = _Identity(outputs), _Identity(inputs)
+    if any(t not in returned for t in dirty):
+        raise fail(
+            RuntimeError,
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+            "inplace must all be outputs of the Function.",
+            "Return the tensor that forward changed in place.",
         )
-        node._meta = shapes
-        first = finished[0]
-        node.value = (
-            kept(first._array) if isinstance(first, Tensor) and first._array.size <= SMALL else None
+    if any(t not in given for t in dirty):
+        message = "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+        warnings.warn(message + "passed to ctx.mark_dirty().", UserWarning, stacklevel=4)
+
+
+def _output(node, nr, o, is_input, is_dirty):
+    """Output number `nr` of a function: `node` is None where it has no gradient."""
+    if is_input and node is None and o.requires_grad:
+        return o.detach()
+    if is_input and is_dirty:
+        return o if node is None else _changed(node, nr, o)
+    if is_input:
+        o = _as_view(o, o)
+    elif o._view is not None and o._view.base is not None:
+        o = _as_view(o, o._view.base)
+    if node is not None:
+        o._node, o._nr, o._req = node, nr, True
+    return o
+
+
+def _changed(node, nr, t):
+    """The input `t`, which forward changed in place: its history goes on with the node, and that of its base, too."""
+    if t._req and t._node is None:
+        raise fail(
+            RuntimeError,
+            "a leaf Variable that requires grad has been used in an in-place operation.",
+            "A leaf cannot be changed in place while gradients are recorded.",
         )
-        return tuple(finished)
+    before = t._node, t._nr
+    t._node, t._nr, t._req = node, nr, True
+    if t._view is not None and t._view.base is not None:
+        base = t._view.base
+        before_base = base._node, base._nr
+        t._view.rebase(t, node)
+        move_retained(base, *before_base)
+    move_retained(t, *before)
+    return t
 
 
 def _as_view(o, base):

@@ -37,10 +37,24 @@ def _prepared(inputs, create_graph):
     )
 
 
-def _run(func, inputs, function):
+def _run(func, inputs, function, strict):
+    """The results of `func` as a tuple, and whether they were one."""
     outputs = func(*inputs)
     items, was_tuple = _tuple(outputs, "outputs of the user-provided function", function)
+    if strict:
+        _check_outputs_require_grad(items)
     return items, was_tuple
+
+
+def _check_outputs_require_grad(outputs):
+    for i, y in enumerate(outputs):
+        if not y.requires_grad:
+            raise fail(
+                RuntimeError,
+                f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+                "differentiable manner from the input when running in strict mode.",
+                "The output does not depend on the input.",
+            )
 
 
 def _unwrapped(items, was_tuple):
@@ -117,17 +131,10 @@ def jacobian(
     with enable_grad():
         given, tuple_in = _tuple(inputs, "inputs", "jacobian")
         xs = _prepared(given, create_graph)
-        ys, tuple_out = _run(func, xs, "jacobian")
+        ys, tuple_out = _run(func, xs, "jacobian", strict)
         rows = []
         for i, y in enumerate(ys):
             if not y.requires_grad:
-                if strict:
-                    raise fail(
-                        RuntimeError,
-                        f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
-                        "differentiable manner from the input when running in strict mode.",
-                        "The output does not depend on the input.",
-                    )
                 rows.append(tuple(_number(x, 0, *y._array.shape) for x in xs))
                 continue
             columns = []
@@ -240,9 +247,9 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     with enable_grad():
         given, tuple_in = _tuple(inputs, "inputs", "vjp")
         xs = _prepared(given, create_graph)
-        ys, tuple_out = _run(func, xs, "vjp")
+        ys, tuple_out = _run(func, xs, "vjp", strict)
         vs, _ = _vectors(v, ys, "vjp", "user-provided function returns a single Tensor")
-        gs = grad(ys, xs, vs, create_graph=create_graph, allow_unused=True)
+        gs = _gradients(ys, xs, vs, create_graph)
         gs = _filled(
             gs,
             xs,
@@ -261,9 +268,9 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         given, tuple_in = _tuple(inputs, "inputs", "jvp")
         xs = _prepared(given, create_graph)
         vs, _ = _vectors(v, xs, "jvp", "input to the user-provided function is a single Tensor")
-        ys, tuple_out = _run(func, xs, "jvp")
+        ys, tuple_out = _run(func, xs, "jvp", strict)
         dummy = tuple(_zeros(y).requires_grad_() for y in ys)
-        gs = grad(ys, xs, dummy, create_graph=True, allow_unused=True)
+        gs = _gradients(ys, xs, dummy, True)
         gs = _filled(
             gs,
             xs,
@@ -283,8 +290,10 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
         xs = _prepared(given, create_graph)
         vs, _ = _vectors(v, xs, "vhp", "input to the user-provided function is a single Tensor")
         y = _checked_scalar(func(*xs), "vhp")
+        if strict:
+            _check_outputs_require_grad((y,))
         gs = _filled(
-            grad(y, xs, create_graph=True, allow_unused=True),
+            _gradients((y,), xs, (None,), True),
             xs,
             strict,
             "The function is independent of input {i}.",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.backward import accumulate
 from ..core.device import ARRAYS, copied, plus
-from ..core.errors import fail
+from ..core.errors import fail, type_name
 from ..core.grad_mode import guard, set_grad_enabled
 from ..core.tensor import Tensor, wrap
 
@@ -182,7 +182,7 @@ def run_node_hooks(hooks, *tuples):
         if not isinstance(result, tuple):
             raise fail(
                 TypeError,
-                f"expected tuple, but hook returned '{type(result).__name__}'",
+                f"expected tuple, but hook returned '{type_name(result)}'",
                 "Return a tuple of gradients, or None.",
             )
         if len(result) != len(first):
@@ -209,7 +209,7 @@ def _check_replacement(fn, new, old):
     if not isinstance(new, Tensor):
         raise fail(
             TypeError,
-            f"expected Variable, but hook returned '{type(new).__name__}'",
+            f"expected Variable, but hook returned '{type_name(new)}'",
             "Return None to leave the gradient as it is, or the tensor that should replace it.",
         )
     if new.dtype is not old.dtype:

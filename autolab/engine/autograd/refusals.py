@@ -62,10 +62,9 @@ def stale(
 def re_name(name: str) -> str:
     """The name of a node as torch's messages shorten it.
 
-    >>> re_name("MulBackward0"), re_name("torch::autograd::AccumulateGrad")
-    ('Mul', 'AccumulateGrad')
+    >>> re_name("MulBackward0"), re_name("torch::autograd::CopySlices")
+    ('Mul', 'torch::autograd::CopySlices')
     """
-    name = name.rsplit("::", 1)[-1]
     head, found, tail = name.rpartition("Backward")
     return head + tail.replace("0", "") if found and (tail.isdigit() or not tail) else name
 

@@ -190,7 +190,7 @@ def _output(
     argument."""
     t: Tensor = object.__new__(Tensor)
     result = where.backend.adopt(op, result)
-    t._array, t.dtype, t._nr, t._req = result, FROM_NUMPY[result.dtype], 0, False
+    t._array, t._dtype, t._nr, t._req = result, FROM_NUMPY[result.dtype], 0, False
     t._node = t._grad = t._acc = t._hooks = None
     if op.view:
         source = args[0]
@@ -230,7 +230,7 @@ def record(
     edges = [
         edge(s) if isinstance(s, Tensor) else None for s in sources
     ]  # a view is brought up to date by `edge`
-    if True not in [t._req for t in tensors]:
+    if True not in [t._req for t in tensors] or _of_inference_alone(args, op):
         return None
     where = outs[0]._storage.device
     away = where is not CPU or [
@@ -263,6 +263,18 @@ def record(
             if out._view is not None:
                 out._view.version = out._storage.version
     return node
+
+
+def _of_inference_alone(args: Sequence[Any], op: Op) -> bool:
+    """Whether all tensors were made in inference mode: PyTorch's autograd does not see such an operation, unless it
+    copies. A number in the place of a tensor counts as an ordinary one."""
+    first = args[0][0] if op.params[0] in op.lists else args[0]
+    if not isinstance(first, Tensor) or first._storage.__class__ is not InferenceStorage:
+        return False
+    tensors, _ = unwrap(op, args)
+    made_inside = all(t._storage.__class__ is InferenceStorage for t in tensors)
+    numbers = [i for i in op.broadcast if not isinstance(args[i], Tensor)]
+    return made_inside and not numbers and op.name not in ("clone", "to_copy")
 
 
 def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:
@@ -327,7 +339,7 @@ def _operand(a: Any) -> tuple[Any, int | None]:
     if not isinstance(a, Tensor):
         return a, None
     storage = a._storage
-    if isinstance(storage, InferenceStorage):
+    if isinstance(storage, InferenceStorage) and not per_thread.state.saves_inference:
         raise storage.unsaved()
     return a, storage.version
 

@@ -11,7 +11,7 @@ from typing import Any
 from . import observe
 from .backward import Root, execute, own
 from .device import CPU, filled
-from .errors import fail
+from .errors import fail, type_name
 from .node import GradientEdge, accumulator
 from .tensor import Tensor, wrap
 
@@ -44,10 +44,11 @@ def backward(
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         note = "Leave it out to accumulate into every leaf."
         raise fail(RuntimeError, "`inputs` argument to `backward()` cannot be empty.", note)
+    create_graph = _flag("create_graph", create_graph)
+    retain = create_graph if retain_graph is None else _flag("retain_graph", retain_graph)
     tensors = _listed(tensors)
     seeds = _seeds(tensors, grad_variables if grad_tensors is None else grad_tensors, create_graph)
     roots = _roots(tensors)
-    retain = create_graph if retain_graph is None else retain_graph
     if create_graph:
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     only = None
@@ -93,6 +94,8 @@ def grad(
             "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed."
         )
         raise fail(ValueError, message, note)
+    create_graph = _flag("create_graph", create_graph)
+    retain = create_graph if retain_graph is None else _flag("retain_graph", retain_graph)
     outputs, inputs = _listed(outputs), _listed(inputs)
     if not inputs:
         note = "Name the tensors whose gradients you want."
@@ -104,7 +107,6 @@ def grad(
         "Set requires_grad=True before computing.",
     )
     keys = [_target(t) for t in _wanted(inputs, *refusal)]
-    retain = create_graph if retain_graph is None else retain_graph
     captured = execute(
         roots, seeds, retain_graph=retain, create_graph=create_graph, targets=set(keys)
     )
@@ -137,6 +139,14 @@ def _as_result(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
     return wrap(own(g))
 
 
+def _flag(name: str, value: Any) -> bool:
+    """A switch of `backward` and `grad`: a bool, or a whole number as PyTorch takes it."""
+    if isinstance(value, int):
+        return bool(value)
+    message = f"'{type_name(value)}' object cannot be interpreted as an integer"
+    raise fail(TypeError, message, f"`{name}` is True or False; {value!r:.60} came.")
+
+
 def _listed(tensors: Any) -> tuple[Any, ...]:
     return (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
 
@@ -147,7 +157,7 @@ def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor | GradientEdge
     listed = _listed(inputs)
     for t in listed:
         if not isinstance(t, (Tensor, GradientEdge)):
-            message = f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}"
+            message = f"all inputs have to be Tensors or GradientEdges, but got {type_name(t)}"
             raise fail(RuntimeError, message, "Name the tensors themselves.")
         if isinstance(t, Tensor) and not t.requires_grad:
             raise fail(RuntimeError, refusal, note)

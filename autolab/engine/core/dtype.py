@@ -10,20 +10,34 @@ import functools
 from collections.abc import Iterable
 import numpy as np
 
-from .errors import fail
+from .errors import fail, type_name
+
+_CPP_NAMES = {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""What C++ calls a dtype, as PyTorch's messages show it."""
 
 
 class dtype:
     """A data type: `torch.float32`. Attributes: `np` (the NumPy dtype), `itemsize` (bytes), `is_floating_point`,
     `is_complex`, `is_signed`; for the engine `is_inexact` (floating or complex: what can have a gradient), `short`
-    ('Float', as in 'torch.FloatTensor'), `np_name` (C++'s name, in messages), `one` (where a backward pass begins).
+    ('Float', as in 'torch.FloatTensor'), `cpp_name` (C++'s name, in messages), `one` (where a backward pass begins).
 
     >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.is_complex
     (4, True, False)
     """
 
     __slots__ = tuple(
-        "name np np_name itemsize is_floating_point is_complex is_signed short category is_bool is_integer "
+        "name np cpp_name itemsize is_floating_point is_complex is_signed short category is_bool is_integer "
         "is_inexact scalar one __weakref__".split()
     )
 
@@ -39,14 +53,7 @@ class dtype:
         self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[
             kind
         ]  # torch's word: the higher one wins
-        cpp = {
-            "float64": "double",
-            "float32": "float",
-            "int64": "long int",
-            "int32": "int",
-            "float16": "c10::Half",
-        }
-        self.np_name = cpp.get(name, name)
+        self.cpp_name = _CPP_NAMES.get(name, name)
         self.one = self.scalar(1)
 
     def __repr__(self) -> str:
@@ -123,7 +130,12 @@ def set_default_dtype(d: dtype) -> None:
     >>> torch.set_default_dtype(torch.float32)
     """
     global _default
-    if not isinstance(d, dtype) or not d.is_floating_point:
+    if not isinstance(d, dtype):
+        message = (
+            "invalid dtype object: only floating-point types are supported as the default type"
+        )
+        raise fail(TypeError, message, f"Pass a dtype such as torch.float64; {d!r:.60} came.")
+    if not d.is_floating_point:
         note = "Gradients need numbers that can change by small amounts, so the default is float32 or float64."
         raise fail(
             TypeError, f"only floating-point types are supported as the default type, got {d}", note
@@ -146,7 +158,7 @@ def python_scalar_dtype(value: object) -> dtype:
     if isinstance(value, (complex, np.complexfloating)):
         return _default.to_complex()
     note = "Only numbers and nested lists of numbers become a tensor."
-    raise fail(RuntimeError, f"Could not infer dtype of {type(value).__name__}", note)
+    raise fail(RuntimeError, f"Could not infer dtype of {type_name(value)}", note)
 
 
 @functools.cache

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .errors import bad_argument
+
 # -- what threads share ----------------------------------------------------------------------------------------------
 guard = threading.RLock()
 """Held by whoever reads a leaf's `.grad`, its one node or a tensor's one storage, to write it again: for an addition,
@@ -49,6 +51,7 @@ class State:
     run: Callable[..., Any] = field(default_factory=_quiet)  # calls a kernel
     grad: bool = True  # is history recorded
     inference: bool = False
+    saves_inference: bool = False  # may a node save what was made in inference mode
     special: bool = False  # inference mode or saved-tensor hooks are on, so no shortcut is taken
     saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = (
         None  # the active pack and unpack functions
@@ -86,8 +89,10 @@ class set_grad_enabled:
     __call__: ClassVar[Any]
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise bad_argument("set_grad_enabled", "enabled", 1, "bool", mode)
         state = per_thread.state
-        self._before, self.mode = state.grad, bool(mode)
+        self._before, self.mode = state.grad, mode
         state.grad = self.mode
 
     def __enter__(self) -> None:

@@ -209,7 +209,7 @@ def opened(node: Any, item: Any, traced: bool) -> Any:
         item, version = item
         if item._storage.version != version:
             raise node._stale(
-                item._storage, version, item._array.shape, item._array.dtype, item._node
+                item._storage, version, item._array.shape, item._array.dtype, item.grad_fn
             )
     elif isinstance(item, Parcel):
         item = item.tensor(node, traced)

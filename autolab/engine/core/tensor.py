@@ -3,6 +3,7 @@ the records of operations, conversions, copies, hooks and what is refused by `en
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -124,14 +125,11 @@ class Tensor(Declared):
     edges that lead to it (see `node.accumulator`), `_hooks` what sees its gradient.
     """
 
-    __slots__ = {
-        "dtype": "The type of its numbers, a `torch.dtype`. Source: torch.Tensor.dtype.",
-        **dict.fromkeys(
-            "_array _memory _node _nr _req _view _grad _acc _hooks __dict__ __weakref__".split()
-        ),
-    }
+    __slots__ = tuple(
+        "_array _dtype _memory _node _nr _req _view _grad _acc _hooks __dict__ __weakref__".split()
+    )
     _array: Any
-    dtype: DType
+    _dtype: DType
     _memory: Storage | None
     _node: Any
     _nr: int
@@ -155,6 +153,12 @@ class Tensor(Declared):
     def _storage(self, storage: Storage) -> None:
         self._memory = storage
 
+    # read in C: most operations ask for it
+    dtype: DType = property(  # type: ignore[assignment]
+        attrgetter("_dtype"),
+        doc="The type of its numbers, a `torch.dtype`. Source: torch.Tensor.dtype.",
+    )
+
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient is needed for this tensor. Settable on leaves only."""
@@ -164,7 +168,7 @@ class Tensor(Declared):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         self._check_requiring(value)
-        self._req = bool(value)
+        self._req = value
         if self._acc is nowhere:
             self._acc = None
 
@@ -179,11 +183,6 @@ class Tensor(Declared):
         if self._view is not None:
             self._view.refresh(self)
         return self._node
-
-    @grad_fn.setter
-    def grad_fn(self, value: object) -> None:
-        message = "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable"
-        raise fail(AttributeError, message, "The graph is made by operations only.")
 
     @property
     def grad(self) -> Tensor | None:
@@ -211,6 +210,39 @@ class Tensor(Declared):
             observe.observer.grad_set(self)
 
 
+def read_only(name: str, attribute: property) -> property:
+    """A property that refuses to be set, in torch's words, as `attribute` without a setter does in Python's.
+
+    >>> torch.ones(2).shape = (1, 2)
+    Traceback (most recent call last):
+    AttributeError: attribute 'shape' of 'torch._C.TensorBase' objects is not writable
+    """
+
+    def refuse(self: Tensor, *value: object) -> None:
+        message = f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"
+        note = f"`{name}` follows from the tensor: make another one, such as x.to(torch.float64) or x.reshape(2, 3)."
+        raise fail(AttributeError, message, note)
+
+    return property(attribute.fget, refuse, refuse, attribute.__doc__)
+
+
+def attributes(part: type) -> dict[str, Any]:
+    """What the class `part` defines; its properties without a setter as `read_only` ones.
+
+    >>> class Part:
+    ...     half = property(lambda self: 0.5)
+    >>> attributes(Part)["half"].fset is None
+    False
+    """
+    return {
+        name: read_only(name, value) if isinstance(value, property) and not value.fset else value
+        for name, value in vars(part).items()
+        if hasattr(value, "__get__") and name not in ("__dict__", "__weakref__")
+    }
+
+
+for _name, _attribute in attributes(Tensor).items():
+    setattr(Tensor, _name, _attribute)
 Tensor.__module__ = "torch"  # type(x) prints as <class 'torch.Tensor'>, which tutorials show
 TENSORS: set[type] = {Tensor}
 """The classes whose tensors behave as Tensor does: itself, and subclasses that say so (`nn.Parameter`)."""
@@ -227,7 +259,7 @@ def attach(part: type, to: type = Tensor) -> type:
     >>> Point().length()
     5
     """
-    for name, value in vars(part).items():
+    for name, value in (attributes(part) if to is Tensor else vars(part)).items():
         if hasattr(value, "__get__") and name not in ("__dict__", "__weakref__"):
             setattr(to, name, value)
     return part
@@ -267,7 +299,7 @@ def wrap(array: Any, dtype: DType | None = None) -> Tensor:
         else:
             array = np.asarray(array)
     t._array = array
-    t.dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
+    t._dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
     if per_thread.state.inference:
         t._memory, t._view = new_storage(device, InferenceStorage), View(None, 0, "inference")
     elif device is not CPU:

@@ -59,7 +59,7 @@ _NAMES_ARGUMENT = {
 
 def device_error(op, args, device, other):
     """Torch's words for tensors on different devices. device: where the op would run; other: where one of `args` is."""
-    text = f"but found at least two devices, {device} and {other}!"
+    text = _two_devices(device, other)
     if op.name in _NAMES_ARGUMENT:
         given = [
             (p, x)
@@ -75,7 +75,19 @@ def device_error(op, args, device, other):
             f"wrapper_CUDA_{_NAMES_ARGUMENT[op.name]})"
         )
     note = "Nothing is copied between devices unless you say so: move one of them with .to(device) first."
-    return fail(RuntimeError, f"Expected all tensors to be on the same device, {text}", note)
+    return fail(RuntimeError, f"{_SAME_DEVICE}, {text}", note)
+
+
+_SAME_DEVICE = "Expected all tensors to be on the same device"
+
+
+def _two_devices(device, other):
+    return f"but found at least two devices, {device} and {other}!"
+
+
+def two_devices(device, other, note):
+    """Torch's error for tensors on two devices, with a note of the caller's."""
+    return fail(RuntimeError, f"{_SAME_DEVICE}, {_two_devices(device, other)}", note)
 
 
 def gathered(op, args, device):

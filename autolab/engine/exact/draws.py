@@ -9,10 +9,6 @@ from . import random
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 
-CPP_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
-              "int64": "long int", "float16": "c10::Half", "float32": "float", "float64": "double"}  # fmt: skip
-"""What C++ calls the dtypes, as messages show it."""
-
 
 def source(generator):
     """The Generator to draw from: the one given, or the global one for None."""
@@ -87,7 +83,7 @@ def _bounds(low, high, dtype):
             if abs(value) > 1 << digits:
                 message = (
                     f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
-                    f"{CPP_NAMES[dtype.name]} can support discrete uniform distribution only within this range. This "
+                    f"{dtype.cpp_name} can support discrete uniform distribution only within this range. This "
                     "warning will become an error in version 1.7 release, please fix the code in advance"
                 )
                 warnings.warn(message, UserWarning, stacklevel=6)
@@ -96,7 +92,7 @@ def _bounds(low, high, dtype):
             (0, 1) if dtype.is_bool else (np.iinfo(dtype.np).min, np.iinfo(dtype.np).max)
         )
         if not lowest <= value <= highest:
-            message = f"{name} is out of bounds for {CPP_NAMES.get(dtype.name, dtype.name)}"
+            message = f"{name} is out of bounds for {dtype.cpp_name}"
             raise fail(RuntimeError, message, f"{dtype} holds {lowest} to {highest}.")
     return low, high
 

@@ -179,7 +179,7 @@ class Parameter:
             )
         if LISTED_TENSORS in self.kind.plain and value.__class__ in (tuple, list):
             for place, item in enumerate(value):
-                if not isinstance(item, Tensor) and item is not None:
+                if not isinstance(item, Tensor) and (item is not None or self.name != "indices"):
                     message = f"expected Tensor as element {place} in argument 0, but got {type_name(item)}"
                     raise fail(TypeError, message, f"'{self.name}' is a list of tensors.")
         return self.kind.brought(value)

@@ -27,7 +27,7 @@ def make(op, slow):
 
     def update(target, other):
         state = per_thread.state
-        dtype = target.dtype
+        dtype = target._dtype
         if (
             state.grad
             or state.special
@@ -39,7 +39,7 @@ def make(op, slow):
         d = target._array
         if type(other) is float:
             y = other
-        elif type(other) is Tensor and other.dtype is dtype and other._view is None:
+        elif type(other) is Tensor and other._dtype is dtype and other._view is None:
             y = other._array
         else:
             return slow(target, other)

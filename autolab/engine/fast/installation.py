@@ -64,7 +64,8 @@ def _backward(run):
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         if (
             gradient is inputs is None
-            and not create_graph
+            and create_graph is False
+            and (retain_graph is None or retain_graph.__class__ is bool)
             and straight.of_number(self, retain_graph)
         ):
             return

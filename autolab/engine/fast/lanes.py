@@ -41,7 +41,7 @@ from .threads import new_accumulator
 _TENSOR = """
 t = new(Tensor)
 t._array = d
-t.dtype = <dtype>
+t._dtype = <dtype>
 t._node = None
 t._view = <view>
 t._grad = None
@@ -249,8 +249,8 @@ def call(a0, a1):
 """
 
 _WITH_TENSOR = """
-dtype = a0.dtype
-if a1.dtype is not dtype or not dtype.is_floating_point or a0._view is not None or a1._view is not None or state.special:
+dtype = a0._dtype
+if a1._dtype is not dtype or not dtype.is_floating_point or a0._view is not None or a1._view is not None or state.special:
     return slow(a0, a1)
 x0 = a0._array
 x1 = a1._array
@@ -272,7 +272,7 @@ except (ValueError, MemoryError):
 """
 
 _WITH_NUMBER = """
-if not a0.dtype.is_floating_point or a0._view is not None or state.special:
+if not a0._dtype.is_floating_point or a0._view is not None or state.special:
     return slow(a0, a1)
 x0 = a0._array
 x1 = a1
@@ -284,7 +284,7 @@ _UNARY = """
 def call(<parameters>):
     state = per_thread.state
     kind = type(a0)
-    if kind is not Tensor and kind not in TENSORS or a0._view is not None or state.special or not a0.dtype.is_floating_point<unusual>:
+    if kind is not Tensor and kind not in TENSORS or a0._view is not None or state.special or not a0._dtype.is_floating_point<unusual>:
         return slow(<arguments>)
     x0 = a0._array
     d = state.run(fast, x0)
@@ -343,7 +343,7 @@ def _binary(op, takes_tensors):
 def _result(op, is_tensor, fix):
     """What follows the kernel in the fast lane."""
     call = _Call(op, is_tensor)
-    tensor = call.tensor("bool_" if op.dtype == "bool" else "a0.dtype")
+    tensor = call.tensor("bool_" if op.dtype == "bool" else "a0._dtype")
     return tensor + "\n" + call.node(fix, "t._node = n\nt._req = True")
 
 
@@ -393,7 +393,7 @@ _ONE_RESULT = """
 if type(d) is not ndarray and not isinstance(d, generic):
     if type(d) is tuple or type(d) is list: return slow(<arguments>)
     d = np.asarray(d)
-kind = a0.dtype
+kind = a0._dtype
 if d.dtype is not kind.np: kind = FROM_NUMPY[d.dtype]
 <tensor>
 """
@@ -406,7 +406,7 @@ for d in results:
     outs.append(t)
 outs = tuple(outs)
 d = outs[0]._array
-kind = outs[0].dtype
+kind = outs[0]._dtype
 """
 
 _VIEW = "View(a0, s.version, 'default' if state.grad else 'no_grad') if a0._view is None else View.of(a0, state, False)"
@@ -479,8 +479,8 @@ if type(a) in TENSORS:
 """
 _REFRESHED = "if state.grad and (v.version != m.version or v.base is not None and v.base._req is not a._req): v.refresh(a)"
 _ONE_DTYPE = """
-if dtype is None: dtype = a.dtype
-elif a.dtype is not dtype: <slow>
+if dtype is None: dtype = a._dtype
+elif a._dtype is not dtype: <slow>
 """
 
 
@@ -533,8 +533,8 @@ def _fix(op, call):
     another dtype."""
     differs, metas = [], []
     for i, _, _ in op.rules:
-        test = f"a{i}.dtype is not kind" + (f" or x{i}.shape != d.shape" if op.broadcast else "")
-        meta = f"({f'x{i}.shape' if op.broadcast else None}, a{i}.dtype)"
+        test = f"a{i}._dtype is not kind" + (f" or x{i}.shape != d.shape" if op.broadcast else "")
+        meta = f"({f'x{i}.shape' if op.broadcast else None}, a{i}._dtype)"
         differs.append(call.if_tensor(i, f"({test})"))
         metas.append(meta if i == 0 else f"({meta} if k{i} else None)")
     return f"{_listed(metas)} if {' or '.join(differs)} else None"

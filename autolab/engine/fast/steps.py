@@ -115,7 +115,7 @@ def _reading_input(k, traced):
         f"if v{k} is not None:",
         f" memory = s{k}._memory",
         f" if memory is not None and memory.version != v{k}:",
-        f"  raise stale(node, memory, v{k}, s{k}._array.shape, s{k}._array.dtype, s{k}._node)",
+        f"  raise stale(node, memory, v{k}, s{k}._array.shape, s{k}._array.dtype, s{k}.grad_fn)",
         *([] if traced else [f" s{k} = s{k}._array"]),
     ]
 

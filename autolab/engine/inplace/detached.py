@@ -11,7 +11,7 @@ import weakref
 from ..core import observe
 from ..core.backward import CHECKS
 from ..core.device import CPU
-from ..core.errors import fail
+from ..core.errors import fail, type_name
 from ..core.grad_mode import guard
 from ..core.node import next_sequence_nr
 from ..core.tensor import AWAY, InferenceStorage, new_storage
@@ -121,11 +121,17 @@ class Detaching:
         if not isinstance(value, Tensor):
             raise fail(
                 TypeError,
-                f"Variable data has to be a tensor, but got {type(value).__name__}",
+                f"Variable data has to be a tensor, but got {type_name(value)}",
                 "Wrap it with torch.tensor(...).",
             )
+        if self._req and not value.dtype.is_inexact:
+            raise fail(
+                RuntimeError,
+                "data set to a tensor that requires gradients must be floating point or complex dtype",
+                f"`value` has dtype {value.dtype}: use value.float(), or set requires_grad to False first.",
+            )
         self._array = materialise(value)
-        self.dtype = value.dtype
+        self._dtype = value.dtype
         before, owner = (
             self._storage,
             value._storage,

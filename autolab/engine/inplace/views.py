@@ -76,7 +76,8 @@ class _Following:
 
     def check_inplace(self, t, state, requires_grad):
         """Raises torch's error when the view may not be changed in place now."""
-        if t._storage.__class__ is InferenceStorage and not state.inference:
+        recorded_leaf = state.grad and t._req  # `changes.check_inplace` has words for it
+        if t._storage.__class__ is InferenceStorage and not state.inference and not recorded_leaf:
             raise fail(
                 RuntimeError,
                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..autograd.hooks import NodeHooks
 from ..core.differentiate import backward
-from ..core.errors import bad_argument, fail
+from ..core.errors import bad_argument, fail, type_name
 from ..core.grad_mode import guard, per_thread
 from ..core.tensor import InferenceStorage, attach
 
@@ -45,6 +45,9 @@ class Gradients(Base):
 
     def _check_requiring(self, value):
         """Raises torch's error unless `requires_grad` may be set to `value`."""
+        if value.__class__ is not bool:
+            note = f"`requires_grad` is True or False; {value!r:.60} came."
+            raise fail(RuntimeError, "requires_grad must be a bool", note)
         if self._node is not None:
             cure = (
                 " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
@@ -75,7 +78,7 @@ class Gradients(Base):
         if not hasattr(value, "_storage"):
             raise fail(
                 TypeError,
-                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}",
+                f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}",
                 "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
             )
         if value is self:
@@ -103,7 +106,7 @@ class Gradients(Base):
         if value.dtype is not self.dtype:
             raise fail(
                 RuntimeError,
-                f"attempting to assign a gradient with dtype '{value.dtype.np_name}' to a tensor with grad_dtype "
+                f"attempting to assign a gradient with dtype '{value.dtype.cpp_name}' to a tensor with grad_dtype "
                 f"'{self.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
                 "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
                 "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",

@@ -361,7 +361,7 @@ def _lerp(xp, self, end, weight):
         if getattr(other, "dtype", self.dtype) != self.dtype:
             raise fail(
                 RuntimeError,
-                f"expected dtype {_c_name(self.dtype)} for `{name}` but got dtype {_c_name(other.dtype)}",
+                f"expected dtype {FROM_NUMPY[self.dtype].cpp_name} for `{name}` but got dtype {FROM_NUMPY[other.dtype].cpp_name}",
                 f"lerp mixes tensors of one dtype: convert with .to({FROM_NUMPY[self.dtype]!r}).",
             )
     weight = weight if hasattr(weight, "dtype") else self.dtype.type(weight)
@@ -370,16 +370,6 @@ def _lerp(xp, self, end, weight):
     return xp.where(
         abs(weight) < 0.5, precise.fma(weight, gap, self), precise.fma(-gap, 1 - weight, end)
     )[()]
-
-
-def _c_name(d):
-    return {
-        "float32": "float",
-        "float64": "double",
-        "float16": "c10::Half",
-        "int64": "long int",
-        "int32": "int",
-    }.get(d.name, d.name)
 
 
 _LERP: dict[str, Any] = {

@@ -153,7 +153,7 @@ def check_dtypes(input, weight, bias):
     if bias is not None and input.dtype is not bias.dtype:
         raise fail(
             RuntimeError,
-            f"Input type ({input.dtype.np_name}) and bias type ({bias.dtype.np_name}) should be the same",
+            f"Input type ({input.dtype.cpp_name}) and bias type ({bias.dtype.cpp_name}) should be the same",
             "Convert the input with .float(), or the module with .to(dtype).",
         )
     if input.dtype is not weight.dtype:

@@ -14,7 +14,7 @@ from ..exact.arguments import Options, no_match, shape_of
 from ..core.grad_mode import per_thread
 from ..core.dtype import ALL, get_default_dtype, promote_types, python_scalar_dtype
 from ..exact.dtypes import from_numpy_dtype
-from ..core.errors import fail
+from ..core.errors import fail, type_name
 from .functions import NAMESPACES, composite
 from ..exact.rounding import cast
 from ..methods.size import Size
@@ -229,16 +229,16 @@ def _overflow(x, dtype):
 
 def _no_dtype(x):
     note = "Only numbers, arrays and nested lists of numbers become a tensor."
-    return fail(RuntimeError, f"Could not infer dtype of {type(x).__name__}", note)
+    return fail(RuntimeError, f"Could not infer dtype of {type_name(x)}", note)
 
 
 def _not_a_number(x):
     note = "Text is no number; numbers read from a file need float(...) or int(...)."
-    return fail(TypeError, f"new(): invalid data type '{type(x).__name__}'", note)
+    return fail(TypeError, f"new(): invalid data type '{type_name(x)}'", note)
 
 
 def _bad_item(x, dtype):
-    name, note = type(x).__name__, f"Every element has to be a number that {dtype} can hold."
+    name, note = type_name(x), f"Every element has to be a number that {dtype} can hold."
     if dtype.is_integer:
         return fail(TypeError, f"'{name}' object cannot be interpreted as an integer", note)
     return fail(TypeError, f"must be real number, not {name}", note)

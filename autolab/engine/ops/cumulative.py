@@ -113,7 +113,7 @@ def _in_place(op):
         check_dim(dim, self._array.ndim)
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         if wanted is not self.dtype:
-            kinds = [_C_NAMES.get(d.name, d.name) for d in (self.dtype, wanted)]
+            kinds = [d.cpp_name for d in (self.dtype, wanted)]
             message = "Bad in-place call: input tensor dtype {} and output tensor dtype {} should match".format(
                 *kinds
             )
@@ -125,15 +125,6 @@ def _in_place(op):
         return written(op, (self, dim, self.dtype if not self.dtype.is_inexact else dtype))
 
     call.__doc__ = f"`{op.name}` in place; the dtype stays. Source: torch.Tensor.{name}."
-
-
-_C_NAMES = {
-    "float32": "float",
-    "float64": "double",
-    "int64": "long int",
-    "int32": "int",
-    "bool": "bool",
-}
 
 
 def _along(op, name, doc):

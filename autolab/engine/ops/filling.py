@@ -206,7 +206,11 @@ def _check_range(start, end, step):
 
 
 def _int_range(start, end, step, dtype):
+    """Whole numbers. PyTorch counts them from the limits as they came, but for int64, where it cuts those off first."""
+    steps = math.ceil((end - start) / step)
     start, end, step = int(start), int(end), int(step)
+    if dtype is not int64 and step:
+        end = start + steps * step
     if step == 0:
         raise fail(
             ValueError,

@@ -10,7 +10,7 @@ import numpy as np
 from ..devices import demands
 from ..exact.arguments import as_number, held_by
 from ..exact.dtypes import positions
-from ..core.errors import bad_argument, fail
+from ..core.errors import bad_argument, fail, type_name
 from ..core.grad_mode import per_thread
 from ..inplace.views import overlap, overlapping_operands
 from ..inplace.changes import check_inplace, write_inplace
@@ -296,7 +296,7 @@ def _plan(self, key):
             raise fail(
                 IndexError,
                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                f"(got {type(k).__name__})",
+                f"(got {type_name(k)})",
                 "Convert it to an integer first.",
             )
     if not advanced:
@@ -412,19 +412,13 @@ def setitem(self, key, value):
     if indices is None:
         if isinstance(value, Tensor):
             _copy_into(view, value)
-        elif isinstance(value, (list, tuple, np.ndarray)):
-            from .creation import tensor
-
-            view.copy_(tensor(value, dtype=self.dtype))
         else:
-            plain = as_number(value)
-            view.fill_(scalar_tensor(value if plain is None else held_by(plain, self.dtype)))
+            view.fill_(scalar_tensor(_assigned_number(self, value)))
         return
     check_mask(key if key.__class__ is tuple else (key,), value)
-    if (plain := None if isinstance(value, Tensor) else as_number(value)) is not None:
-        value = held_by(plain, self.dtype)
     if not isinstance(value, Tensor):
-        value = wrap(np.asarray(value).astype(self.dtype.np), self.dtype).to(self.device)
+        number = _assigned_number(self, value)
+        value = wrap(np.asarray(number).astype(self.dtype.np), self.dtype).to(self.device)
     else:
         _check_dtype(self, key if key.__class__ is tuple else (key,), value)
         value = _without_leading_ones(value)
@@ -433,6 +427,22 @@ def setitem(self, key, value):
         (view, indices, value, False),
         not _fills(key if key.__class__ is tuple else (key,), value),
     )
+
+
+_NO_PYTHON_NUMBERS = (np.float16, np.float32, np.complex64, np.bool_)
+"""NumPy's numbers that PyTorch does not assign: they are no Python numbers, and have no `__index__`."""
+
+
+def _assigned_number(self, value):
+    """The number `value` as one that `self` holds. Raises torch's error for lists, arrays, texts and None."""
+    number = None if type(value) in _NO_PYTHON_NUMBERS else as_number(value)
+    if number is None:
+        raise fail(
+            TypeError,
+            f"can't assign a {type_name(value)} to a {self.type()}",
+            "Make a tensor of it first: torch.tensor(value).",
+        )
+    return held_by(number, self.dtype)
 
 
 def _fills(indices, values):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ..exact.arguments import int_argument, ints_argument
-from ..core.errors import fail
+from ..core.errors import fail, type_name
 from ..exact.refusals import check_dim, no_dimensions
 from .functions import METHODS, NAMESPACES, composite, internal
 from ..core.record import OPS
@@ -46,8 +46,13 @@ cat_op = internal(
 )
 
 
+def _between(array, dim, start, length):
+    """The index of a part along `dim`; rules pass on a dimension as it was given, so -1 may come."""
+    return (slice(None),) * (dim % array.ndim) + (slice(start, start + length),)
+
+
 def _narrow(xp, self, dim, start, length):
-    return self[(slice(None),) * dim + (slice(start, start + length),)]
+    return self[_between(self, dim, start, length)]
 
 
 narrow_raw = internal(
@@ -63,7 +68,7 @@ narrow_raw = internal(
 
 def _pad(xp, self, shape, dim, start):
     out = xp.zeros(shape, self.dtype)
-    out[(slice(None),) * dim + (slice(start, start + self.shape[dim]),)] = self
+    out[_between(self, dim, start, self.shape[dim])] = self
     return out
 
 
@@ -91,6 +96,18 @@ def _same_dtype(tensors):
     return [t.to(d) for t in tensors]
 
 
+def _nothing_to_join(kind, message):
+    return fail(kind, message, "The list is empty: there is nothing to join.")
+
+
+def stacked_list(function, tensors):
+    """The tensors that `hstack` and its kin join. Raises RuntimeError when there are none."""
+    tensors = list(tensors)
+    if not tensors:
+        raise _nothing_to_join(RuntimeError, f"{function} expects a non-empty TensorList")
+    return tensors
+
+
 @composite()
 def cat(tensors, dim=0, *, out=None):
     """Joins tensors along an existing dimension; the other sizes must agree. Source: torch.cat."""
@@ -100,19 +117,17 @@ def cat(tensors, dim=0, *, out=None):
         raise unsupported("cat", "out")
     tensors = list(tensors)
     if not tensors:
-        raise fail(
-            ValueError,
-            "torch.cat(): expected a non-empty list of Tensors",
-            "There is nothing to join.",
-        )
+        raise _nothing_to_join(ValueError, "torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise fail(
                 TypeError,
-                f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}",
+                f"expected Tensor as element {i} in argument 0, but got {type_name(t)}",
                 "Make tensors of them first.",
             )
-    solid = [t for t in tensors if tuple(t.shape) != (0,)] or tensors
+    solid = [t for t in tensors if tuple(t.shape) != (0,)]
+    if not solid:  # of no dimension in particular
+        return cat_op.call(_same_dtype(tensors), 0)
     first = solid[0]
     dim = check_dim(dim, first.ndim) if first.ndim else 0
     for i, t in enumerate(tensors):
@@ -187,14 +202,14 @@ def stack(tensors, dim=0, *, out=None):
 @composite()
 def hstack(tensors):
     """Joins side by side: along dimension 1, for vectors along 0. Source: torch.hstack."""
-    tensors = [t.reshape(1) if not t.ndim else t for t in tensors]
+    tensors = [t.reshape(1) if not t.ndim else t for t in stacked_list("hstack", tensors)]
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 @composite()
 def vstack(tensors):
     """Joins one below the other. Source: torch.vstack."""
-    return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in tensors], 0)
+    return cat([t.reshape(1, -1) if t.ndim < 2 else t for t in stacked_list("vstack", tensors)], 0)
 
 
 # -- splitting ---------------------------------------------------------------------------------------------------------

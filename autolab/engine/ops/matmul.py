@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from ..core.errors import bad_argument, fail
+from ..exact.arguments import check_tensors
+from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.threads import product
 from .functions import METHODS, NAMESPACES, composite, internal
@@ -72,10 +73,6 @@ def _bmm(xp, self, mat2):
     if self.dtype is _BOOL:
         no_masks("bmm", self, mat2)
     return xp.matmul(self, mat2)
-
-
-def _c_name(d):
-    return d.np_name
 
 
 def _towards_first(m, g, second, sizes, strides):
@@ -202,7 +199,7 @@ def mm(input, mat2):
     _same_dtype(
         input,
         mat2,
-        f"expected m1 and m2 to have the same dtype, but got: {_c_name(input.dtype)} != {_c_name(mat2.dtype)}",
+        f"expected m1 and m2 to have the same dtype, but got: {input.dtype.cpp_name} != {mat2.dtype.cpp_name}",
     )
     return mm_op.call(input, mat2)
 
@@ -225,7 +222,7 @@ def mv(input, vec):
     _same_dtype(
         input,
         vec,
-        f"expected m1 and m2 to have the same dtype, but got: {_c_name(input.dtype)} != {_c_name(vec.dtype)}",
+        f"expected m1 and m2 to have the same dtype, but got: {input.dtype.cpp_name} != {vec.dtype.cpp_name}",
     )
     return mv_op.call(input, vec)
 
@@ -296,7 +293,7 @@ def check_addmm(input, mat1, mat2):
             )
     if a[1] != b[0]:
         raise _product_error(a, b)
-    for names, first in (("mat1 and mat2", mat1), ("self and mat2", input)):
+    for names, first in (("self and mat2", input), ("mat1 and mat2", mat1)):
         if first.dtype is not mat2.dtype:
             raise fail(
                 RuntimeError,
@@ -406,8 +403,7 @@ NAMESPACES["linalg"]["matmul"] = matmul
 @composite(namespace="nn.functional")
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`: (…, in), (out, in), (out) -> (…, out). Source: torch.nn.functional.linear."""
-    if not isinstance(input, Tensor):
-        raise bad_argument("linear", "input", 1, "Tensor", input)
+    check_tensors("linear", input=input, weight=weight)
     if input._array.ndim == 2 and bias is not None:
         return addmm(bias, input, t_op.call(weight))
     if not input.ndim or not weight.ndim:

@@ -276,7 +276,7 @@ def _bool_mask(name, mask):
             RuntimeError,
             f"{name}: expected BoolTensor for mask"
             if name != "masked_fill_"
-            else f"masked_fill_ only supports boolean masks, but got mask with dtype {FROM_NUMPY[mask.dtype].np_name}",
+            else f"masked_fill_ only supports boolean masks, but got mask with dtype {FROM_NUMPY[mask.dtype].cpp_name}",
             "Compare to get a mask: x > 0.",
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..inplace.changes import apply_inplace
@@ -119,7 +121,7 @@ pow_base = internal(
     node="PowBackward2",
     vjp={
         "exponent": lambda m, g, self, exponent, result: (
-            m.where(exponent >= 0, m.zeros_like(g), g * result)
+            m.where(exponent >= 0, m.zeros_like(g), g * (result * _log_number(self)))
             if self == 0
             else g * (result * _log_number(self))
         )
@@ -131,7 +133,7 @@ pow_base = internal(
 
 
 def _log_number(x):
-    return float(np.log(x)) if x > 0 else float("nan")
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 
 # -- public functions and operators ------------------------------------------------------------------------------------

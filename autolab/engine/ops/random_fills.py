@@ -68,7 +68,7 @@ def uniform_(self, low=0.0, to=1.0, *, generator=None):
         limit = float(np.finfo(self.dtype.np).max)
         for name, value in (("from", low), ("to", to)):
             if not -limit <= value <= limit:
-                message = f"{name} is out of bounds for {draws.CPP_NAMES[self.dtype.name]}"
+                message = f"{name} is out of bounds for {self.dtype.cpp_name}"
                 raise fail(RuntimeError, message, f"{self.dtype} holds at most {limit:g}.")
         if low > to:
             message = (
@@ -193,7 +193,7 @@ def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     if not self.dtype.is_floating_point:
         message = (
             "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {'long int' if self.dtype.name == 'int64' else self.dtype.short}"
+            f"specified {self.dtype.cpp_name}"
         )
         raise fail(RuntimeError, message, "Make a float tensor of it first: .float().")
 

@@ -128,7 +128,9 @@ triu = register(
 
 
 def _writable_diagonal(xp, self, offset, dim1, dim2):
-    check_dim(dim1, self.ndim), check_dim(dim2, self.ndim)
+    if check_dim(dim1, self.ndim) == check_dim(dim2, self.ndim):
+        message = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
+        raise fail(RuntimeError, message, "A diagonal runs through two dimensions.")
     d = xp.diagonal(self, offset, dim1, dim2)
     if xp is np:  # NumPy's is read-only
         d.flags.writeable = self.flags.writeable

@@ -9,7 +9,7 @@ import numpy as np
 from ..exact.arguments import check_fits, held_by, mismatch
 from ..exact.broadcasting import broadcast_error
 from ..inplace.changes import apply_inplace
-from ..core.dtype import bool_, get_default_dtype, uint8
+from ..core.dtype import FROM_NUMPY, NUMBERS, bool_, get_default_dtype, result_type_of, uint8
 from ..core.errors import fail
 from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.tensor import Tensor
@@ -193,9 +193,8 @@ _FLOATS_AND_INTS = {float, int}
 
 
 def _clamp_call(self, min, max):
-    if (
-        self.dtype.is_integer
-    ):  # a limit that is a whole number wraps or is refused, as any number of its dtype
+    if self.dtype.is_integer and float not in (min.__class__, max.__class__):
+        # a limit that is a whole number wraps or is refused, as any number of its dtype
         min, max = (
             held_by(bound, self.dtype) if bound.__class__ is int else bound for bound in (min, max)
         )
@@ -212,6 +211,8 @@ def _clamp_call(self, min, max):
     tensors = isinstance(min, Tensor), isinstance(max, Tensor)
     if all(t or bound is None for t, bound in zip(tensors, (min, max))):
         return clamp_tensor, (self, min, max)
+    if any(t and (b.ndim or b.requires_grad) for t, b in zip(tensors, (min, max))):
+        raise mismatch()
     # a number with a 0-d tensor: torch takes the tensor's value
     return clamp_op, (
         self,
@@ -231,10 +232,11 @@ def clamp(input, min=None, max=None):
 def clamp_(input, min=None, max=None):
     """In-place `clamp`. Source: torch.Tensor.clamp_."""
     op, args = _clamp_call(input, min, max)
-    if not input.dtype.is_inexact and any(isinstance(bound, float) for bound in args[1:]):
+    result = result_type_of([input.dtype], [], [b for b in args[1:] if b.__class__ in NUMBERS])
+    if result.category > input.dtype.category:
         raise fail(
             RuntimeError,
-            f"result type {get_default_dtype().short} can't be cast to the desired output type long int",
+            f"result type {result.short} can't be cast to the desired output type {input.dtype.cpp_name}",
             "An in-place operation keeps the tensor's dtype; give whole numbers as limits, or convert the "
             "tensor first.",
         )
@@ -416,20 +418,10 @@ def where_method(self, condition, other):
 
 def _masked_fill(xp, self, mask, value):
     if mask.dtype != bool:
-        from ..core.dtype import FROM_NUMPY
-
-        names = {
-            "Long": "long int",
-            "Int": "int",
-            "Short": "short int",
-            "Byte": "unsigned char",
-            "Char": "signed char",
-        }
-        short = FROM_NUMPY[mask.dtype].short
         raise fail(
             RuntimeError,
             f"masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{names.get(short, short.lower())}",
+            f"{FROM_NUMPY[mask.dtype].cpp_name}",
             "A comparison such as x > 0 gives a boolean mask; .bool() converts zeros and ones.",
         )
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.errors import fail
 from ..exact.refusals import check_dim, check_dims
 from .functions import METHODS, NAMESPACES, composite, internal, register
-from ..core.tensor import materialise
+from ..core.tensor import Tensor, materialise
 
 
 def sizes_from(args, function, named=()):
@@ -308,6 +308,14 @@ def unflatten(input, dim, sizes):
     return view_op.call(input, (*input.shape[:d], *sizes, *input.shape[d + 1 :]))
 
 
+def _narrow_start(start):
+    """Where a piece begins, as a number. Raises torch's error for a tensor that is no single whole number."""
+    if isinstance(start, Tensor) and (start.ndim or not start.dtype.is_integer):
+        message = "start must be an 0-dim integral Tensor."
+        raise fail(RuntimeError, message, "Pass a number, or a 0-d tensor of whole numbers.")
+    return int(start)
+
+
 @composite(method=True)
 def narrow(input, dim, start, length):
     """`length` entries from `start` along a dimension; a view. Source: torch.narrow."""
@@ -319,7 +327,7 @@ def narrow(input, dim, start, length):
         )
     d = check_dim(dim, input.ndim)
     n = input.shape[d]
-    start = int(start)
+    start = _narrow_start(start)
     if not -n <= start <= n:
         raise fail(
             IndexError,

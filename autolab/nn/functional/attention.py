@@ -43,7 +43,7 @@ def scaled_dot_product_attention(
             query.size(-2), key.size(-2), dtype=autolab.bool, device=query.device
         ).tril()
     # PyTorch scales both factors by the root, so that products of half precision do not overflow.
-    root = math.sqrt(1.0 / math.sqrt(query.size(-1)) if scale is None else scale)
+    root = math.sqrt(_default_scale(query.size(-1)) if scale is None else scale)
     scores = (query * root) @ (key.transpose(-2, -1) * root)
     if attn_mask is None:
         weights = scores.softmax(-1)
@@ -75,21 +75,14 @@ def _check_attention(query, key, value, attn_mask, is_causal):
         raise fail(
             RuntimeError,
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{_c_name(attn_mask.dtype)} and  query.dtype: {_c_name(query.dtype)} instead.",
+            f"{attn_mask.dtype.cpp_name} and  query.dtype: {query.dtype.cpp_name} instead.",
             "A bool mask says where to look; a mask of numbers is added to the scores.",
         )
 
 
-def _c_name(dtype):
-    """A dtype's name as C++ calls it, which this error of PyTorch's shows."""
-    names = {
-        "float32": "float",
-        "float64": "double",
-        "float16": "c10::Half",
-        "int64": "long int",
-        "int32": "int",
-    }
-    return names.get(str(dtype).removeprefix("torch."), str(dtype))
+def _default_scale(size):
+    """1 / sqrt(size); infinite for vectors of no numbers, as a division of floats is in PyTorch."""
+    return 1.0 / math.sqrt(size) if size else math.inf
 
 
 def _for_each_query_head(query, x):

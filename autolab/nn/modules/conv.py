@@ -15,7 +15,7 @@ from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
-from autolab.nn._arguments import DeviceLike, Sizes
+from autolab.nn._arguments import DeviceLike, Sizes, name_methods_after
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -142,6 +142,10 @@ class _ConvNd(Module):
 class _Convolution(_ConvNd):
     """A convolution that is not transposed."""
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        name_methods_after(cls, "__init__", "forward")
+
     def __init__(
         self,
         in_channels: int,
@@ -214,6 +218,10 @@ class Conv2d(_Convolution):
 
 class _Transposed(_ConvNd):
     _transposed = True
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        name_methods_after(cls, "__init__", "forward")
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autolab.nn._arguments import name_methods_after
 from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn.modules.conv import as_tuple
@@ -14,6 +15,11 @@ from autolab.engine.core.tensor import Tensor
 class _Pad(Module):
     _dims = 0
     _mode = "constant"
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "__init__" not in vars(cls):
+            name_methods_after(cls, "__init__")
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()

@@ -12,7 +12,7 @@ from autolab.engine.core.tensor import Tensor
 from autolab.nn._arguments import Sizes
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     def __init__(
         self,
         kernel_size: Sizes,
@@ -44,7 +44,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The largest number of each window of x (N, C, L) or (C, L); the stride is the window's size unless given.
 
     With `return_indices` also where it lies. Raises RuntimeError when the windows do not fit.
@@ -55,7 +55,7 @@ class MaxPool1d(_MaxPool):
         return F.max_pool1d(input, self.kernel_size, **self._arguments())
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The largest number of each window of x (N, C, H, W) or (C, H, W); the stride is the window's size unless given.
 
     With `return_indices` also where it lies, as h * W + w. Raises RuntimeError when the windows do not fit.

@@ -145,11 +145,10 @@ class WeightedRandomSampler(Sampler):
         )
 
     def __iter__(self) -> Iterator[int]:
-        return iter(
-            autolab.multinomial(
-                self.weights, self.num_samples, self.replacement, generator=self.generator
-            ).tolist()
-        )
+        # drawn with the first index: the loader draws its own seed before
+        yield from autolab.multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        ).tolist()
 
     def __len__(self) -> int:
         return self.num_samples

@@ -10,7 +10,7 @@ from ...exact.refusals import check_dim
 from ...kernels.threads import product
 from ..functions import composite, internal
 from ..indexing import written
-from ..matmul import _c_name, addmm_op, check_addmm, check_expand, no_masks, sum_of
+from ..matmul import addmm_op, check_addmm, check_expand, no_masks, sum_of
 
 
 def _times(m, g, factor):
@@ -235,10 +235,7 @@ def _check_baddbmm(input, batch1, batch2):
     target = (_size(batch1, 0), _size(batch1, 1), _size(batch2, 2))
     check_expand(input._array.shape, target)
     if not input.dtype is batch1.dtype is batch2.dtype:
-        kinds = [
-            _c_name(t.dtype).replace("float32", "float").replace("float64", "double")
-            for t in (input, batch1, batch2)
-        ]
+        kinds = [t.dtype.cpp_name for t in (input, batch1, batch2)]
         message = "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(
             *kinds
         )

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import math
 
-from ...core.dtype import NUMBERS
 from ...core.errors import fail
 from ..functions import METHODS, composite, internal
-from ...core.tensor import Tensor
 
 
 def only_real(name, x):
@@ -64,12 +62,6 @@ def imag(input):
 
 def _set_real(self, value):
     only_real("real", self)
-    if not isinstance(value, (Tensor, *NUMBERS)):
-        raise fail(
-            TypeError,
-            f"can't assign a {type(value).__name__} to a {self.type()}",
-            "Make a tensor of it first: torch.tensor(value).",
-        )
     self[...] = value
 
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ...exact.arguments import as_number
+from ...exact.arguments import as_number, check_tensors
 from ...core.errors import bad_argument, fail
 from ...exact.broadcasting import broadcast_error
 from ..functions import METHODS, NAMESPACES, composite, internal
@@ -104,6 +104,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     if compute_mode not in modes:
         message = f"{compute_mode} is not a valid value for compute_mode"
         raise fail(ValueError, message, f"It is one of {', '.join(modes)}.")
+    check_tensors("cdist", x1=x1, x2=x2)
     for name, x in (("X1", x1), ("X2", x2)):
         if x._array.ndim < 2:
             message = f"cdist only supports at least 2D tensors, {name} got: {x._array.ndim}D"

@@ -1,0 +1,287 @@
+"""Faults that random programs found, one test for each kind."""
+
+import pytest
+from goldens.oracle import check, error_of, same_as_torch
+
+
+def derivative(torch, function, x, order):
+    """The derivative of the given order, each time of a weighted sum of squares, so that none vanishes."""
+    weights = torch.linspace(0.3, 1.7, x.numel(), dtype=x.dtype).reshape(x.shape)
+    value = function(x).sum()
+    for _ in range(order):
+        (gradient,) = torch.autograd.grad(value, x, create_graph=True)
+        value = (gradient.square() * weights).sum()
+    return gradient
+
+
+PARTS = {
+    "glu": lambda t, x: t.nn.functional.glu(x, -1).exp(),
+    "glu of three": lambda t, x: t.nn.functional.glu(x.view(2, 2, 2), -2).pow(3),
+    "split": lambda t, x: (x.split([1, 3], -1)[1]).pow(4),
+    "chunk": lambda t, x: (x.chunk(2, -1)[0] * x.chunk(2, -1)[1]).exp(),
+    "unbind": lambda t, x: x.unbind(-1)[2].exp() * x.unbind(-1)[0].sin(),
+    "cat": lambda t, x: t.cat([x, x.exp()], -1).pow(3),
+    "stack": lambda t, x: t.stack([x.sin(), x], -1).pow(4),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_higher_derivatives_along_a_dimension_counted_from_the_end(name):
+    def ask(torch):
+        start = torch.tensor([[0.3, -1.2, 0.7, 0.1], [0.9, 0.4, -0.6, 1.3]], dtype=torch.float64)
+        x = start.requires_grad_()
+        return [derivative(torch, lambda x: PARTS[name](torch, x), x, n) for n in (1, 2, 3)]
+
+    check("test_found_by_use", f"derivatives of {name}", ask, rtol=1e-9)
+
+
+@same_as_torch
+def test_the_gradient_of_powers_of_zero(torch):
+    x = torch.tensor([-3.0, -0.25, -0.0, 0.0, 4.0, float("nan")], requires_grad=True)
+    found = []
+    for base in (0, 0.0, -0.0):
+        (base**x).sum().backward()
+        found.append(x.grad)
+        x.grad = None
+    return found
+
+
+@same_as_torch
+def test_whole_ranges_with_limits_that_are_not_whole(torch):
+    dtypes = (torch.uint8, torch.int16, torch.int32, torch.int64)
+    limits = ((1, 4.5), (0.5, 7, 2), (0, 7, 1.5), (6, 0.5, -1.5), (-1.5, 2.5), (3, 3))
+    return [
+        torch.arange(*limit, dtype=dtype)
+        for dtype in dtypes
+        for limit in limits
+        if dtype is not torch.uint8 or limit[0] >= 0
+    ]
+
+
+@same_as_torch
+def test_limits_of_another_kind_than_the_tensor(torch):
+    small = torch.tensor([0, 2, 200], dtype=torch.uint8)
+    limits = ((2.0, -3), (-3, 150.0), (None, 2.5))
+    found = [torch.clamp(small, *limit) for limit in limits]
+    calls = [
+        lambda: small.clamp_(max=1.5),
+        lambda: torch.tensor([True]).clamp_(0, 3),
+        lambda: torch.tensor([1], dtype=torch.int16).clamp_(0.5),
+        lambda: torch.ones(2).clamp(0, torch.ones(2)),
+        lambda: torch.ones(2).clamp(torch.zeros(1), 3.0),
+    ]
+    return found, [error_of(call) for call in calls]
+
+
+@same_as_torch
+def test_dtypes_by_the_names_of_cplusplus(torch):
+    x, mask = torch.ones(2), torch.ones(2, dtype=torch.int16)
+    calls = [
+        lambda: torch.lerp(x, x.to(torch.int16), 0.5),
+        lambda: torch.masked_fill(x, mask, 1.0),
+        lambda: torch.masked_fill(x, mask.to(torch.uint8), 1.0),
+        lambda: mask.cumsum_(0, dtype=torch.uint8),
+        lambda: torch.addmm(torch.ones(2, 2), torch.ones(2, 2), torch.ones(2, 2).to(torch.int8)),
+        lambda: torch.nn.functional.linear(x, torch.ones(2, 2, dtype=torch.int16)),
+    ]
+    return [error_of(call) for call in calls]
+
+
+READ_ONLY = (
+    "dtype shape device is_leaf ndim layout T mT grad_fn output_nr _version itemsize is_cuda"
+)
+
+
+@pytest.mark.parametrize("name", READ_ONLY.split())
+def test_attributes_that_cannot_be_assigned(name):
+    def ask(torch):
+        x = torch.ones(2, 2, requires_grad=True)
+        texts = [error_of(lambda: setattr(x, name, v)) for v in (torch.float64, (4,), None)]
+        return [*texts, error_of(lambda: delattr(x, name)), x.dtype, x.shape]
+
+    check("test_found_by_use", f"assigning {name}", ask)
+
+
+@same_as_torch
+def test_switches_that_are_no_bools(torch):
+    x = torch.ones(2, requires_grad=True)
+    values = ("yes", 1.5, [], torch.tensor(True))
+    calls = (
+        lambda v: torch.set_grad_enabled(v),
+        lambda v: setattr(torch.ones(1), "requires_grad", v),
+        lambda v: torch.nn.Parameter(torch.ones(1), requires_grad=v),
+        lambda v: torch.set_default_dtype(v),
+    )
+    passes = (
+        lambda v: x.sum().backward(retain_graph=v),
+        lambda v: torch.autograd.grad(x.sum(), x, create_graph=v),
+    )
+    texts = [error_of(lambda: call(value)) for call in calls for value in values]
+    texts += [error_of(lambda: call(value)) for call in passes for value in values[:3]]
+    return texts, torch.is_grad_enabled(), x.grad
+
+
+@same_as_torch
+def test_whole_numbers_as_data_of_a_leaf_with_a_gradient(torch):
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+    y.data = torch.tensor([3, 4], dtype=torch.int32)
+    refused = [
+        error_of(lambda: setattr(x, "data", torch.ones(3, dtype=d)))
+        for d in (torch.bool, torch.int16)
+    ]
+    x.data = torch.ones(3, dtype=torch.float64)
+    return refused, x, y
+
+
+@same_as_torch
+def test_what_cannot_be_assigned_to_an_index(torch):
+    import numpy as np
+
+    values = ([5, 6], (5,), "5", None, np.ones(2), np.float32(5), object, torch.float32)
+    texts = []
+    for key in (1, slice(None), [0, 1], torch.tensor([True, False])):
+        for value in values:
+            x = torch.zeros(2, dtype=torch.float64)
+            texts.append(error_of(lambda: x.__setitem__(key, value)))
+    x[0], x[1:] = np.int64(3), np.float64(2.5)
+    return texts, x
+
+
+@same_as_torch
+def test_leaves_made_in_inference_mode(torch):
+    x = torch.ones(2, requires_grad=True)
+    with torch.inference_mode():
+        leaf = torch.tensor([2.0, 3.0], requires_grad=True)
+        plain = torch.tensor([2.0, 3.0]) * 2
+    results = [leaf.exp(), leaf @ leaf, leaf.reshape(1, 2), leaf + 1, leaf + x, leaf.clone()]
+    results += [torch.cat([leaf, plain]), torch.cat([x, plain]), leaf[0], leaf[torch.tensor([1])]]
+    (leaf + x).sum().backward()
+    calls = (
+        lambda: torch.nn.Parameter(plain),
+        lambda: torch.nn.Parameter(plain, requires_grad=False).requires_grad_(),
+        lambda: leaf * x,
+        lambda: leaf.mul_(2),
+        lambda: plain.mul_(2),
+    )
+    return [r.requires_grad for r in results], leaf.grad, x.grad, [error_of(c) for c in calls]
+
+
+@same_as_torch
+def test_a_model_converted_after_the_first_step(torch):
+    """Adam's kin refuse; the others go on in the new dtype."""
+    found = []
+    names = "Adam AdamW NAdam RAdam Adamax RMSprop Adagrad Adadelta Rprop SGD"
+    for name in names.split():
+        for dtypes in ((torch.float32, torch.float64), (torch.float64, torch.float32)):
+            net = torch.nn.Linear(2, 1, dtype=dtypes[0])
+            optimizer = getattr(torch.optim, name)(net.parameters(), lr=0.1)
+            net(torch.ones(3, 2, dtype=dtypes[0])).sum().backward()
+            optimizer.step()
+            net.to(dtypes[1])
+            net(torch.ones(3, 2, dtype=dtypes[1])).sum().backward()
+            found.append(error_of(optimizer.step))
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", "Adam NAdam RAdam RMSprop Adagrad Adadelta Rprop ASGD SGD LBFGS".split()
+)
+def test_a_model_moved_after_the_first_step(name):
+    import autolab as torch
+
+    net = torch.nn.Linear(3, 2)
+    more = {"momentum": 0.5} if name == "SGD" else {"max_iter": 2} if name == "LBFGS" else {}
+    optimizer = getattr(torch.optim, name)(net.parameters(), **more)
+
+    def loss():
+        optimizer.zero_grad()
+        value = net(torch.ones(1, 3, device=net.weight.device)).sum().sin()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    net.to("sim:0")
+    with pytest.raises(
+        RuntimeError, match="Expected all tensors to be on the same device"
+    ) as raised:
+        optimizer.step(loss)
+    assert any(
+        "make the optimizer after" in note or "move" in note for note in raised.value.__notes__
+    )
+
+
+@same_as_torch
+def test_a_changed_view_is_named_by_its_new_history(torch):
+    def fail(view, change):
+        h = torch.ones(2, 3, requires_grad=True) * 2
+        v = view(h)
+        result = (v * v).sum()
+        return error_of(lambda: (change(h, v), result.backward()))
+
+    views = (
+        lambda h: h[:, 0],
+        lambda h: h.unsqueeze(0),
+        lambda h: h.permute(1, 0),
+        lambda h: h[1:].reshape(3),
+        lambda h: h.chunk(2)[1],
+    )
+    return [fail(v, lambda h, _: h.add_(1)) for v in views] + [
+        fail(v, lambda _, v: v.mul_(2)) for v in views
+    ]
+
+
+@same_as_torch
+def test_lists_of_tensors_with_something_else_in_them(torch):
+    x = torch.ones(2)
+    lists = ([x, None], [None], [x, 3], [x, [1.0, 2.0]], [])
+    functions = (torch.stack, torch.cat, torch.vstack, torch.hstack)
+    return [error_of(lambda: f(values)) for f in functions for values in lists]
+
+
+@same_as_torch
+def test_empty_tensors_are_joined_along_any_dimension(torch):
+    e = torch.ones(0)
+    return [torch.cat([e, e, e], dim) for dim in (3, 1, 0, -4)], torch.cat([e, torch.ones(2, 1)], 1)
+
+
+@same_as_torch
+def test_arguments_that_numpy_or_python_refused(torch):
+    x, f = torch.ones(3, 3), torch.nn.functional
+    calls = (
+        lambda: x.diagonal(1, -1, 1),
+        lambda: x.narrow(0, torch.tensor([0, 1]), 1),
+        lambda: x.narrow(1, torch.tensor(0.5), 1),
+        lambda: torch.cdist(x, 3.0),
+        lambda: f.linear(x, None),
+        lambda: f.linear(x[0], [1.0, 2.0, 3.0]),
+        lambda: torch.nn.Conv2d(1, 2),
+        lambda: torch.nn.Conv1d(1, kernel=2),
+        lambda: torch.nn.ConvTranspose2d(),
+        lambda: torch.nn.Conv2d(1, 1, 1)(),
+        lambda: torch.nn.ReflectionPad1d(),
+        lambda: torch.nn.Dropout(chance=0.5),
+        lambda: torch.nn.MaxPool2d(),
+    )
+    empty = torch.ones(2, 4, 0)
+    return [error_of(call) for call in calls], f.scaled_dot_product_attention(empty, empty, empty)
+
+
+@same_as_torch
+def test_a_sampler_without_batches_draws_after_the_loader(torch):
+    data = torch.utils.data
+    torch.manual_seed(11)
+    sampler = data.WeightedRandomSampler([5.0, 1.0, 3.0, 2.0, 4.0], 9)
+    loader = data.DataLoader(list("abcde"), batch_size=None, sampler=sampler)
+    return list(loader), list(loader), torch.rand(2)
+
+
+@same_as_torch
+def test_a_multi_grad_hook_where_one_tensor_is_the_root(torch):
+    found = []
+    for root in (0, 1, 2):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        tensors = (x * 2, x.exp())
+        torch.autograd.graph.register_multi_grad_hook(tensors, lambda grads: found.append(grads))
+        targets = tensors if root == 2 else tensors[root : root + 1]
+        torch.autograd.backward(targets, [torch.ones(2)] * len(targets))
+    return found
