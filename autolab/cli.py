@@ -19,6 +19,9 @@ from .classroom import commands as classroom
 from .lessons import book, folder as folders
 
 DEFAULT_FOLDER = "autolab-course"
+WITH_VALUE = ("app-dir", "browser", "certfile", "client-ca", "config", "ip", "keyfile", "log-level", "notebook-dir", "port",
+              "port-retries")  # fmt: skip
+"""Options of JupyterLab that are followed by a value, beside all with a dot in their name."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -31,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     lab = commands.add_parser(
         "lab",
         help="copy the course to a folder and open it in JupyterLab",
-        epilog="Further arguments go to JupyterLab, for example --no-browser or --port=9999.",
+        epilog="Further arguments go to JupyterLab, for example --no-browser or --port 9999.",
     )
     lab.add_argument(
         "folder", nargs="?", default=DEFAULT_FOLDER, type=Path, help="where you work (%(default)s)"
@@ -72,7 +75,9 @@ def main(arguments: list[str] | None = None) -> int:
     lecture.add_argument("--code", default="", help="of that room; without it phones ask for it")
     commands.add_parser("doctor", help="say what was found on this machine")
     classroom.add(commands)
-    chosen, rest = parser.parse_known_args(arguments)
+    chosen, rest = parser.parse_known_args(
+        _with_values(sys.argv[1:] if arguments is None else arguments)
+    )
     if rest and chosen.command != "lab":
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if "run" in chosen:
@@ -85,6 +90,21 @@ def main(arguments: list[str] | None = None) -> int:
         asked = {"run": not chosen.no_run, "room": chosen.room, "code": chosen.code}
         return make_lecture(chosen.notebook, chosen.output, chosen.notes, **asked)
     return open_lab(chosen.folder, chosen.copy_only, rest, chosen.reset, chosen.course)
+
+
+def _with_values(arguments: list[str]) -> list[str]:
+    """Join options for JupyterLab with the values behind them, which would be taken for the folder."""
+    if arguments[:1] != ["lab"]:
+        return arguments
+    joined: list[str] = []
+    for argument in arguments:
+        name = joined[-1][2:] if joined and joined[-1].startswith("--") else ""
+        waits = name in WITH_VALUE or ("." in name and "=" not in name)
+        if waits and not argument.startswith("--"):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def open_lab(
@@ -117,9 +137,12 @@ def open_lab(
             )
         name = known[reset]
         book.reset(reset)
-    for message in folders.copy_course(source, folder, name):
-        print(message, flush=True)
-    first = name or folders.start_page(folder)
+    try:
+        for message in folders.copy_course(source, folder, name):
+            print(message, flush=True)
+        first = name or folders.start_page(folder)
+    except OSError as error:
+        return _complain("\n".join([str(error), *getattr(error, "__notes__", [])]))
     if copy_only:
         return 0
     try:

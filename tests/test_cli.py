@@ -168,3 +168,29 @@ def test_a_lesson_begins_anew_on_request(fake_lab, mine, capsys):
     assert files(mine)["01_graphs.ipynb"] == "a lesson"
     assert cli.main(["lab", str(mine), "--copy-only", "--reset", "09"]) == 1
     assert "there is no lesson '09' to begin anew; there are 01" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "passed_on"),
+    [
+        (["--port", "8878"], ["--port=8878"]),
+        (["--ip", "0.0.0.0", "--no-browser"], ["--ip=0.0.0.0", "--no-browser"]),
+        (["--ServerApp.token", "secret"], ["--ServerApp.token=secret"]),
+        (["--LabApp.collaborative=True"], ["--LabApp.collaborative=True"]),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_what_follows_an_option_of_jupyterlab_is_its_value(
+    fake_lab, tmp_path, monkeypatch, options, passed_on, first
+):
+    monkeypatch.chdir(tmp_path)
+    folder = str(tmp_path / "mine")
+    assert cli.main(["lab", *([folder, *options] if first else [*options, folder])]) == 0
+    assert fake_lab.arguments[-len(passed_on) :] == passed_on
+    assert f"--ServerApp.root_dir={folder}" in fake_lab.arguments
+    assert {path.name for path in tmp_path.iterdir()} == {"source", "mine"}
+
+
+def test_options_with_a_value_are_those_of_jupyterlab():
+    app = pytest.importorskip("jupyterlab.labapp").LabApp
+    assert set(app.aliases) - set(app.flags) - {"pylab"} <= set(cli.WITH_VALUE)

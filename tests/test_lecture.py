@@ -1,6 +1,9 @@
 """Notebooks as slides: where slides begin, what is left out, notes from plans, what a page may not contain."""
 
+import base64
 import re
+from html import escape
+from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
@@ -8,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from autolab import cli, lecture
-from autolab.lecture import kernel, markdown, notes, outputs, slides
+from autolab.lecture import deck, kernel, markdown, notes, outputs, slides
 from autolab.viz.html import form as page_form
 from autolab.widgets import Prediction
 
@@ -277,3 +280,89 @@ def test_all_lessons_and_a_page_that_names_them(tmp_path):
         "Bring chalk" in (tmp_path / "out" / "02_b.html").read_text()
         and "Bring chalk" not in (tmp_path / "out" / "01_a.html").read_text()
     )
+
+
+# -- notebooks of somebody else ----------------------------------------------------------------------------------------
+SECRET = b"-----BEGIN PRIVATE KEY-----"
+
+
+@pytest.fixture
+def received(tmp_path):
+    """A folder with a notebook that somebody sent, and what lies around it."""
+    folder = tmp_path / "sent"
+    (folder / "plots").mkdir(parents=True)
+    (folder / "plots" / "a b.png").write_bytes(b"picture")
+    (folder / "notes.txt").write_bytes(SECRET)
+    (tmp_path / "secret.png").write_bytes(SECRET)
+    (tmp_path / "sent-by-others").mkdir()
+    (tmp_path / "sent-by-others" / "x.png").write_bytes(SECRET)
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "out").symlink_to(tmp_path)
+    (folder / "plans").mkdir()
+    (folder / "plans" / "talk.md").symlink_to(tmp_path / "secret.png")
+    return folder
+
+
+ADDRESSES = ["../secret.png", "plots/../../secret.png", "link.png", "out/secret.png", "notes.txt", "../sent-by-others/x.png",
+             "..%2fsecret.png", "%2e%2e/secret.png", "{}/secret.png", "file://{}/secret.png"]  # fmt: skip
+
+
+@pytest.mark.parametrize("write", ["deck", "page"])
+def test_no_file_from_elsewhere_gets_in(received, tmp_path, write):
+    addresses = [address.format(tmp_path) for address in ADDRESSES]
+    text = " ".join(f"![p]({address})" for address in addresses)
+    html = "".join(f'<img src="{address}">' for address in addresses)
+    cells = [new_markdown_cell(f"# Talk\n\n![p](plots/a%20b.png) {text}\n\n{html}")]
+    nbformat.write(new_notebook(cells=cells), received / "talk.ipynb")
+    if write == "deck":
+        made = lecture.write(received / "talk.ipynb", tmp_path / "deck.html", run=False).read_text()
+        assert base64.b64encode(b"picture").decode() in made
+        assert all(f"(a picture at {escape(address)})" in made for address in addresses[:6])
+    else:
+        pytest.importorskip("nbconvert")
+        from autolab.lecture.page import Page
+
+        made = Page().from_filename(str(received / "talk.ipynb"))[0]
+    assert base64.b64encode(SECRET).decode()[:20] not in made and SECRET.decode() not in made
+
+
+class Attributes(HTMLParser):
+    """Names of all attributes on a page that run what they say."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.live = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.live += [name for name, _ in attrs if name.startswith("on")]
+
+
+def test_no_attribute_ends_early(tmp_path):
+    breaks = 'x" onload="window.pwn = 1" y="'
+    form = page_form(Prediction("?", choices=["6"])) | {
+        "kind": breaks,
+        "stops": [],
+        "model": breaks,
+    }
+    shown = [
+        {"image/jpeg": breaks, "text/plain": breaks},
+        {"image/gif": breaks},
+        {outputs.PAGE: form},
+    ]
+    cells = [
+        new_markdown_cell(
+            f"# T\n\n![a](data:image/png,{breaks.replace(' ', '%20')}) ![b](<data:{breaks}>)"
+        ),
+        new_markdown_cell("![c](attachment:c.png)", attachments={"c.png": {breaks: breaks}}),
+        new_markdown_cell(f'## Part {breaks}\n\n[d](<https://e.org/{breaks}> "{breaks}")'),
+        code("f()", *(new_output("display_data", data=data) for data in shown)),
+    ]
+    made = slides.Slides(cells, Path("own.ipynb"), None)
+    for column in made.columns:
+        for slide in column:
+            slide.id = breaks
+    page = deck.page(made)
+    assert "window.pwn" in page and Attributes(page).live == []
+    with pytest.raises(ValueError):
+        of(code("f()", new_output("display_data", data={outputs.PAGE: form | {"stops": [breaks]}})))

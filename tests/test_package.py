@@ -70,6 +70,11 @@ def test_every_file_of_the_package_and_what_a_student_needs_of_the_course_is_in_
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_the_wheel_says_that_it_has_types(wheel):
+    """Without this file mypy and pyright take everything in `autolab` for Any."""
+    assert "autolab/py.typed" in zipfile.ZipFile(wheel).namelist()
+
+
 def test_the_index_shows_a_readme_whose_links_are_absolute(wheel):
     files = zipfile.ZipFile(wheel)
     metadata = files.read(

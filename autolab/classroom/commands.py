@@ -253,8 +253,8 @@ def grade(chosen: argparse.Namespace) -> int:
         )
 
     limits = Limits(chosen.time, int(chosen.memory * 2**30), chosen.total)
-    rows = grades.grade(chosen.folder, limits, chosen.jobs, lambda line: print(line, flush=True))
-    chosen.output.write_text(grades.as_csv(rows), encoding="utf-8")
+    tell = lambda line: print(line, flush=True)
+    grades.grade(chosen.folder, limits, chosen.jobs, tell, chosen.output)
     print(f"wrote {chosen.output}. docs/grading.md says what this does not protect from.")
     return 0
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import csv
 import io
+import secrets
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,22 +34,39 @@ class Grade:
 
 
 def grade(
-    folder: Path, limits: Limits, jobs: int = 1, tell: Callable[[str], None] = lambda line: None
+    folder: Path,
+    limits: Limits,
+    jobs: int = 1,
+    tell: Callable[[str], None] = lambda line: None,
+    path: Path | None = None,
 ) -> list[Grade]:
     """Grades every notebook in a folder and the folders in it. jobs: how many run at the same time. tell: is told of
-    each when it is done. Raises FileNotFoundError where there is none."""
+    each when it is done. path: where the table is kept. Raises FileNotFoundError where there is no notebook."""
     paths = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     if not paths:
         raise FileNotFoundError(f"there is no *.ipynb in {folder}")
-    handed_in = [read(path, path.relative_to(folder).with_suffix("").as_posix()) for path in paths]
-    grades: list[Grade] = []
-    with ThreadPoolExecutor(max(1, jobs)) as pool:
-        runs = pool.map(lambda one: None if one.trouble else run(one, limits), handed_in)
-        for submission, done in zip(handed_in, runs):
-            rows = list(judged(submission, done))
-            grades += rows
-            tell(_in_short(submission, rows))
-    return grades
+    names = (printable(p.relative_to(folder).with_suffix("").as_posix(), "") for p in paths)
+    handed_in = [read(path, name) for path, name in zip(paths, names)]
+    grades: dict[int, list[Grade]] = {}
+    with Table(path) as table, ThreadPoolExecutor(max(1, jobs)) as pool:
+        running = {pool.submit(_graded, one, limits): n for n, one in enumerate(handed_in)}
+        for future in as_completed(running):
+            n = running[future]
+            grades[n] = future.result()
+            table.add(grades[n])
+            tell(printable(_in_short(handed_in[n], grades[n]), ""))
+        # what a submission did to the table while others ran is undone: nothing of them runs any more
+        table.replace([row for n in sorted(grades) for row in grades[n]])
+    return [row for n in sorted(grades) for row in grades[n]]
+
+
+def _graded(submission: Submission, limits: Limits) -> list[Grade]:
+    """The rows of one submission. Never raises: whatever happens is this submission's own row."""
+    try:
+        return list(judged(submission, None if submission.trouble else run(submission, limits)))
+    except Exception as error:  # noqa: BLE001
+        why = f"grading it failed ({type(error).__name__}: {error})"[:300]
+        return [Grade(submission.name, "", 0, "unreadable", why, "; ".join(submission.look))]
 
 
 def judged(submission: Submission, done: Run | None) -> Iterator[Grade]:
@@ -151,17 +169,55 @@ def _in_short(submission: Submission, rows: list[Grade]) -> str:
     return f"{submission.name}{exam}: {sum(row.points for row in rows)} of {len(rows)}{look}"
 
 
-def as_csv(grades: list[Grade]) -> str:
+def printable(text: str, kept: str = "\n\t") -> str:
+    """A text that can be written and shown: other characters as they are escaped in Python. Names of files and what
+    processes say may hold halves of characters, which no file takes, and commands to a terminal."""
+    return "".join(c if c.isprintable() or c in kept else repr(c)[1:-1] for c in text)
+
+
+def as_csv(grades: list[Grade], head: bool = True) -> str:
     """The table. A text that a spreadsheet would take for a formula gets an apostrophe before it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["submission", "exercise", "points", "status", "why", "look"])
+    if head:
+        writer.writerow(["submission", "exercise", "points", "status", "why", "look"])
     for one in grades:
         texts = [one.submission, one.exercise, str(one.points), one.status, one.why, one.look]
-        writer.writerow(
-            [
-                f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-                for text in texts
-            ]
-        )
+        writer.writerow([_no_formula(printable(text)) for text in texts])
     return out.getvalue()
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\n")) else text
+
+
+class Table:
+    """The table on the disk. path: None keeps none. Rows are there as soon as they are known, so that those who were
+    graded keep them when grading ends early."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._file = path, None if path is None else path.open("w", encoding="utf-8")
+        self._write(as_csv([]))
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def add(self, grades: list[Grade]) -> None:
+        """Append rows."""
+        self._write(as_csv(grades, head=False))
+
+    def replace(self, grades: list[Grade]) -> None:
+        """Put these rows in the place of all that is there."""
+        if self._path:
+            new = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}")
+            new.write_text(as_csv(grades), encoding="utf-8")
+            new.replace(self._path)
+
+    def _write(self, text: str) -> None:
+        if self._file:
+            self._file.write(text)
+            self._file.flush()

@@ -11,7 +11,8 @@ from ..lessons.folder import RECORD, course_source, lessons
 from ..lessons.solutions import Solution, of_lesson, solutions
 
 CHECK = re.compile(
-    r"""^(?:\w+ = )?check\(\s*["'](?P<id>[\w.]+)["']\s*,\s*(?P<answer>.+?)\s*\)\s*(?:#.*)?$""", re.M
+    r"""^(?:\w+ = )?check\(\s{0,20}["'](?P<id>[\w.]{1,40})["']\s{0,20},\s{0,20}(?P<answer>.{1,1000}?)\s{0,20}\)[ \t]{0,20}(?:#.*)?$""",
+    re.M,
 )
 """The line of a notebook that checks an exercise."""
 

@@ -21,12 +21,14 @@ def main() -> None:
     _limit(job["memory"], job["seconds"])
     from ..lessons.book import exercise
     from . import exam
+    from .isolation import write_only_below
 
     def find(id: str) -> Any:
         return exercise(id) if job["variant"] is None else exam.exercises(job["variant"])[id]
 
     found = {id: find(id) for cell in job["cells"] for id in cell["answers"]}
     shell = _shell()
+    write_only_below(os.getcwd())
     say({"ready": True})
     for cell in job["cells"]:
         say({"cell": cell["number"]})

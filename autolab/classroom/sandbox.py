@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from .isolation import namespaces
 from .submission import Submission
 
 START = 120  # seconds for Python and the kit to be there
@@ -77,7 +78,7 @@ def _once(submission: Submission, limits: Limits, done: Run, until: float) -> tu
     }
     with tempfile.TemporaryDirectory(prefix="autolab-grade-", ignore_cleanup_errors=True) as folder:
         process = subprocess.Popen(
-            [sys.executable, "-m", "autolab.classroom.runner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [*namespaces(), sys.executable, "-m", "autolab.classroom.runner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, cwd=folder, env=_environment(folder), start_new_session=os.name == "posix",
         )  # fmt: skip
         try:

@@ -66,10 +66,11 @@ def write_all(
         name = f"{notebook.stem}.html"
         title, sections = _write(notebook, folder / name, None, run, tell, room, code)[1:]
         items = "".join(
-            f'<li><a href="{name}#/{id}">{escape(words)}</a></li>' for id, words in sections
+            f'<li><a href="{escape(name)}#/{escape(id)}">{escape(words)}</a></li>'
+            for id, words in sections
         )
         rows.append(
-            f'<section><h2><a href="{name}">{escape(title)}</a></h2><ol>{items}</ol></section>'
+            f'<section><h2><a href="{escape(name)}">{escape(title)}</a></h2><ol>{items}</ol></section>'
         )
     index = folder / "index.html"
     index.write_text(deck.index("Lectures", rows), encoding="utf-8")
@@ -85,7 +86,7 @@ def _write(
     room: str,
     code: str,
 ) -> tuple[Path, str, list[tuple[str, str]]]:
-    from . import deck, notes, running, slides
+    from . import deck, markdown, notes, running, slides
 
     if room:
         from ..room import phone
@@ -94,7 +95,8 @@ def _write(
             phone.address(room, code)
         )  # what is wrong with it is said before the notebook runs
     cells = running.cells(notebook, run, tell)
-    if plan is None and (beside := notebook.parent / "plans" / f"{notebook.stem}.md").exists():
+    beside = notebook.parent / "plans" / f"{notebook.stem}.md"
+    if plan is None and markdown.within(notebook.parent, beside):
         plan = beside
     plan_notes = notes.Plan(plan.read_text(encoding="utf-8")) if plan else None
     made = slides.Slides(cells, notebook, plan_notes)

@@ -65,7 +65,9 @@ def _slide(slide: Slide, contents: list[tuple[str, str]]) -> str:
         if slide.first
         else f'<p class="running">{escape(slide.heading)}</p>'
     )
-    links = "".join(f'<li><a href="#/{id}">{escape(words)}</a></li>' for id, words in contents)
+    links = "".join(
+        f'<li><a href="#/{escape(id)}">{escape(words)}</a></li>' for id, words in contents
+    )
     listed = f'<nav aria-label="Contents"><ol>{links}</ol></nav>' if links else ""
     notes = f'<aside class="notes">{"".join(slide.notes)}</aside>' if any(slide.notes) else ""
     inside = "".join(slide.parts)

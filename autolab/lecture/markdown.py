@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import mistune
 from latex2mathml.converter import convert
@@ -41,7 +42,7 @@ class _Renderer(mistune.HTMLRenderer):
     def image(self, text: str, url: str, title: str | None = None) -> str:
         source = self._source(url)
         return (
-            f'<img alt="{escape(text)}" src="{source}">'
+            f'<img alt="{escape(text)}" src="{escape(source)}">'
             if source
             else f"<em>{escape(text or url)} (a picture at {escape(url)})</em>"
         )
@@ -54,11 +55,23 @@ class _Renderer(mistune.HTMLRenderer):
                 iter(self.attached.get(url.removeprefix("attachment:"), {}).items()), ("", "")
             )
             return f"data:{kind};base64,{''.join(data)}" if kind else ""
-        path = None if self.folder is None or ":" in url else self.folder / url
-        if path is None or not path.is_file():
-            return ""
-        kind = mimetypes.guess_type(path.name)[0] or "image/png"
-        return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+        return "" if self.folder is None or ":" in url else picture(self.folder, url)
+
+
+def picture(folder: Path, url: str) -> str:
+    """Return a picture as an address that contains it; "" for everything else.
+
+    Only pictures in the folder, or below it, are taken: the page is published, and the notebook may be
+    somebody else's."""
+    path, kind = folder / unquote(url), mimetypes.guess_type(url)[0] or ""
+    if not kind.startswith("image/") or not within(folder, path):
+        return ""
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def within(folder: Path, path: Path) -> bool:
+    """Return whether a path is that of a file in the folder or below it, also where links lead."""
+    return path.is_file() and path.resolve().is_relative_to(folder.resolve())
 
 
 def mathml(tex: str, display: str = "inline") -> str:

@@ -77,7 +77,8 @@ def _widget(form: dict[str, Any], forms: list[dict[str, Any]]) -> Output:
     forms.append(form)
     of = f'data-of="{escape(form["model"])}"'
     steps = "".join(
-        f'<span class="fragment step" {of} data-step="{step}"></span>' for step in form["stops"]
+        f'<span class="fragment step" {of} data-step="{int(step)}"></span>'
+        for step in form["stops"]
     )
     if form["kind"] == "Revealed":
         told = escape(json.dumps({"actual": form["actual"], "because": form["because"]}))
@@ -102,7 +103,7 @@ def _richest(data: dict[str, Any]) -> Output | None:
     for kind in ("image/png", "image/jpeg", "image/gif"):
         if kind in data:
             source = f"data:{kind};base64,{''.join(data[kind]).strip()}"
-            return Output(f'<img class="picture" alt="{alt}" src="{source}">', 14.0)
+            return Output(f'<img class="picture" alt="{alt}" src="{escape(source)}">', 14.0)
     if "text/html" in data:
         html = "".join(data["text/html"])
         return Output(

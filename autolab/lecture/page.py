@@ -6,13 +6,14 @@ and of a widget the picture that is stored beside it is shown.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from jinja2 import pass_context
 from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from .markdown import mathml
+from .markdown import mathml, picture
 
 TEMPLATE = """{% extends 'lab/index.html.j2' %}
 {% block html_head_js %}{% endblock %}
@@ -41,6 +42,10 @@ class _Renderer(IPythonRenderer):
 
     def latex_environment(self, name: str, body: str) -> str:
         return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
+
+    def _src_to_base64(self, src: str) -> str | None:
+        """Return a picture of the notebook's folder; nbconvert's own follows links out of it and takes any file."""
+        return picture(Path(self.path or "."), src) or None
 
 
 class Page(HTMLExporter):

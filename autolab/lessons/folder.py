@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..engine.core.errors import fail
 from ..progress import Event, events
 from .book import overview
 
 RECORD = ".autolab.json"  # in the learner's folder: the digest of each file as it was last offered
-START = "start.md"
+START, SECOND = (
+    "start.md",
+    "autolab-start.md",
+)  # the second where the learner has a start.md already
 
 
 def course_source() -> Path:
@@ -37,13 +42,16 @@ def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
     is new about a kept file is written beside it, once. `.autolab.json` in `target` remembers what was offered.
     reset: the name of a file that begins anew; what the learner wrote in it is put beside it.
     """
-    record_file = target / RECORD
-    offered = json.loads(record_file.read_text(encoding="utf-8")) if record_file.exists() else {}
     fresh = not target.exists() or not any(target.iterdir())
     target.mkdir(parents=True, exist_ok=True)
+    offered, trouble = _read_record(target)
+    yield from trouble
     for path in course_files(source):
         name = path.relative_to(source).as_posix()
         content, mine = _for_learners(path), target / name
+        if obstacle := _obstacle(target, mine):
+            yield f"left alone: {mine}, because {obstacle}"
+            continue
         if name == reset and mine.exists() and _digest(mine.read_bytes()) != _digest(content):
             aside = _free_name(mine, "mine")
             mine.rename(aside)
@@ -52,16 +60,56 @@ def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
         current = _digest(mine.read_bytes()) if mine.exists() else None
         if current is None or (current == offered.get(name) and current != new):
             mine.parent.mkdir(parents=True, exist_ok=True)
-            mine.write_bytes(content)
+            _write(mine, content)
             if not fresh and name != reset:
                 yield f"{'added' if current is None else 'updated'}: {mine}"
         elif current != new and offered.get(name) != new:
             beside = _free_name(mine, "new", content)
-            beside.write_bytes(content)
+            _write(beside, content)
             yield f"kept: {mine}, which you changed; its new version is {beside.name}"
         offered[name] = new
-    record_file.write_text(json.dumps(offered, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    _write_record(target, offered)
     yield f"The course is in {target.resolve()}"
+
+
+def _read_record(target: Path) -> tuple[dict[str, str], list[str]]:
+    """Return what was offered before, and what there is to tell about the file that says so."""
+    record = target / RECORD
+    if obstacle := _obstacle(target, record):
+        note = "Remove it, or name another folder: autolab remembers in this file which lessons you changed."
+        raise fail(OSError, f"{record} cannot be used, because {obstacle}", note)
+    try:
+        offered = json.loads(record.read_bytes()) if record.exists() else {}
+        if all(isinstance(digest, str) for digest in offered.values()):
+            return offered, []
+    except (ValueError, AttributeError, RecursionError):
+        pass
+    said = f"{record} was damaged and is written again; a lesson of yours that differs is kept, with the course's beside it"
+    return {}, [said]
+
+
+def _write_record(target: Path, offered: dict[str, str]) -> None:
+    text = json.dumps(offered, indent=1, sort_keys=True) + "\n"
+    _write(target / RECORD, text.encode())
+
+
+def _obstacle(target: Path, path: Path) -> str:
+    """Return why a path in the learner's folder is not written: autolab writes through no link, and only to files."""
+    for part in [*reversed(path.relative_to(target).parents[:-1]), path.relative_to(target)]:
+        place = target / part
+        if place.is_symlink():
+            return f"{part.as_posix()} is a link"
+        if place.exists() and not (place.is_file() if place == path else place.is_dir()):
+            return f"{part.as_posix()} is not a {'file' if place == path else 'folder'}"
+    return ""
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file, and never what a link leads to."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+        file.write(content)
 
 
 def course_files(source: Path) -> list[Path]:
@@ -80,7 +128,7 @@ def lessons(folder: Path) -> dict[str, str]:
     return {
         path.name[:2]: path.name
         for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))
-        if "." not in path.stem
+        if "." not in path.stem and path.is_file()
     }
 
 
@@ -120,8 +168,22 @@ def start_page(folder: Path) -> str:
         "`autolab.progress()` shows it. `autolab lab --reset 01` begins a lesson anew and keeps what you wrote beside it.",
         "",
     ]
-    (folder / START).write_text("\n".join(lines), encoding="utf-8")
-    return numbers.get(worked, START)
+    name = _write_start(folder, "\n".join(lines).encode())
+    return numbers.get(worked, name or next(iter(numbers.values()), START))
+
+
+def _write_start(folder: Path, content: bytes) -> str:
+    """Write the start page over none but autolab's own; returns the name of its file, "" where no name is free."""
+    offered, _ = _read_record(folder)
+    for name in (START, SECOND):
+        page = folder / name
+        if _obstacle(folder, page):
+            continue
+        if not page.exists() or _digest(page.read_bytes()) == offered.get(f"page {name}"):
+            _write(page, content)
+            _write_record(folder, offered | {f"page {name}": _digest(content)})
+            return name
+    return ""
 
 
 def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
@@ -130,7 +192,9 @@ def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
     for mine in (folder / name for name in numbers.values()):
         beside, now = sorted(folder.glob(f"{mine.stem}.new*.ipynb")), _digest(mine.read_bytes())
         links += [
-            f"[{path.name}]({path.name})" for path in beside if _digest(path.read_bytes()) != now
+            f"[{path.name}]({path.name})"
+            for path in beside
+            if path.is_file() and _digest(path.read_bytes()) != now
         ]
     said = f"New versions of lessons in which you wrote, and which stay as they are: {', '.join(links)}."
     return [said, ""] if links else []
@@ -205,6 +269,11 @@ def _free_name(path: Path, word: str, content: bytes | None = None) -> Path:
     number = 1
     while True:
         beside = path.with_suffix(f".{word}{number if number > 1 else ''}{path.suffix}")
-        if not beside.exists() or (content is not None and beside.read_bytes() == content):
+        if not os.path.lexists(beside) or (
+            content is not None
+            and not beside.is_symlink()
+            and beside.is_file()
+            and beside.read_bytes() == content
+        ):
             return beside
         number += 1

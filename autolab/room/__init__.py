@@ -5,8 +5,9 @@
     autolab.room.hand_in()                              # sends what was answered in the inventory, too
     autolab.room.leave()                                # nothing is sent any more
 
-Without a room nothing is sent anywhere, and nothing else changes. `student.py` sends, `tally.py` counts and keeps,
-`server.py` has the pages, `phone.py` the QR codes. docs/room.md says what is sent and what is kept.
+Without a room nothing is sent anywhere, and nothing else changes. `student.py` sends, `questions.py` knows what is
+asked, `tally.py` counts and keeps, `server.py` has the pages, `phone.py` the QR codes. docs/room.md says what is sent
+and what is kept.
 """
 
 from __future__ import annotations

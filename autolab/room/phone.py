@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from ..engine.core.errors import fail
 from .student import _address, _code
-from .tally import known
+from .questions import known
 
 LONGEST = (
     300  # characters of an address; a longer one makes a code that is hard to take from a wall

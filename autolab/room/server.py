@@ -1,8 +1,8 @@
 """The web server of a room: one page, what it shows, and what students send. It is Tornado's, on which JupyterLab runs.
 
-Refused are other hosts' names (a page elsewhere that calls itself this machine), other pages' scripts, wrong codes and
-their guessing, more than `RATE` messages a second from one student, anything above `LARGEST` bytes, and connections
-above what the system lets a program hold.
+Refused are other hosts' names (a page elsewhere that calls itself this machine), other pages' scripts, wrong codes,
+more than `RATE` messages a second from one student, more newcomers from one address than a full hall has, anything
+above `LARGEST` bytes, and connections above what the system lets a program hold.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from tornado import httpserver, iostream, netutil, web
 from ..engine.core.errors import fail
 from ..viz import palette
 from . import phone
-from .tally import Tally, declared
+from .questions import Asked, declared
+from .tally import STUDENTS, Tally
 
 STATIC = Path(__file__).parent / "static"
 LARGEST = 8192  # bytes; both sittings of the inventory are 2,000
@@ -34,7 +35,10 @@ RATE, BURST = 1.0, 30.0  # messages of one student: in the long run a second, an
 CONNECTIONS = (
     4096  # open ones, where the system lets a program have so many; a phone holds one or two
 )
-GUESSES, MINUTE = 20, 60.0  # wrong codes from one address, and for how many seconds it then waits
+HALL, DOOR = (
+    400.0,
+    1.0,
+)  # new students from one address, which may be a whole hall's: at once, and then a second
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -45,33 +49,40 @@ HEADERS = {
 
 
 class Limits:
-    """Who may send now: students by their rate, addresses by their wrong codes. clock: seconds."""
+    """Who may send now: students by their messages, addresses by the students that come from there. clock: seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._left: dict[str, tuple[float, float]] = {}  # student -> messages left, when
-        self._wrong: dict[str, tuple[int, float]] = {}  # address -> wrong codes, when the first
+        self._left: dict[str, tuple[float, float]] = {}  # student or address -> what is left, when
+        self._entered: Counter[str] = Counter()  # address -> students
 
     def may_send(self, who: str) -> bool:
         """Whether one more message of a student is taken."""
+        return self._may(f"student {who}", BURST, RATE)
+
+    def may_enter(self, address: str) -> bool:
+        """Whether one more student is taken from an address. Asked with the right code only: no wrong code locks out
+        those who share the address."""
+        place = _network(address)
+        if self._entered[place] >= STUDENTS // 2 or not self._may(place, HALL, DOOR):
+            return False
+        self._entered[place] += 1
+        return True
+
+    def _may(self, name: str, most: float, rate: float) -> bool:
         now = self._clock()
-        left, since = self._left.get(who, (BURST, now))
-        left = min(BURST, left + (now - since) * RATE)
-        self._left[who] = max(0.0, left - 1), now
+        if len(self._left) > 20_000:
+            self._left.clear()
+        left, since = self._left.get(name, (most, now))
+        left = min(most, left + (now - since) * rate)
+        self._left[name] = max(0.0, left - 1), now
         return left >= 1
 
-    def may_guess(self, address: str) -> bool:
-        """Whether an address may try a code: not after too many wrong ones."""
-        count, since = self._wrong.get(address, (0, 0.0))
-        return count < GUESSES or self._clock() - since > MINUTE
 
-    def guessed_wrong(self, address: str) -> None:
-        """Notes a wrong code."""
-        now = self._clock()
-        if len(self._wrong) > 10_000:
-            self._wrong.clear()
-        count, since = self._wrong.get(address, (0, now))
-        self._wrong[address] = (1, now) if now - since > MINUTE else (count + 1, since)
+def _network(address: str) -> str:
+    """An address; of IPv6 the network, for in that a machine has as many addresses as it likes."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
 
 
 class _Handler(web.RequestHandler):
@@ -184,19 +195,20 @@ class _State(_Handler):
 
 class _Message(_Handler):
     def post(self, kind: str) -> None:
-        said, address = self.message(), str(self.request.remote_ip)
+        said = self.message()
         who: Any = said.get("who")
         code = said.get("code")
-        known = isinstance(who, str) and who in self.tally.students
-        if not known and not self.limits.may_guess(address):
-            raise web.HTTPError(429, reason="too many wrong codes; wait a minute")
         if not isinstance(code, str) or not hmac.compare_digest(
             code.encode("utf-8", "replace"), self.tally.code.encode()
         ):
-            self.limits.guessed_wrong(address)
             raise web.HTTPError(403, reason="this is not the room's code")
-        if known and not self.limits.may_send(str(who)):
-            raise web.HTTPError(429, reason="too many messages; the next one is taken in a second")
+        if isinstance(who, str) and who in self.tally.students:
+            if not self.limits.may_send(who):
+                raise web.HTTPError(
+                    429, reason="too many messages; the next one is taken in a second"
+                )
+        elif not self.limits.may_enter(str(self.request.remote_ip)):
+            raise web.HTTPError(429, reason="too many new students from one address; wait a moment")
         tally = self.tally
         if kind == "join":
             self.take(lambda: tally.join(who))
@@ -309,7 +321,7 @@ def serve(
     Raises OSError when the port is taken or a file cannot be read or written, ValueError for a wrong code or port, and
     where `own` has no question.
     """
-    ours = frozenset[str]().union(*map(_questions, own))
+    ours = [one for path in own for one in _questions(path)]
     if not 0 <= port < 65536:
         raise ValueError(
             f"--port should be a number from 0 (any that is free) to 65535, but is {port}"
@@ -348,9 +360,9 @@ def serve(
         tally.close()
 
 
-def _questions(path: Path) -> frozenset[str]:
+def _questions(path: Path) -> list[Asked]:
     try:
-        found = declared(path)
+        found = list(declared(path).values())
     except OSError as error:
         note = "Name a notebook, or a folder of notebooks."
         raise fail(OSError, f"--questions {path} cannot be read: {error.strerror}", note) from None

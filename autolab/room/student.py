@@ -79,7 +79,7 @@ class Room:
         self._asked.wait(PATIENCE + 0.5)
         if self._refused:
             self._left.set()
-            note = "The code is on the instructor's page: four letters and digits. Ask whether the room was opened anew."
+            note = "The code is on the instructor's page: letters and digits. Ask whether the room was opened anew."
             raise fail(
                 ValueError, f"code: the room at {self.address} answers: {self._refused}", note
             )
@@ -87,8 +87,7 @@ class Room:
 
     def _watch(self, event: Event) -> None:
         if event.kind in KINDS:
-            said = {"kind": event.kind, "id": event.id, "given": _text(event.given), "right": event.right,
-                    "choices": [_text(choice) for choice in event.choices or ()]}  # fmt: skip
+            said = {"kind": event.kind, "id": event.id, "given": _text(event.given)}
             with contextlib.suppress(queue.Full):
                 self._queue.put_nowait(("answer", said))
 

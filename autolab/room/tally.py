@@ -13,17 +13,18 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..inventory.group import Group
 from ..inventory.items import ITEMS
 from ..inventory.sitting import SITTINGS, Sitting
-from ..lessons import book
-from ..lessons.folder import course_source, lessons
+from .questions import Asked, course
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look like another
+CODE = (
+    6  # letters of a new room's code: 887 million codes, so that trying them takes a program days
+)
 STUDENTS, UNKNOWN = (
     2000,
     300,
@@ -36,13 +37,10 @@ INVENTORY = "inventory"  # its name where something is released
 
 @dataclass
 class Question:
-    """One question. rounds: of each vote, id of a student to the answer. right: answer to how many were told that it is
-    right, less how many that it is wrong. choices: as they were offered first."""
+    """What was answered to one question. rounds: of each vote, id of a student to the answer."""
 
-    id: str
-    choices: tuple[str, ...] = ()
+    asked: Asked
     rounds: list[dict[str, str]] = field(default_factory=lambda: [{}])
-    right: Counter[str] = field(default_factory=Counter)
     released: bool = False
 
     @property
@@ -56,9 +54,11 @@ class Question:
         them, the rest in one."""
         counts = [Counter(given.values()) for given in self.rounds]
         total = sum(counts, Counter())
-        texts = list(dict.fromkeys([*self.choices, *(text for text, _ in total.most_common())]))
+        texts = list(
+            dict.fromkeys([*self.asked.choices, *(text for text, _ in total.most_common())])
+        )
         rows = [
-            {"text": t, "counts": [c[t] for c in counts], "right": self.right[t] > 0}
+            {"text": t, "counts": [c[t] for c in counts], "right": self.asked.right(t)}
             for t in texts[:BARS]
         ]
         if len(texts) > BARS:
@@ -71,15 +71,15 @@ class Question:
 
 class Tally:
     """All that one room knows. file: where it is kept; what is in it is counted again. code: of the room, "" for that
-    of the file, or a new one. own: names of the instructor's questions. Of a question that is neither of these nor the
+    of the file, or a new one. own: the instructor's questions. Of a question that is neither of these nor the
     course's nothing is shown but how often it was answered: whoever has the code can make up names.
 
     Raises ValueError for a code that is none, or not that of the file; OSError where the file cannot be read or
     written.
     """
 
-    def __init__(self, file: str | Path, code: str = "", own: Iterable[str] = ()) -> None:
-        self.own = frozenset(own)
+    def __init__(self, file: str | Path, code: str = "", own: Iterable[Asked] = ()) -> None:
+        self.own = {one.id: one for one in own}
         self.students: set[str] = set()
         self.questions: dict[str, Question] = {}
         self.sittings: dict[str, tuple[Sitting, Sitting]] = {}
@@ -89,7 +89,7 @@ class Tally:
         if self.path.exists():
             for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
                 self._again(line)
-            if self.path.stat().st_size and not self.code:
+            if self.path.stat().st_size and not (self.code or self.students):
                 raise ValueError(f"{file} is not of a room; name another --file")
         if code and not re.fullmatch("[A-Z0-9]{4,12}", code):
             raise ValueError(f"--code should be 4 to 12 letters A to Z and digits, but is {code!r}")
@@ -103,7 +103,7 @@ class Tally:
         )
         self._file.write("\n" * bool(self.path.stat().st_size))
         if not self.code:
-            made = code or "".join(secrets.choice(LETTERS) for _ in range(4))
+            made = code or "".join(secrets.choice(LETTERS) for _ in range(CODE))
             self._keep({"what": "room", "code": made, "key": secrets.token_urlsafe(16)})
 
     def close(self) -> None:
@@ -113,8 +113,7 @@ class Tally:
 
     def join(self, who: str) -> None:
         """Counts a student. Raises ValueError for what is no id, OverflowError when the room is full."""
-        if not isinstance(who, str) or not re.fullmatch("[0-9a-f]{16}", who):
-            raise ValueError("who should be 16 hexadecimal digits")
+        _student(who)
         if who not in self.students:
             if len(self.students) >= STUDENTS:
                 raise OverflowError(f"the room is full: {STUDENTS:,} students")
@@ -123,21 +122,7 @@ class Tally:
     def answer(self, who: str, said: dict[str, Any]) -> None:
         """Counts an answer; a second one in the same vote changes nothing. Raises ValueError for what is none,
         OverflowError when there are too many questions."""
-        id, given, right, choices = (said.get(name) for name in ("id", "given", "right", "choices"))
-        if not (isinstance(id, str) and re.fullmatch(r"\w[\w.\- ]{0,59}", id) and id != INVENTORY):
-            raise ValueError(
-                "id should be up to 60 letters, digits, dots and dashes, a letter or digit first"
-            )
-        if not (isinstance(given, str) and len(given) <= 200):
-            raise ValueError("given should be a text of up to 200 characters")
-        if right is not None and not isinstance(right, bool):
-            raise ValueError("right should be true, false or null")
-        if not (
-            isinstance(choices, list)
-            and len(choices) <= BARS
-            and all(isinstance(c, str) and len(c) <= 200 for c in choices)
-        ):
-            raise ValueError(f"choices should be up to {BARS} texts of up to 200 characters")
+        id, given = _answer(said)
         if (
             not (id in self.questions or self._listed(id))
             and len(self.questions) - len(self.listed) >= UNKNOWN
@@ -147,17 +132,7 @@ class Tally:
             )
         self.join(who)
         if id not in self.questions or who not in self.questions[id].given:
-            choices = [] if id in self.questions else choices  # the first ones count
-            self._keep(
-                {
-                    "what": "answer",
-                    "who": who,
-                    "id": id,
-                    "given": given,
-                    "right": right,
-                    "choices": choices,
-                }
-            )
+            self._keep({"what": "answer", "who": who, "id": id, "given": given})
 
     def inventory(self, who: str, said: dict[str, Any]) -> None:
         """Takes both sittings of a student, in the place of those before. Raises ValueError for what are none."""
@@ -192,9 +167,10 @@ class Tally:
         """What a phone shows of a question, which the room need not know yet; without an id all that are open."""
         if not id:
             open_ones = [q for q in reversed(self.listed.values()) if not q.released]
-            return {"questions": [{"id": q.id, "ask": _ask(q.id)} for q in open_ones]}
-        one = self.questions.get(id) or Question(id, _offered(id))
-        return {"id": id, "ask": _ask(id), "choices": one.choices, "round": len(one.rounds)}
+            return {"questions": [{"id": q.asked.id, "ask": q.asked.ask} for q in open_ones]}
+        asked = self._asked(id)
+        votes = len(self.questions[id].rounds) if id in self.questions else 1
+        return {"id": id, "ask": asked.ask, "choices": asked.choices, "round": votes}
 
     @property
     def listed(self) -> dict[str, Question]:
@@ -202,13 +178,16 @@ class Tally:
         return {id: one for id, one in self.questions.items() if self._listed(id)}
 
     def _listed(self, id: str) -> bool:
-        return id in self.own or id in in_course()
+        return id in self.own or id in course()
+
+    def _asked(self, id: str) -> Asked:
+        return self.own.get(id) or course().get(id) or Asked(id)
 
     @property
     def state(self) -> dict[str, Any]:
         """What the page shows: the newest question first; answers only of what was released."""
         questions = [
-            {"id": q.id, "ask": _ask(q.id), "answers": [len(given) for given in q.rounds], "released": q.released,
+            {"id": q.asked.id, "ask": q.asked.ask, "answers": [len(given) for given in q.rounds], "released": q.released,
              "last": len(q.rounds) == ROUNDS, "bars": q.bars if q.released else []}
             for q in reversed(self.listed.values())
         ]  # fmt: skip
@@ -236,10 +215,13 @@ class Tally:
         self._count(line)
 
     def _again(self, text: str) -> None:
+        """Counts a line of the file as it was counted before, unless it broke off or is damaged."""
         try:
-            self._count(json.loads(text))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            pass  # a line that broke off
+            line = json.loads(text)
+            _checked(line)
+            self._count(line)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
+            pass
 
     def _count(self, line: dict[str, Any]) -> None:
         what, who = line["what"], line.get("who", "")
@@ -248,14 +230,9 @@ class Tally:
         elif what == "join":
             self.students.add(who)
         elif what == "answer":
-            one = self.questions.setdefault(
-                line["id"], Question(line["id"], _offered(line["id"]) or tuple(line["choices"]))
-            )
-            text = _label(line["given"], one.choices)
-            first = who not in one.given
-            one.given.setdefault(who, text)
-            if first and line["right"] is not None:
-                one.right[text] += 1 if line["right"] else -1
+            self.students.add(who)
+            one = self.questions.setdefault(line["id"], Question(self._asked(line["id"])))
+            one.given.setdefault(who, one.asked.counted(line["given"]))
         elif what == "again":
             self.questions[line["id"]].rounds.append({})
             self.questions[line["id"]].released = False
@@ -268,6 +245,36 @@ class Tally:
                 _sitting("before", line["before"]),
                 _sitting("after", line["after"]),
             )
+
+
+def _checked(line: Any) -> None:
+    """Raises ValueError, TypeError or KeyError for a line that no room writes."""
+    what = line["what"]
+    if what in ("join", "answer", INVENTORY):
+        _student(line["who"])
+    if what == "answer":
+        _answer(line)
+    if what == "room" and not all(isinstance(line[name], str) for name in ("code", "key")):
+        raise ValueError("code and key should be texts")
+    if what == "release" and not isinstance(line["shown"], bool):
+        raise ValueError("shown should be true or false")
+
+
+def _student(who: Any) -> None:
+    if not isinstance(who, str) or not re.fullmatch("[0-9a-f]{16}", who):
+        raise ValueError("who should be 16 hexadecimal digits")
+
+
+def _answer(said: dict[str, Any]) -> tuple[str, str]:
+    """The name of a question and the answer; raises ValueError for what is neither."""
+    id, given = said.get("id"), said.get("given")
+    if not (isinstance(id, str) and re.fullmatch(r"\w[\w.\- ]{0,59}", id) and id != INVENTORY):
+        raise ValueError(
+            "id should be up to 60 letters, digits, dots and dashes, a letter or digit first"
+        )
+    if not (isinstance(given, str) and len(given) <= 200):
+        raise ValueError("given should be a text of up to 200 characters")
+    return id, given
 
 
 def _sitting(when: str, said: Any) -> Sitting:
@@ -286,64 +293,3 @@ def _sitting(when: str, said: Any) -> Sitting:
     ):
         raise ValueError(f"{when} should be a letter A or B, and answers that the inventory offers")
     return Sitting(when, str(letter), {int(n): choice for n, choice in answers.items()}, True)
-
-
-def known(id: str) -> Any:
-    """The course's own question of this name; None where it has none."""
-    number = id.partition(".")[0]
-    try:
-        return book.lesson(number).QUESTIONS.get(id) if re.fullmatch("[0-9]{2}", number) else None
-    except KeyError:
-        return None
-
-
-@cache
-def in_course() -> frozenset[str]:
-    """The names of the course's questions: its predictions, and what its notebooks ask in an explorer."""
-    source = course_source()
-    asked = (
-        declared(source / name) | set(book.lesson(n).QUESTIONS)
-        for n, name in lessons(source).items()
-    )
-    return frozenset().union(*asked)
-
-
-def declared(path: Path) -> frozenset[str]:
-    """The names that a notebook, each notebook of a folder, or a file of Python gives to its questions: `id="my.1"`.
-
-    Raises OSError for what cannot be read, ValueError for what is no notebook.
-    """
-    if path.is_dir():
-        return frozenset().union(*map(declared, sorted(path.glob("*.ipynb"))))
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".ipynb":
-        try:
-            cells = json.loads(text)["cells"]
-            text = "\n".join(
-                "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
-            )
-        except (ValueError, KeyError, TypeError):
-            raise ValueError(f"{path} is no notebook") from None
-    return frozenset(re.findall(r"""\bid\s*=\s*["']([^"']+)["']""", text))
-
-
-def _ask(id: str) -> str:
-    found = known(id)
-    return found.ask if found else ""
-
-
-def _offered(id: str) -> tuple[str, ...]:
-    found = known(id)
-    return tuple(found.choices) if found else ()
-
-
-def _label(text: str, choices: tuple[str, ...]) -> str:
-    """An answer as it is counted: 6, 6.0 and " 6" are one."""
-    text = text.strip() or "no answer: it was shown"
-    if text in choices:
-        return text
-    try:
-        number = float(re.sub(r",(?=\d{3}(\D|$))", "", text))
-    except ValueError:
-        return text
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

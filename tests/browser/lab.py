@@ -248,18 +248,23 @@ class Notebook(Explorer):
         expect(self.graph).to_be_visible(timeout=30_000)
         return self
 
-    def restored(self) -> Notebook:
-        """Wait for the explorer that was saved. ipywidgets' manager for JupyterLab looks for a saved widget for two
-        seconds; is its own restoring then half done, as on a loaded machine, it says "model not found" and never looks
-        again. Loading the page anew helps there, for a learner, too, and does not find what was not saved."""
+    def restored(self, shown: Locator | None = None) -> Notebook:
+        """Wait for what was saved: `shown`, or the explorer.
+
+        ipywidgets' manager for JupyterLab restores saved widgets when the kernel has answered, so that comes first. It
+        restores twice where the kernel's connection comes up late: the first time, without the notebook, a widget is
+        looked for during two seconds, then called "model not found", and never looked for again. The kit has no part
+        in it. Loading the page anew helps, for a learner, too, and does not find what was not saved."""
+        shown = shown or self.graph
         lost = self.page.get_by_text("model not found")
-        expect(self.graph.or_(lost).first).to_be_visible(timeout=30_000)
-        for _ in range(3):
-            if lost.is_visible():
-                self.page.reload()
-                self.ready()
-                expect(self.graph.or_(lost).first).to_be_visible(timeout=30_000)
-        expect(self.graph).to_be_visible()
+        for _ in range(4):
+            self._panel("await panel.sessionContext.session.kernel.info;")
+            expect(shown.or_(lost).first).to_be_visible(timeout=30_000)
+            if not lost.is_visible():
+                break
+            self.page.reload()
+            self.ready()
+        expect(shown).to_be_visible()
         return self
 
     def run_cells(self) -> None:

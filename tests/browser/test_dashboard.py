@@ -349,7 +349,9 @@ def test_a_saved_notebook_shows_the_run_again(
     )
     assert "validation" in output["image/svg+xml"], "what is shown where there are no widgets"
 
-    again = Dashboard(open_notebook("run.ipynb").page)
+    opened = open_notebook("run.ipynb")
+    again = Dashboard(opened.page)
+    opened.restored(again.badge)
     expect(again.badge).to_have_text("finished", timeout=30_000)
     over = again.button("Finished")
     expect(over).to_have_attribute("aria-disabled", "true")

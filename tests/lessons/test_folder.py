@@ -228,3 +228,95 @@ def test_the_record_is_json_with_one_digest_a_file(course, mine):
     copy(course, mine)
     record = json.loads((mine / folders.RECORD).read_text())
     assert set(record) == set(files(mine)) and all(len(digest) == 64 for digest in record.values())
+
+
+# -- links, and files of the learner's own -----------------------------------------------------------------------------
+@pytest.fixture
+def elsewhere(tmp_path, mine):
+    """A folder beside the learner's, with a file; both are as they were afterwards."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    mine.mkdir()
+    (folder / "diary.txt").write_text("Monday")
+    yield folder
+    assert files(folder) == {"diary.txt": "Monday"} and len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize("leads_to", ["diary.txt", "not there"])
+@pytest.mark.parametrize("name", ["02.ipynb", "data", "data/points.csv"])
+def test_nothing_is_written_through_a_link(course, mine, elsewhere, name, leads_to):
+    (mine / name).parent.mkdir(exist_ok=True)
+    (mine / name).symlink_to(elsewhere / leads_to if name != "data" else elsewhere)
+    link = (mine / name).readlink()
+    said = copy(course, mine)
+    assert any(line.startswith("left alone: ") and f"{name} is a link" in line for line in said)
+    assert (mine / name).readlink() == link and (mine / "01.ipynb").read_text() == "one"
+    assert copy(course, mine)[-1].startswith("The course is in")
+
+
+def test_new_versions_are_not_written_through_a_link(course, mine, elsewhere):
+    copy(course, mine)
+    (mine / "01.ipynb").write_text("one, solved")
+    (course / "01.ipynb").write_text("one, better")
+    (mine / "01.new.ipynb").symlink_to(elsewhere / "made.ipynb")
+    (mine / "01.new2.ipynb").mkdir()
+    (mine / "01.mine.ipynb").symlink_to(elsewhere / "made.ipynb")
+    assert copy(course, mine)[0].endswith("its new version is 01.new3.ipynb")
+    (mine / "01.ipynb").write_text("one, solved again")
+    said = list(folders.copy_course(course, mine, "01.ipynb"))
+    assert said[0].endswith("what you wrote in it is in 01.mine2.ipynb")
+    assert (mine / "01.mine2.ipynb").read_text() == "one, solved again"
+
+
+def test_what_is_no_file_is_left_alone(course, mine, elsewhere):
+    (mine / "01.ipynb").mkdir()
+    (mine / "data").write_text("my data")
+    said = copy(course, mine)
+    assert [line.split(", because ")[1] for line in said if line.startswith("left alone")] == [
+        "01.ipynb is not a file",
+        "data is not a folder",
+    ]
+    assert (mine / "02.ipynb").read_text() == "two" and (mine / "data").read_text() == "my data"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"01.ipynb": 5}', "[" * 100_000, "\udce4"])
+def test_a_damaged_record_is_told_and_costs_no_work(course, mine, text):
+    copy(course, mine)
+    (mine / "01.ipynb").write_text("one, solved")
+    (mine / folders.RECORD).write_bytes(text.encode("utf-8", "surrogateescape"))
+    said = copy(course, mine)
+    assert "was damaged" in said[0] and "its new version is 01.new.ipynb" in said[1]
+    assert (mine / "01.ipynb").read_text() == "one, solved"
+    assert copy(course, mine) == [f"The course is in {mine}"]
+
+
+@pytest.mark.parametrize("make", ["link", "folder"])
+def test_a_record_that_cannot_be_used_stops_with_a_sentence(
+    course, mine, elsewhere, make, monkeypatch, capsys
+):
+    from autolab import cli
+
+    record = mine / folders.RECORD
+    record.mkdir() if make == "folder" else record.symlink_to(elsewhere / "diary.txt")
+    monkeypatch.setattr(folders, "course_source", lambda: course)
+    assert cli.main(["lab", str(mine), "--copy-only"]) == 1
+    said = capsys.readouterr().err
+    assert f"{record} cannot be used, because" in said and "name another folder" in said
+    assert len(list(mine.iterdir())) == 1
+
+
+def test_a_start_page_of_ones_own_is_kept(lesson, mine, elsewhere):
+    copy(lesson, mine)
+    (mine / folders.START).write_text("my notes")
+    for _ in range(2):  # autolab's own page is written again
+        assert folders.start_page(mine) == folders.SECOND
+    assert (mine / folders.START).read_text() == "my notes"
+    assert "exercises" in (mine / folders.SECOND).read_text()
+    (mine / folders.SECOND).unlink()
+    (mine / folders.SECOND).symlink_to(elsewhere / "diary.txt")
+    assert folders.start_page(mine) == "01_graphs.ipynb"
+    (mine / folders.START).unlink()
+    assert folders.start_page(mine) == folders.START
+    (mine / folders.START).write_text((mine / folders.START).read_text() + "and my notes")
+    assert folders.start_page(mine) == "01_graphs.ipynb"
+    assert (mine / folders.START).read_text().endswith("and my notes")

@@ -129,3 +129,25 @@ def test_the_colours_are_those_of_every_other_picture():
         heat.color(1, 1) == palette.VERMILLION.lower()
         and heat.color("nan", 1) == palette.NOT_A_NUMBER
     )
+
+
+def test_each_script_imports_what_it_calls_and_nothing_else():
+    """In a bundle all names are there; on its own, and for whoever reads it, a script has only what it imports."""
+    sources = {path.name: path.read_text(encoding="utf-8") for path in assets.STATIC.glob("*.js")}
+    exported = {
+        name: file
+        for file, text in sources.items()
+        for name in re.findall(r"^export (?:async )?(?:function\*?|const|class) (\w+)", text, re.M)
+    }
+    assert {"grouped", "timelineOf", "goTo"} <= exported.keys()
+    missing, unused = [], []
+    for file, text in sources.items():
+        imported = set(re.findall(r"\w+", " ".join(re.findall(r"^import \{([^}]*)\}", text, re.M))))
+        body = re.sub(r"^import .*$|//.*", "", text, flags=re.M)
+        for name in exported.keys() - imported:
+            called = rf"""(?<![\w.$"'`-])(?:{name}(?=\()|new {name}\b)"""
+            here = rf"(?:function\*?|const|let|class|,) {name}\b|\b{name}\(.*\) \{{|[({{,] ?{name}[,)}}=]"
+            if exported[name] != file and re.search(called, body) and not re.search(here, body):
+                missing.append((file, name))
+        unused += [(file, name) for name in imported if not re.search(rf"\b{name}\b", body)]
+    assert (missing, unused) == ([], [])

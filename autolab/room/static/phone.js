@@ -100,8 +100,7 @@ form.addEventListener("submit", async (event) => {
   send.disabled = true;
   const before = code;
   code = typed;
-  const choices = [...form.querySelectorAll("input[type=radio]")].map((one) => one.value);
-  const body = JSON.stringify({ code, who: who(), id, given, right: null, choices });
+  const body = JSON.stringify({ code, who: who(), id, given });
   try {
     const reply = await fetch("answer", { method: "POST", headers: { "Content-Type": "application/json" }, body });
     if (!reply.ok) {

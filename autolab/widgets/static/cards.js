@@ -1,9 +1,9 @@
 // The cards of nodes, closed parts and frames, where no kernel can draw them: the same SVG as Card, PartCard and Header in
 // cards.py make (a test compares them). Of a big trace, whose numbers are not here, they are drawn without.
-import { brief, bytesOf, cellsOf, rowsOf, shapeWords, sizeWords } from "./values.js";
+import { brief, bytesOf, cellsOf, grouped, rowsOf, shapeWords, sizeWords } from "./values.js";
 import { GRADIENT_BORDERS, GRADIENT_FILLS, RowsCard, inModule, rowName } from "./rows.js";
 import { LINE, PAD, TAB, TEXT, TITLE, cut, double, labelled, markup, plainly, rings, rounded, sign, widthOf } from "./svg.js";
-import { madeOf, resultsOf, sharersOf } from "./states.js";
+import { madeOf, resultsOf, sharersOf, timelineOf } from "./states.js";
 import { rehearsed, stateWord } from "./moods.js";
 
 const MAX_TABS = 3, THUMB = 32, CELL = 12, MOST_CELLS = 8;

@@ -1,7 +1,7 @@
 // The convolution explorer: image, kernel and output as grids, a frame that slides. Every number comes from conv.py;
 // here they are only chosen by step. Needs of its host only get, set, save_changes, on and off.
 import { HOLDS_STOPS, h, nameScrollers } from "./dom.js";
-import { goTo, quietWhilePlaying, setPlaying, startClock } from "./player.js";
+import { goTo, quietWhilePlaying, startClock } from "./player.js";
 import { Controls, onKey } from "./controls.js";
 import { color, grouped, inkOn, relation, scaleOf, short } from "./values.js";
 import { entry } from "./entry.js";

@@ -5,7 +5,7 @@
 # At the end of this lesson you answer that with a few lines of your own, and mend the network with them.
 #
 # You need Python and the chain rule from school: the derivative of $f(g(x))$ is $f'(g(x)) \cdot g'(x)$. All else is
-# explained when it comes up, and collected in the [glossary](glossary.md). The core, sections 1 to 9, takes 45 minutes. Extensions A to H stand alone,
+# explained when it comes up, and collected in the [glossary](glossary.md). The core, sections 1 to 9, takes an estimated 45 minutes. Extensions A to H stand alone,
 # 10 to 20 minutes each.
 #
 # Each section asks before it shows. A wrong guess costs nothing, and you remember it. Then you run, change, step through the picture (buttons, or arrow
@@ -13,8 +13,8 @@
 #
 # You may run the whole notebook at once: questions stay open until you answer, and errors shown on purpose are marked.
 #
-# The kit is imported under two names. What you write with `torch` runs unchanged after a plain `import torch`, with the same numbers and the same
-# errors. `autolab` is what only this kit has: it shows you the graph.
+# The kit is imported under two names. What PyTorch has too runs unchanged after a plain `import torch`, with the same numbers and the same
+# errors. Only this kit has `autolab`, which shows you the graph, `torch.specimens` and `torch.vision`.
 
 # %% tags=["setup", "colab"]
 

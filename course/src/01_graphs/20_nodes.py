@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## A. What does a node keep, and who may listen?
 #
-# *Extension, 10 minutes.* You can hold a node in your hand: it is `z.grad_fn`. You will look inside two of them.
+# *Extension, about 10 minutes.* You can hold a node in your hand: it is `z.grad_fn`. You will look inside two of them.
 
 # %% tags=["predict"]
 q11 = predict("01.q11")

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## B. Which ways out of the graph are there, and which fool you?
 #
-# *Extension, 18 minutes.* Section 8 had two. Here are all of them:
+# *Extension, about 18 minutes.* Section 8 had two. Here are all of them:
 #
 # | you write | what it does | where |
 # |---|---|---|

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## C. What does backward do with a vector?
 #
-# *Extension, 13 minutes.* So far the last tensor was a single number. Now it is three.
+# *Extension, about 13 minutes.* So far the last tensor was a single number. Now it is three.
 
 # %% tags=["predict"]
 q17 = predict("01.q17")

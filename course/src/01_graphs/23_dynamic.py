@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## D. What do loops, branches and a second walk leave in the graph?
 #
-# *Extension, 13 minutes.* A function with a loop. How often it turns depends on the number that comes in.
+# *Extension, about 13 minutes.* A function with a loop. How often it turns depends on the number that comes in.
 #
 # ```
 # def grow(x):

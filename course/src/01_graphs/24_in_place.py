@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## E. When does a change in place break backward?
 #
-# *Extension, 12 minutes.* A method whose name ends in `_` changes its tensor in place: the same memory, new numbers. So do `+=` and `x[0] = …`. Nodes save
+# *Extension, about 12 minutes.* A method whose name ends in `_` changes its tensor in place: the same memory, new numbers. So do `+=` and `x[0] = …`. Nodes save
 # tensors. What if a saved tensor changes?
 
 # %% tags=["predict"]
@@ -51,7 +51,7 @@ autolab.explore(y.sum())
 # `x * 2` does not need its result for the gradient. It may be changed. "In-place always breaks backward" is wrong, like "backward twice always
 # raises": **both depend on what was saved.**
 #
-# There is one way to deceive the counter, and you should not use it:
+# There are ways to deceive the counter, and you should not use them. Here is one:
 
 # %% tags=["code"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)

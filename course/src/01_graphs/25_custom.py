@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## F. How do I write a backward of my own, and who checks it?
 #
-# *Extension, 13 minutes.* You can add a node of your own: say what goes forward, and what goes back. Here is one from a tutorial, for
+# *Extension, about 13 minutes.* You can add a node of your own: say what goes forward, and what goes back. Here is one from a tutorial, for
 # $y = 3x^2 + 2x + 1$. Its derivative is $6x + 2$. Read it, and answer.
 
 # %% tags=["code"]

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## G. How is a whole training written?
 #
-# *Extension, 13 minutes.* Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
+# *Extension, about 13 minutes.* Everything comes together. You fit a line $a + b x$ to 100 points that were made with $a = 1$ and $b = 2$, plus noise. First with the
 # gradients by hand, then by the graph, then with an optimizer, then with a module. All four have to find the same line.
 
 # %% tags=["code"]

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## H. How do I make tensors, and turn their shapes?
 #
-# *Extension, 10 minutes.* Errors about shapes are the ones met most. First, where tensors come from:
+# *Extension, about 10 minutes.* Errors about shapes are the ones met most. First, where tensors come from:
 
 # %% tags=["code"]
 torch.manual_seed(0)
@@ -19,7 +19,7 @@ for name, t in {
     print(f"{name:13} shape {tuple(t.shape)!s:7} {t.dtype}  {t.tolist()}")
 
 # %% [markdown]
-# Whole numbers make `int64`, numbers with a point `float32`, NumPy's stay what they were. Only floating point numbers can want a gradient: turned a tiny bit, a whole
+# Whole numbers make `int64`, numbers with a point `float32`, NumPy's stay what they were. Only floating point and complex numbers can want a gradient: turned a tiny bit, a whole
 # number is none any more. This error is on purpose:
 
 # %% tags=["code", "raises-exception"]

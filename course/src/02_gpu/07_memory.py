@@ -41,7 +41,7 @@ DeviceExplorer(one_step)
 
 # %% [markdown] tags=["explain"]
 # **Why.** Each node saves what its rule needs (lesson 1). For the first layers that is $32 \cdot 16 \cdot 16 \cdot 16$ numbers, 0.5 MiB, and
-# then again for each of some twenty operations. Memory for *saved tensors* grows with the batch and with the depth; the weights stay as
+# then the results of later layers, which are smaller. Memory for *saved tensors* grows with the batch and with the depth; the weights stay as
 # they are. Under `no_grad()` nothing is saved.
 #
 # What is *kept* grows until the forward pass ends; from there on backward frees as it goes. The *peak* comes later here: backward through a

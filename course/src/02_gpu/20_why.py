@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## A. When is a GPU fast, and when slow?
 #
-# *Extension, 10 minutes.* A CPU has a few fast cores. A GPU has thousands of slow ones, and much faster memory beside them. It is made for doing the same
+# *Extension, about 10 minutes.* A CPU has a few fast cores. A GPU has thousands of slow ones, and much faster memory beside them. It is made for doing the same
 # thing to very many numbers.
 #
 # Multiply two matrices of 1,500 rows and columns. That is $2 \cdot 1500^3 \approx 6.75$ billion operations.
@@ -48,7 +48,7 @@ plt.show()
 # **Why.** A kernel has to move its bytes and to do its operations. Both go on at the same time, so the slower one decides:
 # $$t = \max\left(\frac{\text{bytes}}{\text{bandwidth}},\ \frac{\text{operations}}{\text{speed}}\right)$$
 # For `a + b` that is $3 \cdot 4 \cdot 1500^2 = 27$ million bytes and only 2.25 million operations: memory decides, and the GPU's memory is about 11 times faster. For `a @ b`
-# it is the same bytes and 3,000 times the operations: arithmetic decides, and there the GPU is 38 times faster.
+# it is the same bytes and 3,000 times the operations: arithmetic decides, and there the GPU is 38 times faster, by the model of both.
 #
 # So "a GPU is forty times faster" is true of one large product, and of nothing else in this lesson. You may also read that on a GPU
 # everything is "automatically parallelized". One half is true: *each* operation is spread over the cores. But operations

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## B. When may NumPy read my tensor, and what moves with a module?
 #
-# *Extension, 14 minutes.* Here is a training loop from a course, written on a computer without a GPU. It is meant to run on one when the comment sign is taken away:
+# *Extension, about 14 minutes.* Here is a training loop from a course, written on a computer without a GPU. It is meant to run on one when the comment sign is taken away:
 #
 # ```
 # # device = torch.device('cuda:0')

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## C. How do the data get there in time, and who took the time?
 #
-# *Extension, 17 minutes.* Two million numbers are needed on the GPU. You can make them on the CPU and move them, or make them where you need them.
+# *Extension, about 17 minutes.* Two million numbers are needed on the GPU. You can make them on the CPU and move them, or make them where you need them.
 
 # %% tags=["predict"]
 q16 = predict("02.q16")

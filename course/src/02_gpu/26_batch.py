@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## D. What if the batch does not fit?
 #
-# *Extension, 16 minutes.* Sooner or later your batch is too large. What does the GPU say, and how do you know beforehand? A network of eight layers, each 128 by 128
+# *Extension, about 16 minutes.* Sooner or later your batch is too large. What does the GPU say, and how do you know beforehand? A network of eight layers, each 128 by 128
 # numbers. This error is on purpose. Read above all the note at its end:
 
 # %% tags=["code", "raises-exception"]

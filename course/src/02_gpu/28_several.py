@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## E. Are two GPUs twice as fast?
 #
-# *Extension, 14 minutes.* Two GPUs, one training. The usual way is **data parallel**: each GPU has a copy of the model (a **replica**) and gets half of the batch. Each computes its own gradients. But then the replicas would
+# *Extension, about 14 minutes.* Two GPUs, one training. The usual way is **data parallel**: each GPU has a copy of the model (a **replica**) and gets half of the batch. Each computes its own gradients. But then the replicas would
 # drift apart. So before the step the gradients are made the same.
 #
 # The loss is a mean over the batch, and each half has 32 of 64 images.

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## A. What do the features know, and may I silence an error?
 #
-# *Extension, 17 minutes.* The first filters look for edges and strokes. Compare them with the filters of a network that was never trained.
+# *Extension, about 17 minutes.* The first filters look for edges and strokes. Compare them with the filters of a network that was never trained.
 
 # %% tags=["picture"]
 torch.manual_seed(0)

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## C. How to change the body gently, and which way is best?
 #
-# *Extension, 17 minutes.* Training the head alone leaves the body as it is. Training everything at full speed may destroy what it knows, before the new head has learned anything. In between there are three ways.
+# *Extension, about 17 minutes.* Training the head alone leaves the body as it is. Training everything at full speed may destroy what it knows, before the new head has learned anything. In between there are three ways.
 #
 # **Discriminative rates**: the nearer to the input, the smaller the steps, because edges are edges in every task. An optimizer takes a rate for each **parameter group**:
 

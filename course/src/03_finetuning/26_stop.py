@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## D. When to stop, and what to keep?
 #
-# *Extension, 20 minutes.* Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
+# *Extension, about 20 minutes.* Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
 
 # %% tags=["predict"]
 q19 = predict("03.q19")

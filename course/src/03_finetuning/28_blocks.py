@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## E. Why has a deep network shortcuts, and how do I use a large one?
 #
-# *Extension, 16 minutes.* Your network is a small ResNet. Two things in its blocks look odd: a result is *added* to what came in, and the convolutions have no bias. First
+# *Extension, about 16 minutes.* Your network is a small ResNet. Two things in its blocks look odd: a result is *added* to what came in, and the convolutions have no bias. First
 # the bias. Here is a convolution with one, and batch normalisation behind it.
 
 # %% tags=["predict"]
