@@ -33,7 +33,7 @@ def guarded(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..
         def run(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 return method(self, *args, **kwargs)
-            except Exception as error:
+            except Exception:
                 if strict:
                     raise
                 attempt(lambda: self.lost(name, args, error), None)
