@@ -32,9 +32,9 @@ torch.autograd torch.autograd.function torch.autograd.functional torch.autograd.
 torch.optim.lr_scheduler torch.optim.swa_utils torch.distributions torch.utils.data torch.utils.checkpoint torch.sparse
 torch.nested torch.masked torch.signal.windows torch.jit torch.overrides torch.amp torch.testing torch.Tensor
 """.split()
-SKIPPED = tuple(
-    "torch.hub torch.distributed torch.cuda torch.compile torch._dynamo DistributedDataParallel torch.jit.fork torch.set_ torch.seed "
-    "torch.initial_seed".split()
+SKIPPED = (
+    *"torch.hub torch.distributed torch.cuda torch.compile torch._dynamo torch.jit.fork torch.set_".split(),
+    *"torch.seed torch.initial_seed DistributedDataParallel".split(),
 )
 
 
