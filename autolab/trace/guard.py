@@ -33,7 +33,7 @@ def guarded(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..
         def run(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 return method(self, *args, **kwargs)
-            except Exception:
+            except Exception as error:
                 if strict:
                     raise
                 attempt(functools.partial(self.lost, name, args, error), None)

@@ -137,6 +137,8 @@ class _Calls(TorchFunctionMode):
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if name == "__get__":  # an attribute, which nothing is computed for
+            if events.queue:
+                events.tell(args)
             result = func(*args, **kwargs)
             if func.__self__ is _DATA:
                 events.left_graph("data", args, result)
