@@ -177,7 +177,7 @@ class Builder:
             )
             draft.parameter = is_parameter(item)
             self._memories.given(item, draft.tensor)
-            self.by_tensor.put(item, draft.id)
+            self.place(item, draft.id)
         else:
             draft = self.add(
                 "data", shape=np.shape(item), dtype=type_name(item.dtype), value=self.value_of(item)
@@ -212,8 +212,14 @@ class Builder:
             or self.unseen.is_like(known, tensor)
         )
 
+    def place(self, tensor: Any, node_id: str, nr: int = 0) -> None:
+        """Notes that `tensor` is result `nr` of a node; it may have been another one's before."""
+        self.by_tensor.put(tensor, node_id)
+        if nr or self.output_nr.get(tensor):
+            self.output_nr.put(tensor, nr)
+
     def _register(self, tensor: Any, draft: Draft) -> None:
-        self.by_tensor.put(tensor, draft.id)
+        self.place(tensor, draft.id)
         self.cuts.remember(tensor, draft.id)
 
     def tensor(self, tensor: Any) -> tuple[str, int]:

@@ -70,7 +70,7 @@ class Cuts:
         )
         draft.operands = {"self": origin}
         builder.edge(*origin, draft.id, 0, differentiable=False)
-        builder.by_tensor.put(tensor, draft.id)
+        builder.place(tensor, draft.id)
         if builder.recording:
             builder.film.computed(draft)
         return draft.id

@@ -36,7 +36,7 @@ def guarded(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..
             except Exception as error:
                 if strict:
                     raise
-                attempt(lambda: self.lost(name, args, error), None)
+                attempt(functools.partial(self.lost, name, args, error), None)
                 return otherwise
 
         return run

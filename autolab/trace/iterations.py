@@ -55,7 +55,9 @@ def found(marks: list[Mark]) -> list[tuple[int, int]]:
     ranges: list[tuple[int, int]] = []
     for i, (a, b) in enumerate(pieces):
         own = {mark.place for mark in marks[a:b]}
-        later.subtract(own)  # now the pieces that come after this one, with how many of them a place is in
+        later.subtract(
+            own
+        )  # now the pieces that come after this one, with how many of them a place is in
         # Up to `end` it is a round of the loop before it. What follows is the first round of another loop, or single
         # lines.
         end = next((j + 1 for j in reversed(range(a, b)) if marks[j].place in earlier), a)

@@ -288,9 +288,7 @@ class Book:
                 self.nodes[int(end[1:])].dtype.startswith("complex") for end in (e.parent, e.child)
             )
             written = self.wanted and e.differentiable and real
-            tex, numbers = (
-                attempt(lambda: self.local(e, seen), ("", "")) if written else ("", "")
-            )
+            tex, numbers = attempt(lambda: self.local(e, seen), ("", "")) if written else ("", "")
             what = e.id, e.parent, e.parent_nr, e.child, e.slot, e.differentiable
             return Edge(*what, tex, numbers, e.alias, e.update)
 

@@ -97,6 +97,10 @@ class Recorder(Recorded[Trace]):
             self._builder.reader.grad_fn_name(op) if record_ is None else record_.node
         )
 
+    def _called(self, op: Any) -> str:
+        """The same before the event has been read."""
+        return self._operation(op, None if hasattr(op, "next_functions") else op)
+
     # -- the block ---------------------------------------------------------------------------------
     def __enter__(self) -> Self:
         self._check_new()
@@ -219,7 +223,7 @@ class Recorder(Recorded[Trace]):
     def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
         """Notes that the recorder could not follow an event; the program goes on."""
         if event == "forward":
-            name = attempt(lambda: self._operation(args[0], None), "an operation")
+            name = attempt(lambda: self._called(args[0]), "operation")
             self._unfollowed.operation(name, self._made, args, error)
         elif event in PASS_EVENTS:
             self._unfollowed.lose_pass(event, error)
@@ -323,9 +327,7 @@ class Recorder(Recorded[Trace]):
         for output in changed:
             self._failures.changed(output, draft.id)
         for nr, output in enumerate(outputs):
-            builder.by_tensor.put(output if leaf is None else leaf, draft.id)
-            if nr or builder.output_nr.get(output):  # it may have been another one's second result
-                builder.output_nr.put(output, nr)
+            builder.place(output if leaf is None else leaf, draft.id, nr)
             if output.requires_grad:
                 builder.cuts.remember(output, draft.id)
         draft.scope = builder.reader.scope_now()
@@ -541,7 +543,7 @@ class Recorder(Recorded[Trace]):
             builder.by_tensor.hold(base),
             builder.reader.version(base),
         )
-        builder.by_tensor.put(base, whole.id)
+        builder.place(base, whole.id)
         builder.set_output(whole.id, 0, base)
         builder.film.computed(whole)
 

@@ -136,8 +136,12 @@ class _Calls(TorchFunctionMode):
         if Silence.on or torch.jit.is_tracing() or events.exports():
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
-        if name == "__get__":  # an attribute, which nothing is computed for
+        if name == "__get__":  # an attribute: few compute anything, as `.T` does
+            if events.queue:
+                events.tell(args)
             result = func(*args, **kwargs)
+            if events.queue:
+                events.tell(result, last=True)
             if func.__self__ is _DATA:
                 events.left_graph("data", args, result)
             return result

@@ -208,6 +208,9 @@ class TorchRecording(Recorder):
             return op.name if record is None else operation_name(record.node)
         return super()._operation(op, record)
 
+    def _called(self, op: Any) -> str:
+        return self._operation(op, None)
+
     def _ended(self, frame: FrameType | None) -> Any:
         with Silence():
             held = [t for d in self._builder.nodes if (t := d.held()) is not None]

@@ -42,11 +42,11 @@ class Unfollowed:
         builder = self.builder
         draft = made or builder.add("op", op=name)
         draft.missing, draft.record = self.say(f"`{name}`", error), None
-        draft.value = None
+        draft.value, draft.mark = None, "not followed"
         for fill in (_facts, _history):
             attempt(lambda fill=fill: fill(builder, draft, outputs[0], node), None)  # type: ignore[misc]
         for output in outputs:
-            attempt(lambda output=output: builder.by_tensor.put(output, draft.id), None)  # type: ignore[misc]
+            attempt(lambda output=output: builder.place(output, draft.id), None)  # type: ignore[misc]
         attempt(lambda: self._join(draft, args), None)
         if not any(shot.node == draft.id for shot in builder.film.shots[-2:]):
             builder.film.computed(draft)

@@ -138,6 +138,8 @@ def _numbers(tensor: torch.Tensor) -> Any:
         plain = tensor.detach()
         if plain.layout is not torch.strided:
             plain = plain.to_dense()
+        if plain._is_zerotensor():
+            plain = plain.clone()
         if plain.is_quantized:
             plain = plain.dequantize()
         if plain.dtype == torch.bfloat16:

@@ -1,6 +1,6 @@
 """PyTorch's docstring examples as programs, to be run with and without `record()`:
 
-python -m tests.trace.torch_docstrings [part of a name] [--strict]
+PYTHONPATH=.:tests/trace python -m torch_docstrings [part of a name] [--strict]
 
 With --strict, what the recorder could not follow is raised.
 """
@@ -23,7 +23,7 @@ import torch
 
 from autolab.trace import guard
 
-from .record_compare import compared
+from record_compare import compared
 
 MODULES = """
 torch torch.nn torch.nn.functional torch.nn.init torch.nn.utils torch.nn.utils.rnn torch.nn.utils.parametrize
@@ -32,7 +32,10 @@ torch.autograd torch.autograd.function torch.autograd.functional torch.autograd.
 torch.optim.lr_scheduler torch.optim.swa_utils torch.distributions torch.utils.data torch.utils.checkpoint torch.sparse
 torch.nested torch.masked torch.signal.windows torch.jit torch.overrides torch.amp torch.testing torch.Tensor
 """.split()
-SKIPPED = ("torch.hub", "torch.distributed", "torch.cuda", "torch.compile", "torch._dynamo", "DistributedDataParallel", "torch.jit.fork", "torch.set_", "torch.seed", "torch.initial_seed")  # fmt: skip
+SKIPPED = (
+    *"torch.hub torch.distributed torch.cuda torch.compile torch._dynamo torch.jit.fork torch.set_".split(),
+    *"torch.seed torch.initial_seed DistributedDataParallel".split(),
+)
 
 
 def docstrings() -> dict[str, str]:

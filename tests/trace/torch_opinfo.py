@@ -1,6 +1,6 @@
 """Samples of PyTorch's own OpInfo database as programs, to be run with and without `record()`:
 
-python -m tests.trace.torch_opinfo [part of a name] [--strict]
+PYTHONPATH=.:tests/trace python -m torch_opinfo [part of a name] [--strict]
 
 With --strict, what the recorder could not follow is raised.
 """
@@ -17,7 +17,7 @@ import torch
 
 from autolab.trace import guard
 
-from .record_compare import compared
+from record_compare import compared
 
 SAMPLES = 1
 """Of each operation and each of its forms so many samples are run."""
