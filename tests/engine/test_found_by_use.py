@@ -276,12 +276,19 @@ def test_a_sampler_without_batches_draws_after_the_loader(torch):
 
 
 @same_as_torch
-def test_a_multi_grad_hook_where_one_tensor_is_the_root(torch):
-    found = []
-    for root in (0, 1, 2):
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        tensors = (x * 2, x.exp())
-        torch.autograd.graph.register_multi_grad_hook(tensors, lambda grads: found.append(grads))
-        targets = tensors if root == 2 else tensors[root : root + 1]
-        torch.autograd.backward(targets, [torch.ones(2)] * len(targets))
-    return found
+def test_what_cannot_be_an_operand_of_einsum_or_saved(torch):
+    x = torch.ones(2, 2)
+    operands = ([1, 2], 3.0, None, "ij")
+    texts = [error_of(lambda: torch.einsum("ij,jk->ik", x, other)) for other in operands]
+
+    class Saves(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, k):
+            ctx.save_for_backward(a, k)
+            return a * 2
+
+    for k in (3, "k", [x]):
+        texts += [
+            error_of(lambda: Saves.apply(a, k)) for a in (x, x * 1, x.clone().requires_grad_())
+        ]
+    return texts

@@ -33,14 +33,9 @@ class FunctionCtx:
     __slots__ = ()
 
     def save_for_backward(self, *tensors):
-        """Keeps tensors for backward; read them there as `ctx.saved_tensors`. Raises TypeError for anything else."""
-        for i, t in enumerate(tensors):
-            if t is not None and not isinstance(t, Tensor):
-                raise fail(
-                    TypeError,
-                    f"save_for_backward can only save variables, but argument {i} is of type {type_name(t)}",
-                    "Keep other values as attributes: ctx.k = 3.0.",
-                )
+        """Keep tensors for backward; read them there as `ctx.saved_tensors`.
+
+        Anything else raises TypeError when forward is done, if it is recorded."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
@@ -134,7 +129,14 @@ class _FunctionNode(Node, FunctionCtx):
         return sorted([*object.__dir__(self)])
 
     def keep(self, outputs):
-        """Turns what forward saved into entries with versions."""
+        """Turn what forward saved into entries with versions. Raises TypeError for what is no tensor."""
+        for i, t in enumerate(self.to_save):
+            if t is not None and not isinstance(t, Tensor):
+                raise fail(
+                    TypeError,
+                    f"save_for_backward can only save variables, but argument {i} is of type {type_name(t)}",
+                    "Keep other values as attributes: ctx.k = 3.0.",
+                )
         entries, hooks = [], per_thread.state.saved_hooks
         for t in self.to_save:
             if t is None:

@@ -159,8 +159,6 @@ def _coming(run, nodes):
             "autograd.grad() accumulates nothing, so no leaf's node runs. Call backward(), or register hooks on the tensors themselves.",
         )
     scheduled = {*run.order, *run.waiting}
-    if run.wanted is None and len(run.roots) == 1:  # PyTorch asks for the nodes behind the root
-        scheduled.discard(run.roots[0][0])
     return sum(node in scheduled for node in nodes)
 
 

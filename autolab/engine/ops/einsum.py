@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..core.errors import fail
+from ..core.errors import fail, type_name
+from ..core.tensor import Tensor
 from .functions import composite
 from .matmul import bmm, permuted
 from .transposition import permute_op
@@ -15,6 +16,10 @@ def einsum(equation, *operands):
     """Sums of products in Einstein's notation: `einsum('ij,jk->ik', a, b)`. Source: torch.einsum."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
+    for i, operand in enumerate(operands):
+        if isinstance(equation, str) and not isinstance(operand, Tensor):
+            message = f"expected Tensor as element {i} in argument 1, but got {type_name(operand)}"
+            raise fail(TypeError, message, "Make a tensor of it first: torch.tensor(...).")
     inputs, output = _parse_einsum(equation, operands)
     sizes = {}
     for i, (names, t) in enumerate(zip(inputs, operands)):
