@@ -70,6 +70,12 @@ def test_every_file_of_the_package_and_what_a_student_needs_of_the_course_is_in_
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_the_notices_name_files_that_are_there():
+    text = (ROOT / "THIRD_PARTY_NOTICES").read_text(encoding="utf-8")
+    named = re.findall(r"\bautolab/[\w/.]+\b", text)
+    assert len(named) > 4 and [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_the_wheel_says_that_it_has_types(wheel):
     """Without this file mypy and pyright take everything in `autolab` for Any."""
     assert "autolab/py.typed" in zipfile.ZipFile(wheel).namelist()

@@ -82,7 +82,8 @@ def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print
 
 def _left_out(path: Path, at: Path = Path()) -> bool:
     """What is not copied: what lessons, Jupyter and Python leave behind, hidden things, environments."""
-    made = any(part.startswith((".", "my_")) or part == "__pycache__" for part in path.parts)
+    made = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+    made |= path.name.startswith("my_") and path.suffix != ".ipynb" and not (at / path).is_dir()
     return made or (at / path / "pyvenv.cfg").exists()
 
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ..engine.core.errors import fail
 from ..progress import Event, events
@@ -116,8 +117,10 @@ def course_files(source: Path) -> list[Path]:
     """The notebooks and what they need; not their sources, nor what Jupyter and Python leave behind."""
     left_out = {".ipynb_checkpoints", "__pycache__", "src", "plans"}
     files = (
-        path for path in source.rglob("*") if path.is_file() and not path.match("my_*")
-    )  # lessons write these
+        path
+        for path in source.rglob("*")
+        if path.is_file() and (path.suffix == ".ipynb" or not path.match("my_*"))
+    )  # lessons write these, and no notebook
     return sorted(
         path for path in files if not left_out.intersection(path.relative_to(source).parts)
     )
@@ -156,14 +159,17 @@ def start_page(folder: Path) -> str:
         "Before the first lesson and after the last, `autolab inventory before` and `autolab inventory after` (in a notebook "
         '`autolab.inventory("before")` and so on) ask twenty questions; after the second time you see what you learned.'
     )
+    there = (folder / "glossary.md").is_file()
+    words = "Words are explained in the [glossary](glossary.md). " if there else ""
     lines += [
         "",
         going,
         "",
         *_news(folder, numbers),
+        *_others(folder, numbers),
         asked,
         "",
-        "Words are explained in the [glossary](glossary.md). What you answer is kept where Python runs: on your "
+        f"{words}What you answer is kept where Python runs: on your "
         "computer, or on your class's server; "
         "`autolab.progress()` shows it. `autolab lab --reset 01` begins a lesson anew and keeps what you wrote beside it.",
         "",
@@ -184,6 +190,17 @@ def _write_start(folder: Path, content: bytes) -> str:
             _write_record(folder, offered | {f"page {name}": _digest(content)})
             return name
     return ""
+
+
+def _others(folder: Path, numbers: dict[str, str]) -> list[str]:
+    """What to tell of notebooks that are not called as lessons are."""
+    names = (path.name for path in sorted(folder.glob("*.ipynb")) if path.is_file())
+    links = [
+        f"[{name}]({quote(name)})"
+        for name in names
+        if name not in numbers.values() and "." not in name[:-6]
+    ]
+    return [f"Other notebooks here: {', '.join(links)}.", ""] if links else []
 
 
 def _news(folder: Path, numbers: dict[str, str]) -> list[str]:

@@ -155,6 +155,17 @@ def test_tab_reaches_everything(notebook: Notebook) -> None:
     )
 
 
+def test_enter_takes_the_step_number_that_was_typed(notebook: Notebook) -> None:
+    """JupyterLab takes the key away from a field, so that it does not say that it changed."""
+    field = notebook.root.get_by_role("spinbutton", name="Step number", exact=True)
+    for number in ("3", "5"):
+        field.click()
+        notebook.page.keyboard.press("ControlOrMeta+a")
+        notebook.page.keyboard.type(number)
+        notebook.page.keyboard.press("Enter")
+        notebook.at(int(number) - 1)
+
+
 def test_details_of_a_node(notebook: Notebook) -> None:
     notebook.execute("explorer.step = 1")
     notebook.node("v1").click()

@@ -51,11 +51,11 @@ def test_what_differs_is_told_by_notebook_and_the_status_says_so(tmp_path, capsy
 def test_as_stored_is_status_0(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("AUTOLAB_LAYOUT", "dot")
     notebook(tmp_path / "01.ipynb", ("import os; print(os.environ['AUTOLAB_PROGRESS'])", "off\n"))
-    notebook(tmp_path / "more" / "learner's.ipynb", ("print(1)", None))
+    notebook(tmp_path / "more" / "my_own.ipynb", ("print(1)", None))
     assert cli.main(["check-course", str(tmp_path), "--jobs", "2"]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == "01.ipynb: 1 cells, all as stored"
-    assert second == "more/learner's.ipynb: 1 cells, all ran; no outputs are stored to compare with"
+    assert second == "more/my_own.ipynb: 1 cells, all ran; no outputs are stored to compare with"
 
 
 def test_without_notebooks_or_nbval_a_sentence_says_what_to_do(tmp_path, capsys, monkeypatch):

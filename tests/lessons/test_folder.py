@@ -320,3 +320,26 @@ def test_a_start_page_of_ones_own_is_kept(lesson, mine, elsewhere):
     (mine / folders.START).write_text((mine / folders.START).read_text() + "and my notes")
     assert folders.start_page(mine) == "01_graphs.ipynb"
     assert (mine / folders.START).read_text().endswith("and my notes")
+
+
+# -- a course of one's own ---------------------------------------------------------------------------------------------
+def test_notebooks_of_any_name_are_a_course(tmp_path, mine):
+    own = tmp_path / "own"
+    own.mkdir()
+    for name in ("my_first.ipynb", "week two.ipynb", "my_digit.npz"):
+        (own / name).write_text(name)
+    copy(own, mine)
+    assert {path.name for path in mine.glob("*")} == {
+        "my_first.ipynb",
+        "week two.ipynb",
+        ".autolab.json",
+    }
+    assert folders.start_page(mine) == folders.START
+    page = (mine / folders.START).read_text()
+    assert (
+        "[my_first.ipynb](my_first.ipynb), [week two.ipynb](week%20two.ipynb)" in page
+        and "glossary" not in page
+    )
+    (mine / "glossary.md").write_text("words")
+    folders.start_page(mine)
+    assert "[glossary](glossary.md)" in (mine / folders.START).read_text()

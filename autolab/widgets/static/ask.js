@@ -131,7 +131,8 @@ export class Ask {
   judge(given, text) {
     const right = this.is(given, this.now.answer), before = this.reply(), words = this.now.choices.find(([value]) => value === text)?.[1] ?? text;
     const why = right ? "" : this.why(given);
-    this.keep({ answer: words, tries: before.tries + 1, right, given, why, shown: false, over: right });
+    const again = before.tries && before.answer === words; // "Check" was pressed twice
+    this.keep({ answer: words, tries: before.tries + (again ? 0 : 1), right, given, why, shown: false, over: right });
     if (!right) this.tell(this.reply());
   }
 

@@ -28,7 +28,8 @@ const SPEEDS = [["slow", 2400], ["normal", 1200], ["fast", 500], ["very fast", 1
 export class Pace {
   constructor(model) {
     this.model = model;
-    this.field = h("input", { type: "number", class: "al-field", min: 1, "aria-label": "Step number", title: "Step number (Enter)", onchange: () => this.go() });
+    this.field = h("input", { type: "number", class: "al-field", min: 1, "aria-label": "Step number", title: "Step number (Enter)", onchange: () => this.go(),
+      onkeydown: (event) => event.key === "Enter" && this.go() }); // JupyterLab takes Enter away from a field
     this.speed = h("select", { "aria-label": "Speed", onchange: () => this.change() });
     this.element = h("div", { class: "al-buttons" }, this.field, this.speed);
   }

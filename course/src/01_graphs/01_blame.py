@@ -17,7 +17,7 @@ print(f"meant to be a {pad.label}; the network says {guess}, {shares[guess]:.1%}
 
 loss = F.cross_entropy(network(image), label)
 print("loss:", loss)
-hand.save_digit(pad.image, pad.label)       # kept for the next lessons
+hand.save_digit(pad.image, pad.label);      # kept for the next lessons
 
 # %% [markdown] tags=["explain"]
 # A **tensor** is an array of numbers: a single one (a scalar), a row (a vector), a table (a matrix), or more dimensions. A **network** is a formula full of numbers that can
