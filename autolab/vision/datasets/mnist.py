@@ -23,18 +23,8 @@ from autolab.utils.download import from_mirrors
 from autolab.vision.datasets.vision import VisionDataset, picture
 
 _DTYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-DIGITS = [
-    "0 - zero",
-    "1 - one",
-    "2 - two",
-    "3 - three",
-    "4 - four",
-    "5 - five",
-    "6 - six",
-    "7 - seven",
-    "8 - eight",
-]
-DIGITS.append("9 - nine")
+_NAMES = "zero one two three four five six seven eight nine".split()
+DIGITS = [f"{number} - {name}" for number, name in enumerate(_NAMES)]
 
 
 def _damaged(path, why):
@@ -188,15 +178,6 @@ class FashionMNIST(MNIST):
         ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
         ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
     ]
-    classes = [
-        "T-shirt/top",
-        "Trouser",
-        "Pullover",
-        "Dress",
-        "Coat",
-        "Sandal",
-        "Shirt",
-        "Sneaker",
-        "Bag",
-        "Ankle boot",
-    ]
+    classes = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot".split(
+        ","
+    )
