@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from autolab.engine.core.tensor import Tensor
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-Image = TypeVar("Image", bound=Any)
+Image: TypeAlias = Any
 """A Pillow image or a tensor (..., H, W): the result is of the same kind."""
 
 _PIL_DTYPES = {"I": np.int32, "I;16": np.int16, "F": np.float32}  # all other modes: uint8
