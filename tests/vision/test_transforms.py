@@ -93,8 +93,8 @@ RANDOM = {
     "RandomRotation bilinear": lambda T, t: T.RandomRotation(
         (10, 80), T.InterpolationMode.BILINEAR, fill=3
     ),
-    "ColorJitter": lambda T, t: T.ColorJitter(0.4, 0.5, 0.6, 0.2),
-    "ColorJitter ranges": lambda T, t: T.ColorJitter((0.5, 0.9), hue=(-0.4, -0.1)),
+    "ColorJitter": lambda T, t: T.ColorJitter(0.4, 0.5, 0.6),
+    "ColorJitter ranges": lambda T, t: T.ColorJitter((0.5, 0.9), contrast=(1.2, 1.4)),
     "GaussianBlur": lambda T, t: T.GaussianBlur(3),
     "GaussianBlur fixed": lambda T, t: T.GaussianBlur((5, 3), sigma=1.3),
     "RandomResizedCrop": lambda T, t: T.RandomResizedCrop(8),
@@ -159,10 +159,13 @@ def test_functions_of_colours():
     def program(v, t):
         F, found = v.transforms.functional, []
         for img in images(t).values():
-            found.append([shown(F.gaussian_blur(img, [3, 5])), shown(F.adjust_hue(img, 0.5))])
+            found.append(shown(F.gaussian_blur(img, [3, 5])))
             found.append([shown(F.adjust_contrast(img, 0.0)), shown(F.adjust_saturation(img, 3.0))])
-        for mode in ("L", "RGBA", "I", "F"):
+        jitter = v.transforms.ColorJitter(0.4, 0.5, 0.6, 0.2)
+        for mode in ("L", "RGB", "RGBA", "I", "F"):
             found.append(shown(F.adjust_hue(modes()[mode], 0.2)))
+        t.manual_seed(1)
+        found += [shown(jitter(modes()["RGB"])) for _ in range(3)]
         return found
 
     check("colours", program, rtol=1e-5)
@@ -352,6 +355,7 @@ def test_options_and_images_that_are_refused():
         "padding": lambda: T.Pad(-1)(torch.ones(1, 4, 4)),
         "before ToTensor": lambda: T.RandAugment()(torch.ones(3, 4, 4, dtype=torch.uint8)),
         "ToTensor": lambda: T.Resize(3)(rgb()),
+        "put ColorJitter(hue": lambda: T.functional.adjust_hue(torch.ones(3, 4, 4), 0.1),
         "float32 first": lambda: T.functional.convert_image_dtype(
             torch.ones(2, dtype=torch.uint8), torch.int16
         ),
@@ -395,8 +399,8 @@ ON_DEVICES = {
     "rotate": lambda F, M, i: F.rotate(i, 30),
     "rotate, bilinear": lambda F, M, i: F.rotate(i, 30, M.BILINEAR, fill=1),
     "grey": lambda F, M, i: F.rgb_to_grayscale(i, 3),
-    "colours": lambda F, M, i: F.adjust_hue(
-        F.adjust_saturation(F.adjust_contrast(F.adjust_brightness(i, 1.5), 1.5), 0.5), 0.1
+    "colours": lambda F, M, i: F.adjust_saturation(
+        F.adjust_contrast(F.adjust_brightness(i, 1.5), 1.5), 0.5
     ),
     "blur": lambda F, M, i: F.gaussian_blur(i, [3, 5]),
 }

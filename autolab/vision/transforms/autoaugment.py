@@ -40,7 +40,7 @@ def _enhanced(kind):
 
 
 def _moved(matrix):
-    return lambda img, magnitude, how: F.transform_pil(img, matrix(magnitude), *how)
+    return lambda img, magnitude, how: F._transform_pil(img, matrix(magnitude), *how)
 
 
 _SIGNED = {

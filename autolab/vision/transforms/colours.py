@@ -2,8 +2,7 @@
 
 Images are as in `functional`; tensors are (..., C, H, W) with one or three channels.
 
-Sources: https://docs.pytorch.org/vision/0.29/transforms.html; for hue A. R. Smith, "Color Gamut Transform Pairs"
-(1978).
+Sources: https://docs.pytorch.org/vision/0.29/transforms.html
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from autolab.engine.core.errors import fail
 from autolab.nn import functional as nnf
 from autolab.vision.transforms.images import (
     Image,
-    convert_image_dtype,
     get_dimensions,
     is_pil,
     largest_level,
@@ -109,53 +107,25 @@ def _grey(img):
 
 
 def adjust_hue(img: Image, hue_factor: float) -> Image:
-    """Turn the colour circle by `hue_factor`, from -0.5 to 0.5 of it. Raises ValueError for other factors."""
+    """Turn the colour circle of a Pillow image by `hue_factor`, from -0.5 to 0.5 of it.
+
+    Raises ValueError for other factors, TypeError for tensors.
+    """
     if not -0.5 <= hue_factor <= 0.5:
         message = f"hue_factor ({hue_factor}) is not in [-0.5, 0.5]."
         raise fail(ValueError, message, "Half a turn either way reaches every colour.")
-    if is_pil(img):
-        if img.mode in ("L", "1", "I", "F"):
-            return img
-        hue, saturation, value = img.convert("HSV").split()
-        turned = np.asarray(hue, np.uint8) + np.int32(hue_factor * 255).astype(np.uint8)
-        parts = (pillow().fromarray(turned), saturation, value)
-        return pillow().merge("HSV", parts).convert(img.mode)
-    _check_colours(img)
-    if get_dimensions(img)[0] == 1:
+    if not is_pil(img):
+        raise fail(
+            TypeError,
+            f"adjust_hue of a {type(img).__name__} is not supported by autolab",
+            "Turn the hue of Pillow images: put ColorJitter(hue=...) before ToTensor().",
+        )
+    if img.mode in ("L", "1", "I", "F"):
         return img
-    hue, saturation, value = _to_hsv(convert_image_dtype(img, autolab.float32))
-    return convert_image_dtype(_to_rgb((hue + hue_factor) % 1.0, saturation, value), img.dtype)
-
-
-def _to_hsv(img):
-    """Return hue, saturation and value, each (..., H, W) from 0 to 1."""
-    red, green, blue = img.unbind(-3)
-    largest, smallest = img.amax(-3), img.amin(-3)
-    spread, grey = largest - smallest, largest == smallest
-    one = autolab.ones_like(largest)
-    saturation = spread / autolab.where(grey, one, largest)
-    r, g, b = (
-        (largest - colour) / autolab.where(grey, one, spread) for colour in (red, green, blue)
-    )
-    sixths = autolab.where(
-        largest == red, b - g, autolab.where(largest == green, 2.0 + r - b, 4.0 + g - r)
-    )
-    return autolab.fmod(sixths / 6.0 + 1.0, 1.0), saturation, largest
-
-
-def _to_rgb(hue, saturation, value):
-    sector = autolab.floor(hue * 6.0)
-    rest = hue * 6.0 - sector
-    low = (value * (1.0 - saturation)).clamp(0.0, 1.0)
-    falling = (value * (1.0 - saturation * rest)).clamp(0.0, 1.0)
-    rising = (value * (1.0 - saturation * (1.0 - rest))).clamp(0.0, 1.0)
-    index = (sector.to(autolab.int64) % 6).unsqueeze(-3)
-    by_sector = (
-        (value, falling, low, low, rising, value),
-        (rising, value, value, falling, low, low),
-        (low, low, rising, value, value, falling),
-    )
-    return autolab.cat([autolab.stack(choices, -3).gather(-3, index) for choices in by_sector], -3)
+    hue, saturation, value = img.convert("HSV").split()
+    turned = np.asarray(hue, np.uint8) + np.int32(hue_factor * 255).astype(np.uint8)
+    parts = (pillow().fromarray(turned), saturation, value)
+    return pillow().merge("HSV", parts).convert(img.mode)
 
 
 def _two(name: str, value: Any, kinds: tuple[type, ...], each: str) -> list[Any]:

@@ -138,7 +138,7 @@ class CenterCrop(Transform):
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
-        self.size = F.pair(size)
+        self.size = F._pair(size)
 
     def forward(self, img: Image) -> Image:
         """Return the cropped image."""
@@ -157,7 +157,7 @@ class Pad(Transform):
         padding_mode: str = "constant",
     ) -> None:
         super().__init__()
-        F.check_padding(padding, fill, padding_mode)
+        F._check_padding(padding, fill, padding_mode)
         self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
 
     def forward(self, img: Image) -> Image:

@@ -45,7 +45,7 @@ __all__ = [
 to_grayscale = rgb_to_grayscale
 
 
-def pair(
+def _pair(
     size: int | Sequence[int], message: str = "Please provide only two dimensions (h, w) for size."
 ) -> Sequence[int]:
     """Return (height, width) of one number or of a sequence of one or two. Raises ValueError with `message`."""
@@ -58,7 +58,7 @@ def pair(
     return size
 
 
-def check_padding(padding, fill, padding_mode):
+def _check_padding(padding, fill, padding_mode):
     """Raise TypeError, ValueError in torchvision's words for arguments that `pad` does not take."""
     if not isinstance(padding, (numbers.Number, tuple, list)):
         note = "A number, or (left, top, right, bottom)."
@@ -88,7 +88,7 @@ def pad(
     last pixel, "reflect" mirrors without it, "symmetric" with it.
     """
     fill = 0 if fill is None else fill
-    check_padding(padding, fill, padding_mode)
+    _check_padding(padding, fill, padding_mode)
     widths = [padding] if is_number(padding) else list(padding)
     left, top, right, bottom = widths * (4 // len(widths))
     if min(left, top, right, bottom) < 0:
@@ -137,7 +137,7 @@ def crop(img: Image, top: int, left: int, height: int, width: int) -> Image:
 
 def center_crop(img: Image, output_size: int | Sequence[int]) -> Image:
     """Return the middle of `img`, (height, width) `output_size`, with a black frame where the image is smaller."""
-    height, width = pair(output_size)
+    height, width = _pair(output_size)
     _, h, w = get_dimensions(img)
     if width > w or height > h:
         across, down = max(width - w, 0), max(height - h, 0)
@@ -243,14 +243,14 @@ def rotate(
     mode = mode_of(interpolation)
     if not isinstance(angle, (int, float)):
         raise fail(TypeError, "Argument angle should be int or float", "In degrees.")
-    check_rotation(expand, center)
+    _check_rotation(expand, center)
     if is_pil(img):
         resampling = getattr(pillow().Resampling, mode.name)
         return img.rotate(angle, resampling, fillcolor=_pil_colour(img, fill))
     return sampling.rotate(img, angle, mode, _colour(img, fill))
 
 
-def check_rotation(expand, center):
+def _check_rotation(expand, center):
     """Raise NotImplementedError for the two options of a rotation that are not here."""
     if expand:
         raise unsupported("rotate", "expand", "Make room with Pad first.")
@@ -276,7 +276,7 @@ def _pil_colour(img, fill):
     return tuple(colour * (channels if len(colour) == 1 else 1)) if channels > 1 else colour[0]
 
 
-def transform_pil(img, matrix, mode, fill):
+def _transform_pil(img, matrix, mode, fill):
     """Return the Pillow image whose pixel (x, y) comes from (a x + b y + c, d x + e y + f), `matrix` = (a, … f)."""
     image = pillow()
     resampling = getattr(image.Resampling, mode.name)

@@ -66,7 +66,7 @@ class RandomCrop(Transform):
         padding_mode: str = "constant",
     ) -> None:
         super().__init__()
-        height, width = F.pair(size)
+        height, width = F._pair(size)
         self.size, self.padding, self.pad_if_needed = (height, width), padding, pad_if_needed
         self.fill, self.padding_mode = fill, padding_mode
 
@@ -155,7 +155,7 @@ class RandomResizedCrop(Transform):
                 raise fail(TypeError, f"{name} should be a sequence", note)
         if scale[0] > scale[1] or ratio[0] > ratio[1]:
             warnings.warn("Scale and ratio should be of kind (min, max)", stacklevel=2)
-        self.size, self.scale, self.ratio = F.pair(size), scale, ratio
+        self.size, self.scale, self.ratio = F._pair(size), scale, ratio
         self.interpolation, self.antialias = mode_of(interpolation), antialias
 
     @staticmethod
@@ -204,7 +204,7 @@ class RandomRotation(Transform):
         fill: float | Sequence[float] | None = 0,
     ) -> None:
         super().__init__()
-        F.check_rotation(expand, center)
+        F._check_rotation(expand, center)
         if is_number(degrees):
             if degrees < 0:
                 message = "If degrees is a single number, it must be positive."
@@ -304,7 +304,9 @@ class GaussianBlur(Transform):
         self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)
     ) -> None:
         super().__init__()
-        self.kernel_size = F.pair(kernel_size, "Kernel size should be a tuple/list of two integers")
+        self.kernel_size = F._pair(
+            kernel_size, "Kernel size should be a tuple/list of two integers"
+        )
         if any(n <= 0 or n % 2 == 0 for n in self.kernel_size):
             message = "Kernel size value should be an odd and positive number."
             raise fail(ValueError, message, "The pixel itself stands in the middle.")
