@@ -146,8 +146,8 @@ def test_augmentation(name):
     def program(v, t):
         t.manual_seed(4)
         transform = AUGMENTS[name](v.transforms, t)
-        pictures = {"big": Image.fromarray(rgb(40, 50)), "L": modes()["L"], "RGB": modes()["RGB"]}
-        shots = {kind: [shown(transform(img)) for _ in range(30)] for kind, img in pictures.items()}
+        pictures = {"big": Image.fromarray(rgb(20, 24)), "L": modes()["L"], "RGB": modes()["RGB"]}
+        shots = {kind: [shown(transform(img)) for _ in range(16)] for kind, img in pictures.items()}
         return [shots, t.rand(1)]
 
     check(name, program)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autolab.utils.data import Dataset
 from autolab.vision.transforms.images import pil_of
 
@@ -56,6 +58,30 @@ class VisionDataset(Dataset):
         for head, transform in used.items():
             text += "\n" + head + repr(transform).replace("\n", "\n" + " " * len(head))
         return text
+
+
+class LabelledPictures(VisionDataset):
+    """Base class for images in the array or tensor `data`, with class numbers in `targets`, in two splits."""
+
+    classes: list[str]
+    data: Any
+    targets: Any
+    train: bool
+
+    def __getitem__(self, index: int) -> Any:
+        return self._sample(picture(np.asarray(self.data[index])), int(self.targets[index]))
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        """The label of each class."""
+        return {name: i for i, name in enumerate(self.classes)}
+
+    def extra_repr(self) -> str:
+        """Return which split it is."""
+        return f"Split: {'Train' if self.train is True else 'Test'}"
 
 
 def picture(array: Any) -> Any:
