@@ -9,12 +9,11 @@ import threading
 
 class Server(http.server.ThreadingHTTPServer):
     """Serves `files` by name. breaks: the connection ends after so many bytes, once for each entry; ranges: go on from
-    there; half: what is called when the first half of a file is sent; log: (name, the range asked for) of every
-    request."""
+    there; log: (name, the range asked for) of every request."""
 
     def __init__(self, files):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.breaks, self.ranges, self.log, self.half = files, [], True, [], None
+        self.files, self.breaks, self.ranges, self.log = files, [], True, []
         self.url = f"http://127.0.0.1:{self.server_port}/"
 
 
@@ -40,10 +39,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
         content = content[start:][: server.breaks.pop(0) if server.breaks else None]
-        if server.half is not None:
-            self.wfile.write(content[: len(content) // 2])
-            server.half()
-            content = content[len(content) // 2 :]
         self.wfile.write(content)
 
 

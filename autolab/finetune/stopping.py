@@ -76,14 +76,3 @@ class EarlyStopping:
                 RuntimeError, "no weights were kept", "Pass the model: stopping.step(value, model)."
             )
         model.load_state_dict(self._weights)
-
-    def state_dict(self) -> dict[str, Any]:
-        """What to save, to go on later."""
-        return {
-            name: getattr(self, name) for name in ("best", "best_at", "stale", "seen", "_weights")
-        }
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take back what `state_dict` returned."""
-        for name in ("best", "best_at", "stale", "seen", "_weights"):
-            setattr(self, name, deepcopy(state_dict[name]))

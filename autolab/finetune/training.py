@@ -95,7 +95,7 @@ def _rate(optimizer: Optimizer) -> float:
 
 
 class Training:
-    """The iterator that `training` returns. Between records it can be saved: see `state_dict`."""
+    """The iterator that `training` returns."""
 
     def __init__(
         self,
@@ -207,30 +207,6 @@ class Training:
             "gradient_norms": gradient_norms(self.model),
         }
 
-    def state_dict(self) -> dict[str, Any]:
-        """What is needed to go on at this record, besides the state dicts of model, optimizer, scheduler and stopping.
-
-        Valid between two records. It holds the state of the random stream, and where the epoch is.
-        """
-        return {
-            "epoch": self.epoch,
-            "done": self.done,
-            "step": self.step,
-            "stopped": self.stopped,
-            "epoch_start": self._epoch_start,
-            "random": autolab.get_rng_state(),
-        }
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken: the same batches, the same random numbers, the same bits.
-
-        Sets the random stream. Call it last, before the first record. For batches that are drawn from the random stream
-        of `torch.manual_seed`, not from a generator of the loader's own.
-        """
-        self.epoch, self.done, self.step = (state_dict[name] for name in ("epoch", "done", "step"))
-        self.stopped, self._epoch_start = state_dict["stopped"], state_dict["epoch_start"]
-        autolab.set_rng_state(state_dict["random"])
-
 
 def training(
     model: Module,
@@ -258,7 +234,6 @@ def training(
 
     Between records nothing runs, and what is changed then holds for the next step: `optimizer.param_groups[0]["lr"] =
     0.01`, a layer frozen or unfrozen, `optimizer.add_param_group(...)`. A scheduler sets rates again after each epoch.
-    `state_dict()` and `load_state_dict()` of what is returned save and resume.
 
     Raises ValueError for settings that make no sense.
 

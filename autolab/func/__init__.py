@@ -1,11 +1,11 @@
 """`torch.func`: derivatives as functions of functions. Source: https://docs.pytorch.org/docs/2.13/func.html"""
 
 from .batching import vmap  # noqa: F401
-from .forward import hessian, jacfwd, jvp, linearize  # noqa: F401
+from .forward import hessian, jacfwd, jvp  # noqa: F401
 from .reverse import grad, grad_and_value, jacrev, vjp  # noqa: F401
 from .stateless import functional_call, stack_module_state  # noqa: F401
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
     "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Derivatives along a direction: `jvp`, `jacfwd`, `linearize`, and `hessian`.
+"""Derivatives along a direction: `jvp`, `jacfwd` and `hessian`.
 
 PyTorch finds them by forward mode: every tensor carries its derivative along. There is no forward mode here. The
 product J v is found by two reverse passes: u^T J is linear in u, so the derivative of (u^T J) v by u is J v, whatever u
@@ -231,34 +231,3 @@ def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Cal
     Entries have shape result.shape + argument.shape + argument.shape, nested like the result and twice like the
     arguments. Source: torch.func.hessian."""
     return jacfwd(jacrev(func, argnums), argnums)
-
-
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(func(*primals), a function from tangents v to J v): `jvp` of which the first half is done once, for many
-    directions.
-
-    Primals and tangents may be nested; tangents must have the shapes, dtypes and devices of the primals (RuntimeError
-    otherwise). `func` runs twice, as in PyTorch. Found by reverse passes, as in `jvp`. Source: torch.func.linearize."""
-    output = func(*primals)
-    flat, spec = trees.flatten(primals)
-    linear = _Linear(func, primals, tuple(range(len(primals))), False)
-
-    def jvp_fn(*tangents):
-        vs, spec_v = trees.flatten(tangents)
-        if spec_v != spec:
-            message = (
-                f"Expected the tangents {spec_v} to have the same argspec as the primals {spec}"
-            )
-            raise fail(RuntimeError, message, "There is one direction for each argument.")
-        for i, (v, x) in enumerate(zip(vs, flat)):
-            for what in ("shape", "device", "dtype"):
-                if getattr(v, what) != getattr(x, what):
-                    raise fail(
-                        RuntimeError,
-                        f"tangent:{i} with {what} {getattr(v, what)} in flattened pytree doesn't match the {what} {getattr(x, what)} of the "
-                        "corresponding primal.",
-                        "A direction says for each element of an argument how fast it moves.",
-                    )
-        return trees.unflatten(linear.along(vs), linear.spec_out)
-
-    return output, jvp_fn

@@ -67,36 +67,3 @@ def give_kernels(events, rows, kernels, origin):
         if k is not None:
             events[k].kernels.append(all_kernels[-1])
     return all_kernels
-
-
-def lanes(events, place):
-    """Entries of a Chrome trace: a process for each device, a thread for each stream, and arrows from calls to what
-    they launched.
-
-    place: pid and tid of the host's lane."""
-    entries, number = [], 0
-    for event in events:
-        for kernel in event.kernels:
-            number += 1
-            there = {"pid": kernel.device, "tid": kernel.stream}
-            copy = kernel.name.startswith("Memcpy")
-            args = {
-                "External id": event.id,
-                "device": kernel.device,
-                "stream": kernel.stream,
-                "correlation": number,
-            }
-            what = {"ph": "X", "cat": "gpu_memcpy" if copy else "kernel", "name": kernel.name}
-            entries.append(
-                {**what, **there, "ts": kernel.start, "dur": kernel.duration, "args": args}
-            )
-            arrow = {"id": number, "cat": "ac2g", "name": "ac2g"}
-            entries.append({"ph": "s", **arrow, **place, "ts": event.time_range.start})
-            entries.append({"ph": "f", "bp": "e", **arrow, **there, "ts": kernel.start})
-    names = []
-    for device, stream in sorted({(e["pid"], e["tid"]) for e in entries if e["ph"] == "X"}):
-        there = {"ph": "M", "ts": 0, "pid": device, "tid": stream}
-        names.append({**there, "name": "process_name", "args": {"name": "python"}})
-        names.append({**there, "name": "process_labels", "args": {"labels": f"GPU {device}"}})
-        names.append({**there, "name": "thread_name", "args": {"name": f"stream {stream}"}})
-    return names + entries

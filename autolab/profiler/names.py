@@ -1,13 +1,11 @@
-"""What PyTorch's profiler calls what runs here: ops, what it nests inside one of them, functions made of several, and
-their FLOPs.
+"""What PyTorch's profiler calls what runs here: ops, what it nests inside one of them, functions made of several.
 
-Source: PyTorch 2.13, torch.profiler; for FLOPs its `with_flops`.
+Source: PyTorch 2.13, torch.profiler.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import re
 from typing import Any
 
@@ -106,9 +104,6 @@ COMPUTED_WHOLE = {
 }
 """Nodes whose gradients one kernel computes, and what PyTorch calls it."""
 
-LEAVES = {"aten::conv2d"}
-"""Functions made of several ops here that PyTorch computes, and counts, in one call."""
-
 MADE_BY = {
     f"aten::{name}": tuple(f"aten::{part}" for part in parts.split())
     for name, parts in {
@@ -158,33 +153,3 @@ RENAMED = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_nd"} | d
     ("float", "double", "half", "long", "int", "bool"), "to"
 )
 """Functions that PyTorch shows under another name."""
-
-
-# -- floating-point operations -----------------------------------------------------------------------------------------
-def flops(name, args):
-    """The floating-point operations that PyTorch counts for a call of `name` with tensors, numbers and settings `args`;
-    0 for ops that it does not count. A multiplication and the addition that follows are two."""
-    shapes = [tuple(getattr(a, "shape", ())) for a in args]
-    if name in ("aten::mul", "aten::add") and shapes:
-        return math.prod(shapes[0])
-    if name in ("aten::mm", "aten::addmm"):
-        (m, k), (_, n) = shapes[-2:] if name == "aten::mm" else shapes[1:3]
-        return 2 * m * k * n
-    if name in ("aten::bmm", "aten::baddbmm"):
-        (b, m, k), (_, _, n) = shapes[:2] if name == "aten::bmm" else shapes[1:3]
-        return 2 * b * m * k * n
-    if name == "aten::conv2d" and len(shapes[0]) == 4:
-        return _conv2d_flops(shapes, *args[3:7])
-    return 0
-
-
-def _conv2d_flops(shapes, stride=1, padding=0, dilation=1, groups=1):
-    if isinstance(padding, str):
-        return 0
-    (n, channels, *size), (out_channels, _, *kernel) = shapes[:2]
-    pairs = (
-        (v, v) if isinstance(v, int) else tuple(v) * (2 if len(v) == 1 else 1)
-        for v in (stride, padding, dilation)
-    )
-    places = [(i + 2 * p - d * (k - 1) - 1) // s + 1 for i, k, s, p, d in zip(size, kernel, *pairs)]
-    return 2 * n * math.prod(places) * math.prod(kernel) * channels * out_channels // groups

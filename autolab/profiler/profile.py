@@ -1,5 +1,4 @@
-"""The profiler: how long each op, each backward node and each named piece of code takes, and how many bytes it
-allocates.
+"""The profiler: how long each op, each backward node and each named piece of code takes, and how much it allocates.
 
 Source: https://docs.pytorch.org/docs/2.13/profiler.html, https://docs.pytorch.org/docs/2.13/autograd.html#profiler
 """
@@ -7,13 +6,12 @@ Source: https://docs.pytorch.org/docs/2.13/profiler.html, https://docs.pytorch.o
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any, Literal
 
 from ..engine.core.errors import fail
+from ..engine.exact.refusals import unsupported
 from .events import (  # noqa: F401 (names of torch.autograd.profiler)
     USER_SCOPE,
     DeviceType,
@@ -21,24 +19,27 @@ from .events import (  # noqa: F401 (names of torch.autograd.profiler)
     FunctionEvent,
     FunctionEventAvg,
     Interval,
-    write_chrome_trace,
 )
 from .recorder import Recorder, clock, running, simulated_clock
 
 
-def _warn(message: str, category: type[Warning] = UserWarning) -> None:
-    warnings.warn(message, category, stacklevel=4)
-
-
-def check_options(**others: object) -> None:
-    """Raises NotImplementedError for what this profiler does not measure."""
-    for name, value in others.items():
+def refuse(options: dict[str, Any]) -> None:
+    """Raise NotImplementedError for options that only PyTorch has, TypeError for names that are no option."""
+    for name, value in options.items():
+        if name not in _NOT_HERE:
+            message = f"profile.__init__() got an unexpected keyword argument '{name}'"
+            raise fail(TypeError, message, "See help(torch.profiler.profile).")
         if value:
-            raise fail(
-                NotImplementedError,
-                f"{name}={value!r} is not supported by autolab's profiler",
-                "It measures times, shapes, bytes and floating-point operations.",
-            )
+            note = "This profiler measures times, shapes and bytes. To measure single steps, put `with profile()` around them."
+            raise unsupported("profile", name, note)
+
+
+_NOT_HERE = frozenset(
+    """
+    acc_events activity_filters custom_trace_id_callback execution_trace_observer experimental_config on_trace_ready
+    post_processing_timeout_s schedule use_kineto with_flops with_modules with_stack
+    """.split()
+)
 
 
 class profile:
@@ -46,12 +47,9 @@ class profile:
     it.
 
     enabled: False measures nothing. record_shapes: note the shapes of arguments. profile_memory: note the bytes that
-    each call allocated for its results, less those that were freed meanwhile. with_flops: count floating-point
-    operations of products and 2-d convolutions, additions and multiplications. with_stack: Python functions are events
-    too, and every event knows its callers. with_modules: for compiled modules only, so without effect, as in PyTorch.
-    use_device='cuda' (formerly use_cuda=True) or 'sim': simulated GPUs are timed too; a real one is not, and asking
-    warns. Raises RuntimeError when entered twice, NotImplementedError for experimental_config. Source:
-    torch.autograd.profiler.profile."""
+    each call allocated for its results, less those that were freed meanwhile. use_device='cuda' (formerly
+    use_cuda=True) or 'sim': simulated GPUs are timed too; a real one is not, and asking warns. Raises RuntimeError when
+    entered twice, NotImplementedError for PyTorch's other options. Source: torch.autograd.profiler.profile."""
 
     def __init__(
         self,
@@ -60,90 +58,47 @@ class profile:
         use_cuda: bool = False,
         use_device: str | None = None,
         record_shapes: bool = False,
-        with_flops: bool = False,
         profile_memory: bool = False,
-        with_stack: bool = False,
-        with_modules: bool = False,
-        use_kineto: bool = False,
-        use_cpu: bool = True,
-        experimental_config: Any = None,
-        acc_events: bool = False,
-        custom_trace_id_callback: Callable[[], str] | None = None,
-        post_processing_timeout_s: float | None = None,
-        activity_filters: Any = None,
+        **others: Any,
     ) -> None:
-        self.enabled = enabled
-        self.entered, self.function_events, self._finished = (
-            False,
-            EventList() if enabled else None,
-            False,
-        )
+        refuse(others)
+        self.enabled, self.entered, self._finished = enabled, False, False
+        self.function_events = EventList() if enabled else None
+        self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self._recorder: Recorder | None = None
-        self.record_shapes, self.profile_memory, self.acc_events = (
-            record_shapes,
-            profile_memory,
-            acc_events,
-        )
-        self.with_flops, self.with_stack, self.with_modules = with_flops, with_stack, with_modules
         self.use_device: str | None = None
         if not enabled:
             return
-        check_options(
-            experimental_config=experimental_config,
-            custom_trace_id_callback=custom_trace_id_callback,
-            activity_filters=activity_filters,
-        )
-        if not use_cpu:
-            raise fail(
-                AssertionError,
-                "Device-only events supported only with Kineto (use_kineto=True)",
-                "Leave use_cpu out: only the CPU is timed.",
-            )
         if use_cuda:
-            _warn(
+            warnings.warn(
                 "The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.",
                 FutureWarning,
+                stacklevel=2,
             )
             use_device = "cuda"
-        if use_device == "cuda":
-            if simulated_clock() is None:
-                _warn("CUDA is not available, disabling CUDA profiling")
-            else:
-                self.use_device = "cuda"
-        elif use_device == "sim":
-            self.use_device = "sim"
+        if use_device == "cuda" and simulated_clock() is None:
+            warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
+        elif use_device in ("cuda", "sim"):
+            self.use_device = use_device
         elif use_device is not None:
-            _warn(f"The {use_device} is not a valid device option.")
+            warnings.warn(f"The {use_device} is not a valid device option.", stacklevel=2)
 
     def __enter__(self) -> profile | None:
         if not self.enabled:
             return None
         if self.entered:
-            raise fail(
-                RuntimeError,
-                "Profiler context manager is not reentrant",
-                "Make a new profile() for each block.",
-            )
+            message = "Profiler context manager is not reentrant"
+            raise fail(RuntimeError, message, "Make a new profile() for each block.")
         self.entered = True
-        self._recorder = Recorder(
-            self.record_shapes,
-            self.profile_memory,
-            self.with_flops,
-            self.with_stack,
-            self.use_device,
-        )
+        self._recorder = Recorder(self.record_shapes, self.profile_memory, self.use_device)
         self._recorder.start()
         return self
 
     def __exit__(self, *exc: object) -> Literal[False]:
         if self._recorder is not None:
             self._recorder.stop()
-            self.function_events = EventList(
-                self._recorder.events(),
-                profile_memory=self.profile_memory,
-                with_flops=self.with_flops,
-                with_stack=self.with_stack,
-            )
+            events = self._recorder.events()
+            self.function_events = EventList(events, profile_memory=self.profile_memory)
             self._finished = True
         return False
 
@@ -161,59 +116,25 @@ class profile:
             )
         return self.function_events
 
-    def key_averages(
-        self,
-        group_by_input_shape: bool = False,
-        group_by_stack_n: int = 0,
-        group_by_overload_name: bool = False,
-    ) -> EventList:
-        """One FunctionEventAvg per name (and per input shapes, when asked). Source:
-        torch.autograd.profiler.profile.key_averages."""
-        return self._events("key_averages").key_averages(
-            group_by_input_shape, group_by_stack_n, group_by_overload_name
-        )
+    def key_averages(self, group_by_input_shape: bool = False) -> EventList:
+        """Return one FunctionEventAvg per name (and per input shapes, when asked)."""
+        return self._events("key_averages").key_averages(group_by_input_shape)
 
     def table(
         self,
         sort_by: str | None = None,
         row_limit: int = 100,
-        max_src_column_width: int = 75,
+        *,
         max_name_column_width: int | None = 55,
-        max_shapes_column_width: int | None = 80,
-        header: str | None = None,
-        top_level_events_only: bool = False,
-        time_unit: str | None = None,
     ) -> str:
-        """All calls, one a line; see EventList.table."""
-        widths = max_src_column_width, max_name_column_width, max_shapes_column_width
-        return self._events("table").table(
-            sort_by, row_limit, *widths, header, top_level_events_only, time_unit
-        )
-
-    def total_average(self) -> FunctionEventAvg:
-        """All calls as one average."""
-        return self._events("total_average").total_average()
+        """Return all calls, one a line; see EventList.table."""
+        events = self._events("table")
+        return events.table(sort_by, row_limit, max_name_column_width=max_name_column_width)
 
     @property
     def self_cpu_time_total(self) -> float:
         """µs in all calls, none counted twice."""
         return self._events("self_cpu_time_total").self_cpu_time_total
-
-    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes `path` for chrome://tracing and https://ui.perfetto.dev."""
-        if self._recorder is None:
-            raise fail(
-                AttributeError,
-                "'NoneType' object has no attribute 'save'",
-                "Nothing was measured yet: run code inside `with` first.",
-            )
-        write_chrome_trace(self._events("save"), path, base_ns=self._recorder.base_ns)
-
-    def export_stacks(
-        self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
-    ) -> None:
-        """Writes the callers of all events; see EventList.export_stacks."""
-        return self._events("export_stacks").export_stacks(path, metric)
 
 
 class record_function(contextlib.ContextDecorator):

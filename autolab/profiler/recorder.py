@@ -30,8 +30,7 @@ from ..engine.core.grad_mode import per_thread
 from ..engine.core.node import Node
 from .devices import copy_name
 from .events import BACKWARD_SCOPE, FUNCTION_SCOPE, USER_SCOPE, events_of
-from .names import COMPUTED_WHOLE, LAYERS, LEAVES, MADE_BY, aten_name, flops
-from .stacks import CallWatcher
+from .names import COMPUTED_WHOLE, LAYERS, MADE_BY, aten_name
 
 _ticks = time.perf_counter_ns
 
@@ -71,11 +70,9 @@ class _Row:
     shapes: list = field(default_factory=list)
     allocated: int = 0
     on_device: int = 0  # bytes of devices
-    flops: int = 0
     composed: bool = (
         False  # a function made of ops: not shown where it only hands on to an op of the same name
     )
-    python: bool = False  # a Python function, with_stack
 
 
 # -- kernels tell when they begin --------------------------------------------------------------------------------------
@@ -140,21 +137,13 @@ def _in_its_thread(event):
 class Recorder(observe.Observer):
     """Notes a row per call in the thread that started it."""
 
-    def __init__(
-        self,
-        record_shapes=False,
-        profile_memory=False,
-        with_flops=False,
-        with_stack=False,
-        use_device=None,
-    ):
-        self.record_shapes, self.profile_memory = record_shapes or with_flops, profile_memory
-        self.with_flops, self.calls = with_flops, CallWatcher(self) if with_stack else None
+    def __init__(self, record_shapes=False, profile_memory=False, use_device=None):
+        self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.rows, self.freed, self._alive, self._owners = [], [], {}, set()
         self.use_device, self.kernels, self.device_bytes, self._copying = use_device, [], [], False
         self.thread = self.kernel_start = self.evaluating = self.evaluated = self.node_row = None
         self.fresh, self.functions, self.blocks, self.host_work = [], [], [], None
-        self.origin = self.mark = self.base_ns = 0
+        self.origin = self.mark = 0
 
     def start(self):
         """Begins to watch the current thread."""
@@ -174,16 +163,11 @@ class Recorder(observe.Observer):
             self.host_work = HostWork(simulated_clock("sim"))
             observe.add(self.host_work)
         observe.add(self)
-        self.base_ns, self.origin = time.time_ns(), clock()
-        self.mark = self.origin
-        if self.calls is not None:
-            self.calls.start()
+        self.origin = self.mark = clock()
 
     def stop(self):
         """Stops watching. Calls that are still running end now."""
         now = clock()
-        if self.calls is not None:
-            self.calls.stop()
         self._alive = {}
         observe.remove(self)
         if self.host_work is not None:
@@ -237,16 +221,10 @@ class Recorder(observe.Observer):
             and last.end > self._node_start()
         ):
             return [last]
-        return self._layers(
-            _Row(name, clock(), shapes=self.shapes_of(args), flops=self.flops_of(name, args))
-        )
+        return self._layers(_Row(name, clock(), shapes=self.shapes_of(args)))
 
     def _node_start(self):
         return self.node_row.start if self.node_row is not None else clock()
-
-    def flops_of(self, name, args):
-        """The floating-point operations of a call, when they are counted."""
-        return flops(name, list(args)) if self.with_flops else 0
 
     # -- forward -------------------------------------------------------------------------------------------------------
     @_in_its_thread
@@ -263,7 +241,7 @@ class Recorder(observe.Observer):
             start = now if self.kernel_start is None else self.kernel_start
             self.kernel_start = None
             name = aten_name(op) + "_" * inplace
-            row = _Row(name, start, now, sequence_nr=sequence_nr, flops=self.flops_of(name, args))
+            row = _Row(name, start, now, sequence_nr=sequence_nr)
             if self.record_shapes:
                 row.shapes = self.shapes_of(args) + [[] for _ in op.constants]
             if self.profile_memory and not (inplace or op.view):
@@ -484,10 +462,7 @@ def _composed_call(name, original, args, kwargs):
         return original(*args, **kwargs)
     arguments = _given(original, args, kwargs)
     composed = name not in MADE_BY
-    rows = [
-        r.open(name, r.shapes_of(arguments), composed=composed, flops=r.flops_of(name, arguments))
-        for r in mine
-    ]
+    rows = [r.open(name, r.shapes_of(arguments), composed=composed) for r in mine]
     counts = [len(r.rows) for r in mine]
     try:
         result = original(*args, **kwargs)
@@ -496,9 +471,6 @@ def _composed_call(name, original, args, kwargs):
         for row in rows:
             row.end = now
     for recorder, row, count in zip(mine, rows, counts):
-        if name in LEAVES:  # what PyTorch computes in one call is counted once
-            for part in recorder.rows[count:]:
-                part.flops = 0
         if len(recorder.rows) == count and isinstance(result, Tensor):
             recorder.made(row, result)
         recorder.kernel_start, recorder.mark = None, clock()

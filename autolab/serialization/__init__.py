@@ -11,19 +11,12 @@ from autolab.serialization.names import (
     safe_globals,
 )
 from autolab.serialization.reading import get_unsafe_globals_in_checkpoint, load
-from autolab.serialization.settings import (
-    LoadEndianness,
-    get_default_load_endianness,
-    set_default_load_endianness,
-)
 from autolab.serialization.weight_files import read_weights, save_safetensors
 from autolab.serialization.writing import save
 
 __all__ = [
-    "LoadEndianness",
     "add_safe_globals",
     "clear_safe_globals",
-    "get_default_load_endianness",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
@@ -31,5 +24,4 @@ __all__ = [
     "safe_globals",
     "save",
     "save_safetensors",
-    "set_default_load_endianness",
 ]

@@ -22,7 +22,7 @@ import numpy as np
 
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
-from autolab.serialization import legacy, pickles, settings
+from autolab.serialization import legacy, pickles
 from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weights_only_failed
 from autolab.serialization.names import allowed_globals, find_here, user_globals
 from autolab.serialization.rebuild import (
@@ -59,11 +59,11 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """What `torch.save` wrote into `f`: a path, or a binary file that can seek.
+    """Return what `torch.save` wrote into `f`: a path, or a binary file that can seek.
 
     map_location: where storages go: None (where they were saved from), a device or its name, a dict of names, or a
     function (storage, location) -> storage. weights_only: True unless said otherwise; False runs code that the file
-    names. mmap: read storages only when they are used; changes stay in memory. Raises pickle.UnpicklingError for what
+    names. Raises NotImplementedError for mmap, pickle.UnpicklingError for what
     weights_only does not allow, RuntimeError for a damaged file, OSError for one that cannot be opened.
 
     Example:
@@ -75,7 +75,7 @@ def load(
         >>> torch.load(file)
         tensor([0, 1, 2])
     """
-    weights_only = _wanted_weights_only(weights_only)
+    weights_only = weights_only is None or bool(weights_only)
     if weights_only and pickle_module is not None:
         message = "Can not safely load weights when explicit pickle_module is specified"
         raise fail(RuntimeError, message, "Leave pickle_module out.")
@@ -85,6 +85,8 @@ def load(
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
     if not weights_only:
         warnings.warn(_TRUST, UserWarning, stacklevel=2)
+    if mmap:
+        raise unsupported("load", "mmap", "All tensors are read at once here.")
     restore = restorer(map_location)
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
@@ -93,7 +95,7 @@ def load(
 
             return load_safetensors(path, map_location)
         with open(path, "rb") as file:
-            return _read(file, path, restore, weights_only, mmap, pickle_load_args)
+            return _read(file, restore, weights_only, pickle_load_args)
     if not (hasattr(f, "seek") and hasattr(f, "read") and hasattr(f, "tell")):
         missing = next(name for name in ("seek", "tell", "read") if not hasattr(f, name))
         raise fail(
@@ -109,43 +111,15 @@ def load(
             "a bytes-like object is required, not 'str'",
             "Open the file in binary mode: open(path, 'rb').",
         )
-    return _read(io.BytesIO(content), None, restore, weights_only, mmap, pickle_load_args)
+    return _read(io.BytesIO(content), restore, weights_only, pickle_load_args)
 
 
-def _wanted_weights_only(weights_only):
-    true = ("1", "y", "yes", "true")
-    force = os.getenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in true
-    force_no = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in true
-    if force and force_no:
-        raise fail(
-            RuntimeError,
-            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were "
-            "set.",
-            "They are environment variables.",
-        )
-    if force:
-        return True
-    return not force_no if weights_only is None else bool(weights_only)
-
-
-def _read(file, path, restore, weights_only, mmap, pickle_load_args):
+def _read(file, restore, weights_only, pickle_load_args):
     head = file.read(4)
     file.seek(0)
     try:
         if head == b"PK\x03\x04":
-            archive = Archive(file, path if mmap else None)
-            if mmap and path is None:
-                message = "f must be a file path in order to use the mmap argument"
-                raise fail(ValueError, message, "A buffer is in memory already.")
-            return _load_zip(archive, restore, weights_only, pickle_load_args)
-        if mmap:
-            raise fail(
-                RuntimeError,
-                "mmap can only be used with files saved with `torch.save("
-                f"{'' if path is None else path + ', '}_use_new_zipfile_serialization=True), please torch.save your checkpoint "
-                "with this option in order to use mmap.",
-                "This file is of the format before PyTorch 1.6, or no checkpoint.",
-            )
+            return _load_zip(Archive(file), restore, weights_only, pickle_load_args)
         return legacy.load(file, restore, weights_only, pickle_load_args)
     except pickle.UnpicklingError as error:
         if not weights_only:
@@ -157,11 +131,9 @@ def _read(file, path, restore, weights_only, mmap, pickle_load_args):
 
 
 class Archive:
-    """A checked zip file: records of known size, stored as they are, within one folder. path: map storages from this
-    file."""
+    """A checked zip file: records of known size, stored as they are, within one folder."""
 
-    def __init__(self, file, path=None):
-        self.file, self.path = file, path
+    def __init__(self, file):
         size = file.seek(0, os.SEEK_END)
         try:
             self.zip = zipfile.ZipFile(file)
@@ -246,10 +218,6 @@ class Archive:
                 f"The record {name}, a tensor's memory, has another size than the tensor needs. "
                 + AGAIN,
             )
-        if self.path is not None and nbytes:
-            return np.memmap(self.path, np.uint8, "c", self._offset(entry), (nbytes,)).view(
-                np.ndarray
-            )
         array = np.empty(nbytes, np.uint8)
         try:
             with self.zip.open(entry) as record:
@@ -259,35 +227,16 @@ class Archive:
             raise corrupted(f"reading file {name}: {error}") from error
         return array
 
-    def _offset(self, entry):
-        """Where in the file the record's content begins."""
-        self.file.seek(entry.header_offset)
-        header = self.file.read(30)
-        start = (
-            entry.header_offset
-            + 30
-            + int.from_bytes(header[26:28], "little")
-            + int.from_bytes(header[28:30], "little")
-        )
-        if header[:4] != b"PK\x03\x04" or start + entry.file_size > os.path.getsize(self.path):
-            raise corrupted(f"reading record {entry.filename!r}: its header is damaged")
-        return start
-
     def byteorder(self):
-        """'little' or 'big'. Raises ValueError for another word."""
-        if "byteorder" in self.records:
-            order = self.read("byteorder")
-            if order not in (b"little", b"big"):
-                note = (
-                    "A file says whether its numbers begin with the least or the most significant byte. "
-                    + AGAIN
-                )
-                raise fail(ValueError, "Unknown endianness type: " + order.decode("latin1"), note)
-            return order.decode()
-        default = settings.get_default_load_endianness()
-        if default is settings.LoadEndianness.NATIVE:
-            return sys.byteorder
-        return "big" if default is settings.LoadEndianness.BIG else "little"
+        """Return 'little' or 'big'; files of PyTorch before 2.1 do not say. Raises ValueError for another word."""
+        if "byteorder" not in self.records:
+            return "little"
+        order = self.read("byteorder")
+        if order not in (b"little", b"big"):
+            note = "A file says whether its numbers begin with the least or the most significant byte. "
+            message = "Unknown endianness type: " + order.decode("latin1")
+            raise fail(ValueError, message, note + AGAIN)
+        return order.decode()
 
 
 def _load_zip(archive, restore, weights_only, pickle_load_args):

@@ -1,11 +1,7 @@
-"""Weights from files of any kind: .safetensors, checkpoints of PyTorch, and both in several pieces (shards).
-
-Sources: https://huggingface.co/docs/safetensors, https://huggingface.co/docs/transformers/big_models (index files).
-"""
+"""Weights from files: .safetensors, and checkpoints of PyTorch. Source: https://huggingface.co/docs/safetensors"""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections import OrderedDict
@@ -38,15 +34,6 @@ _NAMES = {
     "F64": "float64",
     "C64": "complex64",
 }
-_INDEX = ".index.json"
-_PREFERRED = (
-    *(
-        "model.safetensors",
-        "model.safetensors.index.json",
-        "pytorch_model.bin",
-        "pytorch_model.bin.index.json",
-    ),
-)
 
 
 def _library():
@@ -61,23 +48,17 @@ def _library():
 def read_weights(
     path: str | os.PathLike[str], map_location: MapLocation = None
 ) -> OrderedDict[str, Tensor]:
-    """The tensors of a file by name: an OrderedDict, as `state_dict()` gives it.
+    """Return the tensors of a file by name: an OrderedDict, as `state_dict()` gives it.
 
-    path: .safetensors, a checkpoint of PyTorch (.pth, .pt, .bin) that holds a state dict, an index of shards
-    (*.index.json), or a folder with a model in one of these. Raises OSError when a file is not there, ValueError or
-    pickle.UnpicklingError for what is damaged or holds something else than named tensors.
+    path: .safetensors, or a checkpoint of PyTorch (.pth, .pt, .bin) that holds a state dict. Raises OSError when a file
+    is not there, ValueError or pickle.UnpicklingError for what is damaged or holds something else than named tensors.
     """
     path = os.fspath(path)
-    if os.path.isdir(path):
-        names = [name for name in _PREFERRED if os.path.isfile(os.path.join(path, name))]
-        if not names:
-            note = f"Looked for {', '.join(_PREFERRED)}. Name the file itself."
-            raise fail(FileNotFoundError, f"no weights in the folder '{path}'", note)
-        path = os.path.join(path, names[0])
     if not os.path.isfile(path):
         raise fail(FileNotFoundError, f"no weights file '{path}'", "Is the path right?")
-    if path.endswith(_INDEX):
-        return _read_shards(path, map_location)
+    if path.endswith(".index.json"):
+        message = f"'{path}' is an index of several files, which autolab does not put together"
+        raise fail(NotImplementedError, message, "Read each of them, and merge the dicts.")
     if path.endswith(".safetensors"):
         return load_safetensors(path, map_location)
     from autolab.serialization.reading import load
@@ -115,7 +96,7 @@ def _only_tensors(state, path):
 def load_safetensors(
     path: str | os.PathLike[str], map_location: MapLocation = None
 ) -> OrderedDict[str, Tensor]:
-    """The tensors of a .safetensors file by name.
+    """Return the tensors of a .safetensors file by name.
 
     Raises ImportError without the package safetensors, FileNotFoundError, ValueError for a damaged file, RuntimeError
     for a device that is not here.
@@ -225,54 +206,3 @@ def save_safetensors(
     content = save(entries, metadata)
     with replacing(path) as file:
         file.write(content)
-
-
-# shards --------------------------------------------------------------------------------------------------------------
-
-
-def _read_shards(path, map_location):
-    """The tensors that an index names, from the files it names. All files are checked to be there before one is
-    read."""
-    with open(path, encoding="utf-8") as file:
-        try:
-            index = json.load(file)
-            files = index["weight_map"]
-            if not isinstance(files, dict) or not all(
-                isinstance(name, str) for name in files.values()
-            ):
-                raise TypeError("weight_map is no dict of file names")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            message = f"'{path}' is not an index of shards: {type(error).__name__}: {error}"
-            raise fail(
-                ValueError,
-                message,
-                'An index is JSON with {"weight_map": {tensor name: file name}}.',
-            ) from error
-    folder = os.path.dirname(path)
-    for name in sorted(set(files.values())):
-        if (
-            name != os.path.basename(name)
-            or name in ("", ".", "..")
-            or "\\" in name
-            or name.endswith(_INDEX)
-        ):
-            note = "Shards lie beside their index; this one points elsewhere. Do not use the files."
-            raise fail(ValueError, f"'{path}' names the shard {name!r}", note)
-        if not os.path.isfile(os.path.join(folder, name)):
-            note = f"Put it into {folder or '.'}: the weights are in {len(set(files.values()))} files, and all are needed."
-            raise fail(
-                FileNotFoundError,
-                f"no weights file '{os.path.join(folder, name)}', named by '{path}'",
-                note,
-            )
-    tensors: dict[str, Tensor] = {}
-    for name in sorted(set(files.values())):
-        shard = read_weights(os.path.join(folder, name), map_location)
-        named = {key for key, place in files.items() if place == name}
-        if named != set(shard):
-            wrong = sorted(named ^ set(shard))[0]
-            side = "is not in it" if wrong in named else "is in it, but not in the index"
-            note = "Index and shards belong to different versions of a model. " + AGAIN
-            raise fail(ValueError, f"shard '{name}' does not fit '{path}': '{wrong}' {side}", note)
-        tensors.update(shard)
-    return OrderedDict((key, tensors[key]) for key in files)

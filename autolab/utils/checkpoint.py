@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from autolab.engine.core.differentiate import backward
@@ -25,17 +25,12 @@ from autolab.engine.exact.refusals import unsupported
 from autolab.engine.exact.random import fork_rng, get_rng_state, set_rng_state
 from autolab.engine.core.tensor import Tensor
 
-__all__ = [
-    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
-    "detach_variable", "noop_context_fn", "set_checkpoint_early_stop",
-]  # fmt: skip
-
-Contexts = tuple[contextlib.AbstractContextManager, contextlib.AbstractContextManager]
-"""For the first run, and for the recomputation."""
+__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint"]
 
 _SHOULD_PASS = (
-    "torch.utils.checkpoint{}: the use_reentrant parameter should be passed explicitly. {} use_reentrant=False is recommended, "
-    "but if you need to preserve the current {}, you can pass use_reentrant=True. Refer to docs for more details on the "
+    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+    "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, "
+    "but if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
     "differences between the two variants."
 )
 _TIP = (
@@ -53,108 +48,31 @@ class CheckpointError(RuntimeError):
     """Recomputing gave other tensors than the first run."""
 
 
-def noop_context_fn() -> Contexts:
-    """Two contexts that do nothing: for the first run and for the recomputation."""
-    return contextlib.nullcontext(), contextlib.nullcontext()
-
-
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
-    context_fn: Callable[[], Contexts] = noop_context_fn,
-    determinism_check: str = "default",
-    debug: bool = False,
-    early_stop: bool = True,
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, whose inner tensors are not kept for backward but computed again there.
+    """Return `function(*args, **kwargs)`, whose inner tensors are not kept for backward but computed again there.
 
-    use_reentrant: False is the variant to use; True is PyTorch's older one. context_fn: makes two contexts, for the
-    first run and for the recomputation. determinism_check: "default" compares shape, dtype and device of what is
-    recomputed, "none" nothing. early_stop: stop recomputing when all that is needed is there. preserve_rng_state:
-    recompute with the random numbers of the first run. Raises ValueError for arguments that do not go together;
-    backward raises CheckpointError when recomputing gives other tensors.
+    use_reentrant: False is the variant to use; True is PyTorch's older one. preserve_rng_state: recompute with the
+    random numbers of the first run. Raises ValueError for keywords with use_reentrant=True, NotImplementedError for
+    PyTorch's other options; backward raises CheckpointError when recomputing gives other tensors.
     """
+    for option in ("context_fn", "determinism_check", "debug", "early_stop"):
+        if option in kwargs:
+            raise unsupported("checkpoint", option)
     if use_reentrant is None:
-        text = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
-        warnings.warn(_SHOULD_PASS.format("", text, "default behavior"), stacklevel=2)
+        warnings.warn(_SHOULD_PASS, stacklevel=2)
         use_reentrant = True
     if not use_reentrant:
-        if debug:
-            raise unsupported("checkpoint", "debug")
-        frame = _Frame(
-            function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state
-        )
-        return frame.forward()
+        return _Frame(function, args, kwargs, preserve_rng_state).forward()
     note = "With use_reentrant=True only positional arguments reach the function."
     if kwargs:
         raise fail(ValueError, "Unexpected keyword arguments: " + ",".join(kwargs), note)
-    if context_fn is not noop_context_fn or debug is not False:
-        message = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
-        raise fail(ValueError, message, "Pass use_reentrant=False.")
     return CheckpointFunction.apply(function, preserve_rng_state, *args)
-
-
-def checkpoint_sequential(
-    functions: Iterable[Callable[[Any], Any]],
-    segments: int,
-    input: Any,
-    use_reentrant: bool | None = None,
-    **kwargs: Any,
-) -> Any:
-    """Run modules one after the other in `segments` pieces, all but the last checkpointed.
-
-    functions: an `nn.Sequential` or a list. Raises ValueError for unknown keyword arguments.
-    """
-    if use_reentrant is None:
-        text = "In version 2.9 we will raise an exception if use_reentrant is not passed."
-        warnings.warn(
-            _SHOULD_PASS.format(".checkpoint_sequential", text, "default behavior"), stacklevel=2
-        )
-        use_reentrant = True
-    preserve = kwargs.pop("preserve_rng_state", True)
-    if kwargs:
-        raise fail(
-            ValueError,
-            "Unexpected keyword arguments: " + ",".join(kwargs),
-            "Only preserve_rng_state is taken.",
-        )
-    functions = list(functions)
-    size, end = len(functions) // segments, 0
-    for start in range(0, size * (segments - 1), size):
-        end = start + size
-        input = checkpoint(
-            _one_after_the_other(functions[start:end]),
-            input,
-            use_reentrant=use_reentrant,
-            preserve_rng_state=preserve,
-        )
-    return _one_after_the_other(functions[end:])(input)
-
-
-def _one_after_the_other(functions):
-    def run(input):
-        for function in functions:
-            input = function(input)
-        return input
-
-    return run
-
-
-_early_stop: bool | None = None
-
-
-@contextlib.contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Inside the `with` block checkpoints stop recomputing early, or do not, whatever their `early_stop` says."""
-    global _early_stop
-    before, _early_stop = _early_stop, enable
-    try:
-        yield
-    finally:
-        _early_stop = before
 
 
 # use_reentrant=False -------------------------------------------------------------------------------------------------
@@ -206,16 +124,8 @@ class _Named:
 class _Frame:
     """One checkpointed call: how to run it again, and what its first run saved."""
 
-    def __init__(
-        self, function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state
-    ):
-        if determinism_check not in ("default", "none"):
-            message = f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
-            raise fail(ValueError, message, "'none' turns the check off.")
+    def __init__(self, function, args, kwargs, preserve_rng_state):
         self.function, self.args, self.kwargs = function, args, kwargs
-        self.compares = determinism_check == "default"
-        self.first_context, self.again_context = context_fn()
-        self.early_stop = early_stop if _early_stop is None else _early_stop
         self.rng_state = get_rng_state() if preserve_rng_state else None
         self.holders, self.facts = (
             [],
@@ -228,25 +138,17 @@ class _Frame:
     def forward(self):
         args, self.args = self.args, None
         if not per_thread.state.grad:
-            with self.first_context:
-                return self.function(*args, **self.kwargs)
+            return self.function(*args, **self.kwargs)
         self.args = [_Argument(a) if isinstance(a, Tensor) else a for a in args]
-        with saved_tensors_hooks(self.pack, self.unpack), self.first_context:
+        with saved_tensors_hooks(self.pack, self.unpack):
             result = self.function(*args, **self.kwargs)
             self.completed = True
-        if not self.completed:
-            raise fail(
-                RuntimeError,
-                "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the "
-                "checkpointed forward. This is not supported because checkpoint cannot return a value for a failed forward.",
-                "The first context of context_fn may not swallow errors.",
-            )
         return result
 
     def pack(self, tensor):
         holder = _Holder()
         self.holders.append(weakref.ref(holder))
-        self.facts.append(_facts(tensor) if self.compares else None)
+        self.facts.append(_facts(tensor))
         return holder
 
     def unpack(self, holder):
@@ -290,18 +192,14 @@ class _Frame:
             holder = self.holders[number]()
             if holder is not None:
                 holder.recomputed[asking] = tensor
-            if self.early_stop and number + 1 == len(self.holders):
+            if number + 1 == len(self.holders):
                 raise _AllThere
             return tensor
 
         with contextlib.suppress(_AllThere), fork_rng(enabled=self.rng_state is not None):
             if self.rng_state is not None:
                 set_rng_state(self.rng_state)
-            with (
-                saved_tensors_hooks(pack, lambda tensor: tensor),
-                enable_grad(),
-                self.again_context,
-            ):
+            with saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad():
                 self.function(*args, **self.kwargs)
 
     def check(self, asking):
@@ -316,8 +214,6 @@ class _Frame:
                 f"recomputation: {self.counts[asking]}.\n{_TIP}",
                 _NOT_THE_SAME,
             )
-        if not self.compares:
-            return
         wrong = ""
         for number, reference in enumerate(self.holders):
             holder = reference()
@@ -343,24 +239,6 @@ def _facts(tensor):
 # use_reentrant=True --------------------------------------------------------------------------------------------------
 
 
-def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors of the tuple `inputs` outside of any graph, asking for gradients as before."""
-    if not isinstance(inputs, tuple):
-        message = f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
-        raise fail(RuntimeError, message, "Pass a tuple.")
-    return tuple(
-        i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs
-    )
-
-
-def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warns when no tensor asks for a gradient: then there will be none."""
-    if not any(i.requires_grad for i in inputs if isinstance(i, Tensor)):
-        warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
-        )
-
-
 class CheckpointFunction(Function):
     """The older variant: the whole call is one node, whose backward runs the function again and backward through it."""
 
@@ -368,7 +246,9 @@ class CheckpointFunction(Function):
     def forward(
         ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any
     ) -> Any:
-        check_backward_validity(args)
+        if not any(a.requires_grad for a in args if isinstance(a, Tensor)):
+            message = "None of the inputs have requires_grad=True. Gradients will be None"
+            warnings.warn(message, stacklevel=2)
         ctx.run_function = run_function
         ctx.rng_state = get_rng_state() if preserve_rng_state else None
         ctx.tensor_places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
@@ -393,7 +273,10 @@ class CheckpointFunction(Function):
         with fork_rng(enabled=ctx.rng_state is not None):
             if ctx.rng_state is not None:
                 set_rng_state(ctx.rng_state)
-            leaves = detach_variable(tuple(inputs))
+            leaves = [
+                i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i
+                for i in inputs
+            ]
             with enable_grad():
                 outputs = ctx.run_function(*leaves)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs

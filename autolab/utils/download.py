@@ -13,11 +13,6 @@ import urllib.request
 
 from autolab.engine.core.errors import fail
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 _CHUNK = 1 << 16  # bytes
 _TIMEOUT = 30  # seconds without a byte
 _ATTEMPTS = 4
@@ -56,68 +51,26 @@ def is_whole(path, md5=None):
 def download(url, path, md5=None, sha256_prefix=None, progress=True, again=False):
     """Put what is at `url` into the file `path`, unless it is there with the checksum already (again=True: also then).
 
-    What has arrived is kept in `path`.part, and the next call asks for the rest; who finds another program at it waits
-    for that. Raises OSError (urllib.error.URLError) when the server cannot be reached or breaks off, RuntimeError for a
-    wrong checksum or a web page in the file's place.
+    What has arrived is kept in `path`.part, and the next call asks for the rest. Raises OSError
+    (urllib.error.URLError) when the server cannot be reached or breaks off, RuntimeError for a wrong checksum or a web
+    page in the file's place.
     """
     checksum = Checksum(md5, sha256_prefix)
     if not again and checksum.fits(path):
         return
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     part = f"{path}.part"
-    with _reserved(part):
-        if again or not checksum.fits(path):  # another program may have fetched it meanwhile
-            _fill(part, path, url, checksum, progress)
-
-
-def _fill(part, path, url, checksum, progress):
-    for fresh in (False, True):
-        if fresh:
-            os.truncate(part, 0)
-        continued = _size(part) > 0
-        _fetch(url, part, progress)
-        if checksum.fits(part) and not _is_web_page(part, path):
-            os.replace(part, path)
-            return
-        if not continued:  # what a continued file began with may have been another version: that deserves a second try
-            break
+    continued = _size(part) > 0
+    _fetch(url, part, progress)
+    if checksum.fits(part) and not _is_web_page(part, path):
+        os.replace(part, path)
+        return
     error = _wrong(url, part, path, checksum)
-    os.truncate(part, 0)
-    raise error
-
-
-@contextlib.contextmanager
-def _reserved(part):
-    """Inside, no other program that comes through here writes the file `part`, which exists then; an empty one is
-    removed at the end.
-
-    Two that append to one file would mix it up. Windows does not let a file that is open be renamed, so there is no
-    lock there: `_append` notices when there is more in the file than was sent.
-    """
-    while True:
-        file = open(part, "ab")
-        if fcntl is None:
-            file.close()
-            break
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(file, fcntl.LOCK_EX)
-        if _is_at(file, part):
-            break
-        file.close()  # whoever had it has finished, and given it its name
-    try:
-        yield
-    finally:
-        if os.path.exists(part) and not _size(part):
-            os.remove(part)
-        file.close()
-
-
-def _is_at(file, path):
-    """Whether the open file is the one that now has the name `path`."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
-    except FileNotFoundError:
-        return False
+    os.remove(part)
+    if not continued:
+        raise error
+    # What the file began with may have been another version, so it deserves a second try.
+    download(url, path, md5, sha256_prefix, progress, again)
 
 
 def _is_web_page(part, path):
@@ -173,7 +126,7 @@ def _append(url, part, progress):
         if start and error.code == 416:  # nothing beyond what we have
             if error.headers.get("Content-Range", f"bytes */{start}") == f"bytes */{start}":
                 return
-            os.truncate(part, 0)  # and not what we have: begin again
+            os.remove(part)  # and not what we have: begin again
             return _append(url, part, progress)
         raise
     with contextlib.closing(answer):
@@ -192,11 +145,6 @@ def _append(url, part, progress):
     there = _size(part)
     if total is not None and there < total:
         raise urllib.error.URLError(f"connection closed after {there:,} of {total:,} bytes")
-    if total is not None and there > total:
-        os.truncate(part, 0)
-        raise urllib.error.URLError(
-            f"{there:,} bytes in {part} instead of {total:,}: another program writes it, too"
-        )
 
 
 def from_mirrors(name, urls, path, md5=None):

@@ -14,7 +14,7 @@ __all__ = ["make_grid", "save_image"]
 
 
 def _batch(tensor):
-    """`tensor`, an image or a list of images as one tensor (N, C, H, W); a grey channel becomes three."""
+    """Return `tensor`, an image or a list of images, as one tensor (N, C, H, W); a grey channel becomes three."""
     if not isinstance(tensor, (Tensor, list)):
         raise fail(
             TypeError,
@@ -34,11 +34,6 @@ def _batch(tensor):
     return autolab.cat([tensor] * 3, 1) if tensor.dim() == 4 and tensor.shape[1] == 1 else tensor
 
 
-def _scaled(images, low, high):
-    """The numbers from `low` to `high` as numbers from 0 to 1, others cut off."""
-    return images.clamp(low, high).sub(low).div(max(high - low, 1e-5))
-
-
 @autolab.no_grad()
 def make_grid(
     tensor: Tensor | list[Tensor],
@@ -46,14 +41,13 @@ def make_grid(
     padding: int = 2,
     normalize: bool = False,
     value_range: tuple[float, float] | None = None,
-    scale_each: bool = False,
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Images (N, C, H, W), or a list of images (C, H, W), as one image (3, H', W') with `nrow` of them in a row.
+    """Return images (N, C, H, W), or a list of images (C, H, W), as one image (3, H', W') with `nrow` of them in a row.
 
     padding: pixels of `pad_value` around each. normalize: bring numbers from `value_range` = (min, max), by default the
-    smallest and largest there are, to 0 … 1; scale_each: of each image by itself. A single image gets no frame. Raises
-    TypeError for what are no tensors, and for a value_range that is no tuple. Source: torchvision.utils.make_grid.
+    smallest and largest there are, to 0 … 1. A single image gets no frame. Raises TypeError for what are no tensors,
+    and for a value_range that is no tuple. Source: torchvision.utils.make_grid.
 
     Example:
 
@@ -67,11 +61,8 @@ def make_grid(
                 "value_range has to be a tuple (min, max) if specified. min and max are numbers"
             )
             raise fail(TypeError, message, "Or leave it out.")
-        limits = lambda part: value_range or (float(part.min()), float(part.max()))
-        if scale_each:
-            images = autolab.stack([_scaled(image, *limits(image)) for image in images], 0)
-        else:
-            images = _scaled(images, *limits(images))
+        low, high = value_range or (float(images.min()), float(images.max()))
+        images = images.clamp(low, high).sub(low).div(max(high - low, 1e-5))
     count = images.shape[0]
     if count == 1:
         return images.squeeze(0)
@@ -97,13 +88,12 @@ def save_image(
     padding: int = 2,
     normalize: bool = False,
     value_range: tuple[float, float] | None = None,
-    scale_each: bool = False,
     pad_value: float = 0.0,
 ) -> None:
-    """Writes `make_grid(tensor, …)`, numbers from 0 to 1 as bytes, to the file name or object `fp`.
+    """Write `make_grid(tensor, …)`, numbers from 0 to 1 as bytes, to the file name or object `fp`.
 
     format: Pillow's name of the format, by default by the file's ending. Others: as in `make_grid`. Raises ImportError
     without the package Pillow. Source: torchvision.utils.save_image."""
-    grid = make_grid(tensor, nrow, padding, normalize, value_range, scale_each, pad_value)
+    grid = make_grid(tensor, nrow, padding, normalize, value_range, pad_value)
     pixels = grid.mul(255).add(0.5).clamp(0, 255).permute(1, 2, 0).to("cpu", autolab.uint8).numpy()
     pillow().fromarray(pixels).save(fp, format=format)

@@ -1,4 +1,4 @@
-"""torch.func: grad, vjp, jvp, jacrev, jacfwd, hessian, linearize, vmap, functional_call, stack_module_state — values,
+"""torch.func: grad, vjp, jvp, jacrev, jacfwd, hessian, vmap, functional_call, stack_module_state — values,
 nesting, structures, errors."""
 
 from goldens.oracle import error_of, same_as_torch
@@ -62,7 +62,6 @@ def test_what_stays_connected(torch):
         f.jacrev(lambda t: t * p)(x).requires_grad,
         f.jacfwd(lambda t: t * p)(x).requires_grad,
         f.hessian(lambda t: (t**3).sum())(x).requires_grad,
-        f.linearize(lambda t: t * p, x)[1](x).requires_grad,
         f.vjp(lambda t: t * p, x)[1](x, create_graph=False)[0].requires_grad,
     )
 
@@ -199,22 +198,6 @@ def test_hessian(torch):
         f.jacrev(f.jacfwd(scalar))(x, w),
         f.vmap(f.hessian(lambda t: (t**4).sum()))(w),
         f.hessian(lambda d: (d["a"] ** 2 * d["b"]).sum())({"a": x, "b": x + 1}),
-    )
-
-
-@same_as_torch
-def test_linearize(torch):
-    x, w = start(torch)
-    f = torch.func
-    v = torch.ones(3, dtype=torch.float64)
-    out, push = f.linearize(lambda x, w: (vector(x, w), {"s": (x * x).sum()}), x, w)
-    return (
-        out,
-        push(v, w),
-        push(v * 2, w * 0),
-        error_of(lambda: push(v)),
-        error_of(lambda: push(v, v)),
-        error_of(lambda: push(v, w.float())),
     )
 
 

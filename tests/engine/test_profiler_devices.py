@@ -2,7 +2,6 @@
 the profile of a T4: 5 µs for a launch, 2.5 µs for the shortest kernel, 0.7 of 8.1 TFLOP/s and of 320 GB/s, 10 µs for a
 copy at 6 GB/s."""
 
-import json
 import re
 
 import pytest
@@ -139,22 +138,6 @@ def test_bytes_on_the_device(sim):
     with profile(activities=BOTH) as prof:
         a @ a
     assert "CUDA Mem" not in prof.key_averages().table()
-
-
-def test_a_chrome_trace_has_a_lane_for_each_stream(sim, tmp_path):
-    product().export_chrome_trace(str(tmp_path / "trace.json"))
-    entries = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    kernels = [e for e in entries if e.get("cat") == "kernel"]
-    assert [(e["name"], e["pid"], e["tid"], round(e["dur"], 3)) for e in kernels] == [
-        ("matmul", 0, 0, 352.734),
-        ("maximum", 0, 0, 35.714),
-    ]
-    assert {"GPU 0"} == {e["args"]["labels"] for e in entries if e["name"] == "process_labels"}
-    launched = {e["id"]: e["ts"] for e in entries if e.get("cat") == "ac2g" and e["ph"] == "s"}
-    began = {e["id"]: e["ts"] for e in entries if e.get("cat") == "ac2g" and e["ph"] == "f"}
-    assert launched.keys() == began.keys() and all(launched[k] <= began[k] for k in began)
-    mm = next(e for e in entries if e["name"] == "aten::mm")
-    assert kernels[0]["args"]["External id"] == mm["args"]["External id"]
 
 
 @pytest.mark.parametrize("moved", [False, True])

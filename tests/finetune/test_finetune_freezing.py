@@ -241,15 +241,6 @@ class TestEarlyStopping:
             "what was kept is not shared with the model"
         )
 
-    def test_it_is_resumed(self, model):
-        first, second = EarlyStopping(patience=3), EarlyStopping(patience=3)
-        for value in (2.0, 1.0, 1.5):
-            first.step(value, model)
-        second.load_state_dict(first.state_dict())
-        assert [s.step(1.2) for s in (first, second)] == [False, False]
-        assert [s.step(1.1) for s in (first, second)] == [True, True]
-        second.restore(model)
-
     def test_what_is_refused(self, model):
         for settings, message in (
             (dict(patience=0), "patience should be an integer of at least 1, but got 0"),

@@ -1,7 +1,5 @@
 """The training loop: its records, what may be changed between them, and going on to the same bits."""
 
-import copy
-import io
 import itertools
 
 import numpy as np
@@ -68,15 +66,6 @@ class Scene:
             self.model, self.optimizer, self.loaders, epochs,
             scheduler=self.scheduler, stopping=self.stopping, every=every,
         )  # fmt: skip
-
-    def parts(self):
-        found = {
-            "model": self.model,
-            "optimizer": self.optimizer,
-            "scheduler": self.scheduler,
-            "training": self.training,
-        }
-        return found if self.stopping is None else {**found, "stopping": self.stopping}
 
     def bits(self):
         """Everything that training changes, to the bit."""
@@ -297,56 +286,6 @@ class TestStopping:
         assert (len(losses) - 1 - best, scene.stopping.best_at) == (2, best)
         scene.stopping.restore(scene.model)
         assert evaluate(scene.model, scene.loaders[1])[0] == min(losses)
-
-
-class TestResuming:
-    @pytest.mark.parametrize("kill", range(1, 12))
-    def test_killed_at_any_step_it_ends_in_the_same_bits(self, kill):
-        whole = Scene(every=1, patience=5)
-        expected = list(whole.training)
-        killed = Scene(every=1, patience=5)
-        for _ in range(kill):
-            next(killed.training)
-        saved = copy.deepcopy({name: part.state_dict() for name, part in killed.parts().items()})
-        again = Scene(every=1, seed=123, patience=5)
-        for name, part in again.parts().items():
-            part.load_state_dict(saved[name])
-        rest = list(again.training)
-        assert len(rest) == 12 - kill and rest == expected[kill:]
-        assert again.bits() == whole.bits()
-
-    @pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step")
-    def test_interrupted_after_the_last_step_of_an_epoch(self):
-        whole = Scene()
-        expected, killed = list(whole.training), Scene()
-        killed.training.validation = Interrupted()
-        with pytest.raises(KeyboardInterrupt):
-            next(killed.training)
-        saved = {name: part.state_dict() for name, part in killed.parts().items()}
-        again = Scene(seed=9)
-        for name, part in again.parts().items():
-            part.load_state_dict(saved[name])
-        first, *rest = again.training
-        assert rest == expected[1:] and again.bits() == whole.bits()
-        assert (first["step"], first["val_loss"], first["train_loss"]) == (
-            4,
-            expected[0]["val_loss"],
-            None,
-        )
-        assert first["learning_rate"] == expected[0]["learning_rate"]
-
-    def test_through_a_file(self):
-        whole = Scene(every=1, patience=5)
-        expected = list(whole.training)
-        killed, file = Scene(every=1, patience=5), io.BytesIO()
-        for _ in range(6):
-            next(killed.training)
-        torch.save({name: part.state_dict() for name, part in killed.parts().items()}, file)
-        file.seek(0)
-        again, saved = Scene(every=1, seed=9, patience=5), torch.load(file)
-        for name, part in again.parts().items():
-            part.load_state_dict(saved[name])
-        assert list(again.training) == expected[6:] and again.bits() == whole.bits()
 
 
 def test_gradient_norms_and_evaluate():

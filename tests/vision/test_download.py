@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import threading
 from hashlib import md5
 
 import pytest
@@ -131,31 +130,6 @@ def test_a_part_that_is_longer_than_the_file_is_thrown_away(server, tmp_path):
     (tmp_path / "big.part").write_bytes(CONTENT + b"old")
     download(f"{server.url}big", str(tmp_path / "big"))
     assert (tmp_path / "big").read_bytes() == CONTENT
-
-
-@pytest.mark.skipif(os.name != "posix", reason="files are locked on POSIX")
-@pytest.mark.parametrize("again", [False, True])
-def test_two_that_want_the_same_file_do_not_mix_it_up(server, tmp_path, again):
-    def fetch():
-        download(f"{server.url}big", str(tmp_path / "big"), again=again)
-
-    others = [threading.Thread(target=fetch) for _ in range(2)]
-    server.files["big"] = CONTENT
-
-    def half_way():
-        server.half = None
-        for other in others:
-            other.start()
-            other.join(0.2)  # time enough to append to what is there
-
-    server.half = half_way
-    fetch()
-    for other in others:
-        other.join()
-    assert (tmp_path / "big").read_bytes() == CONTENT and [*tmp_path.iterdir()] == [
-        tmp_path / "big"
-    ]
-    assert server.log == [("big", None)] * (3 if again else 1)
 
 
 def test_a_wrong_checksum_leaves_nothing_behind(server, tmp_path):

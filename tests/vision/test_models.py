@@ -111,31 +111,6 @@ def test_deeper_networks_have_torchvisions_parameters(name):
     vision_oracle.check(name, program)
 
 
-def test_options_of_resnet():
-    def program(v, t):
-        t.manual_seed(3)
-        m, blocks = v.models, v.models.resnet
-        network = m.ResNet(
-            blocks.BasicBlock,
-            [1, 1, 1, 1],
-            zero_init_residual=True,
-            norm_layer=lambda n: t.nn.GroupNorm(2, n),
-        )
-        deep = m.ResNet(blocks.Bottleneck, [1, 1, 1, 1], num_classes=5, zero_init_residual=True)
-        found = [
-            repr(network),
-            [(name, p.double().sum()) for name, p in network.named_parameters()],
-        ]
-        return [
-            *found,
-            float(deep.layer1[0].bn3.weight.sum()),
-            float(deep.layer1[0].bn2.weight.sum()),
-            t.rand(1),
-        ]
-
-    vision_oracle.check("options of ResNet", program)
-
-
 def test_names_of_weights():
     def program(v, t):
         found = []
@@ -271,27 +246,3 @@ def test_lenet_for_other_sizes():
     assert LeNet(num_classes=3, image_size=16)(torch.rand(2, 1, 16, 16)).shape == (2, 3)
     with pytest.raises(ValueError, match="image_size should be at least 16, but got 15"):
         LeNet(image_size=15)
-
-
-def test_blocks_with_groups_widths_and_dilations():
-    def program(v, t):
-        m, found = v.models, []
-        for options in (
-            dict(groups=4, width_per_group=16),
-            dict(width_per_group=128),
-            dict(replace_stride_with_dilation=[False, True, True]),
-        ):
-            t.manual_seed(3)
-            network = m.ResNet(m.resnet.Bottleneck, [1, 1, 2, 1], num_classes=5, **options)
-            found.append([repr(network), step(network, t, (2, 3, 33, 33))[2:4]])
-        wrong = [
-            lambda: m.resnet18(groups=2),
-            lambda: m.resnet18(width_per_group=128),
-            lambda: m.resnet18(replace_stride_with_dilation=[False, False, True]),
-            lambda: m.resnet50(replace_stride_with_dilation=[False, True]),
-            lambda: m.resnet18(depth=3),
-            lambda: m.ResNet(m.resnet.BasicBlock, [1, 1, 1, 1], 10, False, 2),
-        ]
-        return [*found, [error_of(make) for make in wrong]]
-
-    vision_oracle.check("groups, widths and dilations", program, rtol=1e-3)

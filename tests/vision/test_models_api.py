@@ -16,7 +16,7 @@ ours = pytest.mark.skipif(ENGINE != "autolab", reason="autolab's own")
 @pytest.mark.parametrize("name", ["resnet18", "resnet34", "resnet50"])
 def test_printed_character_for_character(name):
     def program(v, t):
-        model = v.models.get_model(name, num_classes=7)
+        model = getattr(v.models, name)(num_classes=7)
         total = sum(p.numel() for p in model.parameters())
         return [
             str(model),
@@ -89,58 +89,17 @@ def test_the_shipped_weights_answer_the_same_in_pytorch():
     vision_oracle.check("shipped weights", program, rtol=1e-4, atol=1e-5)
 
 
-def test_networks_by_name():
-    def program(v, t):
-        m = v.models
-        found = [
-            m.list_models(include=["resnet18", "resnet3*"]),
-            m.list_models(m, include="resnet?0", exclude="resnet3*"),
-        ]
-        found += [
-            m.list_models(include="vgg_of_nobody"),
-            m.get_model_builder("ResNet18") is m.resnet18,
-        ]
-        found += [m.get_model_weights("resnet34") is m.ResNet34_Weights]
-        found += [m.get_model_weights(m.resnet50) is m.ResNet50_Weights]
-        t.manual_seed(0)
-        first = m.get_model("resnet18", num_classes=2).fc.bias
-        t.manual_seed(0)
-        return [*found, t.equal(first, m.resnet18(num_classes=2).fc.bias), first]
-
-    vision_oracle.check("networks by name", program)
-
-
-def test_weights_by_name():
-    def program(v, t):
-        m = v.models
-        names = [
-            "ResNet18_Weights.DEFAULT",
-            "ResNet50_Weights.IMAGENET1K_V1",
-            "ResNet34_Weights.IMAGENET1K_V1",
-        ]
-        return [repr(m.get_weight(name)) for name in names] + [m.ResNet18_Weights.verify(None)]
-
-    vision_oracle.check("weights by name", program)
-
-
-def test_names_that_there_are_not():
+def test_weights_that_there_are_not():
     def program(v, t):
         m = v.models
         wrong = [
-            lambda: m.get_model("resnet19"),
-            lambda: m.get_model_builder("Nobody"),
-            lambda: m.get_model_weights("nobody"),
-            lambda: m.get_model_weights(lambda x: x),
-            lambda: m.get_weight("ResNet18_Weights"),
-            lambda: m.get_weight("Nobody_Weights.DEFAULT"),
-            lambda: m.get_weight("ResNet18_Weights.NOBODY"),
             lambda: m.ResNet18_Weights.verify(3),
-            lambda: m.get_model("resnet18", weights="NOBODY"),
-            lambda: m.get_model("resnet18", depth=3),
+            lambda: m.resnet18(weights="NOBODY"),
+            lambda: m.resnet18(depth=3),
         ]
-        return [error_of(action) for action in wrong]
+        return [m.ResNet18_Weights.verify(None), *map(error_of, wrong)]
 
-    vision_oracle.check("names that there are not", program)
+    vision_oracle.check("weights that there are not", program)
 
 
 def test_facts_about_weights():
@@ -170,19 +129,11 @@ def test_facts_about_weights():
 
 @ours
 class TestOurNetworks:
-    def test_which_there_are(self):
+    def test_sizes_of_images(self):
         m = torch.vision.models
-        assert m.list_models() == [
-            "lenet5",
-            "resnet18",
-            "resnet34",
-            "resnet50",
-            "resnet9",
-            "resnet_digits",
-        ]
         shapes = {"lenet5": (1, 32, 32), "resnet9": (3, 32, 32), "resnet_digits": (1, 32, 32)}
         for name, shape in shapes.items():
-            model = m.get_model(name, num_classes=3).eval()
+            model = getattr(m, name)(num_classes=3).eval()
             assert model(torch.zeros(2, *shape)).shape == (2, 3)
         assert m.resnet_digits()(torch.zeros(2, 1, 16, 16)).shape == (2, 10), (
             "the least that its documentation says"
@@ -201,7 +152,7 @@ class TestOurNetworks:
     )
     def test_as_many_parameters_as_the_documentation_says(self, name, parameters):
         m = torch.vision.models
-        builder = m.get_model_builder(name)
+        builder = getattr(m, name)
         assert sum(p.numel() for p in builder().parameters()) == parameters
         assert re.search(r"([\d,]+) parameters", builder.__doc__)[1] == f"{parameters:,}"
         enum = builder.weights_enum
@@ -211,11 +162,6 @@ class TestOurNetworks:
 
     def test_networks_without_weights_say_so(self):
         m = torch.vision.models
-        with pytest.raises(
-            ValueError, match="The method is missing the 'weights' argument"
-        ) as caught:
-            m.get_model_weights("lenet5")
-        assert "no weights to load" in caught.value.__notes__[0]
         with pytest.raises(ValueError, match="there are no pretrained weights 3"):
             m.lenet5(weights=3)
 
@@ -257,7 +203,7 @@ class TestShippedWeights:
         assert len(labels) == 180 and stated == round(100 * right / 180, 3) > 95
 
     def test_facts(self):
-        member = torch.vision.models.get_weight("ResNetDigits_Weights.ZERO_TO_FOUR_V1")
+        member = torch.vision.models.ResNetDigits_Weights.ZERO_TO_FOUR_V1
         path = torch.vision.models._api.SHIPPED / member.url
         content = path.read_bytes()
         assert member.meta["sha256"] == hashlib.sha256(content).hexdigest()
@@ -342,9 +288,3 @@ def test_the_header_of_the_shipped_file_is_canonical():
     names = [name for name in header if name != "__metadata__"]
     assert size % 8 == 0 and names == sorted(names)
     assert header[names[-1]]["data_offsets"][1] == len(content) - 8 - size
-
-
-def test_shipped_weights_take_no_setting_of_a_download():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'file_name'") as caught:
-        torch.vision.models.ResNetDigits_Weights.DEFAULT.get_state_dict(file_name="digits.pth")
-    assert "shipped with autolab and not downloaded" in caught.value.__notes__[0]

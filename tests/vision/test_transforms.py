@@ -1,6 +1,5 @@
 """Transforms: torchvision's pixels for the same seed, its reprs, its errors; arrays are treated as tensors are."""
 
-import random
 import warnings
 
 import numpy as np
@@ -78,12 +77,8 @@ FIXED = {
     "Pad edge": lambda T, t: T.Pad((1, 2, 3, 4), padding_mode="edge"),
     "Pad reflect": lambda T, t: T.Pad(3, padding_mode="reflect"),
     "Pad symmetric": lambda T, t: T.Pad([4, 2], padding_mode="symmetric"),
-    "Pad negative": lambda T, t: T.Pad((-1, 2, -3, 0)),
-    "FiveCrop": lambda T, t: T.FiveCrop(5),
     "Grayscale": lambda T, t: T.Grayscale(),
     "Grayscale 3": lambda T, t: T.Grayscale(3),
-    "TenCrop": lambda T, t: T.TenCrop(5),
-    "TenCrop vertical": lambda T, t: T.TenCrop((4, 5), vertical_flip=True),
     "Lambda": lambda T, t: T.Lambda(lambda img: T.functional.vflip(img)),
 }
 RANDOM = {
@@ -98,59 +93,26 @@ RANDOM = {
     "RandomRotation bilinear": lambda T, t: T.RandomRotation(
         (10, 80), T.InterpolationMode.BILINEAR, fill=3
     ),
-    "RandomRotation expand": lambda T, t: T.RandomRotation(30, expand=True),
-    "RandomRotation center": lambda T, t: T.RandomRotation(30, center=(2, 3)),
-    "ColorJitter": lambda T, t: T.ColorJitter(0.4, 0.5, 0.6, 0.2),
-    "ColorJitter ranges": lambda T, t: T.ColorJitter((0.5, 0.9), hue=(-0.4, -0.1)),
+    "ColorJitter": lambda T, t: T.ColorJitter(0.4, 0.5, 0.6),
+    "ColorJitter ranges": lambda T, t: T.ColorJitter((0.5, 0.9), contrast=(1.2, 1.4)),
     "GaussianBlur": lambda T, t: T.GaussianBlur(3),
     "GaussianBlur fixed": lambda T, t: T.GaussianBlur((5, 3), sigma=1.3),
-    "RandomAffine": lambda T, t: T.RandomAffine(20),
-    "RandomAffine all": lambda T, t: T.RandomAffine(
-        (10, 50),
-        (0.2, 0.3),
-        (0.6, 1.5),
-        (5, 20, -30, 10),
-        T.InterpolationMode.BILINEAR,
-        fill=5,
-        center=(2, 4),
-    ),
-    "RandomAffine shear": lambda T, t: T.RandomAffine(0, shear=25, fill=7),
-    "RandomPerspective": lambda T, t: T.RandomPerspective(p=0.9),
-    "RandomPerspective nearest": lambda T, t: T.RandomPerspective(
-        0.3, 1.0, T.InterpolationMode.NEAREST, fill=9
-    ),
-    "RandomInvert": lambda T, t: T.RandomInvert(),
-    "RandomSolarize": lambda T, t: T.RandomSolarize(0.5, p=1.0),
-    "RandomAdjustSharpness": lambda T, t: T.RandomAdjustSharpness(2.5, p=1.0),
-    "RandomAdjustSharpness smoother": lambda T, t: T.RandomAdjustSharpness(0.2),
-    "RandomAutocontrast": lambda T, t: T.RandomAutocontrast(p=1.0),
     "RandomResizedCrop": lambda T, t: T.RandomResizedCrop(8),
     "RandomResizedCrop fallback": lambda T, t: T.RandomResizedCrop(
         (4, 6), scale=(3.0, 4.0), ratio=(0.2, 0.5)
     ),
     "RandomApply": lambda T, t: T.RandomApply([T.CenterCrop(5), T.Pad(1)], p=0.4),
-    "RandomOrder": lambda T, t: T.RandomOrder([T.CenterCrop(5), T.Pad(1)]),
-    "RandomChoice": lambda T, t: T.RandomChoice([T.CenterCrop(5), T.Pad(1)], p=[0.3, 0.7]),
 }
 ON_TENSORS = {
     "Normalize": lambda T, t: T.Normalize((0.5, 0.4, 0.3), (0.5, 0.2, 0.25)),
-    "ConvertImageDtype": lambda T, t: T.ConvertImageDtype(t.uint8),
-    "RandomErasing": lambda T, t: T.RandomErasing(p=0.8),
-    "RandomErasing random": lambda T, t: T.RandomErasing(p=1.0, value="random"),
-    "RandomErasing colour": lambda T, t: T.RandomErasing(
-        p=1.0, scale=(0.1, 0.2), value=(0.1, 0.2, 0.3)
-    ),
 }
-ON_BYTES = {
-    "RandomPosterize": lambda T, t: T.RandomPosterize(3),
-    "RandomEqualize": lambda T, t: T.RandomEqualize(p=1.0),
+AUGMENTS = {
     "RandAugment": lambda T, t: T.RandAugment(),
     "RandAugment strong": lambda T, t: T.RandAugment(4, 20, 25, fill=5),
     "TrivialAugmentWide": lambda T, t: T.TrivialAugmentWide(),
     "TrivialAugmentWide filled": lambda T, t: T.TrivialAugmentWide(num_magnitude_bins=11, fill=[9]),
-    "RandomSolarize bytes": lambda T, t: T.RandomSolarize(100),
 }
-ALL = {**FIXED, **RANDOM, **ON_TENSORS, **ON_BYTES}
+ALL = {**FIXED, **RANDOM, **ON_TENSORS, **AUGMENTS}
 
 
 @pytest.mark.parametrize("name", [name for name in FIXED if name != "Resize same"])
@@ -170,49 +132,40 @@ def test_fixed(name):
 def test_random(name):
     def program(v, t):
         t.manual_seed(4)
-        random.seed(4)
         transform = RANDOM[name](v.transforms, t)
         found = {kind: [shown(transform(img)) for _ in range(2)] for kind, img in images(t).items()}
-        return [found, t.rand(1), random.random()]
+        return [found, t.rand(1)]
 
     check(name, program, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ON_BYTES)
-def test_on_bytes(name):
+@pytest.mark.parametrize("name", AUGMENTS)
+def test_augmentation(name):
+    """Of Pillow images; torchvision takes tensors of bytes too."""
+
     def program(v, t):
         t.manual_seed(4)
-        transform = ON_BYTES[name](v.transforms, t)
-        big = Image.fromarray(rgb(40, 50))
-        pictures = {"big": big, "batch": t.stack([tensors(t)["bytes"]] * 2)}
-        pictures |= {
-            kind: img for kind, img in images(t).items() if kind not in ("float", "double batch")
-        }
-        draws = 12 if "Augment" in name else 3
-        return [
-            {kind: [shown(transform(img)) for _ in range(draws)] for kind, img in pictures.items()},
-            t.rand(1),
-        ]
+        transform = AUGMENTS[name](v.transforms, t)
+        pictures = {"big": Image.fromarray(rgb(20, 24)), "L": modes()["L"], "RGB": modes()["RGB"]}
+        shots = {kind: [shown(transform(img)) for _ in range(16)] for kind, img in pictures.items()}
+        return [shots, t.rand(1)]
 
     check(name, program)
 
 
 def test_functions_of_colours():
-    """What the random transforms do not reach: single functions, and every mode of Pillow's that they take."""
+    """What the random transforms do not reach."""
 
     def program(v, t):
         F, found = v.transforms.functional, []
-        for kind, img in images(t).items():
-            found.append(
-                [kind, shown(F.adjust_gamma(img, 0.7, gain=0.9)), shown(F.adjust_gamma(img, 2))]
-            )
-            found.append([shown(F.gaussian_blur(img, [3, 5])), shown(F.adjust_hue(img, 0.5))])
+        for img in images(t).values():
+            found.append(shown(F.gaussian_blur(img, [3, 5])))
             found.append([shown(F.adjust_contrast(img, 0.0)), shown(F.adjust_saturation(img, 3.0))])
-            found.append([shown(F.affine(img, 15.0, [2, -1], 1.2, 10.0)), shown(F.invert(img))])
-        for mode in ("L", "RGBA", "I", "F"):
+        jitter = v.transforms.ColorJitter(0.4, 0.5, 0.6, 0.2)
+        for mode in ("L", "RGB", "RGBA", "I", "F"):
             found.append(shown(F.adjust_hue(modes()[mode], 0.2)))
-        plain = t.full((3, 4, 4), 7, dtype=t.uint8)
-        found += [F.autocontrast(plain), F.equalize(plain), F.adjust_sharpness(plain[..., :2], 2.0)]
+        t.manual_seed(1)
+        found += [shown(jitter(modes()["RGB"])) for _ in range(3)]
         return found
 
     check("colours", program, rtol=1e-5)
@@ -247,11 +200,7 @@ def test_between_the_kinds():
     def program(v, t):
         T, found = v.transforms, {}
         for mode, img in modes().items():
-            found[mode] = [
-                T.ToTensor()(img),
-                T.functional.get_dimensions(img),
-                T.functional.get_image_size(img),
-            ]
+            found[mode] = [T.ToTensor()(img), T.functional.get_dimensions(img)]
             if mode not in ("P", "I;16"):
                 found[mode].append(T.PILToTensor()(img))
         for name, array in {
@@ -277,20 +226,15 @@ def test_between_the_kinds():
 def test_convert_image_dtype():
     def program(v, t):
         convert = v.transforms.functional.convert_image_dtype
-        values = {
-            t.float32: t.tensor([0.0, 0.3, 0.999, 1.0]),
-            t.float64: t.tensor([0.0, 0.3, 0.999, 1.0], dtype=t.float64),
-            t.uint8: t.tensor([0, 1, 127, 255], dtype=t.uint8),
-            t.int16: t.tensor([0, 300, 32767], dtype=t.int16),
-            t.int32: t.tensor([0, 70000, 2147483647], dtype=t.int32),
-        }
+        levels = [0.0, 0.3, 0.999, 1.0]
+        floats = [t.tensor(levels), t.tensor(levels, dtype=t.float64)]
+        integers = [t.tensor([0, 1, 127], dtype=dtype) for dtype in (t.uint8, t.int16, t.int32)]
         found = {}
-        for given, value in values.items():
-            for wanted in (t.float32, t.float64, t.uint8, t.int16, t.int32, t.int64):
-                try:
-                    found[f"{given} to {wanted}"] = convert(value, wanted)
-                except RuntimeError as error:
-                    found[f"{given} to {wanted}"] = str(error)
+        for value in floats + integers:
+            for wanted in (t.float32, t.float64, t.uint8, t.int32, t.int64):
+                if value.is_floating_point() or wanted.is_floating_point:
+                    key = f"{value.dtype} to {wanted}"
+                    found[key] = error_of(lambda: convert(value, wanted)) or convert(value, wanted)
         return found
 
     check("convert_image_dtype", program)
@@ -317,7 +261,6 @@ def test_errors():
                 "padding length": lambda: T.Pad((1, 2, 3)),
                 "padding mode": lambda: T.Pad(1, padding_mode="zeros"),
                 "fill": lambda: T.Pad(1, fill="red"),
-                "five": lambda: T.FiveCrop(12)(pil),
                 "grey": lambda: T.Grayscale(2)(pil),
                 "channels": lambda: T.Grayscale()(t.ones(2, 3, 3)),
                 "lambda": lambda: T.Lambda(3),
@@ -336,11 +279,6 @@ def test_errors():
                 "picture of 4d": lambda: T.ToPILImage()(t.ones(1, 3, 2, 2)),
                 "picture of int64": lambda: T.ToPILImage()(t.ones(3, 2, 2, dtype=t.int64)),
                 "mode": lambda: T.ToPILImage("RGBA")(rgb()),
-                "erasing": lambda: T.RandomErasing(value="noise"),
-                "erasing p": lambda: T.RandomErasing(p=2),
-                "erasing scale": lambda: T.RandomErasing(scale=(0.1, 1.5)),
-                "erasing colour": lambda: T.RandomErasing(p=1.0, value=(1, 2))(tensor),
-                "order": lambda: T.RandomOrder(3),
                 "jitter": lambda: T.ColorJitter(-0.5),
                 "jitter range": lambda: T.ColorJitter(hue=0.7),
                 "jitter order": lambda: T.ColorJitter(contrast=(2, 1)),
@@ -349,15 +287,7 @@ def test_errors():
                 "brightness": lambda: F.adjust_brightness(tensor, -1),
                 "contrast": lambda: F.adjust_contrast(tensor, -1),
                 "saturation": lambda: F.adjust_saturation(tensor, -0.5),
-                "sharpness": lambda: F.adjust_sharpness(tensor, -2),
-                "gamma": lambda: F.adjust_gamma(tensor, -2),
                 "four channels": lambda: F.adjust_brightness(t.ones(4, 2, 2), 1.0),
-                "invert a flat image": lambda: F.invert(t.ones(2, 2)),
-                "bits": lambda: F.posterize(tensor, 9),
-                "posterize floats": lambda: F.posterize(tensor, 3),
-                "threshold": lambda: F.solarize(tensor, 2),
-                "equalize floats": lambda: F.equalize(tensor),
-                "equalize 5d": lambda: F.equalize(t.ones(1, 1, 1, 2, 2, dtype=t.uint8)),
                 "even kernel": lambda: T.GaussianBlur(4),
                 "kernel": lambda: T.GaussianBlur((3, 3, 3)),
                 "sigma": lambda: T.GaussianBlur(3, -1),
@@ -369,24 +299,6 @@ def test_errors():
                 "blur sigma": lambda: F.gaussian_blur(tensor, 3, 0.0),
                 "blur sigma length": lambda: F.gaussian_blur(tensor, 3, [1.0, 1.0, 1.0]),
                 "blur sigma kind": lambda: F.gaussian_blur(tensor, 3, "1"),
-                "affine degrees": lambda: T.RandomAffine(-1),
-                "affine translate": lambda: T.RandomAffine(0, translate=(0.1, 2)),
-                "affine translate length": lambda: T.RandomAffine(0, translate=(0.1,)),
-                "affine scale": lambda: T.RandomAffine(0, scale=(0, 1)),
-                "affine shear": lambda: T.RandomAffine(0, shear=(1, 2, 3)),
-                "affine fill": lambda: T.RandomAffine(0, fill={1}),
-                "affine center": lambda: T.RandomAffine(0, center=3),
-                "affine angle": lambda: F.affine(tensor, "1", [0, 0], 1.0, 0.0),
-                "affine moves": lambda: F.affine(tensor, 1, [0], 1.0, 0.0),
-                "affine moves kind": lambda: F.affine(tensor, 1, 3, 1.0, 0.0),
-                "affine size": lambda: F.affine(tensor, 1, [0, 0], -1.0, 0.0),
-                "affine shears": lambda: F.affine(tensor, 1, [0, 0], 1.0, [1.0, 2.0, 3.0]),
-                "affine shear kind": lambda: F.affine(tensor, 1, [0, 0], 1.0, "1"),
-                "affine about": lambda: F.affine(tensor, 1, [0, 0], 1.0, 0.0, center=3),
-                "affine colour": lambda: F.affine(tensor, 1, [0, 0], 1.0, 0.0, fill=[1.0, 2.0]),
-                "affine PIL colour": lambda: F.affine(pil, 1, [0, 0], 1.0, 0.0, fill=[1.0, 2.0]),
-                "perspective": lambda: F.perspective(tensor, [[0, 0]], [[0, 0]]),
-                "choice": lambda: T.RandomChoice([T.Pad(1)], p=0.5),
                 "vector": lambda: F.hflip(t.ones(3)),
                 "dtype of PIL": lambda: F.convert_image_dtype(pil),
             }.items()
@@ -435,22 +347,23 @@ def test_normalize_in_place_changes_the_tensor():
 
 
 @ours
-@pytest.mark.parametrize("name", [*FIXED, *RANDOM])
-def test_arrays_are_treated_as_the_tensor_with_the_same_pixels(name):
-    """torchvision's transforms refuse arrays."""
-    transform = ALL[name](T, torch)
-    for array in (rgb(), rgb()[:, :, 0]):
-        tensor = torch.from_numpy(np.ascontiguousarray(np.moveaxis(np.atleast_3d(array), 2, 0)))
-        torch.manual_seed(2)
-        random.seed(2)
-        expected = transform(tensor)
-        torch.manual_seed(2)
-        random.seed(2)
-        found = transform(array)
-        pairs = zip(found, expected) if isinstance(found, tuple) else [(found, expected)]
-        for one, other in pairs:
-            assert isinstance(one, np.ndarray) and one.dtype == np.uint8
-            np.testing.assert_array_equal(np.atleast_3d(one), np.moveaxis(other.numpy(), 0, 2))
+def test_options_and_images_that_are_refused():
+    """torchvision takes the options; arrays it refuses too."""
+    refused = {
+        "expand": lambda: T.RandomRotation(3, expand=True),
+        "center": lambda: T.RandomRotation(3, center=(2, 3)),
+        "padding": lambda: T.Pad(-1)(torch.ones(1, 4, 4)),
+        "before ToTensor": lambda: T.RandAugment()(torch.ones(3, 4, 4, dtype=torch.uint8)),
+        "ToTensor": lambda: T.Resize(3)(rgb()),
+        "put ColorJitter(hue": lambda: T.functional.adjust_hue(torch.ones(3, 4, 4), 0.1),
+        "float32 first": lambda: T.functional.convert_image_dtype(
+            torch.ones(2, dtype=torch.uint8), torch.int16
+        ),
+    }
+    for part, action in refused.items():
+        with pytest.raises((NotImplementedError, TypeError)) as error:
+            action()
+        assert part in "\n".join([str(error.value), *error.value.__notes__])
 
 
 @ours
@@ -461,7 +374,7 @@ def test_pillow_is_needed_only_for_pillow_images(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "PIL", None)
     chain = T.Compose(
-        [T.Resize(8), T.RandomCrop(6, padding=1), T.RandomHorizontalFlip(), T.ToTensor()]
+        [T.ToTensor(), T.Resize(8), T.RandomCrop(6, padding=1), T.RandomHorizontalFlip()]
     )
     assert chain(rgb()).shape == (3, 6, 6)
     with pytest.raises(ImportError, match="this needs the package Pillow"):
@@ -477,7 +390,7 @@ def test_antialias_false_is_told_of_for_pillow_images():
 
 
 ON_DEVICES = {
-    "pad": lambda F, M, i: F.pad(i, [2, -1], fill=1),
+    "pad": lambda F, M, i: F.pad(i, [2, 1], fill=1),
     "pad, edge": lambda F, M, i: F.pad(i, 2, padding_mode="edge"),
     "crop": lambda F, M, i: F.crop(i, -1, -1, 4, 4),
     "center_crop": lambda F, M, i: F.center_crop(i, 12),
@@ -485,19 +398,11 @@ ON_DEVICES = {
     "resize": lambda F, M, i: F.resize(i, [4, 5]),
     "rotate": lambda F, M, i: F.rotate(i, 30),
     "rotate, bilinear": lambda F, M, i: F.rotate(i, 30, M.BILINEAR, fill=1),
-    "affine": lambda F, M, i: F.affine(i, 10, [1, 1], 1.2, [3.0], M.BILINEAR),
-    "perspective": lambda F, M, i: F.perspective(
-        i, [[0, 0], [7, 0], [7, 8], [0, 8]], [[1, 1], [6, 0], [7, 7], [0, 8]]
-    ),
     "grey": lambda F, M, i: F.rgb_to_grayscale(i, 3),
-    "colours": lambda F, M, i: F.adjust_hue(
-        F.adjust_saturation(F.adjust_contrast(F.adjust_brightness(i, 1.5), 1.5), 0.5), 0.1
+    "colours": lambda F, M, i: F.adjust_saturation(
+        F.adjust_contrast(F.adjust_brightness(i, 1.5), 1.5), 0.5
     ),
-    "gamma": lambda F, M, i: F.adjust_gamma(i, 2),
-    "sharpness": lambda F, M, i: F.adjust_sharpness(i, 2),
     "blur": lambda F, M, i: F.gaussian_blur(i, [3, 5]),
-    "bytes": lambda F, M, i: F.equalize(F.posterize(F.convert_image_dtype(i, torch.uint8), 5)),
-    "invert": lambda F, M, i: F.solarize(F.autocontrast(F.invert(i)), 0.5),
 }
 
 
@@ -521,11 +426,5 @@ def test_an_image_on_a_device_as_a_pillow_image():
 
 def test_batches_without_images():
     empty = torch.empty(0, 3, 8, 8, dtype=torch.uint8)
-    for change in (
-        T.RandomEqualize(p=1),
-        T.Pad(1),
-        T.CenterCrop(10),
-        T.RandomErasing(p=1),
-        T.RandomAdjustSharpness(2, p=1),
-    ):
+    for change in (T.Pad(1), T.CenterCrop(10), T.GaussianBlur(3)):
         assert change(empty).shape[:2] == (0, 3) and change(empty).dtype is torch.uint8

@@ -23,7 +23,6 @@ GRIDS = {
     "colours, no padding": lambda t: (images(t, 4, 3, 2, 2), {"padding": 0}),
     "two channels": lambda t: (images(t, 3, 2, 2, 2), {"pad_value": 0.5, "nrow": 2}),
     "normalized": lambda t: (images(t, 3, 1, 2, 2), {"normalize": True}),
-    "each normalized": lambda t: (images(t, 3, 3, 2, 2), {"normalize": True, "scale_each": True}),
     "a range": lambda t: (images(t, 3, 3, 2, 2), {"normalize": True, "value_range": (-0.5, 1)}),
     "a list": lambda t: ([*images(t, 3, 1, 2, 2)], {}),
     "one image": lambda t: (images(t, 1, 2, 3), {}),

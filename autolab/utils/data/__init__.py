@@ -1,19 +1,15 @@
 """Data sets and how they become batches (`torch.utils.data`). Source: https://docs.pytorch.org/docs/2.13/data.html"""
 
-from autolab.utils.data import _utils  # noqa: F401
 from autolab.utils.data.collate import default_collate, default_convert  # noqa: F401
 from autolab.utils.data.dataloader import DataLoader  # noqa: F401
 from autolab.utils.data.dataset import (
-    ChainDataset,
     ConcatDataset,
     Dataset,
     IterableDataset,
-    StackDataset,
     Subset,  # noqa: F401
     TensorDataset,
     random_split,
 )
-from autolab.utils.data.distributed import DistributedSampler  # noqa: F401
 from autolab.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -25,7 +21,7 @@ from autolab.utils.data.sampler import (
 from autolab.utils.data.worker import WorkerInfo, get_worker_info
 
 __all__ = [
-    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
-    "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
+    "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset",
+    "RandomSampler", "Sampler", "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "WorkerInfo", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autolab.engine.devices.device import accelerator
 from autolab.engine.core.errors import fail
@@ -20,9 +20,7 @@ from autolab.utils.data.fetch import Fetching
 from autolab.utils.data.pin import pinned
 from autolab.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from autolab.engine.exact.random import Generator
-
-if TYPE_CHECKING:
-    from multiprocessing.context import BaseContext
+from autolab.engine.exact.refusals import unsupported
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -36,8 +34,7 @@ class DataLoader:
 
     num_workers: how many processes fetch batches ahead, 0 for none. The batches and their order do not depend on it.
     prefetch_factor: batches ahead per worker, 2 by default. worker_init_fn: called in each worker with its number.
-    persistent_workers: keep them from pass to pass. timeout: seconds to wait for a batch, 0 for ever. in_order=False:
-    batches as they get ready. multiprocessing_context: how workers are started (see `workers.context_of`).
+    persistent_workers: keep them from pass to pass. timeout: seconds to wait for a batch, 0 for ever.
     pin_memory: batches lie in page-locked memory; without a GPU it warns, as PyTorch does.
 
     Raises ValueError for options that exclude each other. An exception in a worker is raised in the loop, with the
@@ -66,25 +63,19 @@ class DataLoader:
         drop_last: bool = False,
         timeout: float = 0,
         worker_init_fn: Callable[[int], None] | None = None,
-        multiprocessing_context: BaseContext | str | None = None,
+        multiprocessing_context: None = None,
         generator: Generator | None = None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
-        pin_memory_device: str = "",
-        in_order: bool = True,
     ) -> None:
-        _check_workers(
-            num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context
-        )
+        if multiprocessing_context is not None:
+            raise unsupported("DataLoader", "multiprocessing_context")
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset, self.generator, self.pin_memory = dataset, generator, pin_memory
-        self.pin_memory_device, self.in_order = pin_memory_device, in_order
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
-        context = multiprocessing_context
-        self.multiprocessing_context = None if context is None else _processes().context_of(context)
         self._iterator: _Pass | None = None
-        self._length_told: int | None = None
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
@@ -162,7 +153,7 @@ class DataLoader:
     def __len__(self) -> int:
         if not self._iterable:
             return len(self._index_sampler)
-        length = self._length_told = len(self.dataset)  # type: ignore[arg-type]
+        length = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
@@ -174,7 +165,6 @@ class _Pass:
     def __init__(self, loader):
         self._dataset, self._index_sampler = loader.dataset, loader._index_sampler
         self._workers, self._kept = loader.num_workers, loader.persistent_workers
-        self._yielded, self._length_told = 0, loader._length_told
         self._pins = loader.pin_memory and accelerator() is not None
         self._source: Any
         if self._workers:
@@ -189,7 +179,6 @@ class _Pass:
 
     def restart(self, loader):
         """Begin the next pass with the same workers, or with new ones when an error has ended them."""
-        self._yielded, self._length_told = 0, loader._length_told
         if self._source.ended:
             self._source = _processes().WorkerPass(loader)
         else:
@@ -208,28 +197,10 @@ class _Pass:
             if self._workers and not self._kept:
                 self._source.end()
             raise
-        self._yielded += 1
-        if self._length_told is not None and self._yielded > self._length_told:
-            self._warn_of_length(self._length_told)
         return pinned(batch) if self._pins else batch
 
-    def _warn_of_length(self, length):
-        message = (
-            f"Length of IterableDataset {self._dataset} was reported to be {length}(when accessing "
-            f"len(dataloader)), but {self._yielded} samples have been fetched. "
-        )
-        if self._workers:
-            message += (
-                "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
-                "replica at each worker. Please see "
-                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
-            )
-        warnings.warn(message, stacklevel=3)
 
-
-def _check_workers(
-    num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context
-):
+def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers):
     note = (
         "Without workers the samples are loaded in this process: leave the options of workers out."
     )
@@ -265,13 +236,6 @@ def _check_workers(
         )
     if persistent_workers:
         raise fail(ValueError, "persistent_workers option needs num_workers > 0", note)
-    if multiprocessing_context is not None:
-        raise fail(
-            ValueError,
-            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-            f"num_workers={num_workers}",
-            note,
-        )
 
 
 def _check_no_timeout(timeout):
@@ -312,16 +276,8 @@ def _warn_of_many_workers(num_workers):
 
 
 def _check_iterable(shuffle, sampler, batch_sampler):
-    if shuffle:
-        option = ("shuffle", shuffle)
-    elif sampler is not None:
-        option = ("sampler", sampler)
-    elif batch_sampler is not None:
-        option = ("batch_sampler", batch_sampler)
-    else:
-        return
-    raise fail(
-        ValueError,
-        f"DataLoader with IterableDataset: expected unspecified {option[0]} option, but got {option[0]}={option[1]}",
-        "An iterable data set says its own order.",
-    )
+    options = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+    for name, value in options.items():
+        if value is not None:
+            message = f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+            raise fail(ValueError, message, "An iterable data set says its own order.")

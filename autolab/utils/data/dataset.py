@@ -58,9 +58,6 @@ class IterableDataset(Dataset, ABC):
     def __iter__(self) -> Iterator[Any]:
         """A pass through the samples."""
 
-    def __add__(self, other: Indexed) -> ChainDataset:  # type: ignore[override]
-        return ChainDataset([self, other])
-
 
 class TensorDataset(Dataset):
     """Samples are the rows of tensors with the same first size: item i is a tuple of row i of each.
@@ -88,58 +85,6 @@ class TensorDataset(Dataset):
         return self.tensors[0].size(0)
 
 
-class StackDataset(Dataset):
-    """Item i is the tuple (or, with keywords, the dict) of item i of each data set."""
-
-    def __init__(self, *args: Indexed, **kwargs: Indexed) -> None:
-        if args and kwargs:
-            raise fail(
-                ValueError,
-                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but "
-                "both types are given.",
-                "Name all data sets or none.",
-            )
-        if not args and not kwargs:
-            raise fail(
-                ValueError,
-                "At least one dataset should be passed",
-                "Write StackDataset(images, labels).",
-            )
-        self.datasets = args or kwargs
-        lengths = {len(dataset) for dataset in (args or kwargs.values())}  # type: ignore[arg-type]
-        if len(lengths) > 1:
-            raise fail(
-                ValueError,
-                "Size mismatch between datasets",
-                f"Their lengths are {sorted(lengths)}.",
-            )
-        self._length = lengths.pop()
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(self.datasets, dict):
-            return {name: dataset[index] for name, dataset in self.datasets.items()}
-        return tuple(dataset[index] for dataset in self.datasets)
-
-    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        """Several samples at once, as the data sets themselves give them if they can."""
-        named = isinstance(self.datasets, dict)
-        columns = [
-            _samples(dataset, indices)
-            for dataset in (self.datasets.values() if named else self.datasets)  # type: ignore[union-attr]
-        ]
-        for column in columns:
-            if len(column) != len(indices):
-                raise fail(
-                    ValueError,
-                    f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}",
-                    "__getitems__ returns one sample for each index.",
-                )
-        return [dict(zip(self.datasets, row)) if named else row for row in zip(*columns)]
-
-    def __len__(self) -> int:
-        return self._length
-
-
 def _samples(dataset, indices):
     """The samples at `indices`, by the data set's own `__getitems__` where it has one."""
     many = getattr(dataset, "__getitems__", None)
@@ -161,19 +106,9 @@ class ConcatDataset(Dataset):
             raise fail(
                 AssertionError,
                 "ConcatDataset does not support IterableDataset",
-                "Use ChainDataset.",
+                "Go through one after the other with itertools.chain.",
             )
         self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))  # type: ignore[arg-type]
-
-    @property
-    def cummulative_sizes(self) -> list[int]:
-        """`cumulative_sizes` by its former name."""
-        warnings.warn(
-            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return self.cumulative_sizes
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
@@ -189,30 +124,6 @@ class ConcatDataset(Dataset):
             index += len(self)
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
-
-
-class ChainDataset(IterableDataset):
-    """Several iterable data sets one after the other."""
-
-    def __init__(self, datasets: Iterable[Indexed]) -> None:
-        self.datasets = datasets
-
-    def _checked(self):
-        for dataset in self.datasets:
-            if not isinstance(dataset, IterableDataset):
-                raise fail(
-                    AssertionError,
-                    "ChainDataset only supports IterableDataset",
-                    "Use ConcatDataset.",
-                )
-            yield dataset
-
-    def __iter__(self) -> Iterator[Any]:
-        for dataset in self._checked():
-            yield from dataset
-
-    def __len__(self) -> int:
-        return sum(map(len, self._checked()))
 
 
 class Subset(Dataset):

@@ -25,40 +25,19 @@ from autolab.utils.data.sampler import draw_seed
 _GRACE = 1.0  # seconds that workers have to finish the batch in hand before they are ended
 
 
-def context_of(chosen):
-    """The multiprocessing context: `chosen` (a context or a start method), else fork on Linux, else the system's
-    default.
+def _context():
+    """Return how processes are started: by fork on Linux, so that the data set may be defined in a notebook.
 
-    With fork the data set may be defined in a notebook; the other start methods have to import it. Raises ValueError,
-    TypeError for what is neither.
+    Elsewhere the system's default has to import it.
     """
-    if chosen is None:
-        return multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    if isinstance(chosen, str):
-        known = multiprocessing.get_all_start_methods()
-        if chosen not in known:
-            raise fail(
-                ValueError,
-                f"multiprocessing_context option should specify a valid start method in {known!r}, but got "
-                f"multiprocessing_context={chosen!r}",
-                "Leave it out: autolab then takes the one that works best on this system.",
-            )
-        return multiprocessing.get_context(chosen)
-    if not isinstance(chosen, multiprocessing.context.BaseContext):
-        raise fail(
-            TypeError,
-            "multiprocessing_context option should be a valid context object or a string specifying the start method, "
-            f"but got multiprocessing_context={chosen}",
-            "multiprocessing.get_context('spawn') makes one.",
-        )
-    return chosen
+    return multiprocessing.get_context("fork" if sys.platform == "linux" else None)
 
 
 class _Crew:
     """The processes and the connections to them."""
 
     def __init__(self, loader, base_seed):
-        context, fetching = context_of(loader.multiprocessing_context), Fetching(loader)
+        context, fetching = _context(), Fetching(loader)
         forked = context.get_start_method() == "fork"
         self.connections: list[Any] = []
         self.processes: list[Any] = []
@@ -168,11 +147,7 @@ class WorkerPass:
     """One pass through the data set; `restart` begins another with the same workers."""
 
     def __init__(self, loader):
-        self._timeout, self._in_order, self._many = (
-            loader.timeout or None,
-            loader.in_order,
-            loader.num_workers,
-        )
+        self._timeout, self._many = loader.timeout or None, loader.num_workers
         self._prefetch = loader.prefetch_factor * loader.num_workers
         iter(
             loader._index_sampler
@@ -186,7 +161,7 @@ class WorkerPass:
         self._indices = iter(loader._index_sampler)
         self._epoch += 1
         self._sent = self._next = 0
-        self._tasks, self._batches = {}, {}  # number of a batch: its worker; later (worker, batch)
+        self._tasks, self._batches = {}, {}  # number of a batch: its worker; later the batch
         self._active = [True] * self._many
         self._turns = itertools.cycle(range(self._many))
         try:
@@ -207,19 +182,15 @@ class WorkerPass:
             self._crew.end()
             self._crew = None
 
-    def _send_next(self, idle=None):
-        """Give the next batch to the worker `idle`, else to the next one in turn that has samples left."""
+    def _send_next(self):
+        """Give the next batch to the next worker in turn that has samples left."""
         if not any(self._active):
             return
         try:
             indices = next(self._indices)
         except StopIteration:
             return
-        chosen = (
-            idle
-            if idle is not None and self._active[idle]
-            else next(w for w in self._turns if self._active[w])
-        )
+        chosen = next(w for w in self._turns if self._active[w])
         try:
             self._crew.connections[chosen].send((self._epoch, self._sent, indices))
         except ConnectionError:
@@ -247,8 +218,6 @@ class WorkerPass:
 
     def _wanted(self):
         """The number of the batch that may be handed out now, or None."""
-        if not self._in_order:
-            return next(iter(self._batches), None)
         while (
             self._next < self._sent
             and self._next not in self._tasks
@@ -258,8 +227,8 @@ class WorkerPass:
         return self._next if self._next in self._batches else None
 
     def _handed_out(self, number):
-        chosen, content = self._batches.pop(number)
-        self._send_next(None if self._in_order else chosen)
+        content = self._batches.pop(number)
+        self._send_next()
         if isinstance(content, worker.Failure):
             raise content.exception()
         return content
@@ -280,7 +249,7 @@ class WorkerPass:
             return  # of a pass that was left early
         del self._tasks[number]
         if kind != "end":
-            self._batches[number] = chosen, content
+            self._batches[number] = content
         elif self._active[chosen]:
             self._active[chosen] = False
             self._send_next()

@@ -5,14 +5,13 @@ Source: https://docs.pytorch.org/vision/0.29/datasets.html
 
 from autolab.vision.datasets.cifar import CIFAR10, CIFAR100
 from autolab.vision.datasets.digits import Digits
-from autolab.vision.datasets.folder import DatasetFolder, ImageFolder
+from autolab.vision.datasets.folder import ImageFolder
 from autolab.vision.datasets.mnist import MNIST, FashionMNIST
 from autolab.vision.datasets.vision import VisionDataset
 
 __all__ = [
     "CIFAR10",
     "CIFAR100",
-    "DatasetFolder",
     "Digits",
     "FashionMNIST",
     "ImageFolder",

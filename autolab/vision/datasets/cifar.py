@@ -18,7 +18,7 @@ import numpy as np
 
 from autolab.engine.core.errors import fail
 from autolab.utils.download import from_mirrors, is_whole
-from autolab.vision.datasets.vision import VisionDataset, picture
+from autolab.vision.datasets.vision import LabelledPictures
 
 _RECONSTRUCT = np.empty(0).__reduce__()[0]
 _HARMLESS = {
@@ -61,7 +61,7 @@ def _damaged(path, why):
     )
 
 
-class CIFAR10(VisionDataset):
+class CIFAR10(LabelledPictures):
     """60,000 colour photographs of 10 classes: sample i is (RGB Pillow image of 32x32 pixels, label), before the
     transforms.
 
@@ -144,13 +144,6 @@ class CIFAR10(VisionDataset):
                 f"It belongs at {path}.",
             )
         self.classes = read_pickle(path)[self.meta["key"]]
-        self.class_to_idx = {name: i for i, name in enumerate(self.classes)}
-
-    def __getitem__(self, index: int) -> Any:
-        return self._sample(picture(self.data[index]), self.targets[index])
-
-    def __len__(self) -> int:
-        return len(self.data)
 
     def _check_integrity(self):
         return all(
@@ -173,10 +166,6 @@ class CIFAR10(VisionDataset):
                 assert source is not None  # None is for folders
                 with source, open(self._path(name), "wb") as target:
                     shutil.copyfileobj(source, target)
-
-    def extra_repr(self) -> str:
-        """Which half it is."""
-        return f"Split: {'Train' if self.train is True else 'Test'}"
 
 
 class CIFAR100(CIFAR10):

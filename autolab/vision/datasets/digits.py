@@ -15,14 +15,14 @@ import numpy as np
 import autolab
 from autolab.engine.core.errors import fail
 from autolab.vision.datasets.mnist import DIGITS, images_and_labels
-from autolab.vision.datasets.vision import VisionDataset, picture
+from autolab.vision.datasets.vision import LabelledPictures
 
 _FILES = Path(__file__).parent / "data"
 _TRAIN = 1437  # four fifths; the rest is the test split
 _FRAMES = {8: 0, 28: 4, 32: 6}  # pixels of black around the digit
 
 
-class Digits(VisionDataset):
+class Digits(LabelledPictures):
     """1,797 handwritten digits by 13 people: sample i is (grey Pillow image, label), before the transforms. No
     download.
 
@@ -58,20 +58,9 @@ class Digits(VisionDataset):
             labels[part].clone(),
         )
 
-    def __getitem__(self, index: int) -> Any:
-        return self._sample(picture(self.data[index].numpy()), int(self.targets[index]))
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    @property
-    def class_to_idx(self) -> dict[str, int]:
-        """The label of each class."""
-        return {name: i for i, name in enumerate(self.classes)}
-
     def extra_repr(self) -> str:
-        """Which part it is, and the size."""
-        return f"Split: {'Train' if self.train is True else 'Test'}\nSize: {self.size}x{self.size}"
+        """Return which split it is, and the size."""
+        return f"{super().extra_repr()}\nSize: {self.size}x{self.size}"
 
 
 def _enlarged(counts, size):

@@ -20,21 +20,11 @@ import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.utils.download import from_mirrors
-from autolab.vision.datasets.vision import VisionDataset, picture
+from autolab.vision.datasets.vision import LabelledPictures
 
 _DTYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-DIGITS = [
-    "0 - zero",
-    "1 - one",
-    "2 - two",
-    "3 - three",
-    "4 - four",
-    "5 - five",
-    "6 - six",
-    "7 - seven",
-    "8 - eight",
-]
-DIGITS.append("9 - nine")
+_NAMES = "zero one two three four five six seven eight nine".split()
+DIGITS = [f"{number} - {name}" for number, name in enumerate(_NAMES)]
 
 
 def _damaged(path, why):
@@ -92,7 +82,7 @@ def images_and_labels(images_path: str, labels_path: str) -> tuple[Tensor, Tenso
     return autolab.from_numpy(images), autolab.from_numpy(labels.astype(np.int64))
 
 
-class MNIST(VisionDataset):
+class MNIST(LabelledPictures):
     """70,000 handwritten digits: sample i is (grey Pillow image of 28x28 pixels, label), before the transforms.
 
     root: folder with MNIST/raw/, where the four idx files are, packed (.gz) or not. train: 60,000 images, else 10,000.
@@ -136,21 +126,10 @@ class MNIST(VisionDataset):
             f"{start}-images-idx3-ubyte", f"{start}-labels-idx1-ubyte"
         )
 
-    def __getitem__(self, index: int) -> Any:
-        return self._sample(picture(self.data[index].numpy()), int(self.targets[index]))
-
-    def __len__(self) -> int:
-        return len(self.data)
-
     @property
     def raw_folder(self) -> str:
         """Where the idx files are."""
         return os.path.join(self.root, type(self).__name__, "raw")
-
-    @property
-    def class_to_idx(self) -> dict[str, int]:
-        """The label of each class."""
-        return {name: i for i, name in enumerate(self.classes)}
 
     def _unpacked(self, name):
         return os.path.join(self.raw_folder, name.removesuffix(".gz"))
@@ -173,10 +152,6 @@ class MNIST(VisionDataset):
                 shutil.copyfileobj(source, target)
             os.replace(f"{unpacked}.part", unpacked)
 
-    def extra_repr(self) -> str:
-        """Which half it is."""
-        return f"Split: {'Train' if self.train is True else 'Test'}"
-
 
 class FashionMNIST(MNIST):
     """70,000 articles of clothing in MNIST's format, in root/FashionMNIST/raw/; see MNIST."""
@@ -188,15 +163,6 @@ class FashionMNIST(MNIST):
         ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
         ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
     ]
-    classes = [
-        "T-shirt/top",
-        "Trouser",
-        "Pullover",
-        "Dress",
-        "Coat",
-        "Sandal",
-        "Shirt",
-        "Sneaker",
-        "Bag",
-        "Ankle boot",
-    ]
+    classes = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot".split(
+        ","
+    )

@@ -6,63 +6,27 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.core.errors import fail
+import numpy as np
+
 from autolab.utils.data import Dataset
 from autolab.vision.transforms.images import pil_of
-
-
-class StandardTransform:
-    """One transform for the image, one for the target; either may be None."""
-
-    def __init__(
-        self,
-        transform: Callable[[Any], Any] | None = None,
-        target_transform: Callable[[Any], Any] | None = None,
-    ) -> None:
-        self.transform, self.target_transform = transform, target_transform
-
-    def __call__(self, input: Any, target: Any) -> tuple[Any, Any]:
-        if self.transform is not None:
-            input = self.transform(input)
-        if self.target_transform is not None:
-            target = self.target_transform(target)
-        return input, target
-
-    def __repr__(self) -> str:
-        lines = [type(self).__name__]
-        for head, transform in (
-            ("Transform: ", self.transform),
-            ("Target transform: ", self.target_transform),
-        ):
-            if transform is not None:
-                lines.append(head + repr(transform).replace("\n", "\n" + " " * len(head)))
-        return "\n".join(lines)
 
 
 class VisionDataset(Dataset):
     """Base class: define `__getitem__` and `__len__`.
 
-    root: folder of the files. transform: applied to the image, target_transform to the target; or transforms, applied
-    to both together. Raises ValueError when both ways are used.
+    root: folder of the files. transform: applied to the image, target_transform to the target.
     """
 
     def __init__(
         self,
         root: str | os.PathLike[str] | None = None,
-        transforms: Callable[[Any, Any], Any] | None = None,
+        *,
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[Any], Any] | None = None,
     ) -> None:
         self.root = os.path.expanduser(root) if isinstance(root, str) else root
-        separate = transform is not None or target_transform is not None
-        if transforms is not None and separate:
-            raise fail(
-                ValueError,
-                "Only transforms or transform/target_transform can be passed as argument",
-                "`transforms` gets image and target together.",
-            )
         self.transform, self.target_transform = transform, target_transform
-        self.transforms = StandardTransform(transform, target_transform) if separate else transforms
 
     def __getitem__(self, index: int) -> Any:
         raise NotImplementedError
@@ -71,11 +35,15 @@ class VisionDataset(Dataset):
         raise NotImplementedError
 
     def _sample(self, img: Any, target: Any) -> Any:
-        """The transformed (image, target)."""
-        return (img, target) if self.transforms is None else self.transforms(img, target)
+        """Return the transformed (image, target)."""
+        if self.transform is not None:
+            img = self.transform(img)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return img, target
 
     def extra_repr(self) -> str:
-        """More lines about the data set."""
+        """Return more lines about the data set."""
         return ""
 
     def __repr__(self) -> str:
@@ -83,13 +51,41 @@ class VisionDataset(Dataset):
         if self.root is not None:
             lines.append(f"Root location: {self.root}")
         lines += self.extra_repr().splitlines()
-        if self.transforms is not None:
-            lines.append(repr(self.transforms))
-        return "\n    ".join([f"Dataset {type(self).__name__}", *lines])
+        heads = {"Transform: ": self.transform, "Target transform: ": self.target_transform}
+        used = {head: transform for head, transform in heads.items() if transform is not None}
+        lines += ["StandardTransform"] * bool(used)
+        text = "\n    ".join([f"Dataset {type(self).__name__}", *lines])
+        for head, transform in used.items():
+            text += "\n" + head + repr(transform).replace("\n", "\n" + " " * len(head))
+        return text
+
+
+class LabelledPictures(VisionDataset):
+    """Base class for images in the array or tensor `data`, with class numbers in `targets`, in two splits."""
+
+    classes: list[str]
+    data: Any
+    targets: Any
+    train: bool
+
+    def __getitem__(self, index: int) -> Any:
+        return self._sample(picture(np.asarray(self.data[index])), int(self.targets[index]))
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        """The label of each class."""
+        return {name: i for i, name in enumerate(self.classes)}
+
+    def extra_repr(self) -> str:
+        """Return which split it is."""
+        return f"Split: {'Train' if self.train is True else 'Test'}"
 
 
 def picture(array: Any) -> Any:
-    """A Pillow image of the bytes (H, W) or (H, W, 3); the array itself where Pillow is not installed."""
+    """Return a Pillow image of the bytes (H, W) or (H, W, 3); the array itself where Pillow is not installed."""
     try:
         return pil_of(array)
     except ImportError:

@@ -1,15 +1,7 @@
 """Networks for images: LeNet, ResNet-9 and torchvision's ResNets. Source:
 https://docs.pytorch.org/vision/0.28/models.html"""
 
-from autolab.vision.models._api import (
-    Weights,
-    WeightsEnum,
-    get_model,
-    get_model_builder,
-    get_model_weights,
-    get_weight,
-    list_models,
-)
+from autolab.vision.models._api import Weights, WeightsEnum
 from autolab.vision.models.lenet import LeNet, lenet5
 from autolab.vision.models.resnet import (
     DigitsResNet,
@@ -29,7 +21,6 @@ from autolab.vision.models.weights import (
 
 __all__ = [
     "BottleneckResBlock", "DigitsResNet", "LeNet", "ResBlock", "ResNet", "ResNet18_Weights", "ResNet34_Weights",
-    "ResNet50_Weights", "ResNet9", "ResNetDigits_Weights", "Weights", "WeightsEnum", "get_model", "get_model_builder",
-    "get_model_weights", "get_weight", "lenet5", "list_models", "resnet18", "resnet34", "resnet50", "resnet9",
-    "resnet_digits",
+    "ResNet50_Weights", "ResNet9", "ResNetDigits_Weights", "Weights", "WeightsEnum", "lenet5", "resnet18", "resnet34",
+    "resnet50", "resnet9", "resnet_digits",
 ]  # fmt: skip

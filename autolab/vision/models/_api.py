@@ -1,30 +1,27 @@
-"""Networks and weights by name: `get_model`, `list_models`, `WeightsEnum` and what belongs to them.
+"""Pretrained weights by name, and the builders that load them into networks.
 
 Source: https://docs.pytorch.org/vision/0.28/models.html#general-information-on-pre-trained-weights
 """
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
 from autolab.engine.core.errors import fail
 
-BUILTIN_MODELS: dict[str, Any] = {}
 SHIPPED = Path(__file__).parent / "data"
 _Builder = TypeVar("_Builder", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Weights:
     """Where weights are (`url`), the preprocessing they expect (`transforms()`), and facts about them (`meta`).
 
@@ -34,23 +31,6 @@ class Weights:
     url: str
     transforms: Callable
     meta: dict[str, Any]
-
-    def __eq__(self, other: object) -> bool:
-        """Two `partial`s of the same function and arguments are equal transforms."""
-
-        def comparable(value):
-            return (
-                (value.func, value.args, value.keywords)
-                if isinstance(value, functools.partial)
-                else value
-            )
-
-        return isinstance(other, Weights) and all(
-            comparable(getattr(self, field.name)) == comparable(getattr(other, field.name))
-            for field in fields(self)
-        )
-
-    __hash__ = object.__hash__
 
 
 class WeightsEnum(Enum):
@@ -97,36 +77,17 @@ class WeightsEnum(Enum):
         """A dict: `num_params`, `categories` (names of the classes), `license`, `source`, `sha256`, accuracies."""
         return self.value.meta
 
-    def get_state_dict(
-        self,
-        *,
-        progress: bool = True,
-        check_hash: bool = False,
-        model_dir: str | os.PathLike[str] | None = None,
-        map_location: Any = None,
-        file_name: str | None = None,
-    ) -> dict[str, Any]:
-        """The tensors by name, from the shipped file, or downloaded once.
+    def get_state_dict(self, *, progress: bool = True, check_hash: bool = False) -> dict[str, Any]:
+        """Return the tensors by name, from the shipped file, or downloaded once.
 
         check_hash: compare the file's SHA-256 with the one in `meta` (of a download: with the one in the file's name).
-        model_dir, map_location, file_name: as in `torch.hub.load_state_dict_from_url`, for downloads (TypeError for
-        others). Raises RuntimeError when the checksum differs, or that says where to put the file when there is no
-        connection.
+        Raises RuntimeError when the checksum differs, or that says where to put the file when there is no connection.
         """
         from autolab import hub
         from autolab.vision.models import weights
 
-        options = {"model_dir": model_dir, "map_location": map_location, "file_name": file_name}
         if "://" in self.url:
-            return hub.load_state_dict_from_url(
-                self.url, progress=progress, check_hash=check_hash, **options
-            )
-        for name, value in options.items():
-            if value is not None:
-                note = f"{self} is shipped with autolab and not downloaded."
-                raise fail(
-                    TypeError, f"get_state_dict() got an unexpected keyword argument '{name}'", note
-                )
+            return hub.load_state_dict_from_url(self.url, progress=progress, check_hash=check_hash)
         path = SHIPPED / self.url
         if check_hash:
             _check_hash(path, self.meta["sha256"])
@@ -173,7 +134,6 @@ def model_builder(known: type[WeightsEnum] | None = None) -> Callable[[_Builder]
         builder.__annotations__["return"] = build.__annotations__["return"]
         builder.__doc__ = f"{build.__doc__}{_WEIGHTS}"
         builder.weights_enum = known  # type: ignore[attr-defined]
-        BUILTIN_MODELS[build.__name__] = builder
         return builder
 
     return decorate
@@ -236,72 +196,3 @@ def _warn_of_pretrained(weights):
     if weights is not None:
         message += f" You can also use `weights={type(weights).__name__}.DEFAULT` to get the most up-to-date weights."
     warnings.warn(message, stacklevel=3)
-
-
-def list_models(
-    module: ModuleType | None = None,
-    include: str | Iterable[str] | None = None,
-    exclude: str | Iterable[str] | None = None,
-) -> list[str]:
-    """The names of all networks in alphabetical order: those that match a pattern of `include` and none of `exclude`.
-
-    include, exclude: a pattern like "resnet*", or several. module: only networks built by functions of this module.
-    """
-    chosen = {
-        name
-        for name, builder in BUILTIN_MODELS.items()
-        if module is None or builder.__module__.rsplit(".", 1)[0] == module.__name__
-    }
-    for patterns, keep in ((include, True), (exclude, False)):
-        if patterns:
-            patterns = [patterns] if isinstance(patterns, str) else list(patterns)
-            matching = {
-                name
-                for name in chosen
-                if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
-            }
-            chosen = matching if keep else chosen - matching
-    return sorted(chosen)
-
-
-def get_model_builder(name: str) -> Callable[..., Any]:
-    """The function that builds the network `name`. Raises ValueError for a name that no network has."""
-    try:
-        return BUILTIN_MODELS[name.lower()]
-    except KeyError:
-        raise fail(
-            ValueError, f"Unknown model {name.lower()}", f"There are {', '.join(list_models())}."
-        ) from None
-
-
-def get_model(name: str, **config: Any) -> Any:
-    """The network `name`, built with the arguments `config`."""
-    return get_model_builder(name)(**config)
-
-
-def get_model_weights(name: str | Callable[..., Any]) -> type[WeightsEnum]:
-    """The weights enum of the network `name` (or of its builder). Raises ValueError when it has none."""
-    builder = get_model_builder(name) if isinstance(name, str) else name
-    enum = getattr(builder, "weights_enum", None)
-    if enum is None:
-        raise fail(
-            ValueError,
-            "The method is missing the 'weights' argument.",
-            "This network has no weights to load.",
-        )
-    return enum
-
-
-def get_weight(name: str) -> WeightsEnum:
-    """The weights by their full name, such as "ResNet18_Weights.IMAGENET1K_V1". Raises ValueError, KeyError."""
-    enum_name, dot, member = name.partition(".")
-    if not dot:
-        raise fail(
-            ValueError, f"Invalid weight name provided: '{name}'.", "A name is '<enum>.<member>'."
-        )
-    for builder in BUILTIN_MODELS.values():
-        if builder.weights_enum is not None and builder.weights_enum.__name__ == enum_name:
-            return builder.weights_enum.verify(member)
-    message = f"The weight enum '{enum_name}' for the specific method couldn't be retrieved."
-    enums = sorted({b.weights_enum.__name__ for b in BUILTIN_MODELS.values() if b.weights_enum})
-    raise fail(ValueError, message, f"There are {', '.join(enums)}.")

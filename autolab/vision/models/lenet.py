@@ -49,12 +49,12 @@ class LeNet(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (N, num_classes) of the images `x`."""
+        """Return logits (N, num_classes) of the images `x`."""
         x = self._body(x)
         return self._head(x.view(x.size()[0], -1))
 
 
 @model_builder()
 def lenet5(image_size: int = 32, **kwargs: Any) -> LeNet:
-    """LeNet-5 for the paper's images, 1x32x32: `LeNet`, 61,706 parameters for ten classes."""
+    """Build LeNet-5 for the paper's images, 1x32x32: `LeNet`, 61,706 parameters for ten classes."""
     return LeNet(image_size=image_size, **kwargs)

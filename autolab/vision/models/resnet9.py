@@ -53,7 +53,7 @@ class ResBlock(_Residual):
         self._shortcut(in_chans, out_chans, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The block's output."""
+        """Return the block's output."""
         return self._add(x, self.conv2(self.conv1(x)))
 
 
@@ -68,7 +68,7 @@ class BottleneckResBlock(_Residual):
         self._shortcut(in_chans, out_chans, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The block's output."""
+        """Return the block's output."""
         return self._add(x, self.conv3(self.conv2(self.conv1(x))))
 
 
@@ -96,7 +96,7 @@ class ResNet9(nn.Module):
         self.fc = nn.Linear(1024, num_classes, bias=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (N, num_classes) of the images `x`."""
+        """Return logits (N, num_classes) of the images `x`."""
         x = self.res_block_2(self.conv_stack_1(x))
         x = self.res_block_4(self.conv_stack_3(x))
         return self.fc(self.max_pool_5(x).view(-1, 1024))
@@ -104,5 +104,5 @@ class ResNet9(nn.Module):
 
 @model_builder()
 def resnet9(**kwargs: Any) -> ResNet9:
-    """ResNet-9 for colour images, 3x32x32: `ResNet9`, 2,447,946 parameters for ten classes."""
+    """Build ResNet-9 for colour images, 3x32x32: `ResNet9`, 2,447,946 parameters for ten classes."""
     return ResNet9(**kwargs)

@@ -1,4 +1,4 @@
-"""Transforms without chance."""
+"""Transforms that do not draw."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from autolab import nn
-from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.vision.transforms import functional as F
@@ -17,17 +16,20 @@ from autolab.vision.transforms.sampling import InterpolationMode, mode_of
 
 
 class _Named:
-    """Shown as its name and settings."""
+    """A transform that is shown as its name and the attributes in `_shown`."""
+
+    _shown: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._settings()})"
+        return f"{type(self).__name__}({', '.join(map(self._setting, self._shown))})"
 
-    def _settings(self) -> str:
-        return ""
+    def _setting(self, name: str) -> str:
+        value = getattr(self, name)
+        return f"{name}={value.value if isinstance(value, InterpolationMode) else value}"
 
 
 def listed(name: str, transforms: Iterable[object], *head: str) -> str:
-    """How transforms that hold others are shown: one a line."""
+    """Return how transforms that hold others are shown: one a line."""
     return "\n".join([f"{name}(", *(f"    {line}" for line in (*head, *map(str, transforms))), ")"])
 
 
@@ -65,12 +67,10 @@ class ToPILImage(_Named):
 
     def __init__(self, mode: str | None = None) -> None:
         self.mode = mode
+        self._shown = () if mode is None else ("mode",)
 
     def __call__(self, pic: Tensor | np.ndarray) -> Any:
         return F.to_pil_image(pic, self.mode)
-
-    def _settings(self):
-        return "" if self.mode is None else f"mode={self.mode}"
 
 
 class Lambda(_Named):
@@ -86,39 +86,28 @@ class Lambda(_Named):
         return self.lambd(img)
 
 
-class ConvertImageDtype(nn.Module):
-    """A tensor image in another dtype, scaled; see `functional.convert_image_dtype`."""
-
-    def __init__(self, dtype: DType) -> None:
-        super().__init__()
-        self.dtype = dtype
-
-    def forward(self, image: Tensor) -> Tensor:
-        """The converted image."""
-        return F.convert_image_dtype(image, self.dtype)
-
-
-class _Transform(_Named, nn.Module):
+class Transform(_Named, nn.Module):
     """A transform that is a module."""
 
 
-class Normalize(_Transform):
+class Normalize(Transform):
     """(image - mean) / std for each channel of a float tensor (..., C, H, W)."""
+
+    _shown = "mean", "std"
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
         super().__init__()
         self.mean, self.std, self.inplace = mean, std, inplace
 
     def forward(self, tensor: Tensor) -> Tensor:
-        """The normalised image."""
+        """Return the normalised image."""
         return F.normalize(tensor, self.mean, self.std, self.inplace)
 
-    def _settings(self):
-        return f"mean={self.mean}, std={self.std}"
 
-
-class Resize(_Transform):
+class Resize(Transform):
     """The image with (height, width) `size`, or with `size` for its shorter side; see `functional.resize`."""
+
+    _shown = "size", "interpolation", "max_size", "antialias"
 
     def __init__(
         self,
@@ -129,76 +118,37 @@ class Resize(_Transform):
     ) -> None:
         super().__init__()
         if not isinstance(size, (int, Sequence)):
-            raise fail(
-                TypeError, f"Size should be int or sequence. Got {type(size)}", "(height, width)."
-            )
+            message = f"Size should be int or sequence. Got {type(size)}"
+            raise fail(TypeError, message, "(height, width).")
         if isinstance(size, Sequence) and len(size) not in (1, 2):
-            raise fail(
-                ValueError,
-                "If size is a sequence, it should have 1 or 2 values",
-                "(height, width).",
-            )
+            message = "If size is a sequence, it should have 1 or 2 values"
+            raise fail(ValueError, message, "(height, width).")
         self.size, self.max_size, self.antialias = size, max_size, antialias
         self.interpolation = mode_of(interpolation)
 
     def forward(self, img: Image) -> Image:
-        """The resized image."""
+        """Return the resized image."""
         return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
-    def _settings(self):
-        return (
-            f"size={self.size}, interpolation={self.interpolation.value}, max_size={self.max_size}, "
-            f"antialias={self.antialias}"
-        )
 
-
-class CenterCrop(_Transform):
+class CenterCrop(Transform):
     """The middle of the image, with a black frame where it is smaller than (height, width) `size`."""
+
+    _shown = ("size",)
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
         self.size = F._pair(size)
 
     def forward(self, img: Image) -> Image:
-        """The cropped image."""
+        """Return the cropped image."""
         return F.center_crop(img, self.size)
 
-    def _settings(self):
-        return f"size={self.size}"
 
-
-class FiveCrop(_Transform):
-    """A tuple of the four corners and the middle of the image."""
-
-    def __init__(self, size: int | Sequence[int]) -> None:
-        super().__init__()
-        self.size = F._pair(size)
-
-    def forward(self, img: Image) -> tuple[Image, Image, Image, Image, Image]:
-        """Five images of (height, width) `size`."""
-        return F.five_crop(img, self.size)
-
-    def _settings(self):
-        return f"size={self.size}"
-
-
-class TenCrop(_Transform):
-    """FiveCrop of the image and of the image flipped, left and right or (`vertical_flip`) top and bottom exchanged."""
-
-    def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
-        super().__init__()
-        self.size, self.vertical_flip = F._pair(size), vertical_flip
-
-    def forward(self, img: Image) -> tuple[Image, ...]:
-        """Ten images of (height, width) `size`."""
-        return F.ten_crop(img, self.size, self.vertical_flip)
-
-    def _settings(self):
-        return f"size={self.size}, vertical_flip={self.vertical_flip}"
-
-
-class Pad(_Transform):
+class Pad(Transform):
     """The image with more pixels around it; see `functional.pad`."""
+
+    _shown = "padding", "fill", "padding_mode"
 
     def __init__(
         self,
@@ -211,23 +161,19 @@ class Pad(_Transform):
         self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
 
     def forward(self, img: Image) -> Image:
-        """The padded image."""
+        """Return the padded image."""
         return F.pad(img, self.padding, self.fill, self.padding_mode)
 
-    def _settings(self):
-        return f"padding={self.padding}, fill={self.fill}, padding_mode={self.padding_mode}"
 
-
-class Grayscale(_Transform):
+class Grayscale(Transform):
     """The image's brightness, as one channel or as three equal ones."""
+
+    _shown = ("num_output_channels",)
 
     def __init__(self, num_output_channels: int = 1) -> None:
         super().__init__()
         self.num_output_channels = num_output_channels
 
     def forward(self, img: Image) -> Image:
-        """The grey image."""
+        """Return the grey image."""
         return F.rgb_to_grayscale(img, self.num_output_channels)
-
-    def _settings(self):
-        return f"num_output_channels={self.num_output_channels}"

@@ -1,11 +1,10 @@
-"""The three kinds of images, and how one becomes another."""
+"""The kinds of images (Pillow images and tensors), and how one becomes the other."""
 
 from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,15 +16,14 @@ from autolab.engine.core.tensor import Tensor
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-Image = TypeVar("Image", bound=Any)
-"""A Pillow image, a NumPy array (H, W) or (H, W, C), or a tensor (..., H, W): what is given back is of the same
-kind."""
+Image: TypeAlias = Any
+"""A Pillow image or a tensor (..., H, W): the result is of the same kind."""
 
 _PIL_DTYPES = {"I": np.int32, "I;16": np.int16, "F": np.float32}  # all other modes: uint8
 
 
 def pillow() -> Any:
-    """The module PIL.Image. Raises ImportError without the package Pillow."""
+    """Return the module PIL.Image. Raises ImportError without the package Pillow."""
     try:
         from PIL import Image
     except ImportError as error:
@@ -37,140 +35,83 @@ def pillow() -> Any:
 
 
 def is_number(value: object) -> TypeIs[int | float]:
-    """Whether `value` is a single number: Python's or NumPy's."""
+    """Return whether `value` is a single number: Python's or NumPy's."""
     return isinstance(value, numbers.Number)
 
 
 def is_pil(img: object) -> bool:
-    """Whether `img` is a Pillow image; without Pillow nothing is."""
+    """Return whether `img` is a Pillow image; without Pillow nothing is."""
     loaded = sys.modules.get("PIL.Image")
     return loaded is not None and isinstance(img, loaded.Image)
 
 
 def pil_of(array: np.ndarray, mode: str | None = None) -> Any:
-    """A Pillow image of an array (H, W) or (H, W, C)."""
+    """Return a Pillow image of an array (H, W) or (H, W, C)."""
     image = pillow()
     if mode is None or array.dtype == bool:
         return image.fromarray(array)
-    return image.frombytes(
-        mode, (array.shape[1], array.shape[0]), np.ascontiguousarray(array).tobytes()
-    )
-
-
-def _not_an_image(img, expected="PIL Image"):
-    return fail(
-        TypeError,
-        f"img should be {expected}. Got {type(img)}",
-        "Images are Pillow images, NumPy arrays or tensors.",
-    )
-
-
-def planes(img: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The pixels as an array or tensor (..., H, W), and a function that turns such pixels into the kind `img` is."""
-    if isinstance(img, Tensor):
-        if img.ndim < 2:
-            raise fail(
-                TypeError,
-                "Tensor is not a torch image.",
-                "An image tensor ends with height and width.",
-            )
-        return img, lambda pixels: pixels
-    if isinstance(img, np.ndarray):
-        if img.ndim not in (2, 3):
-            raise fail(
-                ValueError,
-                f"pic should be 2/3 dimensional. Got {img.ndim} dimensions.",
-                "(H, W) or (H, W, C).",
-            )
-        return (
-            (img, lambda pixels: pixels)
-            if img.ndim == 2
-            else (np.moveaxis(img, 2, 0), _channels_last)
-        )
-    if not is_pil(img):
-        raise _not_an_image(img)
-    array = np.asarray(img)
-
-    def image(pixels):
-        copy = pil_of(
-            pixels if pixels.ndim == 2 else np.moveaxis(pixels, 0, 2),
-            None if img.mode == "1" else img.mode,
-        )
-        if img.mode == "P":
-            copy.putpalette(img.getpalette())
-        return copy
-
-    return (array if array.ndim == 2 else np.moveaxis(array, 2, 0)), image
-
-
-def _channels_last(pixels):
-    return np.moveaxis(pixels, 0, 2)
+    size = array.shape[1], array.shape[0]
+    return image.frombytes(mode, size, np.ascontiguousarray(array).tobytes())
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """[channels, height, width] of an image of any kind."""
-    pixels, _ = planes(img)
-    return [1 if pixels.ndim == 2 else pixels.shape[-3], *pixels.shape[-2:]]
-
-
-def get_image_size(img: Any) -> list[int]:
-    """[width, height]."""
-    return get_dimensions(img)[:0:-1]
-
-
-def get_image_num_channels(img: Any) -> int:
-    """How many channels the image has."""
-    return get_dimensions(img)[0]
-
-
-def _pil_pixels(pic):
-    """The pixels of a Pillow image as a new array (C, H, W)."""
-    array = np.array(pic, _PIL_DTYPES.get(pic.mode, np.uint8))
-    return np.moveaxis(array.reshape(pic.size[1], pic.size[0], -1), 2, 0)
+    """Return [channels, height, width] of a Pillow image or a tensor. Raises TypeError for other images."""
+    if is_pil(img):
+        return [len(img.getbands()), img.height, img.width]
+    if not isinstance(img, Tensor):
+        raise fail(
+            TypeError,
+            f"Unexpected type {type(img)}",
+            "Images are Pillow images or tensors. ToTensor() makes a tensor of an array.",
+        )
+    if img.ndim < 2:
+        note = "An image tensor ends with height and width."
+        raise fail(TypeError, "Tensor is not a torch image.", note)
+    return [1 if img.ndim == 2 else img.shape[-3], *img.shape[-2:]]
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """An image as a tensor (C, H, W); bytes become numbers from 0 to 1 of the default dtype, others keep theirs.
+    """Return an image as a tensor (C, H, W); bytes become numbers from 0 to 1 of the default dtype, others keep theirs.
 
     Raises TypeError unless `pic` is a Pillow image or NumPy array, ValueError for an array of another than 2 or 3
     dimensions.
     """
     if is_pil(pic):
-        pixels = _pil_pixels(pic)
+        array = np.array(pic, _PIL_DTYPES.get(pic.mode, np.uint8))
         if pic.mode == "1":
-            pixels = pixels * np.uint8(255)
+            array = array * np.uint8(255)
     elif isinstance(pic, np.ndarray):
-        if pic.ndim not in (2, 3):
-            raise fail(
-                ValueError,
-                f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.",
-                "(H, W) or (H, W, C).",
-            )
-        pixels = np.moveaxis(pic.reshape(*pic.shape[:2], -1), 2, 0)
+        array = pic
+        _check_ndim(array, "(H, W) or (H, W, C).")
     else:
         raise fail(
             TypeError,
             f"pic should be PIL Image or ndarray. Got {type(pic)}",
-            "A tensor needs no ToTensor; ConvertImageDtype scales bytes to 0 … 1.",
+            "A tensor needs no ToTensor; functional.convert_image_dtype scales bytes to 0 … 1.",
         )
+    pixels = _channels_first(array)
     if pixels.dtype == np.uint8:
         dtype = autolab.get_default_dtype()
-        return autolab.from_numpy(
-            np.ascontiguousarray(pixels).astype(dtype.np) / dtype.np.type(255)
-        )
+        pixels = pixels.astype(dtype.np) / dtype.np.type(255)
     return autolab.from_numpy(np.ascontiguousarray(pixels))
 
 
+def _channels_first(array):
+    return np.moveaxis(array.reshape(*array.shape[:2], -1), 2, 0)
+
+
+def _check_ndim(array, note):
+    if array.ndim not in (2, 3):
+        message = f"pic should be 2/3 dimensional. Got {array.ndim} dimensions."
+        raise fail(ValueError, message, note)
+
+
 def pil_to_tensor(pic: Any) -> Tensor:
-    """A Pillow image as a tensor (C, H, W) with the same numbers."""
+    """Return a Pillow image as a tensor (C, H, W) with the same numbers."""
     if not is_pil(pic):
-        raise fail(
-            TypeError,
-            f"pic should be PIL Image. Got {type(pic)}",
-            "ToTensor takes NumPy arrays too.",
-        )
-    array = np.array(pic)
-    return autolab.from_numpy(np.moveaxis(array.reshape(pic.size[1], pic.size[0], -1), 2, 0))
+        message = f"pic should be PIL Image. Got {type(pic)}"
+        raise fail(TypeError, message, "ToTensor takes NumPy arrays too.")
+    return autolab.from_numpy(_channels_first(np.array(pic)))
 
 
 _MODES = {1: (), 2: ("LA",), 3: ("RGB", "YCbCr", "HSV"), 4: ("RGBA", "CMYK", "RGBX")}
@@ -178,37 +119,33 @@ _GREY = {"uint8": "L", "int16": "I;16", "int32": "I", "float32": "F"}
 
 
 def to_pil_image(pic: Tensor | np.ndarray, mode: str | None = None) -> Any:
-    """A Pillow image of a tensor (C, H, W) or (H, W), or of an array (H, W, C) or (H, W); floats count from 0 to 1.
+    """Return a Pillow image of a tensor (C, H, W) or (H, W), or of an array (H, W, C) or (H, W).
 
-    mode: Pillow's name of the colour space, where the number of channels leaves a choice. Raises TypeError, ValueError
-    for what is no image or does not fit `mode`.
+    Floats count from 0 to 1. mode: Pillow's name of the colour space, where the number of channels leaves a
+    choice. Raises TypeError, ValueError for what is no image or does not fit `mode`.
     """
     if isinstance(pic, Tensor):
         array = (pic.permute(1, 2, 0) if pic.ndim == 3 else pic).detach().cpu().numpy()
     elif isinstance(pic, np.ndarray):
         array = pic
     else:
-        raise fail(
-            TypeError,
-            f"pic should be Tensor or ndarray. Got {type(pic)}.",
-            "A Pillow image needs no ToPILImage.",
-        )
-    if array.ndim not in (2, 3):
-        raise fail(
-            ValueError,
-            f"pic should be 2/3 dimensional. Got {array.ndim} dimensions.",
-            "Take one image of the batch.",
-        )
+        message = f"pic should be Tensor or ndarray. Got {type(pic)}."
+        raise fail(TypeError, message, "A Pillow image needs no ToPILImage.")
+    _check_ndim(array, "Take one image of the batch.")
     array = array.reshape(*array.shape[:2], -1)
     channels = array.shape[2]
     if channels > 4:
-        raise fail(
-            ValueError,
-            f"pic should not have > 4 channels. Got {channels} channels.",
-            "A tensor is (C, H, W).",
-        )
+        message = f"pic should not have > 4 channels. Got {channels} channels."
+        raise fail(ValueError, message, "A tensor is (C, H, W).")
     if array.dtype.kind == "f" and mode != "F":
         array = (array * 255).astype(np.uint8)
+    mode = _mode_for(array, mode)
+    return pil_of(array[:, :, 0] if channels == 1 else array, mode)
+
+
+def _mode_for(array, mode):
+    """Return Pillow's mode for an array (H, W, C): `mode` if it fits, else the usual one for the channels."""
+    channels = array.shape[2]
     if channels == 1:
         expected = _GREY.get(array.dtype.name)
         if mode not in (None, expected):
@@ -216,55 +153,43 @@ def to_pil_image(pic: Tensor | np.ndarray, mode: str | None = None) -> Any:
                 f"Incorrect mode ({mode}) supplied for input type {np.dtype}. Should be {expected}"
             )
             raise fail(ValueError, message, "Leave `mode` out for grey images.")
-        mode, array = expected, array[:, :, 0]
+        mode = expected
     elif mode is not None and mode not in _MODES[channels]:
         message = f"Only modes {list(_MODES[channels])} are supported for {channels}D inputs"
         raise fail(ValueError, message, "Pillow's modes have a fixed number of channels.")
     elif mode is None and array.dtype == np.uint8:
         mode = _MODES[channels][0]
     if mode is None:
-        raise fail(
-            TypeError,
-            f"Input type {array.dtype} is not supported",
-            "Colours are uint8, or floats from 0 to 1.",
-        )
-    return pil_of(array, mode)
+        message = f"Input type {array.dtype} is not supported"
+        raise fail(TypeError, message, "Colours are uint8, or floats from 0 to 1.")
+    return mode
 
 
-def _largest(dtype):
+def largest_level(dtype):
+    """Return the number that stands for full brightness: 1 for floats, 255 for bytes."""
     return 1 if dtype.is_floating_point or dtype is autolab.bool else autolab.iinfo(dtype).max
 
 
 def convert_image_dtype(image: Tensor, dtype: DType = autolab.float32) -> Tensor:
-    """A tensor image in another dtype, scaled: floats from 0 to 1 against integers from 0 to the largest of their
-    dtype.
+    """Return a tensor image in another dtype, scaled: floats count from 0 to 1, integers to the largest of their dtype.
 
-    Raises TypeError for what is no tensor, RuntimeError for floats to integers that they cannot count up to.
+    Raises TypeError for what is no tensor, RuntimeError for floats to integers that they cannot count up to,
+    NotImplementedError from one integer dtype to another.
     """
     if not isinstance(image, Tensor):
         raise fail(
             TypeError, "Input img should be Tensor Image", "ToTensor or PILToTensor makes one."
         )
-    if image.dtype is dtype:
-        return image
-    if image.is_floating_point():
-        if dtype.is_floating_point:
-            return image.to(dtype)
-        if dtype is autolab.int64 or (image.dtype is autolab.float32 and dtype is autolab.int32):
-            message = f"The cast from {image.dtype} to {dtype} cannot be performed safely."
-            raise fail(
-                RuntimeError,
-                message,
-                "Its largest number is not one of those that a float can hold.",
-            )
-        return image.mul(_largest(dtype) + 1.0 - 1e-3).to(
-            dtype
-        )  # every integer gets an interval of the same length
-    largest_in, largest_out = _largest(image.dtype), _largest(dtype)
+    if image.dtype is dtype or (image.is_floating_point() and dtype.is_floating_point):
+        return image.to(dtype)
     if dtype.is_floating_point:
-        return image.to(dtype) / float(largest_in)
-    if largest_in > largest_out:
-        return autolab.div(image, (largest_in + 1) // (largest_out + 1), rounding_mode="floor").to(
-            dtype
-        )
-    return image.to(dtype) * ((largest_out + 1) // (largest_in + 1))
+        return image.to(dtype) / float(largest_level(image.dtype))
+    if not image.is_floating_point():
+        message = f"convert_image_dtype() from {image.dtype} to {dtype} is not supported by autolab"
+        raise fail(NotImplementedError, message, "Convert to torch.float32 first.")
+    if dtype is autolab.int64 or (image.dtype is autolab.float32 and dtype is autolab.int32):
+        message = f"The cast from {image.dtype} to {dtype} cannot be performed safely."
+        note = "Its largest number is not one of those that a float can hold."
+        raise fail(RuntimeError, message, note)
+    # Every integer gets an interval of the same length.
+    return image.mul(largest_level(dtype) + 1.0 - 1e-3).to(dtype)

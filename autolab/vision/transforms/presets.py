@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import autolab
@@ -15,25 +14,15 @@ from autolab.vision.transforms.sampling import InterpolationMode
 class ImageClassification(nn.Module):
     """Resize the shorter side, crop the middle, scale to 0 … 1, normalise by ImageNet's means: (..., 3, crop, crop)."""
 
-    def __init__(
-        self,
-        *,
-        crop_size: int,
-        resize_size: int = 256,
-        mean: Sequence[float] = (0.485, 0.456, 0.406),
-        std: Sequence[float] = (0.229, 0.224, 0.225),
-    ) -> None:
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    interpolation = InterpolationMode.BILINEAR
+
+    def __init__(self, *, crop_size: int, resize_size: int = 256) -> None:
         super().__init__()
-        self.crop_size, self.resize_size, self.mean, self.std = (
-            [crop_size],
-            [resize_size],
-            list(mean),
-            list(std),
-        )
-        self.interpolation = InterpolationMode.BILINEAR
+        self.crop_size, self.resize_size = [crop_size], [resize_size]
 
     def forward(self, img: Any) -> Tensor:
-        """The tensor for the network."""
+        """Return the tensor for the network."""
         img = F.center_crop(F.resize(img, self.resize_size, self.interpolation), self.crop_size)
         if not isinstance(img, Tensor):
             img = F.pil_to_tensor(img)

@@ -1,0 +1,58 @@
+"""The profiler's options and their errors."""
+
+import pytest
+from engine_profiles import nothing_is_left_watching, warned  # noqa: F401 (a fixture)
+from goldens.oracle import error_of, same_as_torch
+
+import autolab
+from autolab.autograd import profiler
+
+
+@same_as_torch
+def test_cuda_without_cuda(torch):
+    new, old = torch.profiler, torch.autograd.profiler
+    activities = new.ProfilerActivity
+
+    def run(**options):
+        with new.profile(**options) as prof:
+            torch.ones(2).exp()
+        assert "aten::exp" in [e.key for e in prof.key_averages()]
+
+    return [
+        warned(action)
+        for action in (
+            lambda: old.profile(use_cuda=True),
+            lambda: old.profile(use_device="cuda"),
+            lambda: old.profile(use_device="cpu"),
+            lambda: new.profile(use_cuda=False),
+            lambda: run(activities=[activities.CPU, activities.CUDA]),
+            lambda: run(use_cuda=True),
+            lambda: run(activities=[activities.CUDA]),
+            lambda: new.profile(activities=[]),
+            lambda: new.profile(activities=["cpu"]),
+        )
+    ] + [str(new.supported_activities())]
+
+
+@same_as_torch
+def test_asked_too_early_or_twice(torch):
+    new, old = torch.profiler.profile(), torch.autograd.profiler.profile()
+    found = [repr(old), str(old.key_averages()), old.table()]
+    found += [error_of(new.key_averages), error_of(new.events), error_of(new.stop)]
+    with old:
+        pass
+
+    def again():
+        with old:
+            pass
+
+    return [*found, error_of(again)]
+
+
+@pytest.mark.parametrize("make", [profiler.profile, autolab.profiler.profile])
+def test_what_is_not_supported_is_refused(make):
+    for option in ("experimental_config", "with_stack", "schedule", "on_trace_ready"):
+        with pytest.raises(NotImplementedError, match=f"argument '{option}' is not supported"):
+            make(**{option: True})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'with_everything'"):
+        make(with_everything=True)
