@@ -14,7 +14,6 @@ import numpy as np
 # elements worked on at a time: the dozens of temporaries of a rational approximation then stay in the cache
 BLOCK = 1 << 14
 
-EULER_GAMMA = 0.57721566490153286061
 LOG_PI = math.log(math.pi)
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)

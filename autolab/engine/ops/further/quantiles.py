@@ -96,9 +96,3 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     Between two elements: 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. Several shares are a first dimension of
     the result. Raises RuntimeError for whole numbers and for shares outside of [0, 1]. Source: torch.quantile."""
     return _quantile(input, q, dim, keepdim, interpolation, without_nan=False)
-
-
-@composite(method=True)
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """`quantile` of the elements that are not nan; nan where all are. Source: torch.nanquantile."""
-    return _quantile(input, q, dim, keepdim, interpolation, without_nan=True)
