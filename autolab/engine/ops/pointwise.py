@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from ..exact import precise, special
+from ..exact import precise
+from ..exact.error_function import erf
 from ..core.errors import fail
 from ..exact.dtype_errors import no_complex, not_implemented
 from .functions import METHODS, NAMESPACES, composite, internal, register
@@ -284,22 +285,15 @@ _log = precise.unary("log")
 
 
 # -- the error function ----------------------------------------------------------------------------------------------
-def _special(schema, kernel, rule, **fields):
-    def fast(x):
-        return kernel(np, x)[()]
-
-    fast.__name__ = schema.split("(")[0]
-    return elementwise(schema, fast, rule, forward=lambda xp, self: kernel(xp, self)[()], **fields)
-
-
-_special(
+elementwise(
     "erf(Tensor self)",
-    special.erf,
+    lambda x: erf(np, x)[()],
     lambda m, g, self: 2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
+    forward=lambda xp, self: erf(xp, self)[()],
     latex=r"\mathrm{erf}({self})",
     gradient=r"\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
     samples=lambda s: [s.randn(3), s.randn(2, 3)],
-    doc="The error function: the share of a bell curve within x of its middle.",
+    doc="The error function: the probability that a bell curve gives to [-x, x].",
 )
 
 
