@@ -1,4 +1,4 @@
-"""pdist, windows, unravel_index, functions of nn.functional at the top of torch, threads, functions of Python for each
+"""unravel_index, functions of nn.functional at the top of torch, threads, functions of Python for each
 element."""
 
 import pytest

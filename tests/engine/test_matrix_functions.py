@@ -1,4 +1,4 @@
-"""multi_dot, vander, tensorsolve, tensorinv, matrix_exp, and functions of torch.special: values, nodes, two
+"""matrix_exp and functions of torch.special: values, nodes, two
 derivatives, errors."""
 
 import pytest

@@ -1,4 +1,4 @@
-"""Copies with a piece replaced, index_reduce, renorm, quantiles, histogram, frexp, constant_pad_nd: values, nodes, two
+"""Quantiles, histogram, constant_pad_nd: values, nodes, two
 derivatives, errors."""
 
 import pytest

@@ -353,11 +353,6 @@ def test_what_the_graph_did_not_keep_is_a_symbol_and_no_placeholder():
         ) and "{value}" not in node.tex.replace(r"\mathrm{value}", "")
 
 
-@pytest.mark.parametrize("eps", [None, 0.1])
-def test_logit_with_a_bound_has_no_rule_that_only_holds_within(eps):
-    x = torch.tensor(0.05, requires_grad=True)
-
-
 @pytest.mark.parametrize(
     ("compare", "inside"),
     [

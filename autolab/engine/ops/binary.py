@@ -1,5 +1,4 @@
-"""Functions of two or three tensors, element by element: atan2, hypot, logaddexp, xlogy, copysign, lerp, addcmul,
-addcdiv."""
+"""Functions of two or three tensors, element by element: xlogy, lerp, addcmul, addcdiv."""
 
 from __future__ import annotations
 
@@ -19,12 +18,6 @@ from .overloading import overloaded
 
 
 # noqa: E731
-
-
-_PAIRS = lambda s: [
-    (s.away_from_zero(3), s.away_from_zero(3)),
-    (s.away_from_zero(2, 3), s.away_from_zero(3)),
-]
 
 
 # -- x log y -----------------------------------------------------------------------------------------------------------
@@ -102,23 +95,9 @@ NAMESPACES["special"]["xlogy"] = NAMESPACES[""]["xlogy"]
 # -- sign of another, step ---------------------------------------------------------------------------------------------
 
 
-_COPYSIGN: dict[str, Any] = {
-    "forward": lambda xp, self, other: xp.copysign(self, other),
-    "dtype": "float",
-    "operands": ("self", "other"),
-    "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})",
-}
-_SIGNS = r"{g} \cdot \mathrm{sgn}({self}) \cdot \mathrm{sgn}({other})"
-
-
 # -- powers of two, neighbours among floats ----------------------------------------------------------------------------
 
 
-_LDEXP: dict[str, Any] = {
-    "node": "LdexpBackward0",
-    "latex": r"{self} \cdot 2^{{other}}",
-    "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"},
-}
 # torch's rule for `self` has a whole 2**other: 0 for a negative exponent
 
 

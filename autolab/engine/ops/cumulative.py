@@ -1,4 +1,4 @@
-"""Running totals along a dimension: cumsum cumprod logcumsumexp, and running extremes cummax cummin."""
+"""Running totals along a dimension: cumsum and cumprod."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
 from ..exact.dtypes import as_dtype
-from ..kernels.reduce import accumulate
 from .functions import composite, internal
 from .indexing import written
 from .reduction import differentiable_dtype
@@ -151,26 +150,6 @@ _in_place(cumprod_op)
 
 
 # -- logcumsumexp ------------------------------------------------------------------------------------------------------
-def _logcumsumexp(xp, self, dim):
-    if self.dtype.kind in "biu":
-        raise not_implemented("logcumsumexp_out_cpu", self.dtype)
-    if self.ndim == 0:
-        return self.copy()
-    return accumulate(xp, "logaddexp", row_major(xp, self), dim)
 
 
 # -- running extremes --------------------------------------------------------------------------------------------------
-def _extreme(ufunc):
-    def forward(xp, self, dim):
-        if self.ndim == 0:
-            return self.copy(), xp.zeros((), np.int64)[()]
-        self = row_major(xp, self)
-        values = accumulate(xp, ufunc, self, dim)
-        place = xp.arange(self.shape[dim]).reshape(
-            [-1 if d == dim % self.ndim else 1 for d in range(self.ndim)]
-        )
-        # the latest place where the running extreme was met, as in torch
-        new = (self == values) | (xp.isnan(self) if self.dtype.kind == "f" else False)
-        return values, accumulate(xp, "maximum", xp.where(new, place, 0), dim)
-
-    return forward

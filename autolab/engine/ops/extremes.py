@@ -1,8 +1,4 @@
-"""Reductions that pick an element: max min amax amin aminmax argmax argmin median kthvalue mode.
-
-Where elements tie: `max()` and `amax()` share the gradient evenly, `max(dim)` gives all of it to the element it names,
-as torch does.
-"""
+"""Reductions that pick an element: max, min, amax, amin, argmax, argmin, median, mode."""
 
 from __future__ import annotations
 

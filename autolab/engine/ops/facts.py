@@ -1,7 +1,7 @@
-"""What one asks a tensor without computing with it: is_nonzero, is_same_size, is_signed, is_inference, unravel_index;
-and functions of Python for each element: apply_, map_.
+"""Questions to a tensor that compute nothing with it: is_nonzero, is_inference, unravel_index.
 
-Source: https://docs.pytorch.org/docs/2.13/torch.html#tensors"""
+Source: https://docs.pytorch.org/docs/2.13/torch.html#tensors
+"""
 
 from __future__ import annotations
 

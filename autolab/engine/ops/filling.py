@@ -325,23 +325,6 @@ def eye(n, m=None, **options):
     return made.computed(lambda xp: xp.eye(n, m, dtype=made.dtype_or_default().np))
 
 
-def _triangle(function, row, col, options, inside):
-    made = Options(function, options)
-    for name, number in (("row", row), ("col", col)):
-        if number < 0:
-            raise fail(
-                RuntimeError,
-                f"{name} must be non-negative, got{number}",
-                "It counts rows or columns.",
-            )
-    dtype = made.dtype or int64
-    if not dtype.is_integer:
-        message = f"\"{function}\" not implemented for '{dtype.short}'"
-        raise fail(NotImplementedError, message, "Indices are whole numbers.")
-    places = np.nonzero(inside(*np.indices((row, col), sparse=True)))
-    return made.generated(np.stack(places).astype(dtype.np))
-
-
 @composite()
 def meshgrid(*tensors, indexing=None):
     """Grids of coordinates from 1-d tensors: output k repeats tensor k along all other dimensions (views, no copies).

@@ -1,4 +1,4 @@
-"""Joining and splitting: cat, stack, split, chunk, unbind, tensor_split, hsplit, vsplit, dsplit, block_diag."""
+"""Joining and splitting: cat, stack, split, chunk, unbind."""
 
 from __future__ import annotations
 

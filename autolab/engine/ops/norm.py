@@ -1,4 +1,4 @@
-"""Lengths: norm, linalg.norm, linalg.vector_norm, linalg.matrix_norm, dist, renorm."""
+"""Lengths: norm, linalg.norm, linalg.vector_norm, linalg.matrix_norm, dist."""
 
 from __future__ import annotations
 
@@ -249,7 +249,3 @@ def dist(input, other, p=2):
 
 
 # -- lengths that are cut ----------------------------------------------------------------------------------------------
-
-
-def _others(ndim, dim):
-    return tuple(d for d in range(ndim) if d != dim % ndim)

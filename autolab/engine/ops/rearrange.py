@@ -1,4 +1,4 @@
-"""Mirrored, rolled, triangular, diagonal (diag, diag_embed, diagflat, fill_diagonal_), windows."""
+"""Mirrored, rolled, triangular and diagonal tensors (diag, diag_embed, fill_diagonal_), and windows."""
 
 from __future__ import annotations
 

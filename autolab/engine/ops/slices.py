@@ -1,17 +1,14 @@
-"""Whole slices picked or written by a list of positions: index_select, index_add, index_copy, index_fill.
+"""Whole slices picked or written by a list of positions: index_select, index_add.
 
-Positions count from 0; unlike in `x[positions]`, negative ones are refused (by all but index_fill).
 Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-mutating-ops
 """
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
 from ..devices import demands
-from ..exact.arguments import held_by
 from ..core.errors import bad_argument, fail
 from ..core.dtype import FROM_NUMPY
 from ..exact.refusals import check_dim, no_dimensions
@@ -206,25 +203,6 @@ def _out_of_bounds(function, bad, dim, n, lowest):
 
 
 # -- index_fill --------------------------------------------------------------------------------------------------------
-def _index_fill(xp, self, dim, index, value):
-    d = check_dim(dim, self.ndim)
-    if index.dtype != np.int64:
-        raise fail(IndexError, "index_fill_(): Expected dtype int64 for index.", _INDEX_NOTE)
-    if index.ndim > 1:
-        raise fail(RuntimeError, "Index has to be a vector/scalar", _INDEX_NOTE)
-    if isinstance(value, complex) and self.dtype.kind != "c":
-        message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
-        raise fail(RuntimeError, message, "Real numbers cannot hold an imaginary part.")
-    if isinstance(value, (int, float)):
-        value = held_by(value, FROM_NUMPY[self.dtype])
-    n = _length(self, d)
-    demands.in_range(xp, index, -n, n, lambda bad: _out_of_bounds("", bad, d, n, -n))
-    out = xp.array(self)
-    as_vector(out)[at(d, index)] = value
-    return out
-
-
-_FILL: dict[str, Any] = {"forward": _index_fill, "latex": r"{self}[{index}] := {value}"}
 
 
 # -- in place ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Order and frequency: sort argsort msort topk, unique, bincount, histc, histogram, searchsorted."""
+"""Order and frequency: sort, argsort, topk, unique, bincount, histc, histogram."""
 
 from __future__ import annotations
 

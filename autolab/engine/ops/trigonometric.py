@@ -1,4 +1,4 @@
-"""sin, cos and their kin, of circles and hyperbolas; atan2, hypot."""
+"""Trigonometric and hyperbolic functions: sin, cos, tan, their inverses, sinh, cosh."""
 
 from __future__ import annotations
 

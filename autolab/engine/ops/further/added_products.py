@@ -1,7 +1,7 @@
-"""Products added to something: addmv, addbmm, baddbmm; in place, addmm too. (addmm is in `../matmul.py`, addr in
-`vector_products.py`.)
+"""`addmm_`: a product of matrices added in place (addmm is in `../matmul.py`).
 
-Source: https://docs.pytorch.org/docs/2.13/torch.html#blas-and-lapack-operations"""
+Source: https://docs.pytorch.org/docs/2.13/torch.html#blas-and-lapack-operations
+"""
 
 from __future__ import annotations
 
@@ -37,8 +37,3 @@ def addmm_(self, mat1, mat2, *, beta=1, alpha=1):
 # -- batches of matrices -----------------------------------------------------------------------------------------------
 def _size(t, dim):
     return t._array.shape[check_dim(dim, t._array.ndim)]
-
-
-def _of_all(m, g, *sizes):
-    """The gradient of the sum, for each of its pairs."""
-    return m.expand(m.unsqueeze(g, 0), sizes)

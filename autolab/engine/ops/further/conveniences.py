@@ -1,5 +1,4 @@
-"""Small functions that PyTorch composes of others: differences, estimated derivatives, covariance, stacking,
-combinations, areas; second names.
+"""Small functions that PyTorch composes of others: differences, rotations, stacking; second names.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html
 """
@@ -7,17 +6,12 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html
 from __future__ import annotations
 
 
-import numpy as np
-
 from ...exact.arguments import mismatch
-from ...core.dtype import bool_, complex128, float64
+from ...core.dtype import bool_
 from ...core.errors import fail
 from ...exact.refusals import check_dim, no_dimensions
 from ..functions import METHODS, NAMESPACES, composite
-from ...core.record import OPS
 from ...methods.size import Size
-from ...core.tensor import Tensor
-from ..indexing import slice_op
 from .. import arithmetic, joining, pointwise  # noqa: F401 (what is named below is registered first)
 
 _TORCH = NAMESPACES[""]
@@ -85,15 +79,6 @@ def rot90(input, k=1, dims=(0, 1)):
     return (input.flip((b,)) if k == 1 else input.flip((a,))).transpose(a, b)
 
 
-def _each(f, tensors):
-    """`f` of one tensor, or a tuple of `f` of each."""
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tensors[0]
-    elif len(tensors) == 1:
-        return f(tensors[0])
-    return tuple(f(x) for x in tensors)
-
-
 @composite()
 def column_stack(tensors):
     """Joined along the second dimension; vectors are columns. Source: torch.column_stack."""
@@ -129,16 +114,6 @@ def _no_masks(name, y, x):
         raise fail(RuntimeError, message, "A mask has no area: convert it with .float().")
 
 
-def _scaled(op, t, number):
-    """`t` times or divided by a plain number, of whole numbers as `*` and `/` do; of others by the op that PyTorch's
-    C++ uses."""
-    return (
-        OPS[op + "_scalar"].call(t, number)
-        if t.dtype.is_floating_point
-        else OPS[op].call(t, number)
-    )
-
-
 def _widths(name, x, y, dim):
     """The distances of neighbouring points, to multiply the heights `y` by."""
     if x._array.ndim == 1:
@@ -168,26 +143,7 @@ _TORCH["row_stack"] = _TORCH["vstack"]
 # -- gradient ----------------------------------------------------------------------------------------------------------
 
 
-def _piece(x, dim, start=0, end=2**63 - 1):
-    return slice_op.call(x, dim, start, end, 1)
-
-
 # -- arithmetic under further names ------------------------------------------------------------------------------------
-
-
-def _is_complex(x):
-    return (
-        x.dtype.is_complex
-        if isinstance(x, Tensor)
-        else isinstance(x, (complex, np.complexfloating))
-    )
-
-
-def _double(x):
-    """`x` in double precision: complex where it is complex."""
-    if isinstance(x, Tensor):
-        return x.to(complex128 if _is_complex(x) else float64)
-    return complex(x) if _is_complex(x) else float(x)
 
 
 for _name, _of in (

@@ -1,4 +1,4 @@
-"""Distances of every point of one set to every point of another: cdist; of every two points of one set: pdist.
+"""Distances of every point of one set to every point of another: cdist.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.cdist.html
 """

@@ -1,8 +1,4 @@
-"""`torch.linalg`: singular values, QR, pseudo-inverse, rank, least squares, triangular systems.
-
-Derivatives: PyTorch's formulas (torch/csrc/autograd/FunctionsManual.cpp: svd_backward, linalg_qr_backward,
-pinv_backward, linalg_solve_triangular_backward), for real numbers.
-"""
+"""`torch.linalg`: singular values, QR, pseudo-inverse, rank, least squares."""
 
 from __future__ import annotations
 
@@ -393,26 +389,3 @@ def lstsq(A, B, rcond=None, *, driver=None):
 
 
 # -- triangular systems ------------------------------------------------------------------------------------------------
-def _triangle(xp, A, upper, unitriangular):
-    T = xp.triu(A) if upper else xp.tril(A)
-    if unitriangular:
-        diagonal = xp.arange(A.shape[-1])
-        T[..., diagonal, diagonal] = 1
-    return T
-
-
-def _solve_triangular(xp, A, B, upper, left, unitriangular):
-    """By substitution, one row at a time, so that a zero on the diagonal gives inf and not an error."""
-    if not left:
-        turned = _solve_triangular(
-            xp, xp.swapaxes(A, -1, -2), xp.swapaxes(B, -1, -2), not upper, True, unitriangular
-        )
-        return xp.ascontiguousarray(xp.swapaxes(turned, -1, -2))
-    T, n = _triangle(xp, A, upper, unitriangular), A.shape[-1]
-    lead = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    X = xp.array(xp.broadcast_to(B, (*lead, *B.shape[-2:])), order="C")
-    for i in reversed(range(n)) if upper else range(n):
-        known = slice(i + 1, n) if upper else slice(0, i)
-        row = X[..., i : i + 1, :] - xp.matmul(T[..., i : i + 1, known], X[..., known, :])
-        X[..., i : i + 1, :] = row / T[..., i : i + 1, i : i + 1]
-    return X

@@ -1,7 +1,7 @@
-"""Chains of products, powers in columns, equations of tensors, the exponential of a matrix: multi_dot, vander,
-tensorsolve, tensorinv, matrix_exp.
+"""The exponential of a matrix.
 
-Source: https://docs.pytorch.org/docs/2.13/linalg.html"""
+Source: https://docs.pytorch.org/docs/2.13/linalg.html
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""quantile and nanquantile: the value below which a share of the elements lies. Source: torch.quantile,
-torch.nanquantile."""
+"""`quantile`: the value below which a given part of the elements lies."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Products of vectors: cross, vecdot, outer, addr; and the diagonals of matrices under the name that `torch.linalg` has
-for them.
+"""Products of vectors: cross, outer; and the diagonals of matrices under the name that `torch.linalg` has.
 
 Source: https://docs.pytorch.org/docs/2.13/linalg.html
 """
