@@ -106,4 +106,5 @@ class AbsentMethod:
 def mark_methods(tensor: type) -> None:
     """Give the class Tensor an AbsentMethod for each method that only PyTorch has."""
     for name in names()["torch.Tensor"]:
-        setattr(tensor, name, AbsentMethod(name))
+        if not hasattr(tensor, name):
+            setattr(tensor, name, AbsentMethod(name))

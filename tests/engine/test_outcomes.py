@@ -202,7 +202,6 @@ NODES = [
     "torch.cdist(torch.ones(2, 2, 3), torch.ones(3, 2, 3))",
     "[d for d in dir(torch.cdist(A, A + r).grad_fn) if d.startswith('_saved')]",
     "y = A + 0.; y.requires_grad_(); torch.cdist(y, A[:, [1, 0, 2]]).sum().backward(); y.grad",
-    "A.addr(x[:2], x[:3])",
 ]
 WORDS = [
     "torch.sum(torch.float32)",

@@ -117,6 +117,22 @@ def _bits(name, ufunc, torch_kernel, symbol, dunder, doc):
 _bits("bitwise_and", "bitwise_and", "bitwise_and_cpu", "and", "and", "The bits set in both")
 _bits("bitwise_or", "bitwise_or", "bitwise_or_cpu", "or", "or", "The bits set in one or both")
 _bits("bitwise_xor", "bitwise_xor", "bitwise_xor_cpu", "xor", "xor", "The bits set in exactly one")
+_bits(
+    "bitwise_left_shift",
+    "left_shift",
+    "lshift_cpu",
+    "shl",
+    "lshift",
+    "The bits moved left by `other` places",
+)
+_bits(
+    "bitwise_right_shift",
+    "right_shift",
+    "rshift_cpu",
+    "shr",
+    "rshift",
+    "The bits moved right by `other` places",
+)
 
 
 def _bitwise_not(xp, self):

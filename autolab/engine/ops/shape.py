@@ -340,3 +340,24 @@ def narrow(input, dim, start, length):
 def atleast_1d(input):
     """With one dimension at least. Source: torch.atleast_1d."""
     return view_op.call(input, (1,)) if not input.ndim else input
+
+
+@composite(method=True, function=False)
+def sum_to_size(self, *size):
+    """Summed over the dimensions that broadcasting from `size` would have expanded. Source:
+    torch.Tensor.sum_to_size."""
+    shape, given = tuple(sizes_from(size, "sum_to_size")), tuple(self._array.shape)
+    extra = len(given) - len(shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(shape, given[extra:])):
+        message = f"size {{{list(shape)}}} is not expandable to size {{{list(given)}}}."
+        raise fail(
+            RuntimeError, message, "Each size is that of the tensor, from the last one on, or 1."
+        )
+    axes = (
+        *range(extra),
+        *(k + extra for k, n in enumerate(shape) if n == 1 and given[k + extra] != 1),
+    )
+    if not shape:
+        return METHODS["sum"](self)
+    summed = METHODS["sum"](self, axes, True) if axes else self
+    return view_op.call(summed, shape) if extra else summed
