@@ -13,7 +13,7 @@ import importlib as _importlib
 import math as _math
 from typing import Any as _Any, TypeGuard as _TypeGuard
 
-from .engine import documentation as _documentation
+from .engine import absent as _absent, documentation as _documentation
 from .engine.ops import functions as _functions
 from .engine.exact import signatures as _signatures
 from .engine.core import dtype as _dtypes
@@ -128,7 +128,7 @@ def __getattr__(name: str) -> _Any:
         home, attribute = _LAZY_NAMES[name]
         globals()[name] = value = getattr(_importlib.import_module(home), attribute)
         return value
-    raise AttributeError(f"module 'autolab' has no attribute {name!r}")
+    raise _absent.error("torch", name)
 
 
 def __dir__() -> list[str]:

@@ -1,8 +1,6 @@
 """`torch.linalg`: the linear algebra ops of the engine. Source: https://docs.pytorch.org/docs/2.13/linalg.html"""
 
-from collections.abc import Callable as _Callable
-from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
-
+from .engine import absent as _absent
 from .engine.exact.refusals import LinAlgError  # noqa: F401
 from .engine.ops.functions import NAMESPACES as _NAMESPACES
 
@@ -11,8 +9,4 @@ __all__ += list(_NAMESPACES["linalg"])
 
 globals().update(_NAMESPACES["linalg"])
 
-if _TYPE_CHECKING:
-
-    def __getattr__(name: str) -> _Callable[..., _Any]:
-        """The functions that records put here."""
-        raise AttributeError(name)
+__getattr__ = _absent.getattr_of("torch.linalg")

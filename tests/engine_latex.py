@@ -49,7 +49,6 @@ FUNCTIONS = {
     "artanh": np.arctanh,
     "tril": np.tril,
     "triu": np.triu,
-    "atan2": np.arctan2,
     "\\max": np.maximum,
     "\\min": np.minimum,
 }

@@ -4,6 +4,7 @@ https://docs.pytorch.org/docs/2.13/autograd.html"""
 from importlib import import_module
 
 from . import function, functional, grad_mode, graph  # noqa: F401
+from ..engine import absent as _absent
 from ..engine.autograd.anomaly import detect_anomaly, set_detect_anomaly  # noqa: F401
 from ..engine.autograd.batched import grad  # noqa: F401
 from ..engine.core.differentiate import backward  # noqa: F401
@@ -24,4 +25,4 @@ __all__ = [
 def __getattr__(name):
     if name == "profiler":  # loaded when it is asked for
         return import_module(f"{__name__}.profiler")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _absent.error("torch.autograd", name)

@@ -11,7 +11,7 @@ from .core import tensor
 from .autograd import modes, nodes  # noqa: F401 (before any function is decorated, or operation registered)
 from .devices import device  # noqa: F401 (how devices are named)
 from .inplace import changes, detached, inference, views  # noqa: F401
-from . import ops  # noqa: F401
+from . import absent, ops  # noqa: F401
 from .ops import functions
 from .ops.creation import legacy_constructor
 from . import methods  # noqa: F401
@@ -22,6 +22,7 @@ signatures.put_before_methods(tensor.Tensor)
 _spaces = {space: functions.NAMESPACES[space] for space in ("linalg", "special", "nn.functional")}
 signatures.put_in_front({"f": functions.NAMESPACES[""], "m": functions.METHODS, **_spaces})
 functions.attach_methods(tensor.Tensor)
+absent.mark_methods(tensor.Tensor)
 
 _plain = True
 

@@ -1,5 +1,6 @@
 """`torch.func`: derivatives as functions of functions. Source: https://docs.pytorch.org/docs/2.13/func.html"""
 
+from autolab.engine import absent as _absent
 from .batching import vmap  # noqa: F401
 from .forward import hessian, jacfwd, jvp  # noqa: F401
 from .reverse import grad, grad_and_value, jacrev, vjp  # noqa: F401
@@ -9,3 +10,5 @@ __all__ = [
     "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
     "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
+
+__getattr__ = _absent.getattr_of("torch.func")

@@ -3,6 +3,7 @@
 Source: https://docs.pytorch.org/docs/2.13/nn.html
 """
 
+from autolab.engine import absent as _absent
 from autolab.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: F401  (first: modules are made of them)
 from autolab.nn import functional, init  # noqa: F401
 from autolab.nn.modules import *  # noqa: F403
@@ -13,3 +14,5 @@ __all__ = [
     "parameter", "utils",
 ]  # fmt: skip
 __all__ += modules.__all__
+
+__getattr__ = _absent.getattr_of("torch.nn")

@@ -1,5 +1,6 @@
 """Optimizers and learning-rate schedules (`torch.optim`). Source: https://docs.pytorch.org/docs/2.13/optim.html"""
 
+from autolab.engine import absent as _absent
 from autolab.optim import lr_scheduler  # noqa: F401
 from autolab.optim.adadelta import Adadelta  # noqa: F401
 from autolab.optim.adagrad import Adagrad  # noqa: F401
@@ -18,3 +19,5 @@ __all__ = [
     "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "NAdam", "Optimizer", "RAdam", "RMSprop",
     "Rprop", "SGD", "lr_scheduler",
 ]  # fmt: skip
+
+__getattr__ = _absent.getattr_of("torch.optim")

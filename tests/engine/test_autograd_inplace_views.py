@@ -196,9 +196,6 @@ def test_assignments_into_expanded_memory(t):
 
 
 ZERO_DIM = {
-    "index_fill": lambda t, x: x.index_fill(0, t.tensor([0]), 5.0),
-    "index_fill 0-d": lambda t, x: x.index_fill(-1, t.tensor(0), 5.0),
-    "index_copy": lambda t, x: x.index_copy(0, t.tensor([0]), t.tensor(3.0)),
     "index_add": lambda t, x: x.index_add(0, t.tensor([0]), t.tensor(3.0)),
     "index_add wrong": lambda t, x: x.index_add(0, t.tensor([0]), t.tensor([3.0])),
     "unfold": lambda t, x: x.unfold(0, 1, 1),

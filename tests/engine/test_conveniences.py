@@ -7,13 +7,6 @@ torch = engine()
 FUNCTIONS = {
     "diff": lambda t, x: [t.diff(x), t.diff(x, dim=0), x.diff(n=2), t.diff(x, n=5), t.diff(x, n=0)],
     "diff with ends": lambda t, x: [t.diff(x, prepend=x[:, :1], append=x[:, :2] * 0)],
-    "cov": lambda t, x: [t.cov(x), x.cov(correction=0), t.cov(x[0]), t.cov(x, correction=2)],
-    "weighted cov": lambda t, x: [
-        t.cov(x, fweights=t.tensor([1, 2, 3, 1])),
-        t.cov(x, aweights=t.tensor([0.5, 1.0, 2.0, 1.0])),
-        t.cov(x, fweights=t.tensor([1, 2, 3, 1]), aweights=t.tensor([0.5, 1.0, 2.0, 1.0])),
-    ],
-    "corrcoef": lambda t, x: [t.corrcoef(x), x.corrcoef(), t.corrcoef(x[1])],
     "cdist": lambda t, x: [
         t.cdist(x, x * 2),
         t.cdist(x, x[:2] + 1, p=1.0),
@@ -25,28 +18,6 @@ FUNCTIONS = {
         t.rot90(x, -1),
         t.rot90(x, 3, (1, 0)),
         t.rot90(x, 4),
-    ],
-    "stacks": lambda t, x: [
-        t.dstack([x, x]),
-        t.dstack([x[0], x[1]]),
-        t.column_stack([x[:, 0], x]),
-        t.row_stack([x, x[0]]),
-        *t.atleast_2d(x[0], x[0, 0]),
-        *t.atleast_3d([x, x[0]]),
-        t.atleast_3d(x[0, 0]),
-    ],
-    "choices": lambda t, x: [
-        t.cartesian_prod(x[0], x[1, :2]),
-        t.cartesian_prod(x[0]),
-        t.combinations(x[0]),
-        t.combinations(x[0], r=3, with_replacement=True),
-        t.combinations(x[0], 0),
-    ],
-    "areas": lambda t, x: [
-        t.trapezoid(x),
-        t.trapz(x, dx=0.5, dim=0),
-        t.trapezoid(x, t.tensor([0.0, 1.0, 3.0, 3.5])),
-        t.trapezoid(x, t.arange(12.0).reshape(3, 4) ** 2, dim=0),
     ],
     "second names": lambda t, x: [
         t.multiply(x, 2),
@@ -82,7 +53,6 @@ def test_of_other_kinds(t):
         t.broadcast_shapes((2, 1), (3,), 1),
         t.broadcast_shapes(),
         t.square_(t.arange(3.0)),
-        t.combinations(t.tensor([1, 2, 3])),
     ]
 
 
@@ -92,14 +62,9 @@ def test_errors(t):
     return {
         "diff": error_of(lambda: t.diff(t.tensor(1.0))),
         "diff n": error_of(lambda: t.diff(x, n=-1)),
-        "cov": error_of(lambda: t.cov(x[None])),
-        "corrcoef": error_of(lambda: t.corrcoef(x[None])),
         "cdist": error_of(lambda: t.cdist(x, t.ones(2, 2))),
         "rot90": error_of(lambda: t.rot90(t.ones(3))),
         "rot90 dims": error_of(lambda: t.rot90(x, 1, (0,))),
         "rot90 same": error_of(lambda: t.rot90(x, 1, (0, 0))),
         "shapes": error_of(lambda: t.broadcast_shapes((2,), (3,))),
-        "product": error_of(lambda: t.cartesian_prod(x)),
-        "combinations": error_of(lambda: t.combinations(x)),
-        "combinations r": error_of(lambda: t.combinations(x[0], -1)),
     }

@@ -89,22 +89,6 @@ def test_duplicate_indices_add_up_with_at(gpu):
     assert a.get().tolist() == [3, 0, 4]
 
 
-def test_what_cupy_lacks_is_not_there(gpu):
-    xp = gpu.xp
-    for name in ("vecdot", "busday_count", "spacing", "nanquantile", "memmap"):
-        assert not hasattr(xp, name)
-    with pytest.raises(NotImplementedError, match="`cupy_maximum.reduce` is not supported yet"):
-        xp.maximum.reduce(xp.ones(2))
-    with pytest.raises(NotImplementedError, match="`cupy_multiply.at` is not supported yet"):
-        xp.multiply.at(xp.ones(2), xp.asarray([0]), 2.0)
-    with pytest.raises(TypeError, match="sum\\(\\) got an unexpected keyword argument 'where'"):
-        xp.sum(xp.ones(2), where=True)
-    with pytest.raises(TypeError, match="add\\(\\) got an unexpected keyword argument 'where'"):
-        xp.add(xp.ones(2), 1, where=True)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'initial'"):
-        xp.ones(2).max(initial=0)
-
-
 def test_views_share_memory(gpu):
     a = gpu.from_host(np.arange(6.0).reshape(2, 3))
     before = gpu.pool.allocated
@@ -466,3 +450,19 @@ def test_creating_on_the_device_copies_nothing(sim):
         assert counter.count == 0
         torch.rand(2, device="cuda")
     assert counter.count == 1, "random numbers are drawn on the CPU"
+
+
+def test_what_cupy_lacks_is_not_there(gpu):
+    xp = gpu.xp
+    for name in ("vecdot", "busday_count", "spacing", "nanquantile", "memmap"):
+        assert not hasattr(xp, name)
+    with pytest.raises(NotImplementedError, match="`cupy_maximum.reduce` is not supported yet"):
+        xp.maximum.reduce(xp.ones(2))
+    with pytest.raises(NotImplementedError, match="`cupy_multiply.at` is not supported yet"):
+        xp.multiply.at(xp.ones(2), xp.asarray([0]), 2.0)
+    with pytest.raises(TypeError, match="sum\\(\\) got an unexpected keyword argument 'where'"):
+        xp.sum(xp.ones(2), where=True)
+    with pytest.raises(TypeError, match="add\\(\\) got an unexpected keyword argument 'where'"):
+        xp.add(xp.ones(2), 1, where=True)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'initial'"):
+        xp.ones(2).max(initial=0)

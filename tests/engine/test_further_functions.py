@@ -1,4 +1,4 @@
-"""gcd, lcm, ldexp, nextafter, float_power, rsub; what concerns complex numbers, of real ones; shapes that are refused
+"""Comparisons and bits of several kinds; what concerns complex numbers, of real ones; shapes that are refused
 before dtypes."""
 
 import pytest
@@ -13,127 +13,12 @@ START = (
     "g = torch.tensor([1., 2., 3.], requires_grad=True); "
 )
 FUNCTIONS = [
-    "torch.gcd(i,j)",
-    "torch.lcm(i,j)",
-    "torch.lcm(torch.tensor([-4,6],dtype=torch.int8),torch.tensor([6,-100],dtype=torch.int8))",
-    "torch.gcd(torch.tensor([-128],dtype=torch.int8),torch.tensor([0],dtype=torch.int8))",
-    "torch.gcd(a,a)",
-    "torch.gcd(i>0,j>0)",
-    "torch.gcd(i,2)",
-    "torch.gcd(2,i)",
-    "i.gcd_(j[:2])",
-    "i.gcd(j.int())",
-    "i.gcd_(torch.tensor(6.))",
-    "torch.gcd(g,g)",
-    "i.lcm_(j); i",
-    "torch.ldexp(g,i)",
-    "torch.ldexp(g,torch.tensor([1.5,2,3]))",
-    "torch.ldexp(i,j)",
-    "torch.ldexp(i,g)",
-    "torch.ldexp(g.double(),i)",
-    "torch.ldexp(g,i.double())",
-    "torch.ldexp(g,2)",
-    "torch.ldexp(2,g)",
-    "g.detach().ldexp_(i)",
-    "i.ldexp_(j)",
-    "g.detach().ldexp_(g)",
-    "torch.ldexp(torch.tensor(3.),torch.tensor(200))",
-    "torch.ldexp(torch.tensor(3.).half(),torch.tensor(2))",
-    "torch.ldexp(g,g).grad_fn.next_functions[0][0].name(),torch.ldexp(g,g).grad_fn.next_functions[1][0].name()",
-    "torch.ldexp(g>0,i)",
-    "torch.nextafter(g,a)",
-    "torch.nextafter(g,a).sum().backward()",
-    "torch.nextafter(g,a).grad_fn._saved_self",
-    "torch.nextafter(i,j)",
-    "torch.nextafter(i>0,j>0)",
-    "torch.nextafter(g,i)",
-    "torch.nextafter(g.half(),g.half())",
-    "torch.nextafter(g.double(),a)",
-    "g.detach().nextafter_(a[0])",
-    "g.detach().nextafter_(2)",
-    "g.nextafter_(a[0])",
-    "torch.float_power(g,2)",
-    "torch.float_power(g,g)",
-    "torch.float_power(2,g)",
-    "torch.float_power(2,i)",
-    "torch.float_power(i,j)",
-    "torch.float_power(i>0,2)",
-    "torch.float_power(i,True)",
-    "torch.float_power(True,i)",
-    "torch.float_power(g,2j)",
-    "torch.float_power(g,'a')",
-    "g.float_power('a')",
-    "torch.float_power(2,3)",
-    "torch.float_power(g)",
-    "g.detach().float_power_(2)",
-    "g.detach().double().float_power_(2)",
-    "g.detach().double().float_power_(g)",
-    "i.float_power_(i)",
-    "torch.rsub(g,a)",
-    "torch.rsub(g,a,alpha=2)",
-    "torch.rsub(g,2)",
-    "torch.rsub(g,2,alpha=3)",
-    "torch.rsub(2,g)",
-    "torch.rsub(i,2.5)",
-    "torch.rsub(i>0,True)",
-    "torch.rsub(i>0,2)",
-    "torch.rsub(i>0,i>0)",
-    "torch.rsub(i>0,i)",
-    "torch.rsub(i,i>0)",
-    "torch.rsub(g,'a')",
-    "torch.rsub(g)",
-    "torch.rsub(i,2,alpha=2.5)",
-    "y=torch.nextafter(g,torch.tensor([1.,5.,0.])); y.backward(torch.tensor([1.,2.,4.])); g.grad",
-    "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.nextafter(g,h); y.backward(torch.tensor([1.,2.,4.])); [g.grad,h.grad]",
-    "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.nextafter(g,h); [t.grad_fn for t in torch.autograd.grad(y.sum(),(g,h),create_graph=True)]",
-    (
-        "h=torch.tensor([nan,5.,nan],requires_grad=True);k=torch.tensor([1.,nan,nan],requires_grad=True);y=torch.nextafter(k,h);"
-        " torch.autograd.grad(y.sum(),(k,h))"
-    ),
-    "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h); torch.autograd.grad(y,(g,h),torch.tensor([1.,2.,4.]))",
-    (
-        "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
-        " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); [z.grad_fn.name() for z in q]"
-    ),
-    (
-        "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
-        " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); [[n[0].name() for n in z.grad_fn.next_functions if n[0]] for z in q]"
-    ),
-    (
-        "h=torch.tensor([1.,5.,0.],requires_grad=True);y=torch.ldexp(g,h);"
-        " q=torch.autograd.grad(y.sum(),(g,h),create_graph=True); sum(z.sum() for z in q).backward(); [g.grad,h.grad]"
-    ),
-    "h=torch.tensor([1.5,.3,0.7]);torch.ldexp(torch.tensor([.3,.7,.9]),h), torch.tensor([.3,.7,.9])*2**h, torch.tensor([.3,.7,.9])*torch.pow(2.,h)",
-    "torch.ldexp(torch.tensor([1j]),torch.tensor([2]))",
-    "torch.ldexp(torch.tensor([1.]).half(),torch.tensor([2.5]))",
-    "torch.ldexp(torch.tensor([1.]).half(),torch.tensor([2]))",
-    "torch.ldexp(torch.tensor(1.),torch.tensor([2.5]).double())",
-    "torch.ldexp(torch.tensor([1.,2.]),torch.tensor([1,2,3]))",
-    "torch.gcd(torch.ones(2).long(),torch.ones(3).long())",
-    "torch.gcd(torch.ones(2),torch.ones(3))",
-    "i.gcd_(torch.ones(2,3).long())",
-    "a.detach().gcd_(torch.ones(2,3,4))",
-    "i.gcd_(torch.ones(4))",
-    "i.gcd_(2)",
-    "i.lcm(2)",
-    "i.gcd()",
-    "torch.gcd(i)",
-    "torch.ldexp(i)",
-    "torch.lcm(i,j,i)",
-    (
-        "torch.gcd(torch.tensor([200],dtype=torch.uint8),torch.tensor([75],dtype=torch.uint8)),"
-        "torch.lcm(torch.tensor([200],dtype=torch.uint8),torch.tensor([75],dtype=torch.uint8))"
-    ),
-    "torch.lcm(torch.tensor([-100],dtype=torch.int8),torch.tensor([7],dtype=torch.int8))",
-    "torch.lcm(torch.tensor([0]),torch.tensor([0]))",
     "torch.bitwise_and(a,a[:1,:2])",
     "torch.bitwise_and(a,a)",
     "a.bitwise_and_(torch.ones(2,2,3).long())",
     "i.bitwise_and_(a)",
     "i.bitwise_and_(torch.ones(2,3))",
     "i[:2].bitwise_and_(torch.ones(3))",
-    "torch.hypot(i,j[:2])",
-    "torch.logaddexp(i,j[:2])",
     "torch.fmod(a+1j,j[:2])",
     "torch.pow(i>0,(j>0)[:2])",
     "torch.lerp(i,j[:2],2.)",
@@ -143,47 +28,10 @@ FUNCTIONS = [
     "(i>0).sub_(j[:2])",
     "torch.floor_divide(i>0,(i>0)[:2])",
     "torch.maximum(a+1j,a[0,:2])",
-    "torch.heaviside(i,a[0,:2])",
     "torch.lt(a+1j,a[0,:2])",
-    "torch.atan2(a+1j,a[0,:2])",
     "torch.remainder(i>0,(i>0)[:2])",
-    "i.logaddexp(j)",
     "a.xlogy_(a)",
-    "a.copysign_(2)",
-    "a.copysign_('a')",
-    "a.heaviside_(2)",
     "a.xlogy_('a')",
-    "torch.ldexp(torch.tensor([0,3]),torch.tensor([200,-3]))",
-    "torch.ldexp(torch.tensor([0.,3]),torch.tensor([200,-3]))",
-    "torch.ldexp(torch.tensor([False,True]),torch.tensor([200,-3])),torch.ldexp(torch.tensor([0.,3]),torch.tensor([True,False]))",
-    (
-        "torch.ldexp(torch.tensor([0.,3]),torch.tensor([200,-3],dtype=torch.uint8)),"
-        "torch.ldexp(torch.tensor([0.,3]),torch.tensor([2000000000000,-300000000000])),torch.ldexp(torch.tensor([0.,3.]),torch.tensor([2**32+1,2**32+2]))"
-    ),
-    "torch.ldexp(torch.tensor([0.,3],dtype=torch.double),torch.tensor(5000)),torch.ldexp(torch.tensor(0.,dtype=torch.double),torch.tensor([5000]))",
-    "torch.ldexp(torch.tensor([0.,3],dtype=torch.double,requires_grad=True),torch.tensor([2,3])).sum().backward()",
-    "y=torch.tensor([0.1,3],dtype=torch.double,requires_grad=True);torch.ldexp(y,torch.tensor([2,-3])).sum().backward(); y.grad",
-    (
-        "y=torch.tensor([0.1,3],dtype=torch.double,requires_grad=True);"
-        "torch.autograd.grad(torch.ldexp(y,torch.tensor([2,-3])).sum(),y,create_graph=True)"
-    ),
-    (
-        "torch.nextafter(torch.tensor([1.,nan,0.,inf,-0.]),torch.tensor([nan,1.,0.,0.,-0.])),"
-        "torch.nextafter(torch.tensor([0.,1.]),torch.tensor([1.,1.]))"
-    ),
-    "torch.ldexp(torch.tensor([0,3]),torch.tensor([200,-3]))",
-    "torch.ldexp(torch.tensor([0.,3]),torch.tensor([200,-3]))",
-    "torch.ldexp(torch.tensor([False,True]),torch.tensor([200,-3]))",
-    "torch.ldexp(torch.tensor([3]),torch.tensor([True]))",
-    "torch.ldexp(torch.tensor([3.]),torch.tensor(True))",
-    "torch.ldexp(torch.tensor([3.]),torch.tensor([True,False]).float())",
-    (
-        "torch.ldexp(torch.tensor([3.]),torch.tensor([1,2,3]).view(3,1)),"
-        "torch.ldexp(torch.tensor(3.,dtype=torch.double),torch.tensor([1.,2,3]).view(3,1))"
-    ),
-    "torch.ldexp(torch.tensor([3.]).half(),torch.tensor([3000,70000]))",
-    "torch.ldexp(torch.tensor([1,2,3]),torch.tensor([70.,2,3],requires_grad=True))",
-    "z=torch.ldexp(torch.tensor([1.,2,3]),torch.tensor([1j]))",
 ]
 REAL_NUMBERS = [
     "torch.real(g) is g",
@@ -256,10 +104,7 @@ NO_TENSORS = [
     "torch.take_along_dim([1.], 0)",
     "torch.rot90(3)",
     "torch.scatter_add(3, 1)",
-    "torch.masked_scatter(3)",
     "torch.softmax(3, 0)",
-    "torch.corrcoef(3)",
-    "torch.corrcoef(3, 1)",
     "torch.maximum(3)",
     "torch.isclose(3)",
     "torch.flip(3, 1)",
@@ -268,7 +113,6 @@ NO_TENSORS = [
     "torch.cross(2, a)",
     "a.cross(2)",
     "torch.cross(i > 0, j > 0)",
-    "torch.count_nonzero('a')",
 ]
 REFUSED_AND_EDGES = [
     "torch.inverse(torch.eye(3).half())",
@@ -280,9 +124,6 @@ REFUSED_AND_EDGES = [
     "torch.det(torch.ones(2,3).long())",
     "torch.linalg.slogdet(torch.eye(3).long())",
     "torch.linalg.slogdet(torch.eye(3).half())",
-    "torch.cov(i>0)",
-    "torch.cov(torch.ones(2,2,2)>0)",
-    "torch.corrcoef(i>0)",
     "a.flip()",
     "a.squeeze((0,0))",
     "a.squeeze((0,-2))",
@@ -311,7 +152,6 @@ REFUSED_AND_EDGES = [
     "(i>0).cumprod(0)",
     "(i>0).cumsum(0,dtype=torch.bool)",
     "i.cumsum(0,dtype=torch.bool)",
-    "torch.zeros(0).cummin('a')",
     "(i>0).argmin(5)",
     "(i>0).argmax()",
     "(i>0).argmin()",
@@ -345,26 +185,7 @@ REFUSED_AND_EDGES = [
     "torch.zeros(0).long()%torch.zeros(0).long()",
     "torch.zeros(0).long().fmod(0)",
 ]
-BESSEL = [
-    "torch.i0(torch.tensor([-1.,0.,3.,8.,9.,20.,80.,nan,inf,-inf]))",
-    "torch.special.i1(torch.tensor([-1.,0.,3.,8.,9.,20.,80.,nan,inf,-inf]))",
-    "torch.i0(torch.tensor([-1.,0.,3.,8.,9.,20.,700.,nan,inf]).double())",
-    "torch.i0(i>0)",
-    "torch.i0(g.half())",
-    "torch.i0(g)",
-    "g.i0().sum().backward(); g.grad",
-    "torch.special.i1(g).sum().backward(); g.grad",
-    "g.detach().i0_()",
-    "i.i0_()",
-    "torch.i0(i)",
-    "torch.i0(torch.tensor(2.))",
-    "torch.i0(torch.zeros(2,0))",
-    "torch.i0(3)",
-    "torch.i0(torch.tensor([1j]))",
-    "z=torch.tensor([0.,1.,-2.],requires_grad=True); torch.autograd.grad(torch.autograd.grad(torch.i0(z).sum(),z,create_graph=True)[0].sum(),z)",
-    "torch.special.i0(a.t())",
-    "torch.special.i1(torch.tensor([1j]))",
-]
+BESSEL = []
 LAYOUTS = [
     "a.t().flip(0)",
     "a[:, ::2].flip(0, 1)",

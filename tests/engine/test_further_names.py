@@ -1,4 +1,4 @@
-"""pdist, windows, unravel_index, functions of nn.functional at the top of torch, threads, functions of Python for each
+"""unravel_index, functions of nn.functional at the top of torch, threads, functions of Python for each
 element."""
 
 import pytest
@@ -7,22 +7,6 @@ from engine_seen import START
 from goldens.oracle import check
 
 EXPRESSIONS = [
-    "torch.pdist(g)",
-    "torch.pdist(g,1)",
-    "torch.pdist(g,p=3.)",
-    "torch.pdist(g,p=inf)",
-    "torch.pdist(g,p=0)",
-    "torch.pdist(g,p=-1)",
-    "torch.pdist(c)",
-    "torch.pdist(i[None])",
-    "torch.pdist(g[:1])",
-    "F.pdist(g.double())",
-    "nodes(torch.pdist(g))",
-    "torch.autograd.grad(torch.pdist(g).sum(),g)",
-    "torch.autograd.grad(torch.pdist(g,1).sum(),g)",
-    "torch.autograd.grad(torch.pdist(g,3).sum(),g)",
-    "torch.autograd.grad(torch.pdist(g,inf).sum(),g)",
-    "torch.autograd.grad(torch.pdist(torch.stack([h,h])).sum(),h)",
     "torch.cosine_similarity(g,g[:1]*2+1)",
     "torch.cosine_similarity(g,v,dim=0)",
     "torch.cosine_similarity(g,v,1,1e-6)",
@@ -51,25 +35,8 @@ EXPRESSIONS = [
     "torch.unravel_index(torch.tensor([-1]),(3,4))",
     "torch.unravel_index(torch.tensor([1.]),(3,4))",
     "torch.unravel_index(torch.tensor([5,7]),8)",
-    "torch.hann_window(5)",
-    "torch.hann_window(6,periodic=False)",
-    "torch.hann_window(1)",
-    "torch.hann_window(0)",
-    "torch.hann_window(4,dtype=torch.float64)",
-    "torch.hann_window(-1)",
-    "torch.hamming_window(5)",
-    "torch.hamming_window(5,False,.5,.4)",
-    "torch.blackman_window(5)",
-    "torch.blackman_window(6,False)",
-    "torch.bartlett_window(5)",
-    "torch.bartlett_window(6,False)",
     "torch.is_inference(v)",
     "torch.detach_(g*2).requires_grad",
-    "v.cdouble()",
-    "v.apply_(lambda x: x+1)",
-    "g.apply_(lambda x: x+1)",
-    "i.apply_(lambda x: x//2)",
-    "v.map_(v.clone(),lambda x,y: x*y)",
     "torch.set_num_threads(0)",
     "torch.set_num_threads('a')",
     "n=torch.get_num_threads(); torch.set_num_threads(1); found=torch.get_num_threads(); torch.set_num_threads(n); found",

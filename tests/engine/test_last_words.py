@@ -14,16 +14,16 @@ START = (
     "byte, small, short = (torch.tensor([1, 0, 1], dtype=d) for d in (torch.uint8, torch.int8, torch.int16)); import numpy as np; "
 )
 EXPRESSIONS = [
-    "torch.select_scatter(torch.zeros(3), z, 0, 1)", "torch.select_scatter(A, x[:3], 1, -1)", "z.view(1).select_scatter(z, 0, 0)",
+
     "byte.clamp(-1, 1)", "byte.clamp(0, 300)", "small.clamp(-200, 1)", "byte.clamp_min(-1)", "byte.clamp_max(300)",
     "byte.clamp(-0.5, 0.5)", "byte.clip_(0, 1)", "short.clamp_min_(-70000)", "'a' in x", "None in x", "[1.] in x", "z in x", "2 in x",
-    "7. in x", "torch.searchsorted(torch.tensor([]), 1.)", "torch.searchsorted(torch.zeros(2, 0), torch.zeros(2, 3))",
-    "torch.searchsorted(x, torch.zeros(0))", "torch.searchsorted(torch.tensor([3., 1., 2.]), 2., sorter=torch.tensor([1, 2, 0]))",
-    "torch.searchsorted(x[:3], 2., sorter=x[:3])", "torch.searchsorted(x[:3], 2., sorter=torch.tensor([1, 2]))",
-    "torch.searchsorted(x[:3], 2., sorter=torch.tensor([1, 2, 7]))", "torch.searchsorted(A, 2.)",
-    "torch.searchsorted(A.flip(1), A, sorter=torch.tensor([[2, 1, 0]] * 3), right=True)", "torch.searchsorted(x, x, side='a')",
-    "torch.searchsorted(x, x, side='left', right=True)", "torch.searchsorted(z, x)", "torch.bucketize(x, torch.zeros(0))",
-    "torch.baddbmm(A, A, A)", "torch.baddbmm(z, V, V)", "torch.baddbmm(V, x, V)", "torch.addbmm(A, V, x)", "torch.bmm(x, V)",
+    "7. in x",
+
+
+
+
+
+        "torch.bmm(x, V)",
     "torch.tensordot(A, x, 5)", "torch.tensordot(z, A, 1)", "torch.tensordot(A, A, -1)", "torch.tensordot(A, A, 1.5)",
     "torch.tensordot(A, A, [[0], [0, 1]])", "torch.tensordot(A, A, ([5], [0]))", "torch.tensordot(A, A, torch.tensor(1))",
     "torch.tensordot(A, A, torch.tensor([[0, 1], [1, 0]]))", "F.cross_entropy(z, z)", "F.cross_entropy(z, torch.tensor(1))",
@@ -37,14 +37,14 @@ EXPRESSIONS = [
     "torch.ones(40, 2)[[[0]] * 2]", "A[[torch.tensor(0), torch.tensor(1)]]", "A[((0, 1), (1, 2))]", "A[[(0, 1), (1, 2)]]",
     "A[[range(2)]]", "A[range(2)]", "A[[np.array([0, 1])] * 2]", "A[np.array([[0, 1], [1, 2]])]", "torch.repeat_interleave(repeats=i)",
     "torch.repeat_interleave(i)", "torch.repeat_interleave(A)", "torch.repeat_interleave(i, output_size=5)",
-    "torch.repeat_interleave(x, torch.tensor(2))", "x.repeat_interleave(2, output_size=11)", "torch.tensor_split(x, torch.tensor(2))",
-    "torch.tensor_split(x, torch.tensor([2., 3.]))", "torch.tensor_split(x, torch.tensor([[2]]))",
-    "torch.tensor_split(input=x, tensor_indices_or_sections=torch.tensor([1, 4]))", "x.tensor_split(sections=3)",
+    "torch.repeat_interleave(x, torch.tensor(2))", "x.repeat_interleave(2, output_size=11)",
+
+
     "str(torch.result_type(tensor=A, other=1.))", "str(torch.result_type(scalar1=1, scalar2=1.5))",
     "str(torch.promote_types(type1=torch.int8, type2=torch.float16))", "torch.promote_types(1, 2)", "A.new(size=(2,)).shape",
     "A.new(other=x)", "A.new(foo=1)", "torch.det(input=A)", "torch.slogdet(input=A + torch.eye(3))",
     "torch.inverse(input=A + torch.eye(3))", "torch.matrix_exp(input=A / 9)", "torch.square_(input=x)", "torch.negative_(input=x)",
-    "torch.linalg.eigvalsh(A, UPLO='x')", "torch.linalg.cond(A, p=1.5)", "torch.addr(x, x, x, beta=True)",
+    "torch.linalg.eigvalsh(A, UPLO='x')",
 ]  # fmt: skip
 
 

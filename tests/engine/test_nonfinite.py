@@ -9,7 +9,7 @@ import pytest
 from engine_nonfinite import reached, signs
 from engine_ops import call_engine, call_torch, cases
 from engine_outcomes import outcome
-from goldens.oracle import answer, check, same_as_torch
+from goldens.oracle import answer, check
 
 import autolab
 
@@ -159,9 +159,7 @@ FUSED = [
     "torch.lerp(D, E, 0.3)",
     "torch.lerp(D, E, E)",
     "torch.dist(D, E)",
-    "D.renorm(2, 0, 1.)",
     "F.cosine_similarity(D, E)",
-    "torch.special.i0(E)",
     "torch.nn.utils.clip_grad_norm_([p], 1.), p.grad",
     "D.std(1), D.logsumexp(1), D.softmax(1), D.float().norm(dim=1)",
 ]
@@ -189,16 +187,6 @@ MATRICES = [
     "L.pinv(M(nan))",
     "L.matrix_rank(M(inf))",
     "L.matrix_rank(M(nan))",
-    "L.cond(S(inf))",
-    "L.cond(S(inf), -2)",
-    "L.cond(S(nan))",
-    "L.cond(S(inf), 'fro')",
-    "L.cond(S(nan), 'fro')",
-    "L.cond(S(nan), 1)",
-    "L.cond(S(nan), 'nuc')",
-    "L.cond(torch.zeros(2, 2), 'nuc')",
-    "L.cond(torch.stack([torch.eye(2) * 3, torch.zeros(2, 2)]), 'fro')",
-    "L.cond(S(1.).requires_grad_(), 'fro')",
     "L.norm(M(inf), 'nuc')",
     "L.norm(M(-inf), 2)",
     "L.norm(M(inf), -2)",
@@ -234,7 +222,6 @@ MATRICES = [
     "L.qr(torch.ones(2, 2).half())",
     "L.lstsq(torch.ones(2, 2).int(), torch.ones(2, 2).int())",
     "L.lstsq(torch.ones(2, 2), torch.ones(2, 2).double())",
-    "L.solve_triangular(torch.ones(2, 2).int(), torch.ones(2, 2).int(), upper=True)",
 ]
 
 
@@ -247,55 +234,10 @@ def test_matrices(source):
     check("test_nonfinite", source, lambda torch: outcome(torch, start + source))
 
 
-def test_answers_come_at_once():
-    """In a process of their own, for what does not end cannot be interrupted."""
-    script = (
-        "import autolab as t\n"
-        "inf = float('inf')\n"
-        "m = t.tensor([[0.5, 0.7, 0.25, -2.5], [-2.5, 1., -1., 0.25], [-inf, 0.1, -0.5, 0.1]])\n"
-        "for f in (t.linalg.svdvals, t.linalg.pinv, t.linalg.matrix_rank, t.linalg.cond, lambda a: t.linalg.lstsq(a, m), t.linalg.svd):\n"
-        "    f(m)\n"
-        "t.linalg.matrix_exp(m[:, :3])\n"
-        "print(t.polygamma(2, t.tensor([-1e6 + 0.25, -1e10, -1e300], dtype=t.float64)).tolist())\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    first, *poles = eval(done.stdout, {"inf": math.inf})
-    # mpmath.polygamma(2, -1e6 + 0.25)
-    assert first == pytest.approx(-124.02510672119929) and poles == [-math.inf, -math.inf]
-
-
-@same_as_torch(rtol=1e-11)
-def test_polygamma_below_zero(torch):
-    x = torch.tensor(
-        [
-            -0.25,
-            -10.25,
-            -60.3,
-            -63.9,
-            -64.2,
-            -70.25,
-            -100.4,
-            -1000.7,
-            -64.0,
-            -70.0,
-            -math.inf,
-            math.inf,
-            math.nan,
-        ],
-        dtype=torch.float64,
-    )
-    return [torch.polygamma(n, x) for n in (2, 3, 4, 5, 8)]
-
-
 # -- losses and others -------------------------------------------------------------------------------------------------
 OTHERS = [
     "F.binary_cross_entropy(torch.tensor([0.5, nan]), torch.tensor([1., 0.]))",
     "F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([nan]))",
-    "torch.heaviside(torch.tensor([nan, -1., 0., inf]), torch.tensor(0.5))",
-    "torch.heaviside(torch.tensor([1., nan]), torch.tensor([nan, nan]))",
     "torch.var_mean(torch.tensor([[inf, 1.], [1., inf]]), 1)",
     "torch.std_mean(torch.tensor([1., 2., -inf], dtype=torch.float64))",
 ]
@@ -304,3 +246,19 @@ OTHERS = [
 @pytest.mark.parametrize("source", OTHERS)
 def test_others(source):
     check("test_nonfinite", source, lambda torch: outcome(torch, source))
+
+
+def test_answers_come_at_once():
+    """In a process of their own, for what does not end cannot be interrupted."""
+    script = (
+        "import autolab as t\n"
+        "inf = float('inf')\n"
+        "m = t.tensor([[0.5, 0.7, 0.25, -2.5], [-2.5, 1., -1., 0.25], [-inf, 0.1, -0.5, 0.1]])\n"
+        "for f in (t.linalg.svdvals, t.linalg.pinv, t.linalg.matrix_rank, lambda a: t.linalg.lstsq(a, m), t.linalg.svd):\n"
+        "    f(m)\n"
+        "t.linalg.matrix_exp(m[:, :3])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

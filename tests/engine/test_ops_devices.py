@@ -17,8 +17,6 @@ WAITS = {
     "histogram": "is the range finite? PyTorch has it on the CPU only",
     "linalg_matrix_exp": "how often a matrix is halved is in its numbers; PyTorch waits too",
     "linalg_pinv": "is there inf or NaN, which its singular values cannot be found of? PyTorch waits for its solver",
-    "digamma": "its derivative sums a series until the smallest number is past it",
-    "polygamma": "the series is summed until the smallest number is past it",
 }
 DEVICES = ["sim:0", pytest.param("cuda:0", marks=pytest.mark.gpu)]
 

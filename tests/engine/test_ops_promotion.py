@@ -31,7 +31,6 @@ OPERATIONS = {
     "where": lambda t, a, b: t.where(t.tensor([True, False]), a, b),
     "and": lambda t, a, b: a & b,
     "result_type": lambda t, a, b: str(t.result_type(a, b)),
-    "atan2": lambda t, a, b: t.atan2(a, b),
 }
 UNARY = (
     "neg",
@@ -87,35 +86,6 @@ def outcome(torch, action):
         list(result.shape),
         result.to(torch.complex128).tolist() if result.is_complex() else result.double().tolist(),
     ]
-
-
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("left", DTYPES)
-def test_tensor_with_tensor(operation, left):
-    """The left operand a tensor or 0-d, the right of every dtype, as a tensor, 0-d, or Python number."""
-    f = OPERATIONS[operation]
-
-    def table(torch):
-        rows = {}
-        for kind in ("tensor", "0-d"):
-            a = operand(torch, kind, left)
-            for right in (d for d in DTYPES if not half_complex(left, d)):
-                for other in ("tensor", "0-d"):
-                    rows[f"{kind} {left}, {other} {right}"] = outcome(
-                        torch, lambda: f(torch, a, operand(torch, other, right))
-                    )
-            for name, number in SCALARS.items():
-                if operation not in ("maximum", "atan2") and not half_complex(left, name):
-                    rows[f"{kind} {left}, Python {name}"] = outcome(
-                        torch, lambda: f(torch, a, number)
-                    )
-                    if operation not in ("where", "result_type"):
-                        rows[f"Python {name}, {kind} {left}"] = outcome(
-                            torch, lambda: f(torch, number, a)
-                        )
-        return rows
-
-    check("test_ops_promotion", f"{operation} {left}", table, rtol=2e-3)
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -213,3 +183,32 @@ def test_a_number_never_widens_a_tensor():
         assert y.dtype is torch.float16
         y.sum().backward()
         assert x.grad.dtype is torch.float16
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("left", DTYPES)
+def test_tensor_with_tensor(operation, left):
+    """The left operand a tensor or 0-d, the right of every dtype, as a tensor, 0-d, or Python number."""
+    f = OPERATIONS[operation]
+
+    def table(torch):
+        rows = {}
+        for kind in ("tensor", "0-d"):
+            a = operand(torch, kind, left)
+            for right in (d for d in DTYPES if not half_complex(left, d)):
+                for other in ("tensor", "0-d"):
+                    rows[f"{kind} {left}, {other} {right}"] = outcome(
+                        torch, lambda: f(torch, a, operand(torch, other, right))
+                    )
+            for name, number in SCALARS.items():
+                if operation != "maximum" and not half_complex(left, name):
+                    rows[f"{kind} {left}, Python {name}"] = outcome(
+                        torch, lambda: f(torch, a, number)
+                    )
+                    if operation not in ("where", "result_type"):
+                        rows[f"Python {name}, {kind} {left}"] = outcome(
+                            torch, lambda: f(torch, number, a)
+                        )
+        return rows
+
+    check("test_ops_promotion", f"{operation} {left}", table, rtol=2e-3)

@@ -389,7 +389,7 @@ def test_numbers_as_tensors(torch):
         return y, torch.autograd.grad(y.sum(), s)[0]
 
     impossible = (
-        lambda: s.roll(1, 0), lambda: s.unbind(), lambda: s.split(1), lambda: s.chunk(1), lambda: s.tensor_split(1),
+        lambda: s.roll(1, 0), lambda: s.unbind(), lambda: s.split(1), lambda: s.chunk(1),
         lambda: s.narrow(0, 0, 1), lambda: s.transpose(0, 1), lambda: s.flip(1), lambda: s.flip(0, 0), lambda: s[0], lambda: s[1:],
         lambda: s[0, 0], lambda: d.__setitem__(0, 1), lambda: d.__setitem__(slice(1, None), 1), lambda: s.gather(0, torch.tensor(3)),
     )  # fmt: skip

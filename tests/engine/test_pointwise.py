@@ -16,10 +16,6 @@ import autolab
 EXPRESSIONS = [
     "torch.maximum(x,1.)",
     "torch.maximum(1.,x)",
-    "torch.atan2(x,1.)",
-    "torch.hypot(x,1.)",
-    "torch.logaddexp(x,1.)",
-    "torch.fmax(x,1.)",
     "torch.xlogy(x,2.).grad_fn",
     "torch.xlogy(2.,x).grad_fn",
     "torch.exp(1.)",
@@ -87,18 +83,10 @@ EXPRESSIONS = [
     "i%1.5",
     "torch.remainder(x,0.)",
     "torch.floor_divide(x,y)",
-    "torch.logit(x,eps=1e-6).grad_fn",
     "torch.nan_to_num(torch.tensor([nan,inf,-inf]))",
     "torch.nan_to_num(x,nan=1.).grad_fn",
     "torch.nan_to_num(i)",
-    "torch.heaviside(x.detach(),torch.tensor([.5]))",
-    "torch.heaviside(x,torch.tensor([.5]))",
-    "torch.deg2rad(x).grad_fn",
-    "torch.deg2rad(i)",
-    "torch.copysign(x,-1.).grad_fn",
-    "torch.sinc(x).grad_fn",
     "torch.positive(x) is x",
-    "torch.signbit(x)",
     "torch.lerp(x,y,.5).grad_fn",
     "torch.lerp(x,y,torch.tensor(.5)).grad_fn",
     "torch.lerp(x,1.,.5)",
@@ -107,10 +95,6 @@ EXPRESSIONS = [
     "torch.addcdiv(x,y,y).grad_fn",
     "torch.addcdiv(i,i,i)",
     "torch.addcmul(x,2,y)",
-    "torch.polygamma(1,x).grad_fn",
-    "x.polygamma(1)",
-    "torch.digamma(x).grad_fn",
-    "torch.erfinv(x/10).grad_fn",
     "torch.exp2(x).grad_fn",
     "torch.sgn(x).grad_fn",
     "x.sign().grad_fn",
@@ -119,15 +103,11 @@ EXPRESSIONS = [
     "torch.round(torch.tensor([1.25,-2.35,123.456]),decimals=-1)",
     "torch.fix(x).grad_fn",
     "torch.isnan(i)",
-    "torch.isreal(x)",
     "torch.sigmoid(torch.tensor([-88.,-89,-100.,100.]))",
     "torch.tensor([True]).sin()",
     "torch.special.expit(x).grad_fn",
     "torch.square(i)",
     "torch.expm1(i)",
-    "torch.isposinf(x)",
-    "x.hypot(y).grad_fn",
-    "torch.lgamma(i)",
     "torch.rsqrt(torch.tensor([0.,-0.,4.]))",
     "torch.sqrt(torch.tensor([2.,3.,5.,7.,10.])).tolist()",
     "torch.fmod(2.,x)",
@@ -138,14 +118,12 @@ EXPRESSIONS = [
     "torch.fmod(x,None)",
     "torch.floor_divide(x,'a')",
     "x.fmod('a')",
-    "torch.copysign(x,'a')",
     "torch.xlogy(x,'a')",
     "torch.floor_divide(i,2.5)",
     "i.floor_divide_(2)",
     "i.remainder_(2)",
     "x.detach().fmod_(2)",
     "torch.remainder(i,torch.tensor([2.,2.,2.]))",
-    "torch.deg2rad(180)",
     "torch.sin(x,y)",
     "torch.exp(input=x)",
     "torch.clamp(x,'a')",
@@ -169,7 +147,6 @@ EXPRESSIONS = [
     "-x % 2",
     "torch.minimum(x,y)",
     "torch.special.expit(x)",
-    "torch.special.gammaln(x)",
     "torch.special.round(x)",
     "x.abs().grad_fn.next_functions[0][1]",
     "x.nan_to_num()",
@@ -177,7 +154,6 @@ EXPRESSIONS = [
     "torch.tanh(A)",
     "A.sigmoid().grad_fn",
     "torch.erf(x)",
-    "torch.lgamma(x)",
     "torch.exp(torch.tensor(1.))",
     "torch.exp(torch.tensor(1.)).item()",
     "torch.quantile(x,.3).detach()",
@@ -186,16 +162,9 @@ EXPRESSIONS = [
     "x.where(m,0.)",
     "x.where(m,'a')",
     "torch.maximum(x,i)",
-    "torch.fmin(N,torch.tensor(2.))",
-    "torch.fmax(N,torch.tensor(2.))",
     "half.exp()",
     "half*half.sigmoid()",
-    "wide.detach().lgamma()",
-    "torch.atan2(S,S)",
-    "torch.copysign(S,-1.)",
     "torch.xlogy(S,S)",
-    "torch.logaddexp(S,S)",
-    "torch.hypot(S,S)",
     "torch.fmod(S,1.5)",
     "torch.remainder(S,1.5)",
     "torch.remainder(S,-1.5)",
@@ -240,7 +209,6 @@ GRAPHS = [
     "torch.lerp(x,y,B[0])",
     "torch.fmod(x,2)",
     "torch.fmod(x,y)",
-    "torch.atan2(x,y)",
     "x.clamp(0,1)",
     "x.clamp(min=0)",
     "x.clamp(max=2)",
@@ -250,8 +218,6 @@ GRAPHS = [
     "torch.clamp_max(x,y)",
     "torch.maximum(x,y)",
     "torch.minimum(x,y)",
-    "torch.fmax(x,y)",
-    "torch.fmin(x,y)",
     "torch.where(m,x,y)",
     "torch.where(m,x,0.)",
     "torch.where(m,2.,y)",
@@ -279,29 +245,11 @@ GRAPHS = [
     "x.sinh()",
     "x.cosh()",
     "x.tanh()",
-    "x.asinh()",
-    "y.acosh()",
-    "z.atanh()",
-    "x.sinc()",
     "x.sigmoid()",
     "x.erf()",
-    "x.erfc()",
-    "z.erfinv()",
-    "z.logit()",
-    "z.logit(.1)",
-    "torch.logaddexp(x,y)",
-    "torch.logaddexp2(x,y)",
-    "torch.hypot(x,y)",
-    "torch.lgamma(x)",
-    "torch.digamma(x)",
-    "torch.polygamma(2,x)",
     "torch.xlogy(x,y)",
     "torch.xlogy(x,2.)",
     "torch.xlogy(2.,x)",
-    "torch.deg2rad(x)",
-    "torch.rad2deg(x)",
-    "torch.copysign(x,y)",
-    "torch.copysign(x,-1.)",
     "torch.nan_to_num(x)",
     "(x*1).exp_()",
     "(x*1).clamp_(min=0)",
@@ -354,32 +302,18 @@ UNARY = (
     "sinh",
     "cosh",
     "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "sinc",
     "sigmoid",
     "erf",
-    "erfc",
-    "erfinv",
-    "lgamma",
-    "digamma",
     "floor",
     "ceil",
     "round",
     "trunc",
     "frac",
     "square",
-    "deg2rad",
-    "rad2deg",
     "nan_to_num",
-    "logit",
     "isnan",
     "isinf",
     "isfinite",
-    "isposinf",
-    "isneginf",
-    "signbit",
     "logical_not",
 )
 SPECIAL = [
@@ -407,55 +341,10 @@ SPECIAL = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", UNARY)
-def test_special_values_and_their_gradients(name, dtype):
-    """Poles, infinities, nan, signed zeros, overflow and underflow: the value and the gradient."""
-
-    def ask(torch):
-        x = torch.tensor(SPECIAL, dtype=getattr(torch, dtype), requires_grad=True)
-        if (
-            name == "digamma"
-        ):  # PyTorch's own derivative of digamma at these points is inexact (see test_special.py)
-            x = x.detach()
-        y = getattr(torch, name)(x)
-        if not y.requires_grad:
-            return y, None
-        # element by element: the digits of one huge number must not hide those of the others
-        return list(y.detach()), list(torch.autograd.grad(y, x, torch.ones_like(y))[0] + 0)
-
-    # at 1e30 every library reduces an angle in its own way; at -0 PyTorch's float32 logit has a gradient of another
-    # sign than its float64
-    left_out = {
-        "sin": (1e30, -1e30),
-        "cos": (1e30, -1e30),
-        "tan": (1e30, -1e30),
-        "sinc": (1e30, -1e30),
-        "logit": (-0.0,),
-    }.get(name, ())
-    kept = [k for k, v in enumerate(SPECIAL) if str(v) not in map(str, left_out)]
-    oracle.check(
-        "test_pointwise",
-        f"special {name} {dtype}",
-        lambda torch: [
-            [part[k] for k in kept] if isinstance(part, list) else part for part in ask(torch)
-        ],
-        rtol=5e-6 if dtype == "float32" else 1e-11,
-        atol=1e-37,
-    )
-
-
 BINARY = (
     "maximum",
     "minimum",
-    "fmax",
-    "fmin",
-    "atan2",
-    "hypot",
-    "logaddexp",
-    "logaddexp2",
     "xlogy",
-    "copysign",
     "fmod",
     "remainder",
 )
@@ -495,7 +384,6 @@ def test_gradients_at_kinks(torch):
         at(lambda x: x.clamp(max=0), edge),
         at(torch.maximum, [1.0, 2.0, 2.0], [2.0, 2.0, 1.0]),
         at(torch.minimum, [1.0, 2.0, 2.0], [2.0, 2.0, 1.0]),
-        at(torch.fmax, [1.0, 2.0], [2.0, 2.0]),
         at(torch.abs, [-1.0, 0.0, 1.0]),
         at(torch.sqrt, [0.0, 1.0]),
         at(torch.clamp_min, [1.0, 2.0], [2.0, 2.0]),
@@ -506,8 +394,6 @@ def test_gradients_at_kinks(torch):
             [2.0, 2.0, 1.0, 3.0],
         ),
         at(lambda x: torch.where(x > 0, x, 3 * x), [-1.0, 0.0, 1.0]),
-        at(lambda x, y: torch.atan2(x, y), [0.0], [0.0]),
-        at(torch.hypot, [0.0], [0.0]),
         # the nan that hides in the untaken branch
         at(lambda x: torch.where(x > 0, torch.log(x), torch.zeros(2)), [0.0, 1.0]),
     ]
@@ -586,16 +472,14 @@ SHAPES = hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=4)
 
 
 @settings(max_examples=60, deadline=None)
-@given(SHAPES, st.sampled_from(["maximum", "minimum", "atan2", "hypot", "fmod", "copysign"]))
+@given(SHAPES, st.sampled_from(["maximum", "minimum", "fmod"]))
 def test_broadcasting_follows_numpy_and_gradients_have_their_operands_shapes(shapes, name):
     rng = np.random.default_rng(0)
     a, b = (rng.uniform(0.5, 2, s) for s in shapes.input_shapes)
     x, y = autolab.tensor(a, requires_grad=True), autolab.tensor(b, requires_grad=True)
     out = getattr(autolab, name)(x, y)
     assert out.shape == shapes.result_shape
-    np.testing.assert_array_equal(
-        out.detach().numpy(), {"atan2": np.arctan2}.get(name, getattr(np, name, None))(a, b)
-    )
+    np.testing.assert_array_equal(out.detach().numpy(), {}.get(name, getattr(np, name, None))(a, b))
     out.sum().backward()
     assert x.grad.shape == x.shape and y.grad.shape == y.shape
 
@@ -608,7 +492,7 @@ def test_identities(values):
     assert autolab.allclose(x.sin() ** 2 + x.cos() ** 2, autolab.ones_like(x), **close)
     assert autolab.allclose(x.sigmoid() + (-x).sigmoid(), autolab.ones_like(x), **close)
     assert autolab.allclose(x.tanh(), 2 * (2 * x).sigmoid() - 1, **close)
-    assert autolab.allclose(x.erf() + x.erfc(), autolab.ones_like(x), **close)
+
     assert autolab.allclose((x.abs() + 1).log().exp(), x.abs() + 1, **close)
     assert autolab.equal(x.floor() + x.remainder(1), x) or autolab.allclose(
         x.floor() + x.remainder(1), x, **close
@@ -624,3 +508,34 @@ def test_rounding_of_a_float32_does_not_depend_on_the_shape_it_comes_in():
         whole = f(y)
         assert autolab.equal(f(y.reshape(8, 8)).reshape(-1), whole)
         assert [f(v).item() for v in y] == whole.tolist(), name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", UNARY)
+def test_special_values_and_their_gradients(name, dtype):
+    """Poles, infinities, nan, signed zeros, overflow and underflow: the value and the gradient."""
+
+    def ask(torch):
+        x = torch.tensor(SPECIAL, dtype=getattr(torch, dtype), requires_grad=True)
+        y = getattr(torch, name)(x)
+        if not y.requires_grad:
+            return y, None
+        # element by element: the digits of one huge number must not hide those of the others
+        return list(y.detach()), list(torch.autograd.grad(y, x, torch.ones_like(y))[0] + 0)
+
+    # at 1e30 every library reduces an angle in its own way
+    left_out = {
+        "sin": (1e30, -1e30),
+        "cos": (1e30, -1e30),
+        "tan": (1e30, -1e30),
+    }.get(name, ())
+    kept = [k for k, v in enumerate(SPECIAL) if str(v) not in map(str, left_out)]
+    oracle.check(
+        "test_pointwise",
+        f"special {name} {dtype}",
+        lambda torch: [
+            [part[k] for k in kept] if isinstance(part, list) else part for part in ask(torch)
+        ],
+        rtol=5e-6 if dtype == "float32" else 1e-11,
+        atol=1e-37,
+    )

@@ -138,7 +138,7 @@ FUNCTIONS = {
 }
 
 
-PARTS = {"linear": "expand", "conv1d": "unsqueeze squeeze", "matmul": "addmv_", "chunk": "view"}
+PARTS = {"linear": "expand", "conv1d": "unsqueeze squeeze", "chunk": "view"}
 PARTS["normalized"] = "view empty_like zeros zero_"
 """What PyTorch calls inside these, where one kernel does it here."""
 

@@ -27,19 +27,6 @@ def test_results_without_names_are_all_shown():
     )
 
 
-def test_one_name_among_several_results():
-    x = torch.tensor([[1.0, 5.0], [3.0, 4.0]], requires_grad=True)
-    with torch.record() as recording:
-        _, where = x.max(1)
-        low = torch.aminmax(x).min
-    assert (
-        sentences(recording)
-        == ["v1, where = max(x, dim=1) = [5, 4], [1, 1]", "low = aminmax(x) = 1"]
-        and low == 1
-    )
-    assert recording.trace().nodes[-1].results == ()
-
-
 def test_very_many_results_are_counted():
     x = torch.arange(20.0).requires_grad_()
     with torch.record() as recording:
@@ -84,18 +71,6 @@ def test_what_only_the_engine_gets_is_no_result(layer):
     )
 
 
-def test_a_pass_begins_at_the_result_that_was_asked():
-    x = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
-    with torch.record() as recording:
-        low, high = torch.aminmax(x)
-        high.backward(retain_graph=True)
-        torch.autograd.backward([low], [torch.tensor(5.0)])
-    assert sentences(recording, "seed") == [
-        "backward starts: the gradient of high with respect to itself is 1",
-        "backward starts: low is given the gradient 5",
-    ]
-
-
 def test_a_gradient_of_zeros_for_one_result_is_not_that_of_all():
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     with torch.record() as recording:
@@ -110,11 +85,6 @@ def test_a_gradient_of_zeros_for_one_result_is_not_that_of_all():
 @pytest.mark.parametrize(
     ("code", "forward", "back"),
     [
-        (
-            "a, b = torch.aminmax(x)",
-            r"a, b = \min x, \max x",
-            r"\bar{a} \cdot [x = a] + \bar{b} \cdot [x = b]",
-        ),
         (
             "a, b = torch.var_mean(x)",
             r"a = \frac{1}{n - 1} \sum (x - \mu)^{2}",

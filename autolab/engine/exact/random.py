@@ -247,11 +247,6 @@ def bernoulli(g, n, p):
     return _unit(g, n, f64) < p
 
 
-def bernoulli_each(g, p):
-    """A boolean for each probability in the 1-d float array `p`, drawn in its dtype (float32 for float16)."""
-    return _unit(g, p.size, p.dtype) < p
-
-
 # normal numbers ---------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import warnings
 
 from ..core.errors import fail
+from ..absent import names
 from ..core.tensor import Tensor, attach
 from ..core.dtype import NUMBERS
 from ..exact.printing import tensor_repr
@@ -95,4 +96,5 @@ class Protocols:
         return object.__format__(self, spec)
 
     def __dir__(self):
-        return sorted(set(object.__dir__(self)) - {"_array", "_nr", "_req", "_acc", "_memory"})
+        hidden = {"_array", "_nr", "_req", "_acc", "_memory"} | names()["torch.Tensor"]
+        return sorted(set(object.__dir__(self)) - hidden)

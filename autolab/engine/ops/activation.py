@@ -16,7 +16,7 @@ from ..exact.dtype_errors import no_complex, not_implemented
 from ..kernels import elementwise
 from ..core.record import OPS
 from .functions import composite, internal, register
-from ..exact.special import erf
+from ..exact.error_function import erf
 from .shape import row_major
 
 # Klambauer et al., "Self-Normalizing Neural Networks" (2017)

@@ -1,5 +1,4 @@
-"""Functions of two or three tensors, element by element: atan2, hypot, logaddexp, xlogy, copysign, lerp, addcmul,
-addcdiv."""
+"""Functions of two or three tensors, element by element: xlogy, lerp, addcmul, addcdiv."""
 
 from __future__ import annotations
 
@@ -12,107 +11,13 @@ import numpy as np
 from ..exact import precise
 from ..inplace.changes import apply_inplace
 from ..core.errors import fail
-from ..exact.dtype_errors import WHOLE, no_kernel, not_implemented
-from .functions import METHODS, NAMESPACES, composite, internal, register
-from .return_types import return_type
+from ..exact.dtype_errors import no_kernel, not_implemented
+from .functions import NAMESPACES, composite, internal, register
 from ..core.tensor import Tensor
-from .powers import power
-from .reduction import dtype_of
-from .remainder import not_differentiable
 from .overloading import overloaded
 
 
-def _atan2(xp, self, other):
-    if xp is np and self.dtype == np.float32 and max(np.size(self), np.size(other)) <= precise.FEW:
-        return np.arctan2(self, other, dtype=np.float64).astype(np.float32)
-    return xp.arctan2(self, other)
-
-
 # noqa: E731
-def _inverse_square(m, self, other):
-    # at the origin there is no angle, and its gradient is 0
-    square = self * self + other * other
-    return m.masked_fill(m.reciprocal(square), square == 0, 0)
-
-
-_PAIRS = lambda s: [
-    (s.away_from_zero(3), s.away_from_zero(3)),
-    (s.away_from_zero(2, 3), s.away_from_zero(3)),
-]
-
-register(
-    "atan2(Tensor self, Tensor other)",
-    forward=_atan2,
-    dtype="float",
-    check=no_kernel("atan2_cpu", "Complex"),
-    inplace="method",
-    vjp={
-        "self": lambda m, g, self, other: g * other * _inverse_square(m, self, other),
-        "other": lambda m, g, self, other: g * -self * _inverse_square(m, self, other),
-    },
-    latex=r"\mathrm{atan2}({self}, {other})",
-    samples=_PAIRS,
-    vjp_latex={
-        "self": r"{g} \cdot \frac{{other}}{{self}^{2} + {other}^{2}}",
-        "other": r"-{g} \cdot \frac{{self}}{{self}^{2} + {other}^{2}}",
-    },
-    doc="The angle of the point (x=other, y=self), in (-pi, pi]. Source: torch.atan2",
-)
-register(
-    "hypot(Tensor self, Tensor other)",
-    forward=lambda xp, self, other: xp.hypot(self, other),
-    dtype="promote",
-    check=no_kernel("hypot_cpu", *WHOLE),
-    inplace="method",
-    vjp={
-        "self": lambda m, g, self, result: g * self / result,
-        "other": lambda m, g, other, result: g * other / result,
-    },
-    latex=r"\sqrt{{self}^{2} + {other}^{2}}",
-    samples=_PAIRS,
-    vjp_latex={
-        "self": r"{g} \cdot \frac{{self}}{{result}}",
-        "other": r"{g} \cdot \frac{{other}}{{result}}",
-    },
-    doc="The length of the hypotenuse. Source: torch.hypot",
-)
-register(
-    "logaddexp(Tensor self, Tensor other)",
-    forward=lambda xp, self, other: xp.logaddexp(self, other),
-    dtype="promote",
-    check=no_kernel("logaddexp_cpu", *WHOLE),
-    vjp={
-        "self": lambda m, g, self, other: g / (1 + m.exp(other - self)),
-        "other": lambda m, g, self, other: g / (1 + m.exp(self - other)),
-    },
-    latex=r"\ln (e^{{self}} + e^{{other}})",
-    samples=_PAIRS,
-    vjp_latex={
-        "self": r"\frac{{g}}{1 + e^{{other} - {self}}}",
-        "other": r"\frac{{g}}{1 + e^{{self} - {other}}}",
-    },
-    doc="log(exp(x) + exp(y)) without overflow. Source: torch.logaddexp",
-)
-register(
-    "logaddexp2(Tensor self, Tensor other)",
-    forward=lambda xp, self, other: xp.logaddexp2(self, other),
-    dtype="promote",
-    check=no_kernel("logaddexp2_cpu", *WHOLE),
-    vjp={
-        "self": lambda m, g, self, other: g / (1 + m.exp2(other - self)),
-        "other": lambda m, g, self, other: g / (1 + m.exp2(self - other)),
-    },
-    latex=r"\log_2 (2^{{self}} + 2^{{other}})",
-    samples=_PAIRS,
-    vjp_latex={
-        "self": r"\frac{{g}}{1 + 2^{{other} - {self}}}",
-        "other": r"\frac{{g}}{1 + 2^{{self} - {other}}}",
-    },
-    doc="log2(2**x + 2**y) without overflow. Source: torch.logaddexp2",
-)
-
-METHODS["arctan2"] = NAMESPACES[""]["arctan2"] = METHODS["atan2"]
-METHODS["arctan2_"] = METHODS["atan2_"]
 
 
 # -- x log y -----------------------------------------------------------------------------------------------------------
@@ -188,167 +93,12 @@ NAMESPACES["special"]["xlogy"] = NAMESPACES[""]["xlogy"]
 
 
 # -- sign of another, step ---------------------------------------------------------------------------------------------
-def _copysign_rule(m, g, self, result):
-    ratio = m.where(self == 0, 0.0, result / self)
-    return g * ratio
-
-
-_COPYSIGN: dict[str, Any] = {
-    "forward": lambda xp, self, other: xp.copysign(self, other),
-    "dtype": "float",
-    "operands": ("self", "other"),
-    "latex": r"\left| {self} \right| \cdot \mathrm{sgn}({other})",
-}
-_SIGNS = r"{g} \cdot \mathrm{sgn}({self}) \cdot \mathrm{sgn}({other})"
-copysign_tensor = internal(
-    "copysign_tensor(Tensor self, Tensor other)",
-    node="CopysignBackward0",
-    vjp_latex={"self": _SIGNS, "other": "0"},
-    vjp={"self": _copysign_rule, "other": lambda m, g: m.zeros_like(g)},
-    samples=_PAIRS,
-    **_COPYSIGN,
-)
-copysign_scalar = internal(
-    "copysign_scalar(Tensor self, operand other)",
-    node="CopysignBackward1",
-    vjp={"self": _copysign_rule},
-    vjp_latex={"self": _SIGNS},
-    samples=lambda s: [(s.away_from_zero(3), -1.0)],
-    **_COPYSIGN,
-)
-
-
-overloaded(
-    "copysign",
-    copysign_tensor,
-    copysign_scalar,
-    doc="The size of `input` with the sign of `other` (a tensor or a number).",
-)
-
-
-def _heaviside(xp, self, values):
-    if self.dtype != values.dtype:
-        message = "heaviside is not yet implemented for tensors with different dtypes."
-        raise fail(RuntimeError, message, "Convert one of them: values.to(x.dtype).")
-    return xp.where(xp.isnan(self), 0, xp.heaviside(self, values)).astype(self.dtype)[()]
-
-
-not_differentiable(
-    "heaviside(Tensor self, Tensor values)",
-    "heaviside",
-    differentiable=("self", "values"),
-    dtype=None,
-    operands=("self", "values"),
-    forward=_heaviside,
-    latex=r"[{self} > 0] + {values} \cdot [{self} = 0]",
-    samples=lambda s: [(s.randn(3), s.randn(3))],
-    doc="0 below 0, 1 above, `values` at 0. It has no derivative. Source: torch.heaviside",
-    public=True,
-    inplace="method",
-)
 
 
 # -- powers of two, neighbours among floats ----------------------------------------------------------------------------
-def _ldexp_whole(xp, self, other):
-    if other.dtype == bool:
-        raise not_implemented("ldexp_cpu_exp", other.dtype)
-    return xp.ldexp(self, other.astype(np.int32))  # C's int, as in torch: larger exponents wrap
 
 
-_LDEXP: dict[str, Any] = {
-    "node": "LdexpBackward0",
-    "latex": r"{self} \cdot 2^{{other}}",
-    "vjp_latex": {"self": r"{g} \cdot 2^{{other}}", "other": r"{g} \cdot {result} \cdot \ln 2"},
-}
-ldexp_op = internal(
-    "ldexp(Tensor self, Tensor other)",
-    forward=lambda xp, self, other: self * power(xp, other.dtype.type(2), other),
-    dtype="float",
-    operands=("self", "other"),
-    vjp={
-        "self": lambda m, g, other: g * m.pow_base(2.0, other),
-        "other": lambda m, g, result: m.mul_scalar(g * result, math.log(2)),
-    },
-    samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
-    **_LDEXP,
-)
 # torch's rule for `self` has a whole 2**other: 0 for a negative exponent
-ldexp_whole = internal(
-    "ldexp_whole(Tensor self, Tensor other)",
-    forward=_ldexp_whole,
-    operands=("self", "other"),
-    vjp={"self": lambda m, g, other: m.masked_fill(m.ldexp_whole(g, other), other < 0, 0)},
-    also_saves=("result",),
-    samples=lambda s: [(s.randn(3), s.integers(4, 3)), (s.randn(2, 3), s.integers(9, 3))],
-    **_LDEXP | {"vjp_latex": {"self": r"{g} \cdot 2^{{other}} \cdot [{other} \ge 0]"}},
-)
-
-
-def _ldexp_op(input, other):
-    return ldexp_whole if input.dtype.is_floating_point and not other.dtype.is_inexact else ldexp_op
-
-
-@composite(method=True)
-def ldexp(input, other):
-    """input * 2**other. Raises TypeError for numbers. Source: torch.ldexp."""
-    return _ldexp_op(input, other).call(input, other)
-
-
-@composite(method=True)
-def ldexp_(input, other):
-    """In-place `ldexp`. Raises RuntimeError where `input` cannot hold the result. Source: torch.ldexp_."""
-    op = _ldexp_op(input, other)
-    if not input.dtype.is_inexact:
-        raise fail(
-            RuntimeError,
-            f"ldexp can't be cast to the desired output type {input.dtype.short}",
-            "The result is a float; an in-place operation keeps the tensor's dtype.",
-        )
-    return apply_inplace(op, (input, other))
-
-
-frexp_op = internal(
-    "frexp(Tensor self)",
-    forward=lambda xp, self: xp.frexp(self),
-    outputs=("mantissa", "exponent"),
-    nondiff=("exponent",),
-    vjp={"self": lambda m, g, exponent: g[0] / m.exp2(m.to_copy(exponent, dtype_of(g[0])))},
-    return_type=return_type("frexp", ("mantissa", "exponent")),
-    latex=r"\mathrm{frexp}({self})",
-    vjp_latex={"self": r"{g} \cdot 2^{-{exponent}}"},
-    samples=lambda s: [np.array([0.6, -1.3, 5.2]), np.array([[0.3, 0.7]])],
-)
-
-
-@composite(method=True)
-def frexp(input):
-    """(mantissa, exponent) with input = mantissa * 2**exponent and 0.5 <= |mantissa| < 1; 0 stays 0.
-
-    Raises RuntimeError for whole numbers. Source: torch.frexp."""
-    if not input.dtype.is_floating_point:
-        raise fail(
-            RuntimeError,
-            "torch.frexp() only supports floating-point dtypes",
-            "Only these have a mantissa: call .float() first.",
-        )
-    return frexp_op.call(input)
-
-
-register(
-    "nextafter(Tensor self, Tensor other)",
-    forward=lambda xp, self, other: xp.nextafter(self, other),
-    dtype="promote",
-    check=no_kernel("nextafter_cpu", *WHOLE, "Complex"),
-    inplace="method",
-    latex=r"\mathrm{nextafter}({self}, {other})",
-    vjp={
-        "self": lambda m, g, self, other: m.masked_fill(g, self == other, 0),
-        "other": lambda m, g, self, other: m.zeros_like(g),
-    },
-    vjp_latex={"self": r"{g} \cdot [{self} \ne {other}]", "other": "0"},
-    samples=_PAIRS,
-    doc="The float next to `input` in the direction of `other`. Source: torch.nextafter",
-)
 
 
 # -- fused formulas ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import operator
 
 import numpy as np
 
-from ..exact.arguments import mismatch
 from ..inplace.changes import apply_inplace
 from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
@@ -17,8 +16,7 @@ from ..exact.dtype_errors import no_kernel, not_implemented
 from .overloading import operators, overloaded
 from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.op import variant
-from ..core.tensor import Tensor, wrap
-from ..exact.arguments import scalar_tensor
+from ..core.tensor import Tensor
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
@@ -192,30 +190,6 @@ _kind(
     r"[\left| {self} \right| < \infty]",
     "Whether each element is neither infinite nor nan.",
 )
-_kind(
-    "isposinf",
-    lambda xp, self: self == xp.inf,
-    r"[{self} = \infty]",
-    "Whether each element is +inf.",
-)
-_kind(
-    "isneginf",
-    lambda xp, self: self == -xp.inf,
-    r"[{self} = -\infty]",
-    "Whether each element is -inf.",
-)
-_kind(
-    "isreal",
-    lambda xp, self: xp.isreal(self),
-    r"[{self} \in \mathbb{R}]",
-    "Whether each element has no imaginary part.",
-)
-_kind(
-    "signbit",
-    lambda xp, self: xp.signbit(self) if self.dtype.kind == "f" else self < 0,
-    r"{self} < 0",
-    "Whether the sign bit is set: also for -0.0.",
-)
 
 
 # -- nearly and exactly equal ------------------------------------------------------------------------------------------
@@ -272,18 +246,3 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 def equal(input, other):
     """Whether both tensors have the same shape and the same elements: a Python bool. Source: torch.equal."""
     return input._array.shape == other._array.shape and bool(np.all(input._array == other._array))
-
-
-@composite()
-def isin(elements, test_elements, *, assume_unique=False, invert=False):
-    """Whether each element is among `test_elements`; one of them may be a number. assume_unique only saves time.
-    Source: torch.isin."""
-    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
-        raise mismatch()
-    elements, test_elements = (
-        a if isinstance(a, Tensor) else scalar_tensor(a) for a in (elements, test_elements)
-    )
-    xp = elements.device.xp
-    return wrap(
-        xp.isin(elements._array, test_elements._array, assume_unique=assume_unique, invert=invert)
-    )

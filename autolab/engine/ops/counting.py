@@ -40,21 +40,6 @@ def _truth(name, ufunc, tex, doc):
 _truth("all", "logical_and", r"\prod_{{dim}} [{self} \ne 0]", "Whether no element is zero")
 _truth("any", "logical_or", r"[\sum_{{dim}} [{self} \ne 0] > 0]", "Whether some element is nonzero")
 
-count_op = internal(
-    "count_nonzero(Tensor self, int[]? dim=None)",
-    latex=r"\sum_{{dim}} [{self} \ne 0]",
-    forward=lambda xp, self, dim: row_major(
-        xp, xp.add.reduce(self != 0, axis=axes(self, dim), dtype=np.int64)
-    ),
-    samples=lambda s: [s.booleans(4), (s.integers(2, 2, 3), (1,))],
-)
-
-
-@composite(method=True)
-def count_nonzero(input, dim=None):
-    """How many elements are nonzero, in all or along `dim`: int64. Source: torch.count_nonzero."""
-    return count_op.call(input, None if dim is None else the_dims(dim, input._array.ndim))
-
 
 # -- ignoring nan ------------------------------------------------------------------------------------------------------
 def _nansum(xp, self, dim, keepdim, dtype):

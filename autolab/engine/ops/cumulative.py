@@ -1,4 +1,4 @@
-"""Running totals along a dimension: cumsum cumprod logcumsumexp, and running extremes cummax cummin."""
+"""Running totals along a dimension: cumsum and cumprod."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import numpy as np
 from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
 from ..exact.dtypes import as_dtype
-from ..kernels.reduce import accumulate
 from .functions import composite, internal
-from .return_types import return_type
-from .extremes import zeros_for
 from .indexing import written
 from .reduction import differentiable_dtype
 from .shape import row_major
@@ -144,86 +141,6 @@ _in_place(cumprod_op)
 
 
 # -- logcumsumexp ------------------------------------------------------------------------------------------------------
-def _logcumsumexp(xp, self, dim):
-    if self.dtype.kind in "biu":
-        raise not_implemented("logcumsumexp_out_cpu", self.dtype)
-    if self.ndim == 0:
-        return self.copy()
-    return accumulate(xp, "logaddexp", row_major(xp, self), dim)
-
-
-def _logcumsumexp_rule(m, g, self, dim, result):
-    # sum over j >= i of g_j exp(x_i - y_j), split by the sign of g so that it can be done in logarithms
-    if len(self.shape) == 0:
-        return g
-
-    def part(h):
-        # finite: inf - inf would be nan
-        log_h = m.where(h > 0, m.log(m.where(h > 0, h, 1.0)), float(np.finfo(np.float32).min))
-        return m.exp(m.flip(m.logcumsumexp(m.flip(log_h - result, (dim,)), dim), (dim,)) + self)
-
-    return part(g) - part(-g)
-
-
-logcumsumexp_op = internal(
-    "logcumsumexp(Tensor self, int dim)",
-    forward=_logcumsumexp,
-    vjp={"self": _logcumsumexp_rule},
-    latex=r"\ln \sum_{j \le i} e^{{self}_j}",
-    vjp_latex={"self": r"\sum_{j \ge i} {g}_j \cdot e^{{self}_i - {result}_j}"},
-    samples=lambda s: [(s.randn(4), 0), (s.randn(2, 3), 1)],
-)
-
-
-@composite(method=True)
-def logcumsumexp(input, dim):
-    """log of the running sum of exp(x) along `dim`, without overflow. Source: torch.logcumsumexp."""
-    check_dim(dim, input._array.ndim)
-    return logcumsumexp_op.call(input, dim)
 
 
 # -- running extremes --------------------------------------------------------------------------------------------------
-def _extreme(ufunc):
-    def forward(xp, self, dim):
-        if self.ndim == 0:
-            return self.copy(), xp.zeros((), np.int64)[()]
-        self = row_major(xp, self)
-        values = accumulate(xp, ufunc, self, dim)
-        place = xp.arange(self.shape[dim]).reshape(
-            [-1 if d == dim % self.ndim else 1 for d in range(self.ndim)]
-        )
-        # the latest place where the running extreme was met, as in torch
-        new = (self == values) | (xp.isnan(self) if self.dtype.kind == "f" else False)
-        return values, accumulate(xp, "maximum", xp.where(new, place, 0), dim)
-
-    return forward
-
-
-def _extreme_rule(m, g, self, indices, dim):
-    # an element can be the extreme so far at several places: their gradients add up
-    return m.scatter_add(zeros_for(m, g[0], tuple(self.shape)), dim, indices, g[0])
-
-
-def _running_extreme(name, ufunc, doc):
-    op = internal(
-        f"{name}(Tensor self, int dim)",
-        forward=_extreme(ufunc),
-        outputs=("values", "indices"),
-        nondiff=("indices",),
-        return_type=return_type(name, ("values", "indices")),
-        latex=rf"\{name[3:]}_{{j \le i}} {{self}}_j",
-        vjp={"self": _extreme_rule},
-        vjp_latex={"self": r"\mathrm{scatter}({g})"},
-        samples=lambda s: [(s.distinct(5), 0), (s.distinct(2, 3), 1)],
-    )
-
-    @composite(name, method=True)
-    def call(input, dim):
-        check_dim(dim, input._array.ndim)
-        return op.call(input, dim)
-
-    call.__doc__ = f"{doc} along `dim`: (values, indices). Source: torch.{name}"
-
-
-_running_extreme("cummax", "maximum", "The largest element so far")
-_running_extreme("cummin", "minimum", "The smallest element so far")

@@ -1,8 +1,4 @@
-"""Reductions that pick an element: max min amax amin aminmax argmax argmin median kthvalue mode.
-
-Where elements tie: `max()` and `amax()` share the gradient evenly, `max(dim)` gives all of it to the element it names,
-as torch does.
-"""
+"""Reductions that pick an element: max, min, amax, amin, argmax, argmin, median, mode."""
 
 from __future__ import annotations
 
@@ -162,15 +158,6 @@ def _amax_rule(m, g, self, dim, keepdim, result):
     )
 
 
-def _aminmax_rule(m, g, self, dim, keepdim, min, max):
-    total = None
-    for part, result in zip(g, (min, max)):
-        if part is not None:
-            share = _amax_rule(m, part, self, dim, keepdim, result)
-            total = share if total is None else total + share
-    return total
-
-
 def _amax(name, ufunc, doc):
     op = internal(
         f"{name}(Tensor self, int[] dim=(), bool keepdim=False)",
@@ -201,32 +188,6 @@ def _amax(name, ufunc, doc):
 
 _amax("amax", "maximum", "largest")
 _amax("amin", "minimum", "smallest")
-
-aminmax_op = internal(
-    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False)",
-    outputs=("min", "max"),
-    return_type=return_type("aminmax", ("min", "max")),
-    forward=lambda xp, self, dim, keepdim: tuple(
-        row_major(xp, reduce(xp, f, self, axes(self, dim), keepdim)) for f in ("minimum", "maximum")
-    ),
-    vjp={"self": _aminmax_rule},
-    latex=r"\min {self}, \max {self}",
-    vjp_latex={"self": r"{g} \cdot [{self} = {min}] + {g1} \cdot [{self} = {max}]"},
-    samples=lambda s: [
-        s.distinct(4),
-        (s.distinct(2, 3), {"dim": 1}),
-        (s.distinct(2, 3), {"dim": 0, "keepdim": True}),
-    ],
-)
-
-
-@composite(method=True)
-def aminmax(input, *, dim=None, keepdim=False):
-    """(min, max), of all elements or along one dimension. Source: torch.aminmax."""
-    if dim is not None:
-        check_dim(dim, input._array.ndim)
-    _nonempty("aminmax", input, dim)
-    return aminmax_op.call(input, dim, keepdim)
 
 
 # -- argmax, argmin ----------------------------------------------------------------------------------------------------
@@ -353,41 +314,6 @@ def _median(name, skip_nan, doc):
 
 
 _median("median", False, "The middle element; nan if there is a nan.")
-_median("nanmedian", True, "The middle of the elements that are not nan.")
-
-
-def _kthvalue(xp, self, k, dim, keepdim):
-    _no_masks(self, "kthvalue_cpu")
-    if self.ndim == 0:
-        return self.copy(), xp.zeros((), np.int64)[()]
-    order = xp.argsort(self, axis=dim, kind="stable")
-    return at_indices(
-        xp, self, order[(slice(None),) * (dim % self.ndim) + (slice(k - 1, k),)], dim, keepdim
-    )
-
-
-kthvalue_op = picked(
-    "kthvalue",
-    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)",
-    _kthvalue,
-    "KthvalueBackward0",
-    vjp={"self": picked_rule},
-    latex=r"{self}_{({k})}",
-    samples=lambda s: [(s.distinct(4), 2), (s.distinct(2, 3), 3, 1, True)],
-)
-
-
-@composite(method=True)
-def kthvalue(input, k, dim=-1, keepdim=False):
-    """(values, indices) of the k-th smallest element along `dim`, counted from 1. Source: torch.kthvalue."""
-    check_dim(dim, input._array.ndim)
-    if not 1 <= k <= (input._array.shape[dim] if input._array.ndim else 1):
-        raise fail(
-            RuntimeError,
-            f"kthvalue(): selected number k out of range for dimension {dim % max(input._array.ndim, 1)}",
-            "k counts from 1 to the size of the dimension.",
-        )
-    return kthvalue_op.call(input, k, dim, keepdim)
 
 
 def _mode(xp, self, dim, keepdim):

@@ -52,13 +52,6 @@ def full(size, fill_value, **options):
     )
 
 
-@composite()
-def scalar_tensor(s, **options):
-    """The number `s` as a 0-d tensor of the default float dtype or the one named. Source: torch.scalar_tensor."""
-    made = Options("scalar_tensor", options)
-    return _filled(made, (), made.dtype_or_default(), s)
-
-
 def _filled(made, shape, dtype, value, like=None):
     """A tensor with the number `value` everywhere, in the order in memory of the tensor `like`."""
     value = held_by(value, dtype)
@@ -334,41 +327,6 @@ def eye(n, m=None, **options):
             raise fail(RuntimeError, message, "It counts rows or columns.")
     made = Options("eye", options)
     return made.computed(lambda xp: xp.eye(n, m, dtype=made.dtype_or_default().np))
-
-
-@composite()
-def tril_indices(row, col, offset=0, **options):
-    """Row and column numbers of the lower triangle of a `row` x `col` matrix, as a (2, n) int64 tensor.
-
-    offset: 0 includes the main diagonal, -1 leaves it out, 1 includes the one above. Source: torch.tril_indices.
-    """
-    return _triangle("tril_indices", row, col, options, lambda i, j: j - i <= offset)
-
-
-@composite()
-def triu_indices(row, col, offset=0, **options):
-    """Row and column numbers of the upper triangle of a `row` x `col` matrix, as a (2, n) int64 tensor.
-
-    offset: 0 includes the main diagonal, 1 leaves it out, -1 includes the one below. Source: torch.triu_indices.
-    """
-    return _triangle("triu_indices", row, col, options, lambda i, j: j - i >= offset)
-
-
-def _triangle(function, row, col, options, inside):
-    made = Options(function, options)
-    for name, number in (("row", row), ("col", col)):
-        if number < 0:
-            raise fail(
-                RuntimeError,
-                f"{name} must be non-negative, got{number}",
-                "It counts rows or columns.",
-            )
-    dtype = made.dtype or int64
-    if not dtype.is_integer:
-        message = f"\"{function}\" not implemented for '{dtype.short}'"
-        raise fail(NotImplementedError, message, "Indices are whole numbers.")
-    places = np.nonzero(inside(*np.indices((row, col), sparse=True)))
-    return made.generated(np.stack(places).astype(dtype.np))
 
 
 @composite()

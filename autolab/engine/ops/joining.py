@@ -1,8 +1,7 @@
-"""Joining and splitting: cat, stack, split, chunk, unbind, tensor_split, hsplit, vsplit, dsplit, block_diag."""
+"""Joining and splitting: cat, stack, split, chunk, unbind."""
 
 from __future__ import annotations
 
-import itertools
 
 import numpy as np
 
@@ -10,7 +9,6 @@ from ..exact.arguments import int_argument, ints_argument
 from ..core.errors import fail, type_name
 from ..exact.refusals import check_dim, no_dimensions
 from .functions import METHODS, NAMESPACES, composite, internal
-from ..core.record import OPS
 from ..core.tensor import Tensor
 from .shape import row_major
 
@@ -361,104 +359,3 @@ def _places(given):
             RuntimeError, message, "One number asks for so many pieces, a list says where to cut."
         )
     return given.tolist()
-
-
-@composite(method=True)
-def tensor_split(input, indices_or_sections, dim=0):
-    """Nearly equal pieces, or pieces cut at given places; views. Source: torch.tensor_split."""
-    if not input._array.ndim:
-        message = (
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
-        raise fail(RuntimeError, message, "A 0-d tensor is a single number.")
-    d = check_dim(dim, input.ndim)
-    n = input.shape[d]
-    if isinstance(indices_or_sections, Tensor):
-        indices_or_sections = _places(indices_or_sections)
-    if isinstance(indices_or_sections, int):
-        k = indices_or_sections
-        if k < 1:
-            raise fail(
-                RuntimeError,
-                f"number of sections must be larger than 0, got {k}",
-                "Ask for one piece at least.",
-            )
-        cuts = list(itertools.accumulate((n // k + (i < n % k) for i in range(k)), initial=0))
-    else:
-        cuts = [0, *indices_or_sections, n]
-    return tuple(OPS["slice"].call(input, d, a, b, 1) for a, b in zip(cuts, cuts[1:]))
-
-
-def _along(name, wanted, dim_of, doc):
-    """`tensor_split` along a fixed dimension; a number of pieces has to divide its size."""
-
-    @composite(name, method=True)
-    def call(input, indices_or_sections):
-        ndim = input._array.ndim
-        if ndim < wanted:
-            message = f"torch.{name} requires a tensor with at least {wanted} dimension, but got a tensor with {ndim} dimensions!"
-            raise fail(
-                RuntimeError,
-                message,
-                "hsplit cuts columns, vsplit rows, dsplit along the third dimension.",
-            )
-        dim = dim_of(ndim)
-        n, k = input.shape[dim], indices_or_sections
-        if isinstance(k, int) and (not k or n % k):
-            raise fail(
-                RuntimeError,
-                f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {n} is not divisible by the split_size {k}!",
-                "tensor_split allows pieces of different sizes.",
-            )
-        return tensor_split(input, k, dim)
-
-    call.__doc__ = (
-        f"{doc}: so many equal pieces, or pieces cut at given places; views. Source: torch.{name}."
-    )
-
-
-_along("hsplit", 1, lambda ndim: int(ndim > 1), "Side by side (a vector along its only dimension)")
-_along("vsplit", 2, lambda ndim: 0, "Below each other")
-_along("dsplit", 3, lambda ndim: 2, "Along the third dimension")
-
-
-def _block_diag(xp, tensors):
-    mats = [xp.atleast_2d(t) for t in tensors]
-    out = xp.zeros(
-        (sum(a.shape[0] for a in mats), sum(a.shape[1] for a in mats)), xp.result_type(*mats)
-    )
-    r = c = 0
-    for a in mats:
-        out[r : r + a.shape[0], c : c + a.shape[1]] = a
-        r, c = r + a.shape[0], c + a.shape[1]
-    return out
-
-
-def _block_diag_rule(m, g, tensors_sym_sizes):
-    grads, r, c = [], 0, 0
-    for shape in tensors_sym_sizes:
-        rows, columns = (1,) * (2 - len(shape)) + tuple(shape)
-        grads.append(m.reshape_raw(m.narrow_raw(m.narrow_raw(g, 0, r, rows), 1, c, columns), shape))
-        r, c = r + rows, c + columns
-    return grads
-
-
-block_diag_op = internal(
-    "block_diag(Tensor[] tensors)",
-    forward=_block_diag,
-    hidden=("tensors_sym_sizes",),
-    vjp={"tensors": _block_diag_rule},
-    latex=r"\mathrm{diag}({tensors})",
-    vjp_latex={"tensors": r"\mathrm{part}({g})"},
-    samples=lambda s: [([s.randn(2, 2), s.randn(1, 3)],)],
-)
-
-
-@composite()
-def block_diag(*tensors):
-    """One matrix with the given blocks along its diagonal. Source: torch.block_diag."""
-    for i, t in enumerate(tensors):
-        if t._array.ndim > 2:
-            message = f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t._array.ndim} dimensions"
-            raise fail(RuntimeError, message, "Each tensor is one block of a matrix.")
-    return block_diag_op.call(_same_dtype(list(tensors)))

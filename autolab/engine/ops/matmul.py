@@ -495,17 +495,3 @@ def tensordot(a, b, dims=2):
 
 def permuted(x, order):
     return x if order == list(range(x.ndim)) else permute_op.call(x, tuple(order))
-
-
-@composite()
-def kron(input, other):
-    """The Kronecker product. Source: torch.kron."""
-    n = max(input.ndim, other.ndim)
-    a_shape = (1,) * (n - input.ndim) + tuple(input.shape)
-    b_shape = (1,) * (n - other.ndim) + tuple(other.shape)
-    a = view_op.call(input, tuple(x for s in a_shape for x in (s, 1)))
-    b = view_op.call(other, tuple(x for s in b_shape for x in (1, s)))
-    return unsafe_view.call(a * b, tuple(p * q for p, q in zip(a_shape, b_shape)))
-
-
-METHODS["kron"] = kron

@@ -1,4 +1,4 @@
-"""Lengths: norm, linalg.norm, linalg.vector_norm, linalg.matrix_norm, dist, renorm."""
+"""Lengths: norm, linalg.norm, linalg.vector_norm, linalg.matrix_norm, dist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from ..exact import sums as cascade
 from ..core.apply import result_dtype
-from ..inplace.changes import apply_inplace
 from ..exact.dtypes import as_dtype
 from ..core.errors import fail
 from ..exact.refusals import check_dim
@@ -250,78 +249,3 @@ def dist(input, other, p=2):
 
 
 # -- lengths that are cut ----------------------------------------------------------------------------------------------
-_TINY = 1e-7  # keeps a length of 0 from dividing
-
-
-def _others(ndim, dim):
-    return tuple(d for d in range(ndim) if d != dim % ndim)
-
-
-def _renorm(xp, self, p, dim, maxnorm):
-    wide = (
-        self.astype(np.float64) if self.dtype == np.float32 else self
-    )  # torch's lengths are of double precision here
-    length = _reduce_norm(xp, wide, p, _others(self.ndim, dim), True).astype(self.dtype, copy=False)
-    return xp.ascontiguousarray(
-        self
-        * xp.where(length > maxnorm, maxnorm / (length + _TINY), 1).astype(self.dtype, copy=False)
-    )
-
-
-def _renorm_rule(m, g, self, p, dim, maxnorm):
-    dims = _others(len(self.shape), dim)
-    length = m.linalg_vector_norm(self, p, dims, True, None)
-    inverse = 1 / (length + _TINY)
-    # what the length changes when the slice does, for all elements of the slice
-    change = _norm_gradient(m, m.sum(self * g, dims, True, dtype_of(g)), self, p, length, dims)
-    return m.where(length > maxnorm, maxnorm * inverse * (g - inverse * change), g)
-
-
-renorm_op = internal(
-    "renorm(Tensor self, Number p, int dim, Number maxnorm)",
-    forward=_renorm,
-    vjp={"self": _renorm_rule},
-    latex=r"{self} \cdot \min(1, \frac{{maxnorm}}{\left\| {self} \right\|_{{p}}})",
-    vjp_latex={"self": r"{g} \cdot \frac{\partial {result}}{\partial {self}}"},
-    samples=lambda s: [
-        (s.randn(2, 3), 2, 0, 0.5),
-        (s.randn(2, 3), 1, -1, 1.2),
-        (s.randn(2, 3, 2), 3, 1, 1.0),
-    ],
-)
-
-
-def _renorm_arguments(x, p, dim, maxnorm):
-    if p <= 0:
-        raise fail(
-            RuntimeError,
-            "renorm: non-positive-norm not supported",
-            "p is the order of the norm: 2 for the usual length.",
-        )
-    if maxnorm < 0:
-        raise fail(
-            RuntimeError,
-            f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}",
-            "No length is negative.",
-        )
-    if x._array.ndim < 2:
-        message = f"renorm: input needs at least 2 dimensions, got {x._array.ndim} dimensions"
-        raise fail(RuntimeError, message, "Each slice along `dim` is a vector whose length is cut.")
-    check_dim(dim, x._array.ndim)
-    _check_norm(x, p)
-    return x, p, dim, maxnorm
-
-
-@composite(method=True)
-def renorm(input, p, dim, maxnorm):
-    """A copy in which each slice along `dim` that has a p-norm above maxnorm is scaled down to it.
-
-    Raises RuntimeError for less than two dimensions, and unless p is positive and maxnorm 0 or more. Source:
-    torch.renorm."""
-    return renorm_op.call(*_renorm_arguments(input, p, dim, maxnorm))
-
-
-@composite(method=True, function=False)
-def renorm_(self, p, dim, maxnorm):
-    """`renorm` in place. Source: torch.Tensor.renorm_."""
-    return apply_inplace(renorm_op, _renorm_arguments(self, p, dim, maxnorm))

@@ -11,12 +11,11 @@ import math
 
 import numpy as np
 
-from ..exact import precise, special
-from ..inplace.changes import apply_inplace
+from ..exact import precise
+from ..exact.error_function import erf
 from ..core.errors import fail
 from ..exact.dtype_errors import no_complex, not_implemented
 from .functions import METHODS, NAMESPACES, composite, internal, register
-from ..core.op import variant
 
 _SPECIAL = NAMESPACES["special"]
 
@@ -221,7 +220,7 @@ def positive(input):
     return input
 
 
-# -- sigmoid, tanh, logit ----------------------------------------------------------------------------------------------
+# -- sigmoid, tanh -----------------------------------------------------------------------------------------------------
 _exp = precise.unary("exp")
 
 
@@ -282,180 +281,28 @@ internal(
 )
 
 
-def _logit(xp, self, eps):
-    p = self if eps is None else xp.clip(self, eps, 1 - eps)
-    odds = p / (1 - p)
-    return _log(odds) if xp is np else xp.log(odds)
-
-
-def _logit_rule(m, g, self, eps):
-    low = 0.0 if eps is None else eps
-    outside = m.logical_or(self < low, self > 1 - low)
-    return m.where(outside, math.nan if eps is None else 0.0, g / (self * (1 - self)))
-
-
 _log = precise.unary("log")
-register(
-    "logit(Tensor self, float? eps=None)",
-    forward=_logit,
-    dtype="float",
-    operands=("self",),
-    inplace=True,
-    vjp={"self": _logit_rule},
-    latex=r"\ln \frac{{self}}{1 - {self}}",
-    vjp_latex={"self": r"\frac{{g}}{{self} \cdot (1 - {self})}"},
-    samples=lambda s: [s.probabilities(3), (s.probabilities(3), 1e-6)],
-    doc="log(x / (1 - x)), the inverse of sigmoid; eps: x is clamped to [eps, 1 - eps] first. Source: torch.logit",
-)
 
 
-# -- error function, gamma function ------------------------------------------------------------------------------------
-def _special(schema, kernel, rule, **fields):
-    def fast(x):
-        return kernel(np, x)[()]
-
-    fast.__name__ = schema.split("(")[0]
-    return elementwise(schema, fast, rule, forward=lambda xp, self: kernel(xp, self)[()], **fields)
-
-
-_special(
+# -- the error function ----------------------------------------------------------------------------------------------
+elementwise(
     "erf(Tensor self)",
-    special.erf,
+    lambda x: erf(np, x)[()],
     lambda m, g, self: 2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
+    forward=lambda xp, self: erf(xp, self)[()],
     latex=r"\mathrm{erf}({self})",
     gradient=r"\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
     samples=lambda s: [s.randn(3), s.randn(2, 3)],
-    doc="The error function: the share of a bell curve within x of its middle.",
-)
-_special(
-    "erfc(Tensor self)",
-    special.erfc,
-    lambda m, g, self: -2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
-    latex=r"1 - \mathrm{erf}({self})",
-    gradient=r"-\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
-    samples=lambda s: [s.randn(3)],
-    doc="1 - erf(x), without losing digits at large x.",
-)
-_special(
-    "erfinv(Tensor self)",
-    special.erfinv,
-    lambda m, g, self: math.sqrt(math.pi) / 2 * m.exp(m.pow_scalar(m.erfinv(self), 2)) * g,
-    latex=r"\mathrm{erf}^{-1}({self})",
-    gradient=r"\frac{\sqrt{\pi}}{2} \cdot e^{{result}^{2}} \cdot {g}",
-    samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
-    doc="The inverse of erf on (-1, 1).",
-)
-_special(
-    "lgamma(Tensor self)",
-    special.lgamma,
-    lambda m, g, self: g * m.digamma(self),
-    latex=r"\ln \left| \Gamma({self}) \right|",
-    gradient=r"{g} \cdot \psi({self})",
-    samples=lambda s: [s.positive(3)],
-    doc="The logarithm of the absolute value of the gamma function.",
-)
-_special(
-    "digamma(Tensor self)",
-    special.digamma,
-    lambda m, g, self: g * m.polygamma(1, self),
-    latex=r"\psi({self})",
-    gradient=r"{g} \cdot \psi_{1}({self})",
-    samples=lambda s: [s.positive(3)],
-    doc="The derivative of lgamma.",
-)
-
-polygamma_op = internal(
-    "polygamma(int n, Tensor self)",
-    forward=lambda xp, n, self: special.polygamma(xp, n, self)[()],
-    dtype="float",
-    operands=("self",),
-    vjp={"self": lambda m, g, n, self: g * m.polygamma(n + 1, self)},
-    latex=r"\psi_{{n}}({self})",
-    vjp_latex={"self": r"{g} \cdot \psi_{{n} + 1}({self})"},
-    samples=lambda s: [(1, s.positive(3)), (2, s.positive(3))],
-)
-
-
-def _order(n):
-    if n < 0:
-        raise fail(
-            RuntimeError,
-            "polygamma(n, x) does not support negative n.",
-            "n counts derivatives of digamma.",
-        )
-    return n
-
-
-@composite(name="polygamma")
-def polygamma_function(n, input):
-    """The n-th derivative of digamma. Raises RuntimeError for n < 0. Source: torch.polygamma."""
-    return polygamma_op.call(_order(n), input)
-
-
-@composite(method=True, function=False, name="polygamma")
-def polygamma_method(self, n):
-    """The n-th derivative of digamma. Raises RuntimeError for n < 0. Source: torch.Tensor.polygamma."""
-    return polygamma_op.call(_order(n), self)
-
-
-_polygamma_in_place = variant(
-    polygamma_op, params=("self", "n"), kinds=("Tensor", "int"), node="PolygammaBackward1",  # what is changed comes first
-    forward=lambda xp, self, n: special.polygamma(xp, n, self)[()],
-)  # fmt: skip
-
-
-@composite(method=True, function=False)
-def polygamma_(self, n):
-    """In-place `polygamma`. Source: torch.Tensor.polygamma_."""
-    return apply_inplace(_polygamma_in_place, (self, _order(n)))
-
-
-# -- angles ------------------------------------------------------------------------------------------------------------
-def _deg2rad(x):
-    return x * (math.pi / 180)
-
-
-def _rad2deg(x):
-    return x * (180 / math.pi)
-
-
-elementwise(
-    "deg2rad(Tensor self)",
-    _deg2rad,
-    lambda m, g: m.deg2rad(g),
-    forward=lambda xp, self: _deg2rad(self),
-    node="Deg2RadBackward0",
-    latex=r"\frac{\pi}{180} \cdot {self}",
-    gradient=r"\frac{\pi}{180} \cdot {g}",
-    samples=lambda s: [s.randn(3)],
-    doc="Degrees as radians.",
-)
-elementwise(
-    "rad2deg(Tensor self)",
-    _rad2deg,
-    lambda m, g: m.rad2deg(g),
-    forward=lambda xp, self: _rad2deg(self),
-    node="Rad2DegBackward0",
-    latex=r"\frac{180}{\pi} \cdot {self}",
-    gradient=r"\frac{180}{\pi} \cdot {g}",
-    samples=lambda s: [s.randn(3)],
-    doc="Radians as degrees.",
+    doc="The error function: the probability that a bell curve gives to [-x, x].",
 )
 
 
 # -- names of torch.special --------------------------------------------------------------------------------------------
 for _name, _same in {
     "erf": "erf",
-    "erfc": "erfc",
-    "erfinv": "erfinv",
     "exp2": "exp2",
     "expm1": "expm1",
     "log1p": "log1p",
     "expit": "sigmoid",
-    "logit": "logit",
-    "digamma": "digamma",
-    "psi": "digamma",
-    "gammaln": "lgamma",
-    "polygamma": "polygamma",
 }.items():
     _SPECIAL[_name] = NAMESPACES[""][_same]

@@ -4,8 +4,6 @@ They count as in-place changes (the version goes up; a leaf that requires grad r
 Source: https://docs.pytorch.org/docs/2.13/torch.html#in-place-random-sampling
 """
 
-import math
-
 import numpy as np
 
 from ..devices import device as devices
@@ -14,7 +12,6 @@ from ..core.grad_mode import per_thread
 from ..inplace.changes import check_inplace, write_inplace
 from ..core.errors import fail
 from .functions import composite, internal
-from ..exact.rounding import cast, each, fma
 from ..core.tensor import Tensor
 from ..inplace.views import repeats
 
@@ -30,9 +27,6 @@ def _node_op(name, node, law):
 _uniform_op = _node_op("uniform", "UniformBackward0", r"\mathcal{U}")
 _normal_op = _node_op("normal", "NormalBackward0", r"\mathcal{N}")
 _exponential_op = _node_op("exponential", "ExponentialBackward0", r"\mathrm{Exp}")
-_log_normal_op = _node_op("log_normal", "LogNormalBackward0", r"\mathrm{LogNormal}")
-_cauchy_op = _node_op("cauchy", "CauchyBackward0", r"\mathrm{Cauchy}")
-_geometric_op = _node_op("geometric", "GeometricBackward0", r"\mathrm{Geometric}")
 _random_ops = [_node_op(f"random_{k}", f"RandomBackward{k}", r"\mathcal{U}") for k in range(3)]
 _bernoulli_ops = {
     k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}", r"\mathrm{Bernoulli}") for k in (1, 2)
@@ -163,60 +157,3 @@ def bernoulli_(self, p=0.5, *, generator=None):
     return _fill(
         _bernoulli_ops[2], self, lambda raw: draws.arranged(random.bernoulli(g, raw.size, p), raw)
     )
-
-
-@composite(method=True, function=False)
-def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
-    """Fills the tensor with numbers whose logarithm has this mean and deviation. Source: torch.Tensor.log_normal_."""
-    g = draws.source(generator)
-    if not std > 0:
-        message = f"log_normal_ expects std > 0.0, but found std={std:g}"
-        raise fail(RuntimeError, message, "It is the standard deviation of the logarithm.")
-    if not self.dtype.is_floating_point:
-        message = f"\"log_normal_cpu\" not implemented for '{self.dtype.short}'"
-        raise fail(NotImplementedError, message, "Make a float tensor of it first: .float().")
-
-    def draw(raw):
-        logarithms = random.normal(g, raw.size, mean, std, np.float64, contiguous=False)
-        return draws.arranged(cast(each(math.exp, logarithms), self.dtype.np), raw)
-
-    return _fill(_log_normal_op, self, draw)
-
-
-@composite(method=True, function=False)
-def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
-    """Fills the tensor with numbers of the Cauchy distribution. Source: torch.Tensor.cauchy_."""
-    g = draws.source(generator)
-    if not sigma > 0:
-        message = f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}"
-        raise fail(RuntimeError, message, "It is half the width at half the height.")
-    if not self.dtype.is_floating_point:
-        message = (
-            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {self.dtype.cpp_name}"
-        )
-        raise fail(RuntimeError, message, "Make a float tensor of it first: .float().")
-
-    def draw(raw):
-        tangents = each(math.tan, math.pi * (random.uniform(g, raw.size, dtype=np.float64) - 0.5))
-        return draws.arranged(
-            cast(fma(tangents, np.float64(sigma), np.float64(median)), self.dtype.np), raw
-        )
-
-    return _fill(_cauchy_op, self, draw)
-
-
-@composite(method=True, function=False)
-def geometric_(self, p, *, generator=None):
-    """Fills the tensor with numbers of trials up to a success of probability `p`. Source: torch.Tensor.geometric_."""
-    g = draws.source(generator)
-    if not 0 < p < 1:
-        message = f"geometric_ expects p to be in (0, 1), but got p={p:g}"
-        raise fail(RuntimeError, message, "At 0 the first success never comes, at 1 at once.")
-
-    def draw(raw):
-        with np.errstate(divide="ignore"):
-            trials = np.ceil(np.log(random.uniform(g, raw.size, dtype=np.float64)) / math.log1p(-p))
-        return draws.arranged(trials, raw)
-
-    return _fill(_geometric_op, self, draw)

@@ -1,4 +1,4 @@
-"""Mirrored, rolled, triangular, diagonal (diag, diag_embed, diagflat, fill_diagonal_), windows."""
+"""Mirrored, rolled, triangular and diagonal tensors (diag, diag_embed, fill_diagonal_), and windows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..core.errors import bad_argument, fail
 from ..exact.refusals import check_dim, check_dims, no_dimensions
 from .functions import composite, internal, register
 from ..core.tensor import Tensor
-from .shape import row_major, sizes_from, view_op
+from .shape import row_major, sizes_from
 
 
 # -- mirrored, rolled, triangular, diagonal ----------------------------------------------------------------------------
@@ -215,12 +215,6 @@ def diag(input, diagonal=0):
         f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D",
         "Use diagonal or diag_embed for more dimensions.",
     )
-
-
-@composite(method=True)
-def diagflat(input, offset=0):
-    """The square matrix with all elements of `input` on a diagonal. Source: torch.diagflat."""
-    return diag_embed.call(view_op.call(input.contiguous(), (-1,)), offset, -2, -1)
 
 
 @composite(method=True, function=False)

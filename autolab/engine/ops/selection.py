@@ -77,57 +77,6 @@ _competition(
 )
 
 
-def _first_wins(m, wins, other):
-    # fmax and fmin ignore a nan, so a number wins against it; the winner takes the whole gradient
-    return m.logical_or(wins, m.isnan(other))
-
-
-def _competition_without_nan(name, function, rules):
-    tex, wins = rf"\{name[1:]}({{self}}, {{other}})", {"fmax": ">", "fmin": "<"}[name]
-    register(
-        f"{name}(Tensor self, Tensor other)",
-        forward=lambda xp, self, other: getattr(xp, name)(self, other),
-        fast=function,
-        dtype="promote",
-        vjp=rules,
-        latex=tex,
-        vjp_latex={
-            "self": rf"{{g}} \cdot [{{self}} {wins}= {{other}}]".replace(">=", r"\ge").replace(
-                "<=", r"\le"
-            ),
-            "other": rf"{{g}} \cdot [{{other}} {wins} {{self}}]",
-        },
-        samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
-        doc=f"Like `{name[1:]}imum`, but a nan loses against a number. Source: torch.{name}",
-    )
-
-
-_competition_without_nan(
-    "fmax",
-    np.fmax,
-    {
-        "self": lambda m, g, self, other: m.masked_fill(
-            g, m.logical_not(_first_wins(m, self >= other, other)), 0
-        ),
-        "other": lambda m, g, self, other: m.masked_fill(
-            g, _first_wins(m, self >= other, other), 0
-        ),
-    },
-)
-_competition_without_nan(
-    "fmin",
-    np.fmin,
-    {
-        "self": lambda m, g, self, other: m.masked_fill(
-            g, m.logical_not(_first_wins(m, self <= other, other)), 0
-        ),
-        "other": lambda m, g, self, other: m.masked_fill(
-            g, _first_wins(m, self <= other, other), 0
-        ),
-    },
-)
-
-
 # -- clamp -------------------------------------------------------------------------------------------------------------
 def _clamp(xp, self, min, max):
     if self.dtype.kind in "biu" and (isinstance(min, float) or isinstance(max, float)):

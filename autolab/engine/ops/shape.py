@@ -344,39 +344,10 @@ def narrow(input, dim, start, length):
     return NAMESPACES["Tensor"]["slice"](input, d, start, start + length, 1)
 
 
-narrow_copy_op = internal(
-    "narrow_copy(Tensor self, int dim, int start, int length)",
-    forward=lambda xp, self, dim, start, length: xp.array(
-        self[
-            (slice(None),) * dim
-            + (slice(start % (self.shape[dim] or 1), start % (self.shape[dim] or 1) + length),)
-        ],
-        order="C",
-    ),
-    vjp={
-        "self": lambda m, g, self_sym_sizes, dim, start, length: m.pad_raw(
-            g, self_sym_sizes, dim, start % (self_sym_sizes[dim] or 1)
-        )
-    },
-    also_saves=("length",),
-    latex=r"{self}_{{start}:{start}+{length}}",
-    vjp_latex={"self": r"{g} \text{ at } {start}:{start}+{length}"},
-    samples=lambda s: [(s.randn(4), 0, 1, 2), (s.randn(2, 3), 1, 0, 2)],
-)
-
-
 @composite(method=True)
-def narrow_copy(input, dim, start, length):
-    """`narrow` as a copy. Raises RuntimeError for a piece that does not lie inside. Source: torch.narrow_copy."""
-    n = input._array.ndim
-    if n and dim >= n:
-        message = (
-            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be improved?  If so, "
-            "please report an enhancement request to PyTorch.)"
-        )
-        raise fail(RuntimeError, message, f"The tensor has {n} dimensions, counted from 0.")
-    narrow(input, dim, start, length)  # raises
-    return narrow_copy_op.call(input, check_dim(dim, n), start, length)
+def atleast_1d(input):
+    """With one dimension at least. Source: torch.atleast_1d."""
+    return view_op.call(input, (1,)) if not input.ndim else input
 
 
 @composite(method=True, function=False)
@@ -398,9 +369,3 @@ def sum_to_size(self, *size):
         return METHODS["sum"](self)
     summed = METHODS["sum"](self, axes, True) if axes else self
     return view_op.call(summed, shape) if extra else summed
-
-
-@composite(method=True)
-def atleast_1d(input):
-    """With one dimension at least. Source: torch.atleast_1d."""
-    return view_op.call(input, (1,)) if not input.ndim else input

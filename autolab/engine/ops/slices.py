@@ -1,23 +1,19 @@
-"""Whole slices picked or written by a list of positions: index_select, index_add, index_copy, index_fill.
+"""Whole slices picked or written by a list of positions: index_select, index_add.
 
-Positions count from 0; unlike in `x[positions]`, negative ones are refused (by all but index_fill).
 Source: https://docs.pytorch.org/docs/2.13/torch.html#indexing-slicing-joining-mutating-ops
 """
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
 from ..devices import demands
-from ..exact.arguments import held_by
 from ..core.errors import bad_argument, fail
 from ..core.dtype import FROM_NUMPY
 from ..exact.refusals import check_dim, no_dimensions
 from ..kernels.scatter import add_at
-from .functions import METHODS, composite, internal, register
-from ..core.tensor import Tensor
+from .functions import METHODS, internal, register
 from .indexing import at, written
 
 
@@ -199,53 +195,6 @@ index_add = register(
 
 
 # -- index_copy --------------------------------------------------------------------------------------------------------
-def _check_index_copy(self, d, index, source):
-    if index.ndim > 1:
-        raise fail(
-            IndexError,
-            f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})",
-            _INDEX_NOTE,
-        )
-    if not source.ndim and index.size != 1:
-        message = f"index_copy_(): When source is scalar, index should have one element (got {index.size})"
-        raise fail(IndexError, message, "One number is one slice.")
-    if source.ndim != self.ndim and source.ndim and self.ndim:
-        message = (
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
-            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
-        )
-        raise fail(IndexError, message, "Each slice of the source replaces a slice of the tensor.")
-    if index.dtype != np.int64:
-        message = f"index_copy_(): Expected a long tensor for index, but got {_short(index)}"
-        raise fail(RuntimeError, message, _INDEX_NOTE)
-    if self.dtype != source.dtype:
-        message = (
-            "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{_short(self)} and (source) {_short(source)}"
-        )
-        raise fail(RuntimeError, message, "Convert the source first: source.to(x.dtype).")
-    ours, theirs = ([n for k, n in enumerate(a.shape) if k != d] for a in (self, source))
-    if ours != theirs:
-        message = (
-            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{' '.join(map(str, ours))} at dimension {d} and source slice shape: {' '.join(map(str, theirs))} at dimension 0."
-        )
-        raise fail(
-            RuntimeError, message, "Each slice of the source replaces a slice of the tensor."
-        )
-    if source.ndim and index.size != source.shape[d]:
-        message = f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[d]})"
-        raise fail(IndexError, message, "The source has a slice for each position.")
-
-
-def _index_copy(xp, self, dim, index, source):
-    d = check_dim(dim, self.ndim)
-    _check_index_copy(self, d, index, source)
-    n = _length(self, d)
-    demands.in_range(xp, index, 0, n, lambda bad: _out_of_bounds("index_copy_(): ", bad, d, n, 0))
-    out = xp.array(self, order="C")
-    as_vector(out)[at(d, as_vector(index))] = as_vector(source)
-    return out
 
 
 def _out_of_bounds(function, bad, dim, n, lowest):
@@ -253,87 +202,7 @@ def _out_of_bounds(function, bad, dim, n, lowest):
     return fail(IndexError, message, f"Positions count from {lowest} to {n - 1}.")
 
 
-index_copy = register(
-    "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
-    forward=_index_copy,
-    vjp={
-        "self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0),
-        "source": lambda m, g, dim, index: m.index_select(g, dim, index),
-    },
-    latex=r"{self}[{index}] := {source}",
-    vjp_latex={"self": r"{g} \text{ without } {index}", "source": r"{g}[{index}]"},
-    samples=lambda s: [
-        (s.randn(3), 0, s.index([0, 2]), s.randn(2)),
-        (s.randn(), 0, s.index([0]), s.randn()),
-    ],
-    doc="A copy with slices replaced. Source: torch.index_copy",
-)
-
-
 # -- index_fill --------------------------------------------------------------------------------------------------------
-def _index_fill(xp, self, dim, index, value):
-    d = check_dim(dim, self.ndim)
-    if index.dtype != np.int64:
-        raise fail(IndexError, "index_fill_(): Expected dtype int64 for index.", _INDEX_NOTE)
-    if index.ndim > 1:
-        raise fail(RuntimeError, "Index has to be a vector/scalar", _INDEX_NOTE)
-    if isinstance(value, complex) and self.dtype.kind != "c":
-        message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
-        raise fail(RuntimeError, message, "Real numbers cannot hold an imaginary part.")
-    if isinstance(value, (int, float)):
-        value = held_by(value, FROM_NUMPY[self.dtype])
-    n = _length(self, d)
-    demands.in_range(xp, index, -n, n, lambda bad: _out_of_bounds("", bad, d, n, -n))
-    out = xp.array(self)
-    as_vector(out)[at(d, index)] = value
-    return out
-
-
-_FILL: dict[str, Any] = {"forward": _index_fill, "latex": r"{self}[{index}] := {value}"}
-_UNFILLED = {"self": lambda m, g, dim, index: m.index_fill(g, dim, index, 0)}
-index_fill_op = internal(
-    "index_fill(Tensor self, int dim, Tensor index, Number value)",
-    vjp=_UNFILLED,
-    vjp_latex={"self": r"{g} \text{ without } {index}"},
-    samples=lambda s: [(s.randn(3), 0, s.index([0, 2]), 1.5), (s.randn(), 0, s.index([0]), 1.5)],
-    **_FILL,
-)
-index_fill_tensor = internal(
-    "index_fill_tensor(Tensor self, int dim, Tensor index, Tensor value)",
-    node="IndexFillBackward1",
-    vjp={**_UNFILLED, "value": lambda m, g, dim, index: m.sum(m.index_select(g, dim, index))},
-    vjp_latex={"self": r"{g} \text{ without } {index}", "value": r"\sum {g}[{index}]"},
-    samples=lambda s: [
-        (s.randn(3), 0, s.index([0, 2]), s.randn()),
-        (s.randn(), 0, s.index([0]), s.randn()),
-    ],
-    **_FILL,
-)
-
-
-def _fill_op(value):
-    if not isinstance(value, Tensor):
-        return index_fill_op
-    if value._array.ndim:
-        message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
-        raise fail(
-            RuntimeError,
-            message,
-            "One value fills all the slices; index_copy gives each its own numbers.",
-        )
-    return index_fill_tensor
-
-
-@composite(method=True)
-def index_fill(input, dim, index, value):
-    """A copy with slices set to a number or a 0-d tensor. Source: torch.index_fill"""
-    return _fill_op(value).call(input, dim, index, value)
-
-
-@composite(method=True, function=False)
-def index_fill_(self, dim, index, value):
-    """`index_fill` in place. Source: torch.Tensor.index_fill_."""
-    return written(_fill_op(value), (self, dim, index, value))
 
 
 # -- in place ----------------------------------------------------------------------------------------------------------
@@ -350,4 +219,3 @@ def _in_place(op):
 
 
 _in_place(index_add)
-_in_place(index_copy)

@@ -1,4 +1,4 @@
-"""Order and frequency: sort argsort msort topk, unique, bincount, histc, histogram, searchsorted."""
+"""Order and frequency: sort, argsort, topk, unique, bincount, histc, histogram."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ..kernels.scatter import add_at
 from .functions import composite
 from .return_types import return_type
 from ..core.tensor import Tensor, wrap
-from ..exact.arguments import scalar_tensor
 from ..exact.dtypes import positions
 from .extremes import picked, picked_rule
 from .remainder import not_differentiable
@@ -107,12 +106,6 @@ def argsort(input, dim=-1, descending=False, stable=False):
 
 
 @composite(method=True)
-def msort(input):
-    """Sorted along the first dimension. Source: torch.msort."""
-    return sort(input, 0)[0]
-
-
-@composite(method=True)
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest (or smallest) elements along `dim`, in order. Source: torch.topk."""
     check_dim(dim, input._array.ndim)
@@ -169,21 +162,6 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     sorted=False may return any order in torch; here it is the same. Source: torch.unique."""
     check_tensors("_unique2", input=input)
     found = unique_op.call(input, None) if dim is None else unique_dim_op.call(input, dim)
-    return _wanted(*found, return_inverse, return_counts)
-
-
-@composite(method=True)
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """Like `unique`, but only neighbours are compared: runs become one element. Source: torch.unique_consecutive."""
-    check_tensors("unique_consecutive", input=input)
-    xp = input.device.xp
-    rows = input._array.reshape(-1) if dim is None else xp.moveaxis(input._array, dim, 0)
-    starts = xp.ones(rows.shape[:1], bool)
-    starts[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
-    inverse = positions(xp.cumsum(starts)) - 1
-    values = rows[starts] if dim is None else xp.moveaxis(rows[starts], 0, dim)
-    shape = input._array.shape if dim is None else (-1,)
-    found = (wrap(a) for a in (values, inverse.reshape(shape), positions(xp.bincount(inverse))))
     return _wanted(*found, return_inverse, return_counts)
 
 
@@ -355,91 +333,3 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
 
 
 # -- binary search -----------------------------------------------------------------------------------------------------
-def _check_search(sequence, values, right, side, sorter):
-    """Raises PyTorch's errors for what cannot be searched."""
-    rows, found, who = (
-        list(sequence._array.shape),
-        list(values._array.shape),
-        "torch.searchsorted():",
-    )
-    if side not in (None, "left", "right"):
-        raise fail(
-            RuntimeError,
-            f"{who} side can only be 'left' or 'right' but got {side}",
-            "It says where equal numbers go.",
-        )
-    if side == "left" and right:
-        message = (
-            f"{who} side and right can't be set to opposites, got side of left while right was True"
-        )
-        raise fail(RuntimeError, message, "Leave `right` out: `side` says the same.")
-    if not rows:
-        raise fail(
-            RuntimeError,
-            f"{who} boundaries tensor should have positive dimension, but got 0 dimension",
-            "A single number has no order.",
-        )
-    if len(rows) > 1 and not found:
-        message = (
-            f"{who} input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({len(rows)}) "
-            f"and input value's dim(0) numel(1)"
-        )
-        raise fail(RuntimeError, message, "Each row is searched for its own values.")
-    if len(rows) > 1 and rows[:-1] != found[:-1]:
-        message = (
-            f"{who} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must "
-            f"match, but we got boundaries tensor {rows} and input value tensor {found}"
-        )
-        raise fail(RuntimeError, message, "Each row is searched for its own values.")
-    if sorter is None:
-        return
-    found = list(sorter._array.shape)
-    if found != rows:
-        message = f"{who} boundary and sorter must have the same size, but got boundary tensor {rows}and got sorter tensor {found}"
-        raise fail(
-            RuntimeError, message, "The sorter is what argsort gives: one position for each number."
-        )
-    if sorter.dtype.name != "int64":
-        raise fail(
-            RuntimeError,
-            f"{who} sorter must be a tensor of long dtype but got dtype {sorter.dtype.short}",
-            "It holds positions.",
-        )
-    if sorter.numel() and not 0 <= int(sorter.min()) <= int(sorter.max()) < rows[-1]:
-        raise fail(
-            RuntimeError,
-            f"{who} sorter index out of range",
-            f"The positions are 0 to {rows[-1] - 1}.",
-        )
-
-
-@composite()
-def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
-    """Where each element of `input` would go in the sorted last dimension of `sorted_sequence` (left of equal ones, or
-    right).
-
-    sorter: the positions that sort `sorted_sequence`, where it is not sorted itself. Raises RuntimeError when the
-    leading dimensions differ. Source: torch.searchsorted."""
-    values = input if isinstance(input, Tensor) else scalar_tensor(input)
-    _check_search(sorted_sequence, values, right, side, sorter)
-    if sorter is not None:
-        sorted_sequence = sorted_sequence.gather(-1, sorter)
-    rows, xp = sorted_sequence._array, sorted_sequence.device.xp
-    side = side or ("right" if right else "left")
-    if rows.ndim == 1:
-        found = xp.asarray(xp.searchsorted(rows, values._array, side=side))
-    elif not rows.size or not values.numel():
-        found = xp.zeros(values._array.shape, np.int64)
-    else:
-        flat = values._array.reshape(-1, values._array.shape[-1])
-        pairs = zip(rows.reshape(-1, rows.shape[-1]), flat)
-        found = xp.stack([xp.searchsorted(r, v, side=side) for r, v in pairs]).reshape(
-            values._array.shape
-        )
-    return wrap(found.astype(np.int32 if out_int32 else np.int64))
-
-
-@composite()
-def bucketize(input, boundaries, *, out_int32=False, right=False):
-    """Which interval between the sorted `boundaries` each element falls into. Source: torch.bucketize."""
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right)

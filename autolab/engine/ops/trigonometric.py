@@ -1,13 +1,9 @@
-"""sin, cos and their kin, of circles and hyperbolas; atan2, hypot."""
+"""Trigonometric and hyperbolic functions: sin, cos, tan, their inverses, sinh, cosh."""
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 
 from ..exact import precise
-from ..core.errors import fail
 from .functions import METHODS, NAMESPACES
 from .pointwise import elementwise
 
@@ -30,18 +26,6 @@ def _other_name(name):
 
     call.__doc__ = f"`{name}` under NumPy's name. Source: torch.{name}."
     return call
-
-
-def _refused_in_place(name):
-    """The in-place form of an op that torch cannot differentiate: the error comes when backward reaches it."""
-
-    def rule(m, g):
-        message = f"the derivative for 'inplace version of {name}' is not implemented."
-        raise fail(
-            NotImplementedError, message, f"Write x = x.{name}() where a gradient is wanted."
-        )
-
-    return {"node": f"{name.capitalize()}Backward1", "vjp": {"self": rule}}
 
 
 elementwise(
@@ -116,56 +100,3 @@ elementwise(
     samples=lambda s: [s.randn(3)],
     doc="The hyperbolic cosine.",
 )
-elementwise(
-    "asinh(Tensor self)",
-    _renamed("arcsinh", "asinh"),
-    lambda m, g, self: g * m.rsqrt(self * self + 1),
-    latex=r"\mathrm{arsinh}({self})",
-    gradient=r"\frac{{g}}{\sqrt{{self}^{2} + 1}}",
-    samples=lambda s: [s.randn(3)],
-    inplace_fields=_refused_in_place("asinh"),
-    doc="The inverse of sinh.",
-)
-elementwise(
-    "acosh(Tensor self)",
-    _renamed("arccosh", "acosh"),
-    lambda m, g, self: g * m.rsqrt(self * self - 1),
-    latex=r"\mathrm{arcosh}({self})",
-    gradient=r"\frac{{g}}{\sqrt{{self}^{2} - 1}}",
-    samples=lambda s: [s.uniform(1.2, 3, 3)],
-    inplace_fields=_refused_in_place("acosh"),
-    doc="The inverse of cosh on [1, inf).",
-)
-elementwise(
-    "atanh(Tensor self)",
-    _renamed("arctanh", "atanh"),
-    lambda m, g, self: g / (1 - self * self),
-    latex=r"\mathrm{artanh}({self})",
-    gradient=r"\frac{{g}}{1 - {self}^{2}}",
-    samples=lambda s: [s.uniform(-0.9, 0.9, 3)],
-    inplace_fields=_refused_in_place("atanh"),
-    doc="The inverse of tanh on (-1, 1).",
-)
-
-
-def _sinc(x):
-    angle = math.pi * x
-    return np.where(x == 0, np.ones_like(x), precise.unary("sin")(angle) / angle)[()]
-
-
-def _sinc_rule(m, g, self):
-    angle, square = self * math.pi, self * self * math.pi
-    return m.where(square == 0, 0.0, g * ((angle * m.cos(angle) - m.sin(angle)) / square))
-
-
-elementwise(
-    "sinc(Tensor self)",
-    _sinc,
-    _sinc_rule,
-    forward=lambda xp, self: _sinc(self) if xp is np else xp.sinc(self),
-    latex=r"\frac{\sin(\pi {self})}{\pi {self}}",
-    gradient=r"{g} \cdot \frac{\pi {self} \cos(\pi {self}) - \sin(\pi {self})}{\pi {self}^{2}}",
-    samples=lambda s: [s.away_from_zero(3)],
-    doc="sin(pi x) / (pi x), and 1 at 0.",
-)
-NAMESPACES["special"]["sinc"] = NAMESPACES[""]["sinc"]

@@ -3,12 +3,9 @@
 Source: https://docs.pytorch.org/docs/2.13/nn.functional.html
 """
 
-from collections.abc import Callable as _Callable
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
+from autolab.engine import absent as _absent
 from autolab.engine.exact import signatures as _signatures
 from autolab.engine.ops.functions import NAMESPACES
-from autolab.engine.core.tensor import Tensor as _Tensor
 from autolab.nn.functional import activation
 from autolab.nn.functional.activation import *  # noqa: F403
 from autolab.nn.functional.attention import (
@@ -76,8 +73,4 @@ __all__ += list(NAMESPACES["nn.functional"])
 globals().update(NAMESPACES["nn.functional"])  # what op records put here themselves
 _signatures.put_in_front({"nn.functional": globals()})
 
-if _TYPE_CHECKING:
-
-    def __getattr__(name: str) -> _Callable[..., _Tensor]:
-        """The functions that records put here."""
-        raise AttributeError(name)
+__getattr__ = _absent.getattr_of("torch.nn.functional")

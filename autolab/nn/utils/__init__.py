@@ -1,5 +1,6 @@
 """Helpers around parameters (`torch.nn.utils`). Source: https://docs.pytorch.org/docs/2.13/nn.html#utilities"""
 
+from autolab.engine import absent as _absent
 from autolab.nn.utils.clip import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -15,3 +16,5 @@ __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
     "parameters_to_vector", "remove_weight_norm", "rnn", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
+
+__getattr__ = _absent.getattr_of("torch.nn.utils")

@@ -3,6 +3,7 @@
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
 
+from autolab.engine import absent as _absent
 from autolab.optim.lr_scheduler.base import LRScheduler, _LRScheduler
 from autolab.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
 from autolab.optim.lr_scheduler.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
@@ -24,3 +25,5 @@ __all__ = [
     "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
     "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]  # fmt: skip
+
+__getattr__ = _absent.getattr_of("torch.optim.lr_scheduler")

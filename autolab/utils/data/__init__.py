@@ -1,5 +1,6 @@
 """Data sets and how they become batches (`torch.utils.data`). Source: https://docs.pytorch.org/docs/2.13/data.html"""
 
+from autolab.engine import absent as _absent
 from autolab.utils.data.collate import default_collate, default_convert  # noqa: F401
 from autolab.utils.data.dataloader import DataLoader  # noqa: F401
 from autolab.utils.data.dataset import (
@@ -25,3 +26,5 @@ __all__ = [
     "RandomSampler", "Sampler", "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "WorkerInfo", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
+
+__getattr__ = _absent.getattr_of("torch.utils.data")

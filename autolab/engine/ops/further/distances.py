@@ -1,4 +1,4 @@
-"""Distances of every point of one set to every point of another: cdist; of every two points of one set: pdist.
+"""Distances of every point of one set to every point of another: cdist.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.cdist.html
 """
@@ -12,7 +12,7 @@ import numpy as np
 from ...exact.arguments import as_number, check_tensors
 from ...core.errors import bad_argument, fail
 from ...exact.broadcasting import broadcast_error
-from ..functions import METHODS, NAMESPACES, composite, internal
+from ..functions import METHODS, composite, internal
 from ..norm import vector_norm_op
 
 
@@ -173,11 +173,6 @@ def _pairs(xp, n):
     return xp.triu_indices(n, 1)
 
 
-def _pdist(xp, self, p):
-    first, second = _pairs(xp, self.shape[0])
-    return _norms(xp, self[first] - self[second], p)
-
-
 def _norms(xp, gaps, p):
     size = abs(gaps)
     if p == 0:
@@ -189,67 +184,3 @@ def _norms(xp, gaps, p):
     if p == 2:
         return xp.sqrt((size * size).sum(-1))
     return ((size**p).sum(-1) ** (1 / p)).astype(gaps.dtype, copy=False)
-
-
-def _pdist_rule(m, g, self, p, result):
-    n = tuple(self.shape)[0]
-    place = (
-        [m.cumsum(m.zeros_like(m.select(self, 1, 0)) == 0, 0) - 1] if n else []
-    )  # 0, 1 … n - 1, where the tensor is
-    if p == 0 or n < 2 or not tuple(self.shape)[1]:
-        return m.zeros_like(self)
-    rows, columns = m.unsqueeze(place[0], 1), m.unsqueeze(place[0], 0)
-    above = rows < columns
-    first = m.masked_select(m.expand(rows, (n, n)), above)
-    second = m.masked_select(m.expand(columns, (n, n)), above)
-    gaps = m.index_select(self, 0, first) - m.index_select(self, 0, second)
-    towards = m.unsqueeze(g, 1) * _slope_of(m, gaps, p, m.unsqueeze(result, 1))
-    shape = tuple(self.shape)
-    return m.index_select_spread(towards, shape, 0, first) - m.index_select_spread(
-        towards, shape, 0, second
-    )
-
-
-pdist_op = internal(
-    "pdist(Tensor self, float p=2.0)",
-    forward=_pdist,
-    vjp={"self": _pdist_rule},
-    latex=r"\left\| {self}_i - {self}_j \right\|_{{p}}",
-    vjp_latex={"self": r"\sum_j {g} \cdot \frac{{self}_i - {self}_j}{{result}}"},
-    samples=lambda s: [
-        s.randn(4, 3),
-        (s.randn(3, 2), 1.0),
-        (s.randn(3, 2), 3.0),
-        (s.distinct(3, 2), math.inf),
-    ],
-)
-
-
-@composite()
-def pdist(input, p=2.0):
-    """The p-distances of every two rows of a matrix (n, d): n (n - 1) / 2 numbers, of row 0 to the others, then of row
-    1 to those after it, ….
-
-    Raises RuntimeError unless it is a matrix of floats, and for a negative p. Source: torch.pdist."""
-    if input._array.ndim != 2:
-        raise fail(
-            RuntimeError,
-            f"pdist only supports 2D tensors, got: {input._array.ndim}D",
-            "Points by coordinates.",
-        )
-    if not input.dtype.is_floating_point:
-        raise fail(
-            RuntimeError,
-            "pdist only supports floating-point dtypes",
-            "A distance is seldom a whole number: call .float() first.",
-        )
-    if p < 0:
-        raise fail(
-            RuntimeError,
-            "pdist only supports non-negative p values",
-            "p is the order of the norm: 2 for the usual length.",
-        )
-    return pdist_op.call(input, float(p))
-
-
-NAMESPACES["nn.functional"]["pdist"] = NAMESPACES[""]["pdist"]

@@ -1,17 +1,11 @@
-"""`torch.linalg`: singular values, QR, pseudo-inverse, rank, least squares, triangular systems.
-
-Derivatives: PyTorch's formulas (torch/csrc/autograd/FunctionsManual.cpp: svd_backward, linalg_qr_backward,
-pinv_backward, linalg_solve_triangular_backward), for real numbers.
-"""
+"""`torch.linalg`: singular values, QR, pseudo-inverse, rank, least squares."""
 
 from __future__ import annotations
 
-import math
 
 import numpy as np
 
 from ...devices import device as devices
-from ...core.dtype import bool_
 from ...exact.refusals import LinAlgError
 from ...core.errors import fail
 from ...exact.refusals import unsupported
@@ -19,7 +13,7 @@ from ...exact.dtype_errors import not_implemented
 from ..functions import METHODS, NAMESPACES, composite, internal
 from ..return_types import return_type
 from ...core.tensor import Tensor
-from ..linalg import _mt, _square, all_finite, batch_element, zero_pivot
+from ..linalg import _mt, all_finite, batch_element
 
 
 def _matrices(name, a):
@@ -262,44 +256,6 @@ def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
 METHODS["pinverse"] = NAMESPACES[""]["pinverse"] = pinv
 
 
-@composite(namespace="linalg")
-def cond(A, p=None):
-    """norm(A, p) * norm(A^-1, p) of square matrices; p None, 2 or -2: the ratio of singular values, of any matrices.
-
-    inf for a singular matrix. Source: torch.linalg.cond."""
-    if p in (None, 2, -2):
-        values = svdvals(A)
-        n = values.shape[-1]
-        ends = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
-        return (ends[1] / ends[0] if p == -2 else ends[0] / ends[1]).squeeze(-1)
-    _square(f"cond(ord={p})", A._array)
-    if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, 2, math.inf)):
-        raise fail(
-            RuntimeError,
-            f"linalg.cond got an invalid norm type: {p}",
-            "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.",
-        )
-    norm = NAMESPACES["linalg"]["matrix_norm"]
-    product = norm(A, p) * norm(_inverse_or_inf(A), p)
-    return product if p == "nuc" else METHODS["nan_to_num"](product, math.inf, math.inf, -math.inf)
-
-
-def _inverse_or_inf(A):
-    """The inverses of matrices; inf in place of those that have none."""
-    inverse = NAMESPACES["linalg"]["inv"]
-    try:
-        return inverse(A)
-    except LinAlgError:
-        matrices = devices.to_host(A._array).reshape(-1, *A.shape[-2:])
-        none = METHODS["new_tensor"](A, [zero_pivot(a) > 0 for a in matrices], dtype=bool_).reshape(
-            (*A.shape[:-2], 1, 1)
-        )
-        one = NAMESPACES[""]["eye"](A.shape[-1], dtype=A.dtype, device=A.device)
-        return METHODS["masked_fill"](
-            inverse(NAMESPACES[""]["where"](none, one, A)), none, math.inf
-        )
-
-
 # -- QR ----------------------------------------------------------------------------------------------------------------
 def _qr(xp, A, mode):
     _matrices("linalg.qr", A)
@@ -433,88 +389,3 @@ def lstsq(A, B, rcond=None, *, driver=None):
 
 
 # -- triangular systems ------------------------------------------------------------------------------------------------
-def _triangle(xp, A, upper, unitriangular):
-    T = xp.triu(A) if upper else xp.tril(A)
-    if unitriangular:
-        diagonal = xp.arange(A.shape[-1])
-        T[..., diagonal, diagonal] = 1
-    return T
-
-
-def _solve_triangular(xp, A, B, upper, left, unitriangular):
-    """By substitution, one row at a time, so that a zero on the diagonal gives inf and not an error."""
-    if not left:
-        turned = _solve_triangular(
-            xp, xp.swapaxes(A, -1, -2), xp.swapaxes(B, -1, -2), not upper, True, unitriangular
-        )
-        return xp.ascontiguousarray(xp.swapaxes(turned, -1, -2))
-    T, n = _triangle(xp, A, upper, unitriangular), A.shape[-1]
-    lead = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    X = xp.array(xp.broadcast_to(B, (*lead, *B.shape[-2:])), order="C")
-    for i in reversed(range(n)) if upper else range(n):
-        known = slice(i + 1, n) if upper else slice(0, i)
-        row = X[..., i : i + 1, :] - xp.matmul(T[..., i : i + 1, known], X[..., known, :])
-        X[..., i : i + 1, :] = row / T[..., i : i + 1, i : i + 1]
-    return X
-
-
-def _triangular_gradient(m, g, A, upper, left, unitriangular):
-    return m.linalg_solve_triangular(_mt(m, A), g, not upper, left, unitriangular)
-
-
-def _triangular_rule_A(m, g, A, result, upper, left, unitriangular, A_sym_sizes):
-    back = _triangular_gradient(m, g, A, upper, left, unitriangular)
-    full = -(m.matmul_raw(back, _mt(m, result)) if left else m.matmul_raw(_mt(m, result), back))
-    full = m.sum_to(full, A_sym_sizes)
-    return (
-        m.triu(full, 1 if unitriangular else 0)
-        if upper
-        else m.tril(full, -1 if unitriangular else 0)
-    )
-
-
-def _triangular_rule_B(m, g, A, upper, left, unitriangular, B_sym_sizes):
-    return m.sum_to(_triangular_gradient(m, g, A, upper, left, unitriangular), B_sym_sizes)
-
-
-solve_triangular_op = internal(
-    "linalg_solve_triangular(Tensor A, Tensor B, bool upper, bool left, bool unitriangular)",
-    forward=_solve_triangular,
-    node="LinalgSolveTriangularBackward0",
-    hidden=("A_sym_sizes", "B_sym_sizes"),
-    vjp={"A": _triangular_rule_A, "B": _triangular_rule_B},
-    latex=r"{A}^{-1} {B}",
-    vjp_latex={"A": r"-{A}^{-T} {g} \, {result}^{T}", "B": r"{A}^{-T} {g}"},
-    samples=lambda s: [
-        (s.spd(3), s.randn(3, 2), True, True, False),
-        (s.spd(3), s.randn(2, 3), False, False, False),
-        (s.spd(3), s.randn(2, 3, 1), False, True, True),
-    ],
-)
-
-
-@composite(namespace="linalg")
-def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
-    """X with A X = B (left=False: X A = B) for a triangular A, of which only the named triangle is read; unitriangular:
-    ones on its diagonal.
-
-    inf where the diagonal is 0. Raises RuntimeError for shapes that do not fit. Source:
-    torch.linalg.solve_triangular."""
-    for name, x in (("A", A), ("B", B)):
-        if x._array.ndim < 2:
-            raise fail(
-                RuntimeError,
-                f"linalg.solve_triangular: The input tensor {name} must have at least 2 dimensions.",
-                "A single right side is a matrix of one column: unsqueeze(-1).",
-            )
-    _square("solve_triangular", A._array)
-    if not A.dtype.is_inexact or A.dtype.np == np.float16:
-        raise not_implemented("triangular_solve_cpu", A.dtype.np)
-    if A.shape[-2] != B.shape[-2 if left else -1]:
-        sizes = f"{A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]}"
-        raise fail(
-            RuntimeError,
-            f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B ({sizes})",
-            "B needs one row per row of A.",
-        )
-    return solve_triangular_op.call(A, B, upper, left, unitriangular)

@@ -1,5 +1,4 @@
-"""quantile and nanquantile: the value below which a share of the elements lies. Source: torch.quantile,
-torch.nanquantile."""
+"""`quantile`: the value below which a given part of the elements lies."""
 
 from __future__ import annotations
 
@@ -96,9 +95,3 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     Between two elements: 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. Several shares are a first dimension of
     the result. Raises RuntimeError for whole numbers and for shares outside of [0, 1]. Source: torch.quantile."""
     return _quantile(input, q, dim, keepdim, interpolation, without_nan=False)
-
-
-@composite(method=True)
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """`quantile` of the elements that are not nan; nan where all are. Source: torch.nanquantile."""
-    return _quantile(input, q, dim, keepdim, interpolation, without_nan=True)
