@@ -245,7 +245,6 @@ NO_DERIVATIVE = {
 
 # Cases whose numbers are compared less closely: (relative tolerance, why).
 WIDER = {
-    "hardsigmoid": (1e-6, "PyTorch's gradient uses 1/6 rounded to float32"),
     "digamma": (1e-8, "PyTorch's trigamma is exact to nine digits"),
     "polygamma": (1e-8, "PyTorch's series for polygamma is exact to nine digits"),
     "binary_cross_entropy_backward": (

@@ -22,8 +22,8 @@ from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
 
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardswish",
+    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "prelu", "relu",
     "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
     "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
@@ -186,11 +186,6 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("silu", inplace, input)
 
 
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x))."""
-    return _run("mish", inplace, input)
-
-
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x > threshold."""
     return _run("softplus", False, input, beta, threshold)
@@ -223,11 +218,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     return autolab.hardshrink(input, lambd)
-
-
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """0 below -3, 1 above 3, x/6 + 1/2 between."""
-    return _run("hardsigmoid", inplace, input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -320,23 +310,3 @@ def log_softmax(
     if dim is None:
         dim = _implicit_dim("log_softmax", input.dim(), _stacklevel)
     return input.log_softmax(dim, dtype=dtype)
-
-
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
-    """A sample from the softmax of `logits`, differentiable; one-hot with `hard` (Jang et al., 2016).
-
-    tau: temperature; the smaller, the closer to one-hot.
-    """
-    if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    # row by row, as torch draws it
-    noise = (
-        -autolab.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()
-    )
-    soft = ((logits + noise) / tau).softmax(dim)
-    if not hard:
-        return soft
-    index = soft.max(dim, keepdim=True)[1]
-    return autolab.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft
