@@ -45,11 +45,6 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("relu", inplace, input)
 
 
-def relu_(input: Tensor) -> Tensor:
-    """`relu` in place."""
-    return relu(input, inplace=True)
-
-
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(0, x), 6)."""
     return _run("hardtanh", inplace, input, 0, 6)
@@ -62,11 +57,6 @@ def hardtanh(
     if min_val > max_val:
         raise fail(ValueError, "min_val cannot be greater than max_val", "Exchange the two limits.")
     return _run("hardtanh", inplace, input, min_val, max_val)
-
-
-def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh` in place."""
-    return hardtanh(input, min_val, max_val, inplace=True)
 
 
 def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -82,11 +72,6 @@ def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fa
 threshold = (
     _threshold  # as in PyTorch, so that the function can be called where an argument has its name
 )
-
-
-def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`threshold` in place."""
-    return _threshold(input, threshold, value, True)
 
 
 def _as_elements(input, *numbers):
@@ -107,11 +92,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _run("leaky_relu", inplace, input, negative_slope)
 
 
-def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu` in place."""
-    return leaky_relu(input, negative_slope, inplace=True)
-
-
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -125,13 +105,6 @@ def rrelu(
     return (autolab.rrelu_ if inplace else autolab.rrelu)(input, lower, upper, training)
 
 
-def rrelu_(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
-) -> Tensor:
-    """`rrelu` in place."""
-    return autolab.rrelu_(input, lower, upper, training)
-
-
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, else weight * x; one weight, or one for each channel (dimension 1)."""
     return autolab.prelu(input, weight)
@@ -143,20 +116,10 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _run("elu", inplace, input, alpha, 1, 1)
 
 
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu` in place."""
-    return elu(input, alpha, inplace=True)
-
-
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale * elu(x, alpha) with the constants that keep mean 0 and variance 1 from layer to layer."""
     check_tensors("selu_" if inplace else "selu", input=input)
     return _run("elu", inplace, input, SELU_ALPHA, SELU_SCALE, 1)
-
-
-def selu_(input: Tensor) -> Tensor:
-    """`selu` in place."""
-    return selu(input, inplace=True)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -171,9 +134,20 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _run("celu", inplace, input, alpha)
 
 
-def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu` in place."""
-    return celu(input, alpha, inplace=True)
+def _in_place(function):
+    """Return `function` with inplace=True, under its name with an underscore."""
+
+    def overwrite(input, *args, **kwargs):
+        return function(input, *args, **kwargs, inplace=True)
+
+    overwrite.__name__ = overwrite.__qualname__ = function.__name__.strip("_") + "_"
+    overwrite.__doc__ = f"Apply `{function.__name__.strip('_')}` in place."
+    return overwrite
+
+
+relu_, hardtanh_, threshold_, leaky_relu_, elu_, selu_, celu_, rrelu_ = map(
+    _in_place, (relu, hardtanh, _threshold, leaky_relu, elu, selu, celu, rrelu)
+)
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:

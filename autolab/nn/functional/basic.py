@@ -97,12 +97,12 @@ def _dropped(input, p, training, inplace, shape):
 # tables of vectors -------------------------------------------------------------------------------
 
 
-def check_padding_idx(padding_idx, rows):
-    """`padding_idx` counted from the front. Raises AssertionError, in PyTorch's words, outside of the table."""
+def check_padding_idx(padding_idx, rows, name="Padding_idx"):
+    """Return `padding_idx` counted from the front. Raises AssertionError, in PyTorch's words, outside of the table."""
     if not -rows <= padding_idx < rows:
         raise fail(
             AssertionError,
-            "Padding_idx must be within num_embeddings",
+            f"{name} must be within num_embeddings",
             f"The table has {rows} rows.",
         )
     return padding_idx % rows
