@@ -17,8 +17,8 @@ SCHEDULES = {
         o, [lambda epoch: 1 / (epoch + 1), lambda epoch: epoch]
     ),
     "OneCycleLR": lambda s, o: s.OneCycleLR(o, max_lr=0.5, total_steps=26),
-    "OneCycleLR three phases": lambda s, o: s.OneCycleLR(
-        o, [0.5, 0.2], epochs=5, steps_per_epoch=6, three_phase=True, anneal_strategy="linear"
+    "OneCycleLR linear": lambda s, o: s.OneCycleLR(
+        o, [0.5, 0.2], epochs=5, steps_per_epoch=6, anneal_strategy="linear"
     ),
     "LinearLR": lambda s, o: s.LinearLR(o),
     "LinearLR down": lambda s, o: s.LinearLR(o, start_factor=1.0, end_factor=0.0, total_iters=9),
@@ -28,16 +28,6 @@ SCHEDULES = {
     ),
     "CyclicLR exp_range": lambda s, o: s.CyclicLR(
         o, 0.01, 0.3, 4, mode="exp_range", gamma=0.97, base_momentum=[0.7, 0.6], max_momentum=0.99
-    ),
-    "CyclicLR own": lambda s, o: s.CyclicLR(
-        o,
-        0.01,
-        0.3,
-        4,
-        mode="own",
-        scale_fn=lambda x: 1 / (1 + x),
-        scale_mode="iterations",
-        cycle_momentum=False,
     ),
     "warm restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 4),
     "warm restarts longer": lambda s, o: s.CosineAnnealingWarmRestarts(
@@ -217,12 +207,6 @@ class _Fading:
 RESUMED = {
     "CyclicLR": lambda s, o: s.CyclicLR(
         o, 0.1, 0.2, 3, mode="exp_range", gamma=0.9, cycle_momentum=False
-    ),
-    "CyclicLR own": lambda s, o: s.CyclicLR(
-        o, 0.1, 0.2, 3, scale_fn=_Fading(0.9), cycle_momentum=False
-    ),
-    "CyclicLR function": lambda s, o: s.CyclicLR(
-        o, 0.1, 0.2, 3, scale_fn=lambda x: 1 / x, cycle_momentum=False
     ),
     "warm restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2),
 }
