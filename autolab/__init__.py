@@ -112,8 +112,7 @@ _LAZY_NAMES = {
     **{
         name: ("autolab.nn.functional.top_level", name)
         for name in (
-            "adaptive_max_pool1d alpha_dropout alpha_dropout_ bilinear celu celu_ cosine_similarity dropout dropout_ feature_alpha_dropout "
-            "pairwise_distance rms_norm selu selu_ threshold threshold_"
+            "celu celu_ cosine_similarity dropout dropout_ rms_norm selu selu_ threshold threshold_"
         ).split()
     },
 }

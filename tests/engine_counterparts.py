@@ -223,7 +223,6 @@ NO_DERIVATIVE = {
 
 # Cases whose numbers are compared less closely: (relative tolerance, why).
 WIDER = {
-    "hardsigmoid": (1e-6, "PyTorch's gradient uses 1/6 rounded to float32"),
     "binary_cross_entropy_backward": (
         1e-9,
         "the 1e-12 that keeps the denominator from zero is added at another place",

@@ -78,7 +78,6 @@ _MOVES = (
     "col2im",
     "pixel_shuffle",
     "pixel_unshuffle",
-    "channel_shuffle",
     "upsample_nearest1d",
     "upsample_nearest2d",
     "_upsample_nearest_exact1d",
@@ -91,8 +90,6 @@ _MOVES = (
     "_upsample_lanczos2d_aa",
     "reflection_pad3d",
     "replication_pad3d",
-    "max_unpool2d",
-    "max_unpool3d",
 )
 NOT_NUMBERS = (
     dict.fromkeys(_MOVES, "value self")

@@ -36,7 +36,7 @@ def has(place, name: str) -> bool:
 
 
 def main() -> None:
-    lines = ["# PyTorch 2.13's names that autolab lacks, written by tools/absent.py"]
+    lines = [TABLE.read_text(encoding="utf-8").splitlines()[0]]
     for name in MODULES:
         full = "torch" if name == "torch" else f"torch.{name}"
         theirs = importlib.import_module(full)
@@ -51,7 +51,7 @@ def main() -> None:
     lines += [
         line
         for line in TABLE.read_text(encoding="utf-8").splitlines()
-        if line.startswith("torchvision")
+        if line.startswith(("torchvision", "= "))
     ]
     TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -19,32 +19,18 @@ from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.random import Generator
+from autolab.engine.exact.refusals import unsupported
 
 __all__ = [
-    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
-    "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse",
-    "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform",
-    "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant", "constant_", "kaiming_normal", "kaiming_normal_", "kaiming_uniform",
+    "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal_", "trunc_normal_", "uniform", "uniform_",
+    "xavier_normal", "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
-_GAINS = {
-    **dict.fromkeys(
-        (
-            "linear",
-            "conv1d",
-            "conv2d",
-            "conv3d",
-            "conv_transpose1d",
-            "conv_transpose2d",
-            "conv_transpose3d",
-            "sigmoid",
-        ),
-        1,
-    ),
-    "tanh": 5.0 / 3,
-    "relu": math.sqrt(2.0),
-    "selu": 3.0 / 4,
-}
+_LINEAR = (
+    "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid".split()
+)
+_GAINS = {**dict.fromkeys(_LINEAR, 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -105,32 +91,18 @@ def trunc_normal_(
     inside = (
         math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))
     ) / 2
-    if inside > 0.3:
-        low, high = (autolab.tensor(limit, dtype=tensor.dtype).item() for limit in (a, b))
-        result = tensor.normal_(mean, std, generator=generator)
-        while (outside := (result < low) | (result > high)).any():
-            again = autolab.empty_like(result).normal_(mean, std, generator=generator)
-            result = autolab.where(outside, again, result)
-        return tensor if result is tensor else tensor.copy_(result)
-    return _by_rejection(tensor, mean, std, a, b, generator)
-
-
-def _by_rejection(tensor, mean, std, a, b, generator):
-    """Draw uniformly from [a, b] and accept with the density's height: when few normal numbers would fall there."""
-    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-    candidates, chance = autolab.empty_like(tensor), autolab.empty_like(tensor)
-
-    def rejected(draws):
-        height = ((draws - mean) / std).pow(2) * -0.5 - peak
-        return chance.uniform_(generator=generator).log_() > height
-
-    result = tensor.uniform_(a, b, generator=generator).clone()
-    pending = rejected(result)
-    while pending.any():
-        candidates.uniform_(a, b, generator=generator)
-        result = autolab.where(pending, candidates, result)
-        pending = pending & rejected(candidates)
-    return tensor.copy_(result)
+    if inside <= 0.3:
+        raise unsupported(
+            "trunc_normal_",
+            "a, b",
+            "Less than 30 % of the normal distribution lies between a and b: choose wider limits.",
+        )
+    low, high = (autolab.tensor(limit, dtype=tensor.dtype).item() for limit in (a, b))
+    result = tensor.normal_(mean, std, generator=generator)
+    while (outside := (result < low) | (result > high)).any():
+        again = autolab.empty_like(result).normal_(mean, std, generator=generator)
+        result = autolab.where(outside, again, result)
+    return tensor if result is tensor else tensor.copy_(result)
 
 
 @no_grad()
@@ -149,46 +121,6 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """0 everywhere."""
     return tensor.zero_()
-
-
-@no_grad()
-def eye_(tensor: Tensor) -> Tensor:
-    """1 on the diagonal, 0 elsewhere. Raises ValueError unless the tensor is a matrix."""
-    _check_matrix(tensor)
-    return tensor.copy_(autolab.eye(*tensor.shape, dtype=tensor.dtype))
-
-
-@no_grad()
-def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """The kernel (out, in, ...) of a convolution that passes its channels through unchanged, in each of the groups."""
-    if tensor.dim() not in (3, 4, 5):
-        raise fail(
-            ValueError,
-            "Only tensors with 3, 4, or 5 dimensions are supported",
-            "It is for convolution kernels.",
-        )
-    if tensor.shape[0] % groups:
-        raise fail(
-            ValueError,
-            "dim 0 must be divisible by groups",
-            "Every group gets as many output channels.",
-        )
-    per_group = tensor.shape[0] // groups
-    tensor.zero_()
-    center = tuple(size // 2 for size in tensor.shape[2:])
-    for group in range(groups):
-        for channel in range(min(per_group, tensor.shape[1])):
-            tensor[(group * per_group + channel, channel, *center)] = 1
-    return tensor
-
-
-def _check_matrix(tensor):
-    if tensor.dim() != 2:
-        raise fail(
-            ValueError,
-            "Only tensors with 2 dimensions are supported",
-            f"This one has {tensor.dim()}.",
-        )
 
 
 def _calculate_fan_in_and_fan_out(tensor):
@@ -288,20 +220,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor.mul_(gain)
 
 
-@no_grad()
-def sparse_(
-    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
-) -> Tensor:
-    """Normal numbers, with the share `sparsity` of each column set to zero (Martens, 2010)."""
-    _check_matrix(tensor)
-    rows, columns = tensor.shape
-    zeros = math.ceil(sparsity * rows)
-    tensor.normal_(0, std, generator=generator)
-    for column in range(columns):
-        tensor[autolab.randperm(rows)[:zeros], column] = 0
-    return tensor
-
-
 def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     new, old = function.__name__, function.__name__[:-1]
 
@@ -317,9 +235,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return renamed
 
 
-uniform, normal, constant, eye, dirac = map(
-    _deprecated, (uniform_, normal_, constant_, eye_, dirac_)
-)
+# Names that old tutorials still use.
+uniform, normal, constant = map(_deprecated, (uniform_, normal_, constant_))
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
-orthogonal, sparse = _deprecated(orthogonal_), _deprecated(sparse_)

@@ -5,19 +5,13 @@ from autolab.optim import lr_scheduler  # noqa: F401
 from autolab.optim.adadelta import Adadelta  # noqa: F401
 from autolab.optim.adagrad import Adagrad  # noqa: F401
 from autolab.optim.adam import Adam, AdamW  # noqa: F401
-from autolab.optim.adamax import Adamax  # noqa: F401
-from autolab.optim.asgd import ASGD  # noqa: F401
 from autolab.optim.lbfgs import LBFGS  # noqa: F401
-from autolab.optim.nadam import NAdam  # noqa: F401
 from autolab.optim.optimizer import Optimizer  # noqa: F401
-from autolab.optim.radam import RAdam  # noqa: F401
 from autolab.optim.rmsprop import RMSprop  # noqa: F401
-from autolab.optim.rprop import Rprop  # noqa: F401
 from autolab.optim.sgd import SGD  # noqa: F401
 
 __all__ = [
-    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "NAdam", "Optimizer", "RAdam", "RMSprop",
-    "Rprop", "SGD", "lr_scheduler",
+    "Adadelta", "Adagrad", "Adam", "AdamW", "LBFGS", "Optimizer", "RMSprop", "SGD", "lr_scheduler",
 ]  # fmt: skip
 
 __getattr__ = _absent.getattr_of("torch.optim")

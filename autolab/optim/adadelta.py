@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from autolab.engine.core.errors import fail
 from autolab.optim.kernels import add_product, add_scaled, array_of, scale
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
-from autolab.optim.settings import check_lr, check_range, number, refuse
+from autolab.optim.settings import check_lr, check_ranges, number, settings
 from autolab.engine.core.tensor import Tensor
 
 
@@ -20,13 +18,6 @@ class Adadelta(PerParameter):
     So d has the parameter's unit, and lr is a factor near 1. Zeiler, "ADADELTA: An Adaptive Learning Rate Method"
     (2012).
     """
-
-    _later_settings: ClassVar = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
 
     def __init__(
         self,
@@ -41,29 +32,17 @@ class Adadelta(PerParameter):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        arguments = locals()
         check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise fail(
                 ValueError,
                 f"Invalid rho value: {rho}",
-                "rho is the share of the old mean: from 0 to 1.",
+                "rho is how much of the old mean stays: from 0 to 1.",
             )
-        check_range("epsilon value", eps)
-        check_range("weight_decay value", weight_decay)
-        refuse(self, foreach=foreach, capturable=capturable, differentiable=differentiable)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "rho": rho,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "capturable": capturable,
-                "foreach": foreach,
-                "differentiable": differentiable,
-            },
-        )
+        check_ranges(epsilon=eps, weight_decay=weight_decay)
+        first = ("lr", "rho", "eps", "weight_decay", "maximize", "capturable")  # PyTorch's order
+        super().__init__(params, settings(self, arguments, first))
 
     def _kept(self, group):
         return "square_avg", "acc_delta"

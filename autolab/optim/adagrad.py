@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 import autolab
 from autolab.optim.kernels import add_product, add_quotient, array_of
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
-from autolab.optim.settings import check_lr, check_range, number, refuse
+from autolab.optim.settings import check_lr, check_ranges, number, settings
 from autolab.engine.core.tensor import Tensor
 
 
@@ -19,13 +17,6 @@ class Adagrad(PerParameter):
 
     lr falls as lr / (1 + (step - 1) * lr_decay).
     """
-
-    _later_settings: ClassVar = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "fused": None,
-    }
 
     def __init__(
         self,
@@ -41,29 +32,16 @@ class Adagrad(PerParameter):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        arguments = locals()
         check_lr(lr)
-        for name, value in (
-            ("lr_decay", lr_decay),
-            ("weight_decay", weight_decay),
-            ("initial_accumulator_value", initial_accumulator_value),
-            ("epsilon", eps),
-        ):
-            check_range(f"{name} value", value)
-        refuse(self, foreach=foreach, differentiable=differentiable, fused=fused)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "initial_accumulator_value": initial_accumulator_value,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
+        check_ranges(
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            epsilon=eps,
         )
+        first = ("lr", "lr_decay", "eps")  # PyTorch's order
+        super().__init__(params, settings(self, arguments, first))
         for group in self.param_groups:
             for parameter in group["params"]:
                 self._start(group, parameter)

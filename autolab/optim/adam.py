@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from autolab.engine.core.tensor import Tensor
 from autolab.optim.kernels import add_product, add_quotient, array_of, move_towards, scale
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
-from autolab.optim.settings import check_lr, check_range, number, refuse
+from autolab.optim.settings import check_lr, check_range, number, settings
 
 
 class Adam(PerParameter):
@@ -30,16 +30,6 @@ class Adam(PerParameter):
         tensor(2.9000, requires_grad=True)
     """
 
-    _later_settings: ClassVar = {
-        "amsgrad": False,
-        "maximize": False,
-        "foreach": None,
-        "capturable": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-        "fused": None,
-    }
-
     def __init__(
         self,
         params: ParamsT,
@@ -49,46 +39,29 @@ class Adam(PerParameter):
         weight_decay: float = 0,
         amsgrad: bool = False,
         *,
-        foreach: bool | None = None,
         maximize: bool = False,
+        foreach: bool | None = None,
         capturable: bool = False,
         differentiable: bool = False,
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        betas = tuple(betas)  # type: ignore[assignment]
+        arguments = locals()
         check_lr(lr)
         check_range("epsilon value", eps)
         for i in (0, 1):
             check_range(f"beta parameter at index {i}", betas[i], 1.0)
         check_range("weight_decay value", weight_decay)
-        if not (
-            all(isinstance(b, float) for b in betas[:2])
-            or all(isinstance(b, Tensor) for b in betas[:2])
+        if not all(isinstance(b, float) for b in betas) and not all(
+            isinstance(b, Tensor) for b in betas
         ):
             raise fail(
                 ValueError,
                 "betas must be either both floats or both Tensors",
                 "Write for example (0.9, 0.999).",
             )
-        refuse(
-            self, foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused
-        )
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": tuple(betas),
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-                "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay,
-            },
-        )
+        super().__init__(params, settings(self, arguments))
 
     def _kept(self, group):
         return "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])
@@ -138,19 +111,14 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        options: dict[str, Any] = {
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+        }
+        options |= {"differentiable": differentiable, "fused": fused}
         super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
+            params, lr, betas, eps, weight_decay, amsgrad, decoupled_weight_decay=True, **options
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -6,12 +6,13 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#base-class
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,10 +26,6 @@ from autolab.engine.devices.placement import two_devices
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.utils._shared import reset_grads, typename
-
-_step_pre_hooks: OrderedDict = OrderedDict()  # of all optimizers
-_step_post_hooks: OrderedDict = OrderedDict()
-
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 """What an optimizer takes: parameters, (name, parameter) pairs, or groups with settings of their own."""
@@ -52,35 +49,12 @@ def _add(table, hook, prepend=False):
     return handle
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` before every step of every optimizer."""
-    return _add(_step_pre_hooks, hook)
-
-
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` after every step of every optimizer."""
-    return _add(_step_post_hooks, hook)
-
-
 def _with_hooks(step):
-    """`step` that runs the hooks around it and remembers that it was called (schedulers ask)."""
+    """Return `step` with the hooks run around it; it also notes that it was called (schedulers ask)."""
 
     @functools.wraps(step)
     def run(self, *args, **kwargs):
         self._opt_called = True
-        hooks = (
-            _step_pre_hooks
-            or _step_post_hooks
-            or self._optimizer_step_pre_hooks
-            or self._optimizer_step_post_hooks
-        )
-        if not hooks and observe.observer is None:
-            try:
-                return step(self, *args, **kwargs)
-            except (ValueError, IndexError) as error:
-                if (told := self._misfit(error)) is None:
-                    raise
-                raise told from None
         watcher = observe.observer
         if watcher is None:
             return hooked(self, args, kwargs)
@@ -92,7 +66,7 @@ def _with_hooks(step):
 
     def hooked(self, args, kwargs):
         args = (self, *args)
-        for hook in chain(_step_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+        for hook in self._optimizer_step_pre_hooks.values():
             changed = hook(self, args, kwargs)
             if changed is None:
                 continue
@@ -109,7 +83,7 @@ def _with_hooks(step):
             if (told := self._misfit(error)) is None:
                 raise
             raise told from None
-        for hook in chain(self._optimizer_step_post_hooks.values(), _step_post_hooks.values()):
+        for hook in self._optimizer_step_post_hooks.values():
             hook(self, args, kwargs)
         return result
 
@@ -123,17 +97,10 @@ class Optimizer:
     cannot be optimized.
     """
 
-    # settings that a state saved by an older PyTorch may lack, and what they are then
-    _later_settings: ClassVar[dict] = {}
     _optimizer_step_pre_hooks: Hooks
     _optimizer_step_post_hooks: Hooks
-    _optimizer_state_dict_pre_hooks: Hooks
-    _optimizer_state_dict_post_hooks: Hooks
     _optimizer_load_state_dict_pre_hooks: Hooks
     _optimizer_load_state_dict_post_hooks: Hooks
-    _counts: ClassVar[tuple] = (
-        "step",
-    )  # entries of a parameter's state that older ones saved as Python numbers
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -163,14 +130,7 @@ class Optimizer:
             self.add_param_group(group)  # type: ignore[arg-type]
 
     def _make_hook_tables(self):
-        for name in (
-            "step_pre",
-            "step_post",
-            "state_dict_pre",
-            "state_dict_post",
-            "load_state_dict_pre",
-            "load_state_dict_post",
-        ):
+        for name in ("step_pre", "step_post", "load_state_dict_pre", "load_state_dict_post"):
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -179,16 +139,16 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_hook_tables()
+        # An older PyTorch saved fewer settings, and counts of steps as Python numbers.
+        later = inspect.signature(type(self)).parameters
         for group in self.param_groups:
-            for name, value in self._later_settings.items():
-                group.setdefault(name, value)
-            for p in group["params"] if self._later_settings else ():
-                self._make_tensors_of_counts(self.state.get(p))
-
-    def _make_tensors_of_counts(self, state):
-        for name in self._counts if state else ():
-            if not isinstance(state[name], Tensor):
-                state[name] = zero_step().add_(state[name])
+            for name in self.defaults:
+                if name in later and later[name].default is not inspect.Parameter.empty:
+                    group.setdefault(name, later[name].default)
+            for p in group["params"]:
+                entry = self.state.get(p, {})
+                if isinstance(entry.get("step"), (int, float)):
+                    entry["step"] = zero_step().add_(entry["step"])
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("
@@ -208,18 +168,6 @@ class Optimizer:
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after every step."""
         return _add(self._optimizer_step_post_hooks, hook)
-
-    def register_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call `hook(optimizer)` before `state_dict`."""
-        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
-
-    def register_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` after `state_dict`; what it returns replaces the dict."""
-        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -321,8 +269,6 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """{"state": {number: state}, "param_groups": [...]}; parameters are numbered in their order."""
-        for hook in self._optimizer_state_dict_pre_hooks.values():
-            hook(self)
         numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -334,11 +280,7 @@ class Optimizer:
             numbers[id(key)] if isinstance(key, Tensor) else key: value
             for key, value in self.state.items()
         }
-        result = {"state": state, "param_groups": groups}
-        for hook in self._optimizer_state_dict_post_hooks.values():
-            replaced = hook(self, result)
-            result = result if replaced is None else replaced
-        return result
+        return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take state and settings from what `state_dict` returned. Raises ValueError when the groups do not match."""

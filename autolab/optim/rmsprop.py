@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from autolab.optim.kernels import (
@@ -16,7 +14,7 @@ from autolab.optim.kernels import (
 )
 from autolab.optim.optimizer import ParamsT
 from autolab.optim.per_parameter import PerParameter, decayed
-from autolab.optim.settings import check_lr, check_range, number, refuse
+from autolab.optim.settings import check_lr, check_ranges, number, settings
 from autolab.engine.core.tensor import Tensor
 
 
@@ -25,15 +23,6 @@ class RMSprop(PerParameter):
 
     centered: subtract the squared mean gradient from v (Graves, 2013). momentum: as in SGD, of the scaled gradient.
     """
-
-    _later_settings: ClassVar = {
-        "momentum": 0,
-        "centered": False,
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
 
     def __init__(
         self,
@@ -49,30 +38,11 @@ class RMSprop(PerParameter):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        arguments = locals()
         check_lr(lr)
-        for name, value in (
-            ("epsilon", eps),
-            ("momentum", momentum),
-            ("weight_decay", weight_decay),
-            ("alpha", alpha),
-        ):
-            check_range(f"{name} value", value)
-        refuse(self, capturable=capturable, foreach=foreach, differentiable=differentiable)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "centered": centered,
-                "weight_decay": weight_decay,
-                "capturable": capturable,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-            },
-        )
+        check_ranges(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        first = ("lr", "momentum", "alpha", "eps", "centered")  # PyTorch's order
+        super().__init__(params, settings(self, arguments, first))
 
     def _kept(self, group):
         momentum, centered = group["momentum"] > 0, group["centered"]

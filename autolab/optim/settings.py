@@ -5,11 +5,19 @@ from autolab.engine.core.tensor import Tensor
 from autolab.engine.exact.refusals import unsupported
 
 
-def refuse(optimizer, **options):
-    """Raise NotImplementedError for options that only make PyTorch faster and are not here (foreach, fused, …)."""
-    for name, value in options.items():
-        if value:
+_ONLY_SPEED = ("foreach", "capturable", "differentiable", "fused")
+"""Options that only make PyTorch faster. They stay in the settings, because PyTorch's files have them."""
+
+
+def settings(optimizer, arguments, first=()):
+    """Return the settings among `arguments`, the `locals()` of a constructor, those of `first` in front.
+
+    Raises NotImplementedError for options that are not here (foreach, fused, …)."""
+    for name in _ONLY_SPEED:
+        if arguments.get(name):
             raise unsupported(type(optimizer).__name__, name)
+    names = dict.fromkeys((*first, *arguments))
+    return {n: arguments[n] for n in names if n not in ("self", "params", "__class__")}
 
 
 def check_range(name, value, upper=None):
@@ -37,15 +45,12 @@ def check_lr(lr, check=check_range):
     check("learning rate", lr)
 
 
-def check_adam_like(lr, betas, eps, weight_decay):
-    """Raise ValueError, in PyTorch's words, for settings that Adam and its relatives refuse."""
-    check_lr(lr)
-    check_range("epsilon value", eps)
-    for i in (0, 1):
-        check_range(f"beta parameter at index {i}", betas[i], 1.0)
-    check_range("weight_decay value", weight_decay)
+def check_ranges(**values):
+    """Raise ValueError, in PyTorch's words, unless each value is at least 0."""
+    for name, value in values.items():
+        check_range(f"{name} value", value)
 
 
 def number(value):
-    """A Python number of a number or a one-element tensor."""
+    """Return a number or a one-element tensor as a Python number."""
     return value.item() if isinstance(value, Tensor) else value

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 from collections.abc import Callable
 
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor, wrap
 from autolab.optim.kernels import add_scaled, array_of, scale, scaled_sum
 from autolab.optim.optimizer import Optimizer, ParamsT
-from autolab.optim.settings import check_lr, check_not_negative, number, refuse
+from autolab.optim.settings import check_lr, check_not_negative, number, settings
 
 
 class SGD(Optimizer):
@@ -31,15 +31,6 @@ class SGD(Optimizer):
         True
     """
 
-    _later_settings: ClassVar = {
-        "nesterov": False,
-        "maximize": False,
-        "foreach": None,
-        "differentiable": False,
-        "fused": False,
-    }
-    _counts: ClassVar = ()
-
     def __init__(
         self,
         params: ParamsT,
@@ -54,6 +45,7 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        arguments = locals()
         check_lr(lr, check_not_negative)
         check_not_negative("momentum value", momentum)
         check_not_negative("weight_decay value", weight_decay)
@@ -63,21 +55,7 @@ class SGD(Optimizer):
                 "Nesterov momentum requires a momentum and zero dampening",
                 "Set momentum, e.g. to 0.9.",
             )
-        refuse(self, foreach=foreach, differentiable=differentiable, fused=fused)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        super().__init__(params, settings(self, arguments))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step. `closure` computes the loss anew and is returned its value."""

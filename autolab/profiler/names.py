@@ -133,14 +133,13 @@ COMPOSED = frozenset(
     conv_transpose2d broadcast_to broadcast_tensors tile repeat_interleave mv dot vdot bmm addmm addmv baddbmm matmul outer inner
     tensordot kron einsum zeros ones empty full zeros_like ones_like empty_like full_like arange linspace logspace eye
     tril_indices triu_indices meshgrid select stack hstack vstack split chunk unbind tensor_split slogdet logdet cholesky
-    matrix_power batch_norm layer_norm group_norm pixel_shuffle pixel_unshuffle scatter scatter_add nonzero argwhere
+    matrix_power batch_norm layer_norm group_norm pixel_shuffle scatter scatter_add nonzero argwhere
     take_along_dim max_pool2d max_pool1d avg_pool1d adaptive_avg_pool1d roll diag rand randn randint randperm rand_like randn_like
     randint_like normal bernoulli multinomial softmax log_softmax linear pad avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d
-    adaptive_max_pool1d view_as reshape_as sum_to_size expand_as repeat new_zeros new_ones new_empty new_full copy_ to type_as
-    zero_ fill_ uniform_ normal_ exponential_ random_ bernoulli_ log_normal_ cauchy_ geometric_ detach dropout alpha_dropout
-    feature_alpha_dropout embedding one_hot bilinear cosine_similarity pairwise_distance binary_cross_entropy
-    binary_cross_entropy_with_logits nll_loss kl_div l1_loss mse_loss smooth_l1_loss huber_loss soft_margin_loss
-    triplet_margin_loss margin_ranking_loss hinge_embedding_loss cosine_embedding_loss poisson_nll_loss instance_norm rms_norm
+    view_as reshape_as sum_to_size expand_as repeat new_zeros new_ones new_empty new_full copy_ to type_as zero_ fill_
+    uniform_ normal_ exponential_ random_ bernoulli_ log_normal_ cauchy_ geometric_ detach dropout embedding one_hot
+    cosine_similarity binary_cross_entropy binary_cross_entropy_with_logits nll_loss kl_div l1_loss mse_loss smooth_l1_loss
+    huber_loss cosine_embedding_loss instance_norm rms_norm
     relu6 selu selu_ glu cross_entropy searchsorted bucketize histc bincount
     """.split()
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .reader import is_tensor
-from .terms import Line, Term, constant, function, named
+from .terms import Line, Term, function, named
 
 
 @dataclass(slots=True)
@@ -137,52 +137,6 @@ def _adam(s: Sheet) -> None:
 _V_MAX = r"v_{\mathrm{max}}"
 
 
-def _adamax(s: Sheet) -> None:
-    d, beta1 = s.decayed(), s.setting("betas[0]")
-    m = s.mean("m", "exp_avg", beta1, d)
-    larger = function(
-        "max", s.setting("betas[1]") * s.old("exp_inf", "u"), function("abs", d) + s.setting("eps")
-    )
-    u = s.let("u", larger, "exp_inf")
-    s.done(s.w - s.lr / (1 - beta1**s.step) * m / u)
-
-
-def _nadam(s: Sheet) -> None:
-    w, d = s.shrunk(), s.decayed()
-    beta1, beta2, decay = s.setting("betas[0]"), s.setting("betas[1]"), s.setting("momentum_decay")
-    mu = s.let("mu", beta1 * (1 - 0.5 * constant(0.96) ** (s.step * decay)))
-    after = s.let(
-        "mu_next", beta1 * (1 - 0.5 * constant(0.96) ** ((s.step + 1) * decay)), tex=r"\mu'"
-    )
-    product = s.let("p", s.old("mu_product", "p", start=1.0) * mu, "mu_product")
-    m = s.mean("m", "exp_avg", beta1, d)
-    v = s.mean("v", "exp_avg_sq", beta2, d * d)
-    spread = s.let("s", function("sqrt", v / (1 - beta2**s.step)) + s.setting("eps"))
-    s.done(
-        w
-        - s.lr * (1 - mu) / (1 - product) * d / spread
-        - s.lr * after / (1 - product * after) * m / spread
-    )
-
-
-def _radam(s: Sheet) -> None:
-    w, d = s.shrunk(), s.decayed()
-    beta1, beta2 = s.setting("betas[0]"), s.setting("betas[1]")
-    m = s.mean("m", "exp_avg", beta1, d)
-    v = s.mean("v", "exp_avg_sq", beta2, d * d)
-    m_hat = s.let("m_hat", m / (1 - beta1**s.step), tex=r"\hat{m}")
-    longest = s.let("rho_max", constant(2.0) / (1 - beta2) - 1, tex=r"\rho_{\infty}")
-    rho = s.let("rho", longest - 2 * s.step * beta2**s.step / (1 - beta2**s.step))
-    if not s.known:
-        return  # which of the two forms a step takes depends on numbers
-    if rho.exact is not None and rho.exact <= 5:
-        return s.done(w - s.lr * m_hat)
-    top, bottom = (rho - 4) * (rho - 2) * longest, (longest - 4) * (longest - 2) * rho
-    r = s.let("r", function("sqrt", top / bottom))
-    root = function("sqrt", 1 - beta2**s.step)
-    return s.done(w - s.lr * m_hat * r * root / (function("sqrt", v) + s.setting("eps")))
-
-
 def _adagrad(s: Sheet) -> None:
     d = s.decayed()
     total = s.let(
@@ -221,38 +175,13 @@ def _rmsprop(s: Sheet) -> None:
     return s.done(s.w - s.lr * d / spread)
 
 
-def _asgd(s: Sheet) -> None:
-    d, start = s.decayed(), float(number(s.facts.settings["lr"]))
-    eta = s.old("eta", "eta", start=start)
-    s.done(s.w * (1 - s.setting("lambd", r"\lambda") * eta) - eta * d)
-
-
-def _rprop(s: Sheet) -> None:
-    if not s.known:
-        return
-    same = (s.facts.grad or 0.0) * s.facts.state_before.get("prev", 0.0)
-    size = s.old("step_size", "s", start=float(number(s.facts.settings["lr"])))
-    low, high = (constant(float(x)) for x in s.facts.settings["step_sizes"])
-    if same:
-        size = size * s.setting("etas[1]" if same > 0 else "etas[0]")
-    size = s.let("s", function("min", function("max", size, low), high), "step_size")
-    s.done(
-        s.w if same < 0 else s.w - function("sign", s.g) * size
-    )  # where the sign turned it stays, once
-
-
 _RULES: dict[str, Callable[[Sheet], None]] = {
     "SGD": _sgd,
     "Adam": _adam,
     "AdamW": _adam,
-    "Adamax": _adamax,
-    "NAdam": _nadam,
-    "RAdam": _radam,
     "Adagrad": _adagrad,
     "Adadelta": _adadelta,
     "RMSprop": _rmsprop,
-    "ASGD": _asgd,
-    "Rprop": _rprop,
 }
 SETTINGS = (
     "lr", "momentum", "dampening", "nesterov", "betas", "alpha", "rho", "eps", "weight_decay", "lr_decay",

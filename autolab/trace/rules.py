@@ -224,7 +224,7 @@ def _product(rule: str) -> str:
 
 _COUNTED = {
     "mean", "mean_all", "var", "std", "var_mean", "std_mean", "mse_loss", "smooth_l1_loss", "huber_loss",
-    "soft_margin_loss", "binary_cross_entropy",
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 }  # fmt: skip
 OF_ALL = {

@@ -17,6 +17,9 @@ DIFFERENT = {
     "nn.LSTM(4,5)(T3)[0]": "steps of gates, where PyTorch has oneDNN's layer",
 }
 
+# stored, and removed from autolab: they go when the goldens are written again
+REMOVED = {"F.mish(x)", "F.hardsigmoid(x)", "F.hinge_embedding_loss(x,c)"}
+
 
 def found(expression):
     try:
@@ -26,7 +29,7 @@ def found(expression):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("expression", [e for e in EXPECTED if e not in DIFFERENT])
+@pytest.mark.parametrize("expression", [e for e in EXPECTED if e not in {*DIFFERENT, *REMOVED}])
 def test_as_pytorch_has_it(expression):
     assert found(expression) == EXPECTED[expression]
 

@@ -28,9 +28,6 @@ WRONG = {
     "index_select": lambda d: torch.ones(3, device=d).index_select(0, torch.tensor([3], device=d)),
     "gather": lambda d: torch.ones(3, device=d).gather(0, torch.tensor([-1], device=d)),
     "take": lambda d: torch.ones(3, device=d).take(torch.tensor([4], device=d)),
-    "unpooling": lambda d: F.max_unpool2d(
-        torch.ones(1, 1, 1, 1, device=d), torch.full((1, 1, 1, 1), 9, device=d), 2
-    ),
 }
 
 

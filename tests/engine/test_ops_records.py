@@ -44,16 +44,6 @@ NOT_SAMPLED = {
         ("linalg_cholesky", "linalg_eigh"),
         "test_linalg.py: their argument must stay symmetric, which gradcheck's steps do not know",
     ),
-    **dict.fromkeys(
-        (
-            "multi_margin_loss",
-            "multi_margin_loss_backward",
-            "multilabel_margin_loss",
-            "multilabel_margin_loss_backward",
-        ),
-        "test_nn_margins.py: PyTorch has no derivative of their gradients, so that only gradcheck can be asked",
-    ),
-    "_weight_norm_interface": "test_nn_weight_norm.py: its second output has no gradient of its own",
     "linalg_svd": "test_factorizations.py: the signs of singular vectors are free",
     "to_device": "test_devices.py: it takes a device",
     "to_copy": "test_ops_promotion.py and test_autograd_accumulate.py: it takes a dtype",

@@ -71,7 +71,6 @@ FUNCTIONS = {
     "adaptive_max_pool2d indices": lambda F, i, q, p: F.adaptive_max_pool2d(
         i, 3, return_indices=True
     ),
-    "adaptive_max_pool1d": lambda F, i, q, p: F.adaptive_max_pool1d(q, 4),
     # normalisation
     "batch_norm": lambda F, i, q, p: F.batch_norm(i, None, None, p(4), p(4), training=True),
     "batch_norm bare": lambda F, i, q, p: F.batch_norm(i, None, None, training=True, eps=0.1),
@@ -121,9 +120,7 @@ FUNCTIONS = {
     "interpolate area": lambda F, i, q, p: F.interpolate(i, size=(4, 3), mode="area"),
     "unfold": lambda F, i, q, p: F.unfold(i, (3, 2), (1, 2), 1, (2, 1)),
     "unfold one image": lambda F, i, q, p: F.unfold(i[0], 2),
-    "fold": lambda F, i, q, p: F.fold(F.unfold(i, 2) ** 2, (6, 5), 2),
     "pixel_shuffle": lambda F, i, q, p: F.pixel_shuffle(i, 2),
-    "pixel_unshuffle": lambda F, i, q, p: F.pixel_unshuffle(i[:, :, :, :4], 2),
 }
 
 
@@ -288,8 +285,6 @@ MISTAKES = [
     "F.adaptive_max_pool2d(o(1,1,4,4),-1)",
     "F.adaptive_max_pool2d(o(1,1,4,4),(2,2,2))",
     "F.adaptive_max_pool2d(o(1,1,0,4),2)",
-    "F.adaptive_max_pool1d(o(3),2)",
-    "F.adaptive_max_pool1d(o(1,2,4),(2,2))",
     # normalisation
     "F.batch_norm(o(1,3),None,None,training=True)",
     "F.batch_norm(o(2,3),None,None)",
@@ -344,7 +339,6 @@ MISTAKES = [
     "F.pad(o(1,2,3),(1.5,1))",
     "nn.ReflectionPad2d(1)(o(2,2))",
     "nn.ReflectionPad1d(1)(o(2,2,3,3))",
-    "nn.CircularPad2d(1)(o(2,2))",
     "F.interpolate(o(1,2,3))",
     "F.interpolate(o(1,2,3),size=2,scale_factor=2)",
     "F.interpolate(o(1,2,3),size=(2,2))",
@@ -372,18 +366,10 @@ MISTAKES = [
     "F.unfold(o(1,1,3,3),2,stride=0)",
     "F.unfold(o(1,1,3,3).long(),2)",
     "F.unfold(o(1,0,3,3),2)",
-    "F.fold(o(1,3,4),(3,3),2)",
-    "F.fold(o(1,4,5),(3,3),2)",
-    "F.fold(o(1,4,4),(3,),2)",
-    "F.fold(o(1,1,4,4),(3,3),2)",
-    "F.fold(o(1,4,4),(0,3),2)",
     "F.pixel_shuffle(o(1,3,2,2),2)",
     "F.pixel_shuffle(o(2,2),2)",
     "F.pixel_shuffle(o(1,4,2,2),0)",
     "F.pixel_shuffle(o(1,4,2,2),1.5)",
-    "F.pixel_unshuffle(o(1,1,3,3),2)",
-    "F.pixel_unshuffle(o(1,1,4,3),2)",
-    "F.pixel_unshuffle(o(2,2),2)",
 ]
 
 

@@ -10,12 +10,7 @@ from goldens.oracle import check, error_of
 
 LOSSES = [
     # one dtype for two operands: whose it is, and what cannot be held in it
-    "F.soft_margin_loss(i, i)", "F.soft_margin_loss(i, x)", "F.soft_margin_loss(x, i)", "F.soft_margin_loss(b, x)", "F.soft_margin_loss(b, b)",
-    "F.soft_margin_loss(h, x)", "F.soft_margin_loss(h, x, reduction='none')", "F.soft_margin_loss(x, d)", "F.soft_margin_loss(d, x)",
-    "F.soft_margin_loss(i, d)",
-    "F.soft_margin_loss(x, x[:1])", "F.soft_margin_loss(x[:1], x, reduction='none')", "F.soft_margin_loss(x, x[:2])",
-    "F.soft_margin_loss(x[:0], x[:0])",
-    "F.soft_margin_loss(i, h)", "F.soft_margin_loss(i[:1], h)", "F.cosine_similarity(b, i[:2])",
+    "F.cosine_similarity(b, i[:2])",
     "F.huber_loss(b, i)", "F.huber_loss(b, b)", "F.huber_loss(i, i.int())", "F.huber_loss(i.int(), i)", "F.huber_loss(i, x)", "F.huber_loss(b, x)",
     "F.huber_loss(h, x)", "F.huber_loss(x, d)",
     "F.binary_cross_entropy_with_logits(x, d)", "F.binary_cross_entropy_with_logits(d, x)",
@@ -28,14 +23,8 @@ LOSSES = [
     "F.cosine_similarity(i[None], h[None])",
     "F.cosine_similarity(i[None], i[None])",
     # pairwise_distance
-    "F.pairwise_distance(x.requires_grad_(), d)", "F.pairwise_distance(i, i)", "F.pairwise_distance(x, x[:2])", "F.pairwise_distance(x[0], x[0])",
-    "F.pairwise_distance(x[None].requires_grad_(), x, 1, keepdim=True)", "F.pairwise_distance(x, -x, 0)", "F.pairwise_distance(x, x, 'a')",
-    "F.pairwise_distance(x[:0], x[:0])",
-    "y = x.repeat(2, 1).requires_grad_(); F.pairwise_distance(y, x * 2, 3).sum().backward(); y.grad",
-    "n = F.pairwise_distance(x.requires_grad_(), d, 1.5).grad_fn; "
-    "(n.name(), n._saved_p, n._saved_dim, n._saved_keepdim, n._saved_self, n._saved_result)",
     # which question comes first
-    "F.hinge_embedding_loss(x, x[:2], reduction='bad')", "F.l1_loss(i, b, reduction='bad')", "F.l1_loss(i, b)",
+    "F.l1_loss(i, b, reduction='bad')", "F.l1_loss(i, b)",
     "F.nll_loss(x, i)", "F.nll_loss(x, i.int())", "F.nll_loss(x, i.int()[:1])", "F.nll_loss(s[:0], i[0])", "F.nll_loss(s, i[0])",
     "F.nll_loss(s, i[:2].int())",
     "F.nll_loss(s.long(), i[:2], weight=x)", "F.nll_loss(s.long(), i[:2], weight=x[:2])", "F.nll_loss(s, i[:2], weight=d)",
@@ -46,13 +35,10 @@ LOSSES = [
     "F.nll_loss(q[..., 0], i[:2, None, None].int())",
     "F.cross_entropy(x, x[:2])", "F.cross_entropy(s[:0], i[0])", "F.cross_entropy(s[:0] > 0, i)", "F.cross_entropy(s, s, weight=[1])",
     # what is no tensor
-    "F.nll_loss(x, 1)", "F.nll_loss([1], x)", "F.cross_entropy(x, 1)", "F.kl_div(x, 2)", "F.kl_div(1, x)", "F.poisson_nll_loss(x, 2)",
-    "F.poisson_nll_loss(2, x)",
-    "F.soft_margin_loss(x, 1)", "F.soft_margin_loss(1, x)", "F.hinge_embedding_loss(x, 1)", "F.hinge_embedding_loss(1, x)",
-    "F.margin_ranking_loss(x, x, 1)",
-    "F.cosine_embedding_loss(x, x, 1)", "F.cosine_embedding_loss(1, x, x)", "F.triplet_margin_loss(x, x, 1)",
-    "F.triplet_margin_loss(1, x, x)", "F.cosine_similarity(x, 1)",
-    "F.cosine_similarity(1, x)", "F.pairwise_distance(x, 1)", "F.pairwise_distance(1, x)", "F.binary_cross_entropy_with_logits(x, x, weight=3)",
+    "F.nll_loss(x, 1)", "F.nll_loss([1], x)", "F.cross_entropy(x, 1)", "F.kl_div(x, 2)", "F.kl_div(1, x)",
+    "F.cosine_embedding_loss(x, x, 1)", "F.cosine_embedding_loss(1, x, x)",
+    "F.cosine_similarity(x, 1)",
+    "F.cosine_similarity(1, x)", "F.binary_cross_entropy_with_logits(x, x, weight=3)",
     "F.binary_cross_entropy_with_logits(x, x, pos_weight=3)",
 ]  # fmt: skip
 

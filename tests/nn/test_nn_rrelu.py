@@ -48,12 +48,6 @@ CALLS = [
     "y = x.clone(); z = F.rrelu(y, training=True, inplace=True); (z is y, y._version, y)", "y = x.clone(); F.rrelu_(y); y",
     "y = x.clone().requires_grad_(); (F.rrelu(y * 1, training=True, inplace=True) * 2).sum().backward(); y.grad",
     "F.rrelu(x.clone().requires_grad_(), inplace=True)",
-    "F.channel_shuffle(c, 2)", "F.channel_shuffle(c, 3)", "torch.channel_shuffle(c, 1)", "F.channel_shuffle(c.transpose(0, 2), 2).stride()",
-    "F.channel_shuffle(c > 5, 6)", "F.channel_shuffle(c[:0], 2)", "F.channel_shuffle(c[:, :0], 2)", "F.channel_shuffle(c[0], 2)",
-    "F.channel_shuffle(c, 4)", "F.channel_shuffle(c, 0)", "F.channel_shuffle(c, -1)", "F.channel_shuffle(c, 2.)", "F.channel_shuffle([1], 2)",
-    "torch.nn.ChannelShuffle(3)", "torch.nn.ChannelShuffle(3)(c)", "torch.nn.ChannelShuffle(3).state_dict()",
-    "y = (c * 1.).requires_grad_(); z = F.channel_shuffle(y, 2); (z * c).sum().backward(); "
-    "(z.grad_fn.name(), z.grad_fn._saved_groups, z._base, y.grad)",
 ]  # fmt: skip
 
 
@@ -95,5 +89,3 @@ def test_gradcheck():
 
     assert autolab.autograd.gradcheck(drawn, x)
     assert autolab.autograd.gradgradcheck(drawn, x)
-    shuffled = lambda x: autolab.nn.functional.channel_shuffle(x.view(1, 6, 1), 3)
-    assert autolab.autograd.gradcheck(shuffled, x)

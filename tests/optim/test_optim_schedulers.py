@@ -17,19 +17,11 @@ SCHEDULES = {
         o, [lambda epoch: 1 / (epoch + 1), lambda epoch: epoch]
     ),
     "OneCycleLR": lambda s, o: s.OneCycleLR(o, max_lr=0.5, total_steps=26),
-    "OneCycleLR three phases": lambda s, o: s.OneCycleLR(
-        o, [0.5, 0.2], epochs=5, steps_per_epoch=6, three_phase=True, anneal_strategy="linear"
+    "OneCycleLR linear": lambda s, o: s.OneCycleLR(
+        o, [0.5, 0.2], epochs=5, steps_per_epoch=6, anneal_strategy="linear"
     ),
-    "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, lambda epoch: 0.9 + epoch / 1000),
-    "MultiplicativeLR list": lambda s, o: s.MultiplicativeLR(
-        o, [lambda epoch: 0.95, lambda epoch: 1.1]
-    ),
-    "ConstantLR": lambda s, o: s.ConstantLR(o),
-    "ConstantLR late": lambda s, o: s.ConstantLR(o, factor=0.3, total_iters=11),
     "LinearLR": lambda s, o: s.LinearLR(o),
     "LinearLR down": lambda s, o: s.LinearLR(o, start_factor=1.0, end_factor=0.0, total_iters=9),
-    "PolynomialLR": lambda s, o: s.PolynomialLR(o),
-    "PolynomialLR power": lambda s, o: s.PolynomialLR(o, total_iters=30, power=0.9),
     "CyclicLR": lambda s, o: s.CyclicLR(o, base_lr=0.01, max_lr=0.3, step_size_up=4),
     "CyclicLR triangular2": lambda s, o: s.CyclicLR(
         o, [0.01, 0.1], [0.3, 0.4], 3, 5, mode="triangular2"
@@ -37,39 +29,9 @@ SCHEDULES = {
     "CyclicLR exp_range": lambda s, o: s.CyclicLR(
         o, 0.01, 0.3, 4, mode="exp_range", gamma=0.97, base_momentum=[0.7, 0.6], max_momentum=0.99
     ),
-    "CyclicLR own": lambda s, o: s.CyclicLR(
-        o,
-        0.01,
-        0.3,
-        4,
-        mode="own",
-        scale_fn=lambda x: 1 / (1 + x),
-        scale_mode="iterations",
-        cycle_momentum=False,
-    ),
     "warm restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 4),
     "warm restarts longer": lambda s, o: s.CosineAnnealingWarmRestarts(
         o, T_0=3, T_mult=2, eta_min=0.01
-    ),
-    "SequentialLR": lambda s, o: s.SequentialLR(
-        o, [s.ConstantLR(o, 0.1, 7), s.ExponentialLR(o, 0.9)], [5]
-    ),
-    "SequentialLR of three": lambda s, o: s.SequentialLR(
-        o, [s.LinearLR(o), s.StepLR(o, 2), s.CosineAnnealingWarmRestarts(o, 4)], [4, 9]
-    ),
-    "SequentialLR nested": lambda s, o: s.SequentialLR(
-        o,
-        [
-            s.SequentialLR(o, [s.LinearLR(o, 0.5), s.ExponentialLR(o, 0.8)], [3]),
-            s.PolynomialLR(o, 20),
-        ],
-        milestones=[6],
-    ),
-    "ChainedScheduler": lambda s, o: s.ChainedScheduler(
-        [s.ConstantLR(o, 0.1, 7), s.ExponentialLR(o, 0.9)]
-    ),
-    "ChainedScheduler of three": lambda s, o: s.ChainedScheduler(
-        [s.LinearLR(o), s.CosineAnnealingLR(o, 20), s.MultiStepLR(o, [12])], optimizer=o
     ),
 }
 
@@ -197,9 +159,6 @@ def test_errors(t):
             lambda: s.OneCycleLR(t.optim.Adagrad([t.nn.Parameter(t.ones(1))]), 0.1, 3)
         ),
         "over": error_of(lambda: [over.step() for _ in range(3)]),
-        "no function": error_of(lambda: s.MultiplicativeLR(o, 0.5)),
-        "functions": error_of(lambda: s.MultiplicativeLR(o, [len, len])),
-        "constant": error_of(lambda: s.ConstantLR(o, 1.5)),
         "linear start": error_of(lambda: s.LinearLR(o, 0.0)),
         "linear end": error_of(lambda: s.LinearLR(o, 0.5, 1.5)),
         "cyclic mode": error_of(lambda: s.CyclicLR(o, 0.1, 0.2, mode="x")),
@@ -212,12 +171,6 @@ def test_errors(t):
         "T_mult": error_of(lambda: s.CosineAnnealingWarmRestarts(o, 1, 0.5)),
         "eta_min": error_of(lambda: s.CosineAnnealingWarmRestarts(o, 1, 1, "x")),
         "epoch": error_of(lambda: s.CosineAnnealingWarmRestarts(o, 1).step(-1)),
-        "none in sequence": error_of(lambda: s.SequentialLR(o, [], [])),
-        "none in chain": error_of(lambda: s.ChainedScheduler([])),
-        "no scheduler": error_of(lambda: s.SequentialLR(o, [3], [])),
-        "plateau": error_of(lambda: s.ChainedScheduler([s.ReduceLROnPlateau(o)])),
-        "other optimizer": error_of(lambda: s.SequentialLR(over.optimizer, [s.StepLR(o, 1)], [])),
-        "milestones": error_of(lambda: s.SequentialLR(o, [s.StepLR(o, 1), s.StepLR(o, 2)], [])),
     }
 
 
@@ -227,10 +180,7 @@ def test_jumping_to_an_epoch(t):
     s = t.optim.lr_scheduler
     found = []
     for make, epochs in (
-        (lambda o: s.ConstantLR(o, 0.5, 3), [2, 3, 1]),
         (lambda o: s.LinearLR(o), [2, 9, 0]),
-        (lambda o: s.PolynomialLR(o, 10, 2.0), [4, 12, 9]),
-        (lambda o: s.MultiplicativeLR(o, lambda epoch: 0.5), [4, 1]),
         (lambda o: s.CosineAnnealingWarmRestarts(o, 3), [0.5, 2.75, 3.0, 7.5, 1]),
         (lambda o: s.CosineAnnealingWarmRestarts(o, 3, 2), [0.5, 3.0, 8.75, 9, 20.5, 2]),
     ):
@@ -255,23 +205,10 @@ class _Fading:
 
 
 RESUMED = {
-    "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, _Fading(0.9)),
     "CyclicLR": lambda s, o: s.CyclicLR(
         o, 0.1, 0.2, 3, mode="exp_range", gamma=0.9, cycle_momentum=False
     ),
-    "CyclicLR own": lambda s, o: s.CyclicLR(
-        o, 0.1, 0.2, 3, scale_fn=_Fading(0.9), cycle_momentum=False
-    ),
-    "CyclicLR function": lambda s, o: s.CyclicLR(
-        o, 0.1, 0.2, 3, scale_fn=lambda x: 1 / x, cycle_momentum=False
-    ),
     "warm restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2),
-    "SequentialLR": lambda s, o: s.SequentialLR(
-        o, [s.LinearLR(o), s.CosineAnnealingWarmRestarts(o, 3)], [3]
-    ),
-    "ChainedScheduler": lambda s, o: s.ChainedScheduler(
-        [s.LinearLR(o), s.LambdaLR(o, _Fading(0.9))]
-    ),
 }
 
 
@@ -403,6 +340,6 @@ def test_factors_are_counted_before_they_are_looked_at(t):
     optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=0.1)
     attempts = ([0.1, 0.2], [0.1], 0.1, [])
     return [
-        error_of(lambda given=given: t.optim.lr_scheduler.MultiplicativeLR(optimizer, given))
+        error_of(lambda given=given: t.optim.lr_scheduler.LambdaLR(optimizer, given))
         for given in attempts
     ]

@@ -16,16 +16,10 @@ OPTIMIZERS = [
     ("Adam", {"lr": 0.1}),
     ("Adam", {"lr": 0.1, "amsgrad": True, "weight_decay": 0.1}),
     ("AdamW", {"lr": 0.1, "weight_decay": 0.05}),
-    ("Adamax", {"lr": 0.1, "weight_decay": 0.05}),
-    ("NAdam", {"lr": 0.1}),
-    ("NAdam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}),
-    ("RAdam", {"lr": 0.1, "weight_decay": 0.1}),
     ("Adagrad", {"lr": 0.1, "lr_decay": 0.5, "initial_accumulator_value": 0.3}),
     ("Adadelta", {"lr": 1.0}),
     ("RMSprop", {"lr": 0.1}),
     ("RMSprop", {"lr": 0.1, "centered": True, "momentum": 0.5}),
-    ("ASGD", {"lr": 0.1, "weight_decay": 0.05}),
-    ("Rprop", {"lr": 0.1}),
 ]
 PYTHON = {
     "sqrt": math.sqrt,

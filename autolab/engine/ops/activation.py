@@ -212,21 +212,6 @@ internal(
 )
 
 internal(
-    "hardsigmoid(Tensor self)",
-    inplace=True,
-    forward=floating("hardsigmoid_cpu", lambda xp, x: xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
-    # at nan the gradient is 0, as in PyTorch's kernel: nan lies between no two numbers
-    vjp={
-        "self": lambda m, g, self: m.masked_fill(
-            m.hardtanh_backward(g / 6, self, -3, 3), m.isnan(self), 0
-        )
-    },
-    latex=r"\min(\max({self} + 3, 0), 6) / 6",
-    vjp_latex={"self": r"{g} / 6 \cdot [-3 < {self} < 3]"},
-    samples=lambda s: [s.randn(3)],
-)
-
-internal(
     "hardswish(Tensor self)",
     inplace=True,
     forward=floating("hardswish_cpu", lambda xp, x: x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
@@ -375,28 +360,6 @@ internal(
 
 def _silu_rule(m, g, x, sigmoid):
     return g * (sigmoid * (1 + x * (1 - sigmoid)))
-
-
-internal(
-    "mish(Tensor self)",
-    inplace=True,
-    forward=floating("mish_cpu", lambda xp, x: x * xp.tanh(_log1pexp(xp, x))),
-    vjp={"self": lambda m, g, self: _mish_rule(m, g, self, m.tanh(m.softplus(self)))},
-    latex=r"{self} \cdot \tanh(\ln(1 + e^{{self}}))",
-    vjp_latex={
-        "self": r"{g} \cdot (\tanh(\ln(1 + e^{{self}})) + "
-        r"\frac{{self} \cdot (1 - \tanh(\ln(1 + e^{{self}}))^{2})}{1 + e^{-{self}}})"
-    },
-    samples=lambda s: [s.randn(3), s.randn(2, 3)],
-)
-
-
-def _mish_rule(m, g, x, t):
-    return g * (t + x * m.sigmoid(x) * (1 - t * t))
-
-
-def _log1pexp(xp, x):
-    return xp.log1p(xp.exp(-abs(x))) + xp.maximum(x, 0)  # log(1 + exp(x)) that does not overflow
 
 
 def _softplus(xp, x, beta, threshold):

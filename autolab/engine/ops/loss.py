@@ -247,61 +247,6 @@ internal(
 )
 
 
-# -- of labels 1 and -1 ----------------------------------------------------------------------------------------------
-def _soft_margin(xp, self, target, reduction):
-    """In the dtype of `self`, whatever that of the target: PyTorch computes in the memory of -self."""
-    losses = xp.log1p(xp.exp(_as(-self * target, self.dtype)))
-    return _as(
-        _reduced(xp, losses if losses.dtype.itemsize > 2 else losses.astype(np.float32), reduction),
-        self.dtype,
-    )
-
-
-def _soft_margin_backward(xp, grad_output, self, target, reduction):
-    z = xp.exp(-target * self)
-    return z.dtype.type(-_share(reduction, z.size)) * target * z / (z + 1) * grad_output
-
-
-internal(
-    "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
-    operands=("self", "target"),
-    forward=_soft_margin,
-    vjp={
-        "self": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(
-            g, self, target, reduction
-        )
-    },
-    latex=r"\frac{1}{n} \sum \ln(1 + e^{-{target} \cdot {self}})",
-    vjp_latex={"self": r"-\frac{{g}}{n} \cdot \frac{{target}}{1 + e^{{target} \cdot {self}}}"},
-    samples=lambda s: [(s.randn(3), s.signs(3), MEAN)],
-)
-
-internal(
-    "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
-    operands=("grad_output", "self", "target"),
-    forward=_soft_margin_backward,
-    vjp={
-        "grad_output": lambda m, g, self, target, reduction: m.soft_margin_loss_backward(
-            g, self, target, reduction
-        ),
-        "self": lambda m, g, grad_output, self, target, reduction, self_sym_numel: (
-            _soft_margin_curvature(
-                m,
-                g * grad_output * _share(reduction, self_sym_numel),
-                target,
-                m.exp(-self * target),
-            )
-        ),
-    },
-    node="SoftMarginLossBackwardBackward0",
-    samples=lambda s: [(s.randn(), s.randn(3), s.signs(3), MEAN)],
-)
-
-
-def _soft_margin_curvature(m, g, target, z):
-    return g * target * target * z / ((z + 1) * (z + 1))
-
-
 # -- of probabilities ------------------------------------------------------------------------------------------------
 def _bce(xp, self, target, weight, reduction):
     for name, values, note in (

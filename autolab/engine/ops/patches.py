@@ -1,6 +1,6 @@
 """Images as columns of patches and back, and channels as pixels and back.
 
-Sources: torch.nn.functional.unfold, fold, pixel_shuffle, pixel_unshuffle; Shi et al., "Real-Time Single Image and Video
+Sources: torch.nn.functional.unfold, pixel_shuffle; Shi et al., "Real-Time Single Image and Video
 Super-Resolution Using an Efficient Sub-Pixel Convolutional Neural Network" (2016).
 """
 
@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..exact.arguments import check_tensors
-from ..core.errors import bad_argument, fail
+from ..core.errors import fail
 from .functions import composite, internal
-from ..core.tensor import Tensor
 
 
 def _inside(schema, **record):
@@ -189,42 +188,6 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return im2col.call(input, *options)
 
 
-@composite(namespace="nn.functional")
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """Columns (N, C * kh * kw, number of patches) as images (N, C, *output_size); patches that overlap are summed.
-
-    Raises RuntimeError when the sizes do not fit. Source: torch.nn.functional.fold."""
-    check_tensors("col2im", input=input)
-    output_size = _pair("output_size", output_size)
-    options = _options(kernel_size, dilation, padding, stride)
-    kernel_size = options[0]
-    if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
-        raise fail(
-            RuntimeError,
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
-            f"{list(input.shape)}",
-            "Columns are (N, C * kh * kw, number of patches).",
-        )
-    channel = input.ndim - 2
-    if input.shape[channel] % (kernel_size[0] * kernel_size[1]):
-        raise fail(
-            RuntimeError,
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
-            f"{input.shape[channel]} and kernel_size=({kernel_size[0]}, {kernel_size[1]}).",
-            "A column holds a patch of every channel.",
-        )
-    counts = _counts(output_size, *options)
-    if input.shape[-1] != counts[0] * counts[1] or min(counts) < 1:
-        raise fail(
-            RuntimeError,
-            f"Given output_size=({output_size[0]}, {output_size[1]}), {_shown(output_size, *options)}, expected size of input's dimension "
-            f"2 to match the calculated number of sliding blocks {counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got "
-            f"input.size(2)={input.shape[-1]}.",
-            "There is one column per patch.",
-        )
-    return col2im.call(input, output_size, *options)
-
-
 # -- channels as pixels ------------------------------------------------------------------------------------------------
 def _shuffle(xp, x, r):
     *lead, c, h, w = x.shape
@@ -297,69 +260,3 @@ def pixel_shuffle(input, upscale_factor):
             "Each block of pixels is made of that many channels.",
         )
     return shuffle_op.call(input, upscale_factor)
-
-
-@composite()
-@composite(namespace="nn.functional")
-def pixel_unshuffle(input, downscale_factor):
-    """Pixels as channels: (…, C, H r, W r) gives (…, C r², H, W). Raises RuntimeError when r does not divide rows and
-    columns.
-
-    Source: torch.nn.functional.pixel_unshuffle."""
-    _check_factor("pixel_unshuffle", "downscale_factor", input, downscale_factor)
-    for name, dim in (("height", -2), ("width", -1)):
-        if input.shape[dim] % downscale_factor:
-            raise fail(
-                RuntimeError,
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={input.shape[dim]} is not divisible by "
-                f"{downscale_factor}",
-                "The image is cut into blocks of r x r pixels.",
-            )
-    return unshuffle_op.call(input, downscale_factor)
-
-
-# -- channels that change places -------------------------------------------------------------------------------------
-def _dealt(xp, x, groups):
-    """Channel c of group g becomes channel g of the c-th run: what a dealer does with `groups` hands of cards."""
-    n, c = x.shape[:2]
-    return x.reshape(n, groups, c // groups, *x.shape[2:]).swapaxes(1, 2).copy().reshape(x.shape)
-
-
-def _dealt_back(m, g, groups):
-    channels = g.shape[1]
-    return m.channel_shuffle(g, channels // groups) if channels else g
-
-
-channel_shuffle_op = _inside(
-    "channel_shuffle(Tensor self, int groups)",
-    forward=_dealt,
-    vjp={"self": lambda m, g, groups: _dealt_back(m, g, groups)},
-    latex=r"\mathrm{shuffle}({self})",
-    vjp_latex={"self": r"\mathrm{unshuffle}({g})"},
-    samples=lambda s: [(s.randn(1, 6, 2), 3), (s.randn(2, 4, 2, 2), 2)],
-)
-
-
-@composite()
-@composite(namespace="nn.functional")
-def channel_shuffle(input, groups):
-    """The channels (dimension 1) in `groups` groups, taken one from each group in turn; the shape stays.
-
-    Raises RuntimeError for fewer than three dimensions and for groups that do not divide the channels.
-    Source: torch.nn.functional.channel_shuffle; Zhang et al., "ShuffleNet" (2018)."""
-    if not isinstance(input, Tensor):
-        raise bad_argument("channel_shuffle", "input", 1, "Tensor", input)
-    if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)):
-        raise bad_argument("channel_shuffle", "groups", 2, "int", groups)
-    if input.ndim < 3:
-        message = f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
-        raise fail(RuntimeError, message, "Samples, channels and positions.")
-    if groups <= 0:
-        message = (
-            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
-        )
-        raise fail(RuntimeError, message, "1 leaves the channels where they are.")
-    if input.shape[1] % groups:
-        message = f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} groups."
-        raise fail(RuntimeError, message, "Groups have the same number of channels.")
-    return channel_shuffle_op.call(input, int(groups))

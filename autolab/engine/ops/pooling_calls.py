@@ -486,29 +486,7 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     return out if return_indices else out[0]
 
 
-@composite()
-@composite(namespace="nn.functional", name="adaptive_max_pool1d_with_indices")
-def adaptive_max_pool1d(input, output_size, return_indices=True):
-    """(values, indices) of the largest number of each of `output_size` windows that share sequences out. Source:
-    torch.adaptive_max_pool1d."""
-    _check_sequence("adaptive_max_pool1d", input)
-    out = _on_rows(
-        adaptive_max_pool.call,
-        input,
-        (1, _single("adaptive_max_pool1d", "output_size", 2, output_size)),
-    )
-    return out if return_indices else out[0]
-
-
 @composite(namespace="nn.functional")
 def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
     """(values, indices); see `adaptive_max_pool2d`."""
     return adaptive_max_pool2d(input, output_size, True)
-
-
-@composite(namespace="nn.functional", name="adaptive_max_pool1d")
-def _adaptive_max_pool1d(input, output_size, return_indices=False):
-    return adaptive_max_pool1d(input, output_size, return_indices)
-
-
-_adaptive_max_pool1d.__doc__ = adaptive_max_pool1d.__doc__

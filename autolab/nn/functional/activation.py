@@ -22,8 +22,8 @@ from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
 
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardswish",
+    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "prelu", "relu",
     "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
     "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
@@ -45,11 +45,6 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _run("relu", inplace, input)
 
 
-def relu_(input: Tensor) -> Tensor:
-    """`relu` in place."""
-    return relu(input, inplace=True)
-
-
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(0, x), 6)."""
     return _run("hardtanh", inplace, input, 0, 6)
@@ -62,11 +57,6 @@ def hardtanh(
     if min_val > max_val:
         raise fail(ValueError, "min_val cannot be greater than max_val", "Exchange the two limits.")
     return _run("hardtanh", inplace, input, min_val, max_val)
-
-
-def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh` in place."""
-    return hardtanh(input, min_val, max_val, inplace=True)
 
 
 def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -82,11 +72,6 @@ def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fa
 threshold = (
     _threshold  # as in PyTorch, so that the function can be called where an argument has its name
 )
-
-
-def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`threshold` in place."""
-    return _threshold(input, threshold, value, True)
 
 
 def _as_elements(input, *numbers):
@@ -107,11 +92,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _run("leaky_relu", inplace, input, negative_slope)
 
 
-def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu` in place."""
-    return leaky_relu(input, negative_slope, inplace=True)
-
-
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -125,13 +105,6 @@ def rrelu(
     return (autolab.rrelu_ if inplace else autolab.rrelu)(input, lower, upper, training)
 
 
-def rrelu_(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
-) -> Tensor:
-    """`rrelu` in place."""
-    return autolab.rrelu_(input, lower, upper, training)
-
-
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, else weight * x; one weight, or one for each channel (dimension 1)."""
     return autolab.prelu(input, weight)
@@ -143,20 +116,10 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _run("elu", inplace, input, alpha, 1, 1)
 
 
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu` in place."""
-    return elu(input, alpha, inplace=True)
-
-
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale * elu(x, alpha) with the constants that keep mean 0 and variance 1 from layer to layer."""
     check_tensors("selu_" if inplace else "selu", input=input)
     return _run("elu", inplace, input, SELU_ALPHA, SELU_SCALE, 1)
-
-
-def selu_(input: Tensor) -> Tensor:
-    """`selu` in place."""
-    return selu(input, inplace=True)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -171,9 +134,20 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _run("celu", inplace, input, alpha)
 
 
-def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu` in place."""
-    return celu(input, alpha, inplace=True)
+def _in_place(function):
+    """Return `function` with inplace=True, under its name with an underscore."""
+
+    def overwrite(input, *args, **kwargs):
+        return function(input, *args, **kwargs, inplace=True)
+
+    overwrite.__name__ = overwrite.__qualname__ = function.__name__.strip("_") + "_"
+    overwrite.__doc__ = f"Apply `{function.__name__.strip('_')}` in place."
+    return overwrite
+
+
+relu_, hardtanh_, threshold_, leaky_relu_, elu_, selu_, celu_, rrelu_ = map(
+    _in_place, (relu, hardtanh, _threshold, leaky_relu, elu, selu, celu, rrelu)
+)
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
@@ -184,11 +158,6 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     return _run("silu", inplace, input)
-
-
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x))."""
-    return _run("mish", inplace, input)
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
@@ -223,11 +192,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     return autolab.hardshrink(input, lambd)
-
-
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """0 below -3, 1 above 3, x/6 + 1/2 between."""
-    return _run("hardsigmoid", inplace, input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -320,23 +284,3 @@ def log_softmax(
     if dim is None:
         dim = _implicit_dim("log_softmax", input.dim(), _stacklevel)
     return input.log_softmax(dim, dtype=dtype)
-
-
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
-    """A sample from the softmax of `logits`, differentiable; one-hot with `hard` (Jang et al., 2016).
-
-    tau: temperature; the smaller, the closer to one-hot.
-    """
-    if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    # row by row, as torch draws it
-    noise = (
-        -autolab.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()
-    )
-    soft = ((logits + noise) / tau).softmax(dim)
-    if not hard:
-        return soft
-    index = soft.max(dim, keepdim=True)[1]
-    return autolab.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft

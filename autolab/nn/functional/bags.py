@@ -6,10 +6,8 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embeddi
 from __future__ import annotations
 
 import autolab
-from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
-from autolab.nn.functional.basic import _shorten_rows
 from autolab.engine.core.tensor import Tensor
 
 
@@ -26,43 +24,35 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or maximum of rows of weight (rows, dim), one for each bag: (bags, dim); zeros for an empty bag.
+    """Return the sum, mean or maximum of rows of weight (rows, dim), one for each bag: (bags, dim).
 
-    input: (bags, n) of row numbers, or (all,) with offsets (bags,): where each bag begins (include_last_offset: and the
-    last one ends). per_sample_weights: factors for mode "sum". padding_idx: a row that does not count. max_norm: longer
-    rows are shortened in place. Raises ValueError or RuntimeError for what does not fit.
+    input: (bags, n) of row numbers, or (all,) with offsets (bags,): where each bag begins. An empty bag gives zeros,
+    and the row `padding_idx` does not count. Raises ValueError or RuntimeError for what does not fit,
+    NotImplementedError for options that courses do not use.
     """
-    for name, value in (("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)):
+    refused = {
+        "scale_grad_by_freq": scale_grad_by_freq,
+        "sparse": sparse,
+        "max_norm": max_norm is not None,
+        "per_sample_weights": per_sample_weights is not None,
+        "include_last_offset": include_last_offset,
+    }
+    for name, value in refused.items():
         if value:
             raise unsupported("embedding_bag", name)
-    input, starts, per_sample_weights = _as_bags(
-        input, weight, offsets, per_sample_weights, include_last_offset
-    )
+    input, starts = _as_bags(input, weight, offsets)
     if mode not in ("sum", "mean", "max"):
         raise fail(ValueError, "mode has to be one of sum, mean or max", f"It is {mode!r}.")
-    if per_sample_weights is not None and mode != "sum":
-        raise fail(
-            NotImplementedError,
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-            f"(got mode='{mode}'). Please open a feature request on GitHub.",
-            "A weighted mean is a weighted sum, divided.",
-        )
     _check_rows(input, weight)
-    if max_norm is not None:
-        with no_grad():
-            _shorten_rows(weight.detach(), input, max_norm, norm_type)
     entries = input.tolist()
     bags = [
-        [i for i in range(a, b) if entries[i] != padding_idx]
+        [row for row in entries[a:b] if row != padding_idx]
         for a, b in zip(starts, [*starts[1:], len(entries)])
     ]
-    kept = [i for bag in bags for i in bag]
     places = lambda numbers: autolab.tensor(numbers, dtype=autolab.int64, device=weight.device)
-    rows = weight.index_select(0, places([entries[i] for i in kept]))
+    rows = weight.index_select(0, places([row for bag in bags for row in bag]))
     if mode == "max":
         return _largest(rows, bags)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.index_select(0, places(kept)).unsqueeze(1)
     owner = places([number for number, bag in enumerate(bags) for _ in bag])
     total = weight.new_zeros((len(bags), weight.size(1))).index_add(0, owner, rows)
     if mode == "sum":
@@ -83,15 +73,8 @@ def _largest(rows, bags):
     return autolab.stack(found) if found else rows.new_zeros((0, rows.size(1)))
 
 
-def _as_bags(input, weight, offsets, per_sample_weights, include_last_offset):
-    """(row numbers in one line, where each bag begins, their factors)."""
-    if per_sample_weights is not None and input.size() != per_sample_weights.size():
-        raise fail(
-            ValueError,
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same "
-            f"shape as the input ({input.shape})",
-            "One factor for each row number.",
-        )
+def _as_bags(input, weight, offsets):
+    """Return (row numbers in one line, where each bag begins)."""
     if weight.dim() != 2:
         raise fail(
             ValueError,
@@ -109,8 +92,7 @@ def _as_bags(input, weight, offsets, per_sample_weights, include_last_offset):
         starts = (
             list(range(0, input.numel(), input.size(1))) if input.size(1) else [0] * input.size(0)
         )
-        flat = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-        return input.reshape(-1), starts, flat
+        return input.reshape(-1), starts
     if input.dim() != 1:
         raise fail(
             ValueError,
@@ -136,7 +118,7 @@ def _as_bags(input, weight, offsets, per_sample_weights, include_last_offset):
             f"offsets[-1] can not be greater than input's length {input.numel()} but got offsets[-1] of {starts[-1]}",
             "A bag begins inside the input, or at its end when it is empty.",
         )
-    return input, starts[:-1] if include_last_offset else starts, per_sample_weights
+    return input, starts
 
 
 def _check_rows(input, weight):

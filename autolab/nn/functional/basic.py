@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import autolab
@@ -10,40 +9,10 @@ from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
-from autolab.engine.ops.further.distances import distance_norm
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
 from autolab.engine.exact.signatures import marked
 from autolab.engine.core.tensor import Tensor
-
-_ALPHA = 1.7580993408473766  # minus SELU's limit for x -> -inf (Klambauer et al., 2017)
-
-
-# linear maps -------------------------------------------------------------------------------------
-
-
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """y_k = x1^T W_k x2 + b_k: (*, in1), (*, in2) and weight (out, in1, in2) give (*, out)."""
-    for number, x in ((1, input1), (2, input2)):
-        if x.shape[-1] != weight.shape[number]:
-            raise fail(
-                RuntimeError,
-                f"bilinear(): input{number} size does not match weight size: got {x.shape[-1]} "
-                f"but expected {weight.shape[number]}",
-                "weight has the shape (out, in1, in2).",
-            )
-    if input1.shape[:-1] != input2.shape[:-1]:
-        raise fail(
-            RuntimeError,
-            f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}",
-            "Both inputs hold the same number of samples.",
-        )
-    y = (
-        (input1.unsqueeze(-2).unsqueeze(-2) @ weight @ input2.unsqueeze(-2).unsqueeze(-1))
-        .squeeze(-1)
-        .squeeze(-1)
-    )
-    return y if bias is None else y + bias
 
 
 # dropout -----------------------------------------------------------------------------------------
@@ -75,35 +44,20 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _dropped(input, p, training, inplace, input.shape)
 
 
-def dropout1d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Zeroes whole channels of an input (N, C, L) or (C, L) with probability p."""
-    check_probability(p)
-    check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
-    if input.dim() not in (2, 3):
-        raise fail(
-            RuntimeError,
-            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
-            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
-            "dimension, and an optional batch dimension (i.e. 2D or 3D inputs).",
-            "Use dropout instead.",
-        )
-    if input.dim() == 3:
-        return _channels_dropped(input, p, training, inplace)
-    return _channels_dropped(
-        input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace
-    ).squeeze(0)
-
-
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zeroes whole channels of an input (N, C, H, W) with probability p."""
+    """Zero whole channels of an input (N, C, H, W) with probability p."""
     check_probability(p)
     check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
     if input.dim() not in (3, 4):
-        warnings.warn(_unexpected_dim("dropout2d", input.dim(), 2, "3D or 4D"), stacklevel=2)
+        warnings.warn(
+            f"dropout2d: Received a {input.dim()}-D input to dropout2d, which is deprecated and will result in an error "
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+            "that dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
+            stacklevel=2,
+        )
     if input.dim() == 3:
         warnings.warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
@@ -113,96 +67,42 @@ def dropout2d(
             "instead.",
             stacklevel=2,
         )
-    return _channels_dropped(input, p, training, inplace)
-
-
-def dropout3d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability p."""
-    check_probability(p)
-    check_settings(f"feature_dropout{marked(inplace)}", ("train", 3, "bool", training))
-    if input.dim() not in (4, 5):
-        warnings.warn(_unexpected_dim("dropout3d", input.dim(), 3, "4D or 5D"), stacklevel=2)
-    if input.dim() == 5:
-        return _channels_dropped(input, p, training, inplace)
-    return _channels_dropped(
-        input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace
-    ).squeeze(0)
-
-
-def _unexpected_dim(name, dim, spatial, expected):
-    return (
-        f"{name}: Received a {dim}-D input to {name}, which is deprecated and will result in an error in a future "
-        "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
-        f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
-        f"dimension, and an optional batch dimension (i.e. {expected} inputs)."
-    )
-
-
-def alpha_dropout(
-    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1 of what SELU gives: dropped elements become SELU's lower limit."""
-    check_probability(p)
-    check_tensors("alpha_dropout", input=input)
-    check_settings(f"alpha_dropout{marked(inplace)}", ("train", 3, "bool", training))
-    return _dropped(input, p, training, inplace, input.shape, alpha=True)
-
-
-def feature_alpha_dropout(
-    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Tensor:
-    """`alpha_dropout` of whole channels."""
-    check_probability(p)
-    check_settings(f"feature_alpha_dropout{marked(inplace)}", ("train", 3, "bool", training))
-    return _channels_dropped(input, p, training, inplace, alpha=True)
-
-
-def _channels_dropped(input, p, training, inplace, alpha=False):
     if input.dim() < 2 and training and p:
         raise fail(
             RuntimeError,
             "Feature dropout requires at least 2 dimensions in the input",
             "Channels are dimension 1.",
         )
-    return _dropped(
-        input, p, training, inplace, (*input.shape[:2], *[1] * (input.dim() - 2)), alpha
-    )
+    return _dropped(input, p, training, inplace, (*input.shape[:2], *[1] * (input.dim() - 2)))
 
 
-def _dropped(input, p, training, inplace, shape, alpha=False):
-    """`input` times noise of `shape`; the noise is drawn (in the order in memory) and scaled as PyTorch does, so that
-    the bits agree."""
+def _dropped(input, p, training, inplace, shape):
+    """Return `input` times noise of `shape`.
+
+    The noise is drawn (in the order in memory) and scaled as PyTorch does, so that the bits agree."""
     if p == 0 or not training or input.numel() == 0:
         return input
     if p == 1:
-        zero = autolab.zeros((), dtype=input.dtype, device=input.device)
-        return input.mul_(zero) if inplace else input * zero
-    # else images: see `tensor.row_major`
-    if shape == input.shape and (input._array.ndim != 4 or input._storage.array is not None):
-        noise = autolab.empty_like(input)
+        noise = autolab.zeros((), dtype=input.dtype, device=input.device)
     else:
-        noise = autolab.empty(shape, dtype=input.dtype, device=input.device)
-    noise.bernoulli_(1 - p)
-    if not alpha:
-        noise.div_(1 - p)
-        return input.mul_(noise) if inplace else input * noise
-    a = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    shift = noise.add(-1).mul_(_ALPHA * a).add_(_ALPHA * a * p)
-    noise.mul_(a)
-    return input.mul_(noise).add_(shift) if inplace else input * noise + shift
+        # else images: see `tensor.row_major`
+        if shape == input.shape and (input._array.ndim != 4 or input._storage.array is not None):
+            noise = autolab.empty_like(input)
+        else:
+            noise = autolab.empty(shape, dtype=input.dtype, device=input.device)
+        noise.bernoulli_(1 - p).div_(1 - p)
+    return input.mul_(noise) if inplace else input * noise
 
 
 # tables of vectors -------------------------------------------------------------------------------
 
 
-def check_padding_idx(padding_idx, rows):
-    """`padding_idx` counted from the front. Raises AssertionError, in PyTorch's words, outside of the table."""
+def check_padding_idx(padding_idx, rows, name="Padding_idx"):
+    """Return `padding_idx` counted from the front. Raises AssertionError, in PyTorch's words, outside of the table."""
     if not -rows <= padding_idx < rows:
         raise fail(
             AssertionError,
-            "Padding_idx must be within num_embeddings",
+            f"{name} must be within num_embeddings",
             f"The table has {rows} rows.",
         )
     return padding_idx % rows
@@ -326,20 +226,6 @@ def _unit(x, dim, eps):
     with no_grad():
         norm.clamp_(min=eps)  # not recorded: below eps the gradient is that of the unclamped norm
     return x / norm
-
-
-def _plus(x, number):
-    """x + number as C++ adds it: the node says AddBackward1. Whole numbers become floats first."""
-    return OPS["add_scalar"].call(x, number) if x.is_floating_point() else x + number
-
-
-def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> Tensor:
-    """The p-norm of x1 - x2 + eps over the last dimension."""
-    for position, x in enumerate((x1, x2), 1):
-        check_tensors("pairwise_distance", position, **{f"x{position}": x})
-    return distance_norm(_plus(x1 - x2, eps), p, keepdim)
 
 
 def normalize(

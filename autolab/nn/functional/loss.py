@@ -6,21 +6,17 @@ deprecated form. All raise ValueError for another reduction.
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 
 import autolab
 from autolab.engine.exact.arguments import check_tensors as check_all
-from autolab.engine.autograd.modes import is_grad_enabled, no_grad
-from autolab.engine.exact.broadcasting import broadcast_error, outgrown
+from autolab.engine.autograd.modes import is_grad_enabled
 from autolab.engine.core.errors import fail
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
-from autolab.nn.functional.activation import logsigmoid
-from autolab.nn.functional.basic import pairwise_distance
+from autolab.engine.exact.refusals import unsupported
 from autolab.engine.core.tensor import Tensor
 
 _NUMBER = {"none": 0, "mean": 1, "sum": 2}
@@ -103,21 +99,11 @@ def not_differentiable(function, **arguments):
             )
 
 
-def _weighted(loss, input, weight, reduction, mean_of_weights=True):
-    if weight.size() != input.size():
-        raise fail(
-            ValueError, "Weights and input must have the same size.", "One weight for each element."
+def _refuse_weight(function, weight):
+    if weight is not None:
+        raise unsupported(
+            function, "weight", 'Multiply by the weights: (weight * loss).mean(), reduction="none".'
         )
-    loss = loss * weight
-    if reduction == "mean":
-        return loss.sum() / weight.sum() if mean_of_weights else loss.mean()
-    if reduction not in _NUMBER:
-        raise fail(
-            ValueError,
-            f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.",
-            "Choose one of the three.",
-        )
-    return loss if reduction == "none" else loss.sum()
 
 
 # differences -------------------------------------------------------------------------------------
@@ -140,10 +126,9 @@ def mse_loss(
         >>> F.mse_loss(torch.tensor([1., 2.]), torch.tensor([1., 4.]), reduction="sum")
         tensor(4.)
     """
+    _refuse_weight("mse_loss", weight)
     pair = _same_shape(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
-    if weight is not None:
-        return _weighted((pair[0] - pair[1]).pow(2), input, weight, reduction)
     return OPS["mse_loss"].call(*pair, reduction_number(reduction))
 
 
@@ -156,14 +141,11 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """|input - target|."""
+    _refuse_weight("l1_loss", weight)
     a, b = _same_shape(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
-    if weight is None:
-        reduction_number(reduction)
-    loss = (a - b).abs()
-    return (
-        _reduced(loss, reduction) if weight is None else _weighted(loss, input, weight, reduction)
-    )
+    reduction_number(reduction)
+    return _reduced((a - b).abs(), reduction)
 
 
 def smooth_l1_loss(
@@ -197,6 +179,7 @@ def huber_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta/2), d the difference. RuntimeError unless delta > 0."""
+    _refuse_weight("huber_loss", weight)
     check_settings("huber_loss", ("delta", 4, "float", delta))
     pair = _same_shape(input, target)
     if delta <= 0:
@@ -205,11 +188,7 @@ def huber_loss(
             "huber_loss does not support non-positive values for delta.",
             "delta is where the loss turns from quadratic to linear.",
         )
-    if weight is None:
-        return OPS["huber_loss"].call(*pair, reduction_number(reduction), delta)
-    return _weighted(
-        OPS["huber_loss"].call(*pair, 0, delta), input, weight, reduction, mean_of_weights=False
-    )
+    return OPS["huber_loss"].call(*pair, reduction_number(reduction), delta)
 
 
 # probabilities -----------------------------------------------------------------------------------
@@ -318,169 +297,7 @@ def kl_div(
     return loss / input.size()[0] if reduction == "batchmean" and input.dim() else loss
 
 
-def poisson_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: bool | None = None,
-    eps: float = 1e-8,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """exp(x) - t x (or x - t log(x + eps) without `log_input`); `full` adds Stirling's term for t > 1."""
-    check_settings(
-        "poisson_nll_loss",
-        ("log_input", 3, "bool", log_input),
-        ("full", 4, "bool", full),
-        ("eps", 5, "float", eps),
-    )
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    reduction_number(reduction)
-    check_tensors("poisson_nll_loss", input=input, target=target)
-    loss = input.exp() - target * input if log_input else input - target * _plus(input, eps).log()
-    if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
-    return _reduced(loss, reduction)
-
-
-def gaussian_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    var: Tensor | float,
-    full: bool = False,
-    eps: float = 1e-6,
-    reduction: str = "mean",
-) -> Tensor:
-    """(log var + (input - target)^2 / var) / 2, var taken as at least eps. ValueError for a negative variance."""
-    spread = var * autolab.ones_like(input) if isinstance(var, float) else var
-    if var < 0 if isinstance(var, float) else (var < 0).any():
-        raise fail(ValueError, "var has negative entry/entries", "A variance is a mean of squares.")
-    if spread.size() != input.size():
-        if input.size()[:-1] == spread.size():
-            spread = spread.unsqueeze(-1)
-        elif (
-            input.ndim != spread.ndim
-            or sum(v for i, v in zip(input.size(), spread.size(), strict=True) if i != v) != 1
-        ):
-            raise fail(
-                ValueError,
-                "var is of incorrect size",
-                "One variance for each element, or one for each sample.",
-            )
-    if reduction not in _NUMBER:
-        raise fail(ValueError, reduction + " is not valid", "It is 'none', 'mean' or 'sum'.")
-    spread = spread.clone()
-    with no_grad():
-        spread.clamp_(min=eps)
-    loss = 0.5 * (spread.log() + (input - target) ** 2 / spread)
-    if full:
-        loss += 0.5 * math.log(2 * math.pi)
-    return _reduced(loss, reduction)
-
-
-# labels 1 and -1 ---------------------------------------------------------------------------------
-
-
-def hinge_embedding_loss(
-    input: Tensor,
-    target: Tensor,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """x where the target is 1, max(0, margin - x) where it is -1."""
-    check_settings("hinge_embedding_loss", ("margin", 3, "float", margin))
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    reduction_number(reduction)
-    check_tensors("hinge_embedding_loss", input=input, target=target)
-    zero = autolab.zeros_like(input)
-    apart = autolab.where(
-        target != 1, (autolab.tensor(margin, dtype=input.dtype) - input).clamp_min(0), zero
-    )
-    return _reduced(apart + autolab.where(target != -1, input, zero), reduction)
-
-
-def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """log(1 + exp(-t x)) for targets t of 1 and -1."""
-    number = reduction_number(legacy_reduction(size_average, reduce, reduction))
-    check_tensors("soft_margin_loss", input=input, target=target)
-    _check_soft_margin(input, target)
-    not_differentiable("soft_margin_loss", target=target)
-    return OPS["soft_margin_loss"].call(input, target, number)
-
-
-def _check_soft_margin(input, target):
-    """Raise RuntimeError where PyTorch, which computes in the memory of -input, cannot: whole numbers, a target of more
-    elements."""
-    if input.shape == target.shape and input.is_floating_point():
-        return
-    if input.dtype is autolab.bool:
-        -input  # noqa: B018 (raises what negating a mask raises)
-    try:
-        shape = np.broadcast_shapes(input.shape, target.shape)
-    except ValueError:
-        raise broadcast_error([input.shape, target.shape]) from None
-    if shape != input.shape:
-        raise outgrown(input.shape, shape)
-    if not input.is_floating_point():
-        found = target.dtype if target.is_floating_point() else autolab.get_default_dtype()
-        message = f"result type {found.short} can't be cast to the desired output type {input.dtype.short}"
-        raise fail(
-            RuntimeError,
-            message,
-            "Predictions are floating-point numbers: convert them with .float().",
-        )
-
-
-def multilabel_soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Binary cross-entropy with logits, averaged over the classes (the last dimension)."""
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    if weight is not None:
-        loss = loss * weight
-    loss = loss.sum(dim=input.dim() - 1) / input.size(input.dim() - 1)
-    if reduction not in _NUMBER:
-        raise fail(ValueError, reduction + " is not valid", "It is 'none', 'mean' or 'sum'.")
-    return _reduced(loss, reduction)
-
-
-def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """max(0, -t (x1 - x2) + margin) for targets t of 1 and -1."""
-    check_settings("margin_ranking_loss", ("margin", 4, "float", margin))
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    reduction_number(reduction)
-    if not input1.dim() == input2.dim() == target.dim():
-        raise fail(
-            RuntimeError,
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ",
-            "One target for each pair.",
-        )
-    return _reduced(_plus(-target * (input1 - input2), margin).clamp_min(0), reduction)
+# pairs of vectors ---------------------------------------------------------------------------------
 
 
 def cosine_embedding_loss(
@@ -527,74 +344,3 @@ def cosine_embedding_loss(
     return _reduced(
         alike + autolab.where(target == -1, _plus(cos, -margin).clamp_min(0), zero), reduction
     )
-
-
-def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference plus eps."""
-    check_settings(
-        "triplet_margin_loss",
-        ("margin", 4, "float", margin),
-        ("p", 5, "float", p),
-        ("eps", 6, "float", eps),
-        ("swap", 7, "bool", swap),
-    )
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    reduction_number(reduction)
-    if margin <= 0:
-        raise fail(
-            ValueError,
-            f"margin must be greater than 0, got {margin}",
-            "It is how much farther the negative has to be.",
-        )
-    check_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
-    near, far = (
-        pairwise_distance(anchor, positive, p, eps),
-        pairwise_distance(anchor, negative, p, eps),
-    )
-    if swap:
-        far = autolab.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return _reduced((_plus(near, margin) - far).clamp_min(0), reduction)
-
-
-def triplet_margin_with_distance_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    *,
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Tensor:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d a function of two tensors (the 2-norm)."""
-    reduction_number(reduction)
-    if margin <= 0:
-        raise fail(
-            ValueError,
-            f"margin must be greater than 0, got {margin}",
-            "It is how much farther the negative has to be.",
-        )
-    dims = anchor.ndim, positive.ndim, negative.ndim
-    if len(set(dims)) > 1:
-        raise fail(
-            RuntimeError,
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs",
-            "Each anchor has one of both.",
-        )
-    distance = distance_function or pairwise_distance
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = autolab.minimum(far, distance(positive, negative))
-    return _reduced((margin + near - far).clamp_min(0), reduction)

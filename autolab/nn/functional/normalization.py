@@ -10,7 +10,6 @@ from autolab.engine.exact.arguments import check_tensors
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.dtype_errors import not_implemented
 from autolab.engine.ops.normalization import batch_normalized
-from autolab.engine.ops.functions import NAMESPACES
 from autolab.engine.core.record import OPS
 from autolab.engine.exact.kinds import check_settings
 from autolab.engine.core.tensor import Tensor
@@ -209,31 +208,3 @@ def rms_norm(
     dims = tuple(range(x.dim() - len(shape), x.dim()))
     y = x * OPS["add_scalar"].call(x.pow(2).mean(dims, keepdim=True), eps).rsqrt()
     return (y if weight is None else y * weight).to(input.dtype)
-
-
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
-    """Each number over (k + alpha * mean of the squares in `size` neighbouring channels)^beta; input (N, C, ...).
-
-    Raises ValueError for fewer than three dimensions. Krizhevsky, Sutskever and Hinton, "ImageNet Classification with
-    Deep Convolutional Neural Networks" (2012).
-    """
-    if input.dim() < 3:
-        gap = " " * 26
-        raise fail(
-            ValueError,
-            f"Expected 3D or higher dimensionality{gap}input (got {input.dim()} dimensions)",
-            "Samples, channels and positions.",
-        )
-    if input.numel() == 0:
-        return input
-    pad, avg_pool2d = NAMESPACES["nn.functional"]["pad"], NAMESPACES["nn.functional"]["avg_pool2d"]
-    squares = input.mul(input).unsqueeze(1)
-    flat = squares if input.dim() == 3 else squares.flatten(3)
-    means = avg_pool2d(pad(flat, (0, 0, size // 2, (size - 1) // 2)), (size, 1), stride=1).squeeze(
-        1
-    )
-    return input / (means if input.dim() == 3 else means.view(input.shape)).mul(alpha).add(k).pow(
-        beta
-    )

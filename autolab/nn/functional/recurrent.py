@@ -14,13 +14,12 @@ _linear = NAMESPACES["nn.functional"]["linear"]
 
 
 class Weights(NamedTuple):
-    """What one layer in one direction has. hr: an LSTM's projection, or None."""
+    """The parameters of one layer in one direction."""
 
     ih: Any
     hh: Any
     b_ih: Any = None
     b_hh: Any = None
-    hr: Any = None
 
 
 def _plain(activation):
@@ -35,7 +34,7 @@ def _lstm(gates, state, w):
     enter, keep, new, show = (_linear(h, w.hh, w.b_hh) + gates).chunk(4, 1)
     c = keep.sigmoid() * c + enter.sigmoid() * new.tanh()
     h = show.sigmoid() * c.tanh()
-    return (h if w.hr is None else _linear(h, w.hr)), c
+    return h, c
 
 
 def _gru(gates, state, w):

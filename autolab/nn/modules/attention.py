@@ -5,10 +5,15 @@ Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttenti
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import autolab
 from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
+from autolab.nn import functional as F
 from autolab.nn import init
-from autolab.nn.functional.attention import canonical_mask, multi_head_attention_forward
+from autolab.nn.functional.attention import canonical_mask
 from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
@@ -24,10 +29,10 @@ class NonDynamicallyQuantizableLinear(Linear):
 class MultiheadAttention(Module):
     """Each head projects queries, keys and values, attends, and a last projection joins the heads' results.
 
-    query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim); (N, L, …) with batch_first; or without N. Result:
-    (output shaped like the query, weights (N, L, S) or None). dropout: of the weights, in training. add_bias_kv,
-    add_zero_attn: one more key and value, learnt or zero. Vaswani et al., "Attention Is All You Need" (2017). Raises
-    ValueError or AssertionError for sizes that do not fit.
+    query (L, N, embed_dim), key and value (S, N, embed_dim); (N, L, …) with batch_first; or without N. Result: (output
+    shaped like the query, weights (N, L, S) or None). dropout: of the weights, in training. Vaswani et al., "Attention
+    Is All You Need" (2017). Raises ValueError or AssertionError for sizes that do not fit, NotImplementedError for
+    add_bias_kv, add_zero_attn, kdim and vdim.
     """
 
     def __init__(
@@ -49,61 +54,32 @@ class MultiheadAttention(Module):
                 ValueError,
                 f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
                 "instead",
-                "Each head takes an equal share of the features.",
+                "Each head takes an equal number of features.",
             )
+        _refuse(embed_dim, add_bias_kv, add_zero_attn, kdim=kdim, vdim=vdim)
         super().__init__()
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
-        self.kdim, self.vdim = (
-            embed_dim if kdim is None else kdim,
-            embed_dim if vdim is None else vdim,
-        )
-        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
+        self.kdim = self.vdim = embed_dim
+        self.dropout, self.batch_first = dropout, batch_first
         if self.head_dim * num_heads != embed_dim:
             raise fail(
                 AssertionError,
                 "embed_dim must be divisible by num_heads",
                 f"They are {embed_dim} and {num_heads}.",
             )
-        options = {"device": device, "dtype": dtype}
-        self._make_parameters(bias, add_bias_kv, options)
+        options: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.in_proj_weight = Parameter(autolab.empty((3 * embed_dim, embed_dim), **options))
+        self.register_parameter(
+            "in_proj_bias", Parameter(autolab.empty(3 * embed_dim, **options)) if bias else None
+        )
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **options)
         self._reset_parameters()
 
-    def _make_parameters(self, bias, add_bias_kv, options):
-        width = self.embed_dim
-        apart = {"q_proj_weight": width, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
-        if self._qkv_same_embed_dim:
-            self.in_proj_weight = Parameter(autolab.empty((3 * width, width), **options))
-            for name in apart:
-                self.register_parameter(name, None)
-        else:
-            for name, features in apart.items():
-                self.register_parameter(
-                    name, Parameter(autolab.empty((width, features), **options))
-                )
-            self.register_parameter("in_proj_weight", None)
-        self.register_parameter(
-            "in_proj_bias", Parameter(autolab.empty(3 * width, **options)) if bias else None
-        )
-        self.out_proj = NonDynamicallyQuantizableLinear(width, width, bias=bias, **options)
-        if add_bias_kv:
-            self.bias_k = Parameter(autolab.empty((1, 1, width), **options))
-            self.bias_v = Parameter(autolab.empty((1, 1, width), **options))
-        else:
-            self.bias_k = self.bias_v = None
-
     def _reset_parameters(self):
-        if self._qkv_same_embed_dim:
-            init.xavier_uniform_(self.in_proj_weight)
-        else:
-            for weight in (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
-                init.xavier_uniform_(weight)
+        init.xavier_uniform_(self.in_proj_weight)
         if self.in_proj_bias is not None:
             init.constant_(self.in_proj_bias, 0.0)
             init.constant_(self.out_proj.bias, 0.0)
-        for bias in (self.bias_k, self.bias_v):
-            if bias is not None:
-                init.xavier_normal_(bias)
 
     def forward(
         self,
@@ -116,45 +92,183 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """(output, weights). key_padding_mask (N, S) hides keys, attn_mask (L, S) or (N * heads, L, S) hides pairs:
-        True hides, numbers are added. average_attn_weights=False: weights (N, heads, L, S). is_causal: attn_mask is the
-        triangle."""
-        key_padding_mask = canonical_mask(
-            key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask"
-        )
-        attn_mask = canonical_mask(attn_mask, "attn_mask", query)
-        turned = self.batch_first and query.dim() == 3
-        if turned:
-            query, key, value = _turned(query, key, value)
-        output, weights = multi_head_attention_forward(
-            query,
-            key,
-            value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            training=self.training,
-            key_padding_mask=key_padding_mask,
-            need_weights=need_weights,
-            attn_mask=attn_mask,
-            use_separate_proj_weight=not self._qkv_same_embed_dim,
-            q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight,
-            v_proj_weight=self.v_proj_weight,
-            average_attn_weights=average_attn_weights,
-            is_causal=is_causal,
-        )
-        return output.transpose(1, 0) if turned else output, weights
+        """Return (output, weights).
+
+        key_padding_mask (N, S) hides keys, attn_mask (L, S) or (N * heads, L, S) hides pairs: True hides, numbers are
+        added. average_attn_weights=False: weights (N, heads, L, S). is_causal: attn_mask is the triangle.
+        """
+        hidden = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
+        mask = canonical_mask(attn_mask, "attn_mask", query)
+        batched = _check_shapes(query, key, value, hidden, mask, self.num_heads)
+        self._check_widths(query, key, value)
+        if is_causal and mask is None:
+            raise fail(
+                RuntimeError,
+                "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+                "`generate_square_subsequent_mask` to create this mask.",
+                "is_causal only says what the mask is.",
+            )
+        if not batched:
+            query, key, value = _converted(lambda x: x.unsqueeze(1), query, key, value)
+            hidden = None if hidden is None else hidden.unsqueeze(0)
+        elif self.batch_first:
+            query, key, value = _converted(lambda x: x.transpose(1, 0), query, key, value)
+        is_causal = is_causal and hidden is None and not need_weights
+        sizes = (query.shape[1], self.num_heads, query.shape[0], key.shape[0])
+        mask = None if is_causal else _joined_masks(_shaped_mask(mask, sizes), hidden, sizes)
+        q, k, v = [
+            x.view(x.shape[0], sizes[0] * self.num_heads, -1).transpose(0, 1)
+            for x in _project(query, key, value, self.in_proj_weight, self.in_proj_bias)
+        ]
+        dropout_p = self.dropout if self.training else 0.0
+        if need_weights:
+            weights, output = _attend_with_weights(q, k, v, mask, dropout_p)
+            weights = weights.view(*sizes)
+            weights = weights.mean(dim=1) if average_attn_weights else weights
+        else:
+            weights, output = None, _attend(q, k, v, mask, dropout_p, is_causal, sizes[0])
+        output = output.transpose(0, 1).reshape(-1, self.embed_dim)
+        output = F.linear(output, self.out_proj.weight, self.out_proj.bias).view(query.shape)
+        if not batched:
+            return output.squeeze(1), None if weights is None else weights.squeeze(0)
+        return output.transpose(1, 0) if self.batch_first else output, weights
+
+    def _check_widths(self, query, key, value):
+        width = query.size(-1)
+        if width != self.embed_dim:
+            raise fail(
+                AssertionError,
+                f"was expecting embedding dimension of {self.embed_dim}, but got {width}",
+                "The last dimension of the query is what the first weight multiplies.",
+            )
+        if key.shape != value.shape:
+            raise fail(
+                AssertionError,
+                f"key shape {key.shape} does not match value shape {value.shape}",
+                "Each key has a value.",
+            )
 
 
-def _turned(query, key, value):
-    """Each with batch and positions exchanged; what was one tensor stays one, because then one product projects all."""
-    turned = {id(x): x.transpose(1, 0) for x in (query, key, value)}
-    return turned[id(query)], turned[id(key)], turned[id(value)]
+def _refuse(embed_dim, add_bias_kv, add_zero_attn, **dims):
+    """Raise NotImplementedError for what courses do not use."""
+    for name, value in (("add_bias_kv", add_bias_kv), ("add_zero_attn", add_zero_attn)):
+        if value:
+            raise unsupported("MultiheadAttention", name)
+    for name, value in dims.items():
+        if value not in (None, embed_dim):
+            note = "Put a Linear layer in front that makes keys and values embed_dim wide."
+            raise unsupported("MultiheadAttention", name, note)
+
+
+def _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads):
+    """Return whether there is a batch; raise AssertionError in PyTorch's words for dimensions that do not fit."""
+    if query.dim() not in (2, 3):
+        raise _misfit(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor"
+        )
+    kind, dim = ("batched", 3) if query.dim() == 3 else ("unbatched", 2)
+    start = f"For {kind} ({dim}-D) `query`, expected"
+    if not key.dim() == value.dim() == dim:
+        raise _misfit(
+            f"{start} `key` and `value` to be {dim}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively"
+        )
+    if key_padding_mask is not None and key_padding_mask.dim() != dim - 1:
+        raise _misfit(
+            f"{start} `key_padding_mask` to be `None` or {dim - 1}-D but found {key_padding_mask.dim()}-D tensor instead",
+            "It says of each sequence which of its positions are padding.",
+        )
+    if attn_mask is not None and attn_mask.dim() not in (2, 3):
+        raise _misfit(
+            f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead",
+            "Queries by keys, for all heads or for each.",
+        )
+    if attn_mask is not None and dim == 2 and attn_mask.dim() == 3:
+        expected = (num_heads, query.shape[0], key.shape[0])
+        if tuple(attn_mask.shape) != expected:
+            raise _misfit(
+                f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}",
+                "Heads, queries, keys.",
+            )
+    return dim == 3
+
+
+def _misfit(message, note="Positions, batch, features; or positions, features."):
+    return fail(AssertionError, message, note)
+
+
+def _converted(convert, query, key, value):
+    """Convert each tensor once: what was one tensor stays one, because then one product projects all."""
+    converted = {id(x): convert(x) for x in (query, key, value)}
+    return converted[id(query)], converted[id(key)], converted[id(value)]
+
+
+def _split(projected, parts):
+    """Return the parts of (L, N, parts * E), each (L, N, E), in one copy."""
+    width = projected.size(-1) // parts
+    apart = projected.unflatten(-1, (parts, width)).unsqueeze(0).transpose(0, -2).squeeze(-2)
+    apart = apart.contiguous()
+    return [apart[i] for i in range(parts)]
+
+
+def _project(q, k, v, weight, bias):
+    """Project queries, keys and values by one packed weight; in one product where they are the same tensor."""
+    width = q.size(-1)
+    if k is v and q is k:
+        return _split(F.linear(q, weight, bias), 3)
+    if k is v:
+        w_q, w_kv = weight.split([width, 2 * width])
+        b_q, b_kv = (None, None) if bias is None else bias.split([width, 2 * width])
+        return [F.linear(q, w_q, b_q), *_split(F.linear(k, w_kv, b_kv), 2)]
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return [F.linear(x, w, b) for x, w, b in zip((q, k, v), weight.chunk(3), biases)]
+
+
+def _shaped_mask(mask, sizes):
+    """Return attn_mask with three dimensions; raise RuntimeError for sizes that do not fit."""
+    if mask is None:
+        return None
+    batch, num_heads, target, source = sizes
+    expected = (target, source) if mask.dim() == 2 else (batch * num_heads, target, source)
+    if tuple(mask.shape) != expected:
+        raise fail(
+            RuntimeError,
+            f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {expected}.",
+            "Queries by keys; in front batch times heads.",
+        )
+    return mask.unsqueeze(0) if mask.dim() == 2 else mask
+
+
+def _joined_masks(attn_mask, key_padding_mask, sizes):
+    """Return the sum of both masks, for each head of each sequence."""
+    if key_padding_mask is None:
+        return attn_mask
+    batch, num_heads, _, source = sizes
+    for dim, size in ((0, batch), (1, source)):
+        if key_padding_mask.shape[dim] != size:
+            raise _misfit(
+                f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {key_padding_mask.shape[dim]}",
+                "One row for each sequence, one entry for each key.",
+            )
+    hidden = key_padding_mask.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1)
+    hidden = hidden.reshape(batch * num_heads, 1, source)
+    return hidden if attn_mask is None else attn_mask + hidden
+
+
+def _attend_with_weights(q, k, v, mask, dropout_p):
+    """Return (weights, output) of attention over (N * heads, L, E)."""
+    scaled, keys = q * math.sqrt(1.0 / q.size(-1)), k.transpose(-2, -1)
+    scores = scaled.bmm(keys) if mask is None else autolab.baddbmm(mask, scaled, keys)
+    weights = scores.softmax(-1)
+    if dropout_p > 0.0:
+        weights = F.dropout(weights, dropout_p)
+    return weights, weights.bmm(v)
+
+
+def _attend(q, k, v, mask, dropout_p, is_causal, batch):
+    """Return the output of attention over the same, as (N * heads, L, E), without the weights."""
+    apart = lambda x: x.view(batch, -1, *x.shape[1:])
+    if mask is not None:
+        mask = mask.unsqueeze(0) if mask.size(0) == 1 else apart(mask)
+    return F.scaled_dot_product_attention(
+        apart(q), apart(k), apart(v), mask, dropout_p, is_causal
+    ).flatten(0, 1)

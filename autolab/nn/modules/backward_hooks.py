@@ -65,34 +65,16 @@ class BackwardHook:
         result = _spread(self.input_index, grad_input, self.n_inputs)
         for hook in self.user_hooks:
             replacement = hook(self.module, result, self.grad_outputs)
-            if replacement is None:
-                continue
-            if len(replacement) != len(result):
-                raise fail(
-                    RuntimeError,
-                    "Backward hook returned an invalid number of grad_input, got "
-                    f"{len(replacement)}, but expected {len(result)}",
-                    "Return one gradient for each input.",
-                )
-            result = replacement
+            result = _replaced(result, replacement, "Backward hook", "grad_input", "input")
         self.grad_outputs = None
         return tuple(result[i] for i in self.input_index)
 
     def _on_grad_output(self, _, grad_output):
-        self.grad_outputs = _spread(self.output_index, grad_output, self.n_outputs)
+        grads = _spread(self.output_index, grad_output, self.n_outputs)
         for hook in self.user_pre_hooks:
-            replacement = hook(self.module, self.grad_outputs)
-            if replacement is None:
-                continue
-            if len(replacement) != len(self.grad_outputs):
-                raise fail(
-                    RuntimeError,
-                    "Backward pre hook returned an invalid number of grad_output, got "
-                    f"{len(replacement)}, but expected {len(self.grad_outputs)}",
-                    "Return one gradient for each output.",
-                )
-            self.grad_outputs = replacement
-        grads = self.grad_outputs
+            replacement = hook(self.module, grads)
+            grads = _replaced(grads, replacement, "Backward pre hook", "grad_output", "output")
+        self.grad_outputs = grads
         if self.input_index is None:
             self._without_differentiable_input()
         return tuple(grads[i] for i in self.output_index)
@@ -133,3 +115,16 @@ def _spread(index, values, size):
     for i, value in zip(index, values, strict=True):
         result[i] = value
     return tuple(result)
+
+
+def _replaced(grads, replacement, hook, name, noun):
+    """Return what a hook returned instead of `grads`, or `grads`; raise RuntimeError for another number of them."""
+    if replacement is None:
+        return grads
+    if len(replacement) != len(grads):
+        raise fail(
+            RuntimeError,
+            f"{hook} returned an invalid number of {name}, got {len(replacement)}, but expected {len(grads)}",
+            f"Return one gradient for each {noun}.",
+        )
+    return replacement

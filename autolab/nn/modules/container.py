@@ -155,45 +155,6 @@ class Sequential(_Numbered):
         self._shift_in(index, module)
         return self
 
-    def __add__(self, other: Any) -> Any:
-        return Sequential(*self, *_sequential(other))
-
-    def __iadd__(self, other: Any) -> Self:
-        return self.extend(list(_sequential(other)))
-
-    def __mul__(self, times: int) -> Any:
-        return Sequential(*list(self) * self._times(times))
-
-    __rmul__ = __mul__
-
-    def __imul__(self, times: int) -> Self:
-        return self.extend(list(self) * (self._times(times) - 1))
-
-    def _times(self, times):
-        if not isinstance(times, int):
-            raise fail(
-                TypeError,
-                f"unsupported operand type(s) for *: {type(self)} and {type(times)}",
-                "Multiply a Sequential by a positive int.",
-            )
-        if times <= 0:
-            raise fail(
-                ValueError,
-                f"Non-positive multiplication factor {times} for {type(self)}",
-                "Multiply a Sequential by a positive int.",
-            )
-        return times
-
-
-def _sequential(other):
-    if not isinstance(other, Sequential):
-        raise fail(
-            ValueError,
-            f"add operator supports only objects of Sequential class, but {type(other)} is given.",
-            "Use append for a single module, extend for a list.",
-        )
-    return other
-
 
 class ModuleList(_Numbered):
     """A list of submodules: index it and iterate over it; it has no forward of its own.
@@ -259,7 +220,45 @@ class ModuleList(_Numbered):
         )
 
 
-class ModuleDict(Module):
+class _Named:
+    """What ModuleDict and ParameterDict share: the methods of a dict whose values `__getitem__` finds by name."""
+
+    _keys: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._keys)
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._keys
+
+    def keys(self) -> Any:
+        """Return the names."""
+        return self._keys.keys()
+
+    def items(self) -> Any:
+        """Return pairs (name, value)."""
+        return [(key, self[key]) for key in self._keys]  # type: ignore[index]
+
+    def values(self) -> Any:
+        """Return the values."""
+        return [self[key] for key in self._keys]  # type: ignore[index]
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for key in list(self._keys):
+            del self[key]  # type: ignore[attr-defined]
+
+    def pop(self, key: Any) -> Any:
+        """Remove and return the value under `key`."""
+        value = self[key]  # type: ignore[index]
+        del self[key]  # type: ignore[attr-defined]
+        return value
+
+
+class ModuleDict(_Named, Module):
     """A dict of submodules, in insertion order."""
 
     def __init__(
@@ -269,6 +268,10 @@ class ModuleDict(Module):
         if modules is not None:
             self.update(modules)
 
+    @property
+    def _keys(self) -> dict[str, Any]:  # type: ignore[override]
+        return self._modules
+
     def __getitem__(self, key: Any) -> Any:
         return self._modules[key]
 
@@ -277,35 +280,6 @@ class ModuleDict(Module):
 
     def __delitem__(self, key: Any) -> None:
         del self._modules[key]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules)
-
-    def __contains__(self, key: Any) -> bool:
-        return key in self._modules
-
-    def clear(self) -> None:
-        """Remove all modules."""
-        self._modules.clear()
-
-    def pop(self, key: Any) -> Any:
-        """Remove and return the module under `key`."""
-        return self._modules.pop(key)
-
-    def keys(self) -> Any:
-        """The names."""
-        return self._modules.keys()
-
-    def items(self) -> Any:
-        """Pairs (name, module)."""
-        return self._modules.items()
-
-    def values(self) -> Any:
-        """The modules."""
-        return self._modules.values()
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add all modules of a mapping or of an iterable of pairs; existing names are replaced."""
@@ -388,12 +362,12 @@ class ParameterList(Module):
         )
 
 
-class ParameterDict(Module):
+class ParameterDict(_Named, Module):
     """A dict of parameters, in insertion order; tensors put into it become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        self._keys: dict[str, None] = {}
+        self._keys = {}
         if parameters is not None:
             self.update(parameters)
 
@@ -418,65 +392,9 @@ class ParameterDict(Module):
         del self._keys[key]
         delattr(self, key)
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._keys)
-
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(self._keys)
-
-    def __contains__(self, key: Any) -> bool:
-        return key in self._keys
-
-    def copy(self) -> ParameterDict:
-        """Another ParameterDict with the same parameters."""
-        return ParameterDict(OrderedDict(self.items()))
-
-    def setdefault(self, key: Any, default: Any = None) -> Any:
-        """The value under `key`, which becomes `default` if there is none."""
-        if key not in self:
-            self[key] = default
-        return self[key]
-
-    def clear(self) -> None:
-        """Remove everything."""
-        for key in list(self._keys):
-            del self[key]
-
-    def pop(self, key: Any) -> Any:
-        """Remove and return the value under `key`."""
-        value = self[key]
-        del self[key]
-        return value
-
-    def popitem(self) -> tuple[str, Any]:
-        """Remove and return the last pair (key, value)."""
-        if not self._keys:
-            raise KeyError("popitem(): dictionary is empty")
-        key = next(reversed(self._keys))
-        return key, self.pop(key)
-
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value under `key`, or `default`."""
+        """Return the value under `key`, or `default`."""
         return self[key] if key in self else default
-
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new ParameterDict with `default` under each of `keys`."""
-        return ParameterDict((key, default) for key in keys)
-
-    def keys(self) -> Any:
-        """The names."""
-        return self._keys.keys()
-
-    def items(self) -> Any:
-        """Pairs (name, value)."""
-        return ((key, self[key]) for key in self._keys)
-
-    def values(self) -> Any:
-        """The values."""
-        return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
         """Add all of a mapping (a plain dict in sorted order, as PyTorch does) or of an iterable of pairs."""
@@ -494,17 +412,3 @@ class ParameterDict(Module):
         raise fail(
             RuntimeError, "ParameterDict should not be called.", "Index it to get a parameter."
         )
-
-    def __or__(self, other: Any) -> ParameterDict:
-        result = self.copy()
-        result.update(other)
-        return result
-
-    def __ror__(self, other: Any) -> ParameterDict:
-        result = other.copy()
-        result.update(self)
-        return result
-
-    def __ior__(self, other: Any) -> Self:
-        self.update(other)
-        return self

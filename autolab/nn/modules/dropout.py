@@ -15,7 +15,7 @@ class _DropoutNd(Module):
         self.p, self.inplace = p, inplace
 
     def extra_repr(self) -> str:
-        """The probability and whether it works in place."""
+        """Return the probability and whether the layer works in place."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
@@ -34,45 +34,13 @@ class Dropout(_DropoutNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """`input` with elements dropped."""
+        """Return `input` with elements dropped."""
         return F.dropout(input, self.p, self.training, self.inplace)
-
-
-class Dropout1d(_DropoutNd):
-    """Drops whole channels of an input (N, C, L) or (C, L)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` with channels dropped."""
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
     """Drops whole channels of an input (N, C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """`input` with channels dropped."""
+        """Return `input` with channels dropped."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
-
-
-class Dropout3d(_DropoutNd):
-    """Drops whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` with channels dropped."""
-        return F.dropout3d(input, self.p, self.training, self.inplace)
-
-
-class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean 0 and variance 1, made for SELU (Klambauer et al., 2017)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` with elements set to SELU's lower limit."""
-        return F.alpha_dropout(input, self.p, self.training)
-
-
-class FeatureAlphaDropout(_DropoutNd):
-    """Alpha dropout of whole channels."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` with channels set to SELU's lower limit."""
-        return F.feature_alpha_dropout(input, self.p, self.training)

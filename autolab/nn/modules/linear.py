@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import autolab
-from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.modules.module import Module
@@ -76,55 +75,3 @@ class Linear(Module):
     def extra_repr(self) -> str:
         """Sizes and whether there is a bias."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
-
-class Bilinear(Module):
-    """y_k = x1^T A_k x2 + b_k for x1 (*, in1_features) and x2 (*, in2_features); y is (*, out_features)."""
-
-    def __init__(
-        self,
-        in1_features: int,
-        in2_features: int,
-        out_features: int,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        self.in1_features, self.in2_features, self.out_features = (
-            in1_features,
-            in2_features,
-            out_features,
-        )
-        self.weight = Parameter(
-            autolab.empty((out_features, in1_features, in2_features), device=device, dtype=dtype)
-        )
-        if bias:
-            self.bias = Parameter(autolab.empty(out_features, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new random parameters, uniform in ±1/sqrt(in1_features)."""
-        if self.in1_features <= 0:
-            raise fail(
-                ValueError,
-                f"in1_features must be > 0, but got (in1_features={self.in1_features})",
-                "The bound of the initial values is 1/sqrt(in1_features).",
-            )
-        bound = 1 / math.sqrt(self.in1_features)
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
-
-    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        """x1^T A x2 + b."""
-        return F.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        """Sizes and whether there is a bias."""
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )

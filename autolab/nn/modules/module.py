@@ -5,33 +5,27 @@ Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, Self
 
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.nn._arguments import DeviceLike, parse_to
-from autolab.nn.modules.hooks import (  # noqa: F401 (the hooks of all modules are found here, as in PyTorch)
-    GLOBAL,
-    ModuleHooks,
-    register_module_backward_hook,
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-    registered,
-)
+from autolab.nn.modules.hooks import ModuleHooks
 from autolab.nn.modules.state import ModuleState
-from autolab.nn.parameter import Buffer, Parameter, _remember_name
+from autolab.nn.parameter import Parameter, _remember_name
 from autolab.utils._shared import reset_grads, typename
 from autolab.engine.core.dtype import dtype as DType
 
-_BEFORE_INIT = "Call super().__init__() first thing in your module's __init__."
+
+def _before_init(what):
+    return fail(
+        AttributeError,
+        f"cannot assign {what} before Module.__init__() call",
+        "Call super().__init__() first thing in your module's __init__.",
+    )
 
 
 def indented(text, spaces):
@@ -62,34 +56,24 @@ class Module(ModuleHooks, ModuleState):
     """
 
     _version = 1  # of the state dict's format, written to its metadata
-    call_super_init = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if not self.call_super_init:
+        if args or kwargs:
             name = type(self).__name__
-            if kwargs:
-                raise fail(
-                    TypeError,
-                    f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'",
-                    "nn.Module.__init__ takes no arguments.",
-                )
-            if args:
-                raise fail(
-                    TypeError,
-                    f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given",
-                    "nn.Module.__init__ takes no arguments.",
-                )
-        set_plain = (
-            super().__setattr__
-        )  # our own __setattr__ looks into the dicts that are made here
+            raise fail(
+                TypeError,
+                f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                if kwargs
+                else f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given",
+                "nn.Module.__init__ takes no arguments.",
+            )
+        set_plain = super().__setattr__  # our own looks into the dicts that are made here
         set_plain("training", True)
         set_plain("_parameters", {})
         set_plain("_buffers", {})
         set_plain("_non_persistent_buffers_set", set())
         self._init_hooks()
         set_plain("_modules", {})
-        if self.call_super_init:
-            super().__init__(*args, **kwargs)
 
     def forward(self, *input):
         """The computation of the module. Every module overrides it; call the module itself, not `forward`."""
@@ -110,7 +94,7 @@ class Module(ModuleHooks, ModuleState):
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)",
                 "A buffer is a tensor: wrap the value in torch.tensor(...).",
             )
-        self._buffers[name] = tensor = registered(GLOBAL.buffer_registration, self, name, tensor)
+        self._buffers[name] = tensor
         _remember_name(tensor, name)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -137,9 +121,7 @@ class Module(ModuleHooks, ModuleState):
                 "the forward() method.",
                 "A parameter is a leaf: nothing computes it.",
             )
-        self._parameters[name] = param = registered(
-            GLOBAL.parameter_registration, self, name, param
-        )
+        self._parameters[name] = param
         _remember_name(param, name)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -151,16 +133,14 @@ class Module(ModuleHooks, ModuleState):
                 "Submodules derive from nn.Module.",
             )
         self._check_new_name("module", "_modules", name)
-        self._modules[name] = registered(GLOBAL.module_registration, self, name, module)
+        self._modules[name] = module
 
     register_module = add_module
 
     def _check_new_name(self, kind, table, name):
         """Raise what torch raises for a name that cannot be registered in `table`."""
         if table not in self.__dict__:
-            raise fail(
-                AttributeError, f"cannot assign {kind} before Module.__init__() call", _BEFORE_INIT
-            )
+            raise _before_init(kind)
         if not isinstance(name, str):
             raise fail(
                 TypeError,
@@ -185,85 +165,47 @@ class Module(ModuleHooks, ModuleState):
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         for table in ("_parameters", "_modules", "_buffers"):
-            found = own.get(table)
-            if found is not None and name in found:
-                return found[name]
+            if name in own.get(table, ()):
+                return own[table][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        parameters, modules, buffers = (
-            own.get("_parameters"),
-            own.get("_modules"),
-            own.get("_buffers"),
-        )
         if isinstance(value, Parameter):
-            if parameters is None:
-                raise fail(
-                    AttributeError,
-                    "cannot assign parameters before Module.__init__() call",
-                    _BEFORE_INIT,
-                )
+            if "_parameters" not in own:
+                raise _before_init("parameters")
             self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
-        elif parameters is not None and name in parameters:
+        elif name in own.get("_parameters", ()):
             if value is not None:
-                raise fail(
-                    TypeError,
-                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)",
-                    "Wrap it in nn.Parameter, or change the numbers in place under torch.no_grad().",
+                note = (
+                    "Wrap it in nn.Parameter, or change the numbers in place under torch.no_grad()."
                 )
-            self.register_parameter(name, value)
+                raise _wrong_type("parameter", name, value, "torch.nn.Parameter", note)
+            self.register_parameter(name, None)
         elif isinstance(value, Module):
-            if modules is None:
-                raise fail(
-                    AttributeError,
-                    "cannot assign module before Module.__init__() call",
-                    _BEFORE_INIT,
-                )
+            if "_modules" not in own:
+                raise _before_init("module")
             self._forget(name, "_parameters", "_buffers")
-            modules[name] = registered(GLOBAL.module_registration, self, name, value)
-        elif modules is not None and name in modules:
+            self._modules[name] = value
+        elif name in own.get("_modules", ()):
             if value is not None:
-                raise fail(
-                    TypeError,
-                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)",
-                    "This attribute holds a submodule: assign a module.",
-                )
-            modules[name] = registered(GLOBAL.module_registration, self, name, value)
-        elif isinstance(value, Buffer) or (buffers is not None and name in buffers):
-            self._set_buffer(name, value)
+                note = "This attribute holds a submodule: assign a module."
+                raise _wrong_type("child module", name, value, "torch.nn.Module", note)
+            self._modules[name] = None
+        elif name in own.get("_buffers", ()):
+            if value is not None and not isinstance(value, Tensor):
+                expected = "torch.nn.Buffer, torch.Tensor"
+                raise _wrong_type("buffer", name, value, expected, "A buffer is a tensor.")
+            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
             super().__setattr__(name, value)
 
     def _forget(self, name, *tables):
-        """Drop `name` wherever else it is known, before it is registered anew."""
+        """Drop `name` wherever else it is known, before it is registered again."""
         for table in (self.__dict__, *(self.__dict__[t] for t in tables)):
             table.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
-
-    def _set_buffer(self, name, value):
-        if value is not None and not isinstance(value, Tensor):
-            raise fail(
-                TypeError,
-                f"cannot assign '{typename(value)}' as buffer '{name}' "
-                "(torch.nn.Buffer, torch.Tensor or None expected)",
-                "A buffer is a tensor.",
-            )
-        persistent = (
-            value.persistent
-            if isinstance(value, Buffer)
-            else name not in self._non_persistent_buffers_set
-        )
-        takes_persistent = "persistent" in inspect.signature(self.register_buffer).parameters
-        if not takes_persistent and not persistent:
-            raise fail(
-                RuntimeError,
-                "Registering a non-persistent buffer on a Module subclass that implements "
-                "register_buffer() without the persistent argument is not allowed.",
-                "Give register_buffer(self, name, tensor, persistent=True) its third argument.",
-            )
-        self.register_buffer(name, value, *([persistent] if takes_persistent else []))
 
     def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):
@@ -548,6 +490,23 @@ class Module(ModuleHooks, ModuleState):
             *self._buffers,
         ]
         return sorted(name for name in names if not name[0].isdigit())
+
+
+def _wrong_type(what, name, value, expected, note):
+    message = f"cannot assign '{typename(value)}' as {what} '{name}' ({expected} or None expected)"
+    return fail(TypeError, message, note)
+
+
+def name_init(cls):
+    """Give `cls` a copy of its base's `__init__`: Python's errors then name the class that was called."""
+    init = cls.__init__
+    if "__init__" not in cls.__dict__ and init is not Module.__init__:
+        own = FunctionType(
+            init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__
+        )
+        own.__kwdefaults__, own.__annotations__ = init.__kwdefaults__, init.__annotations__
+        own.__qualname__ = f"{cls.__qualname__}.__init__"
+        cls.__init__ = own
 
 
 def _already_exists(name):

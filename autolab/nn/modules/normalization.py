@@ -354,22 +354,3 @@ class RMSNorm(_Affine):
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
-
-
-class LocalResponseNorm(Module):
-    """Each number over (k + alpha * mean of the squares in `size` neighbouring channels)^beta; x (N, C, ...).
-
-    Krizhevsky, Sutskever and Hinton, "ImageNet Classification with Deep Convolutional Neural Networks" (2012).
-    """
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` normalised."""
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        """Settings."""
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -12,6 +12,7 @@ from typing import Any
 
 import autolab
 from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
 from autolab.nn import init
 from autolab.nn.functional import recurrent
 from autolab.nn.modules.module import Module
@@ -49,14 +50,12 @@ class RNNBase(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        self.mode, self.input_size, self.hidden_size, self.num_layers = (
-            mode,
-            input_size,
-            hidden_size,
-            num_layers,
-        )
+        if proj_size:
+            raise unsupported("LSTM", "proj_size", "Put a Linear layer behind the network instead.")
+        self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
+        self.num_layers = num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
-        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self.bidirectional = bidirectional
         _check_dropout(dropout, num_layers)
         self._check_sizes()
         self._all_weights: list[list[str]] = []
@@ -81,35 +80,24 @@ class RNNBase(Module):
                 raise fail(
                     ValueError, f"{name} must be greater than zero", f"The value given is {value}."
                 )
-        note = "An LSTM may show fewer numbers than it keeps: proj_size of its hidden_size."
         if self.num_layers <= 0:
             raise fail(
                 ValueError,
                 "num_layers must be greater than zero",
                 f"The value given is {self.num_layers}.",
             )
-        if self.proj_size < 0:
-            raise fail(
-                ValueError,
-                "proj_size should be a positive integer or zero to disable projections",
-                note,
-            )
-        if self.proj_size >= self.hidden_size:
-            raise fail(ValueError, "proj_size has to be smaller than hidden_size", note)
         if self.mode not in _GATES:
             raise fail(
                 ValueError, "Unrecognized RNN mode: " + self.mode, f"Known are {', '.join(_GATES)}."
             )
 
     def _make_parameters(self, options):
-        rows, shown = _GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
+        rows, hidden = _GATES[self.mode] * self.hidden_size, self.hidden_size
         for k in range(self.num_layers):
-            width = self.input_size if k == 0 else shown * self._directions
-            shapes = {"weight_ih": (rows, width), "weight_hh": (rows, shown)}
+            width = self.input_size if k == 0 else hidden * self._directions
+            shapes = {"weight_ih": (rows, width), "weight_hh": (rows, hidden)}
             if self.bias:
                 shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
-            if self.proj_size:
-                shapes["weight_hr"] = (self.proj_size, self.hidden_size)
             for suffix in ("", "_reverse")[: self._directions]:
                 names = [f"{name}_l{k}{suffix}" for name in shapes]
                 for name, shape in zip(names, shapes.values()):
@@ -139,19 +127,9 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def _weights(self):
-        found = []
-        for names in self._all_weights:
-            given = {name.partition("_l")[0]: getattr(self, name) for name in names}
-            found.append(
-                recurrent.Weights(
-                    given["weight_ih"],
-                    given["weight_hh"],
-                    given.get("bias_ih"),
-                    given.get("bias_hh"),
-                    given.get("weight_hr"),
-                )
-            )
-        return found
+        return [
+            recurrent.Weights(*(getattr(self, n) for n in names)) for names in self._all_weights
+        ]
 
     def _check_input(self, input, packed):
         dtype = self._flat_weights[0].dtype
@@ -179,7 +157,7 @@ class RNNBase(Module):
     def _state_sizes(self, batch):
         """The shape of each tensor of a state."""
         rows = self.num_layers * self._directions
-        return [(rows, batch, self.proj_size or self.hidden_size)]
+        return [(rows, batch, self.hidden_size)] * self._states
 
     def _check_state(self, state, sizes):
         for number, (size, tensor) in enumerate(zip(sizes, state)):
@@ -191,6 +169,7 @@ class RNNBase(Module):
                 )
 
     _wrong_state = "Expected hidden size {1}, got {2}"
+    _states = 1
 
     def _run(self, input, state):
         """(output, last state) for a state that is a tuple of tensors, or None for zeros."""
@@ -253,7 +232,6 @@ class RNNBase(Module):
         """The sizes, then every setting that is not the default."""
         text = f"{self.input_size}, {self.hidden_size}"
         for name, default in (
-            ("proj_size", 0),
             ("num_layers", 1),
             ("bias", True),
             ("batch_first", False),
@@ -362,18 +340,14 @@ class GRU(_OneState):
 class LSTM(RNNBase):
     """Long short-term memory over sequences, layer over layer: see LSTMCell for a step, RNNBase for the shapes.
 
-    proj_size: show W_hr h, so many numbers, instead of h. Raises ValueError, TypeError or RuntimeError for what does
-    not fit.
+    Raises ValueError, TypeError or RuntimeError for what does not fit.
     """
 
     _wrong_state = "Expected hidden[{0}] size {1}, got {2}"
+    _states = 2
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
-
-    def _state_sizes(self, batch):
-        rows = self.num_layers * self._directions
-        return [(rows, batch, self.proj_size or self.hidden_size), (rows, batch, self.hidden_size)]
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> Any:
         """(output, (last h, last c)). hx: (first h, first c), zeros when left out."""

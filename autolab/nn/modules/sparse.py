@@ -20,7 +20,36 @@ from autolab.engine.core.tensor import Tensor
 from autolab.nn._arguments import DeviceLike
 
 
-class Embedding(Module):
+class _Table(Module):
+    """What Embedding and EmbeddingBag share: a table of vectors, one of which may stand for padding."""
+
+    _within = "Padding_idx"
+
+    def _make_table(self, padding_idx, weight, freeze, device, dtype):
+        shape = (self.num_embeddings, self.embedding_dim)
+        if padding_idx is not None:
+            padding_idx = check_padding_idx(padding_idx, shape[0], self._within)
+        self.padding_idx = padding_idx
+        if weight is not None and tuple(weight.shape) != shape:
+            raise fail(
+                AssertionError,
+                "Shape of weight does not match num_embeddings and embedding_dim",
+                f"The table given has shape {tuple(weight.shape)}.",
+            )
+        table = autolab.empty(shape, device=device, dtype=dtype) if weight is None else weight
+        self.weight = Parameter(table, requires_grad=not freeze)
+        if weight is None:
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new normally distributed vectors; the padding row becomes zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+class Embedding(_Table):
     """Rows of `weight` (num_embeddings, embedding_dim) picked by an integer tensor of any shape (*).
 
     The result has shape (*, embedding_dim). The row `padding_idx` starts at zero and gets no gradient.
@@ -47,30 +76,9 @@ class Embedding(Module):
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = (
-            None if padding_idx is None else check_padding_idx(padding_idx, num_embeddings)
-        )
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        if _weight is None:
-            table = autolab.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            self.weight = Parameter(table, requires_grad=not _freeze)
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise fail(
-                    AssertionError,
-                    "Shape of weight does not match num_embeddings and embedding_dim",
-                    f"The table given has shape {tuple(_weight.shape)}.",
-                )
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-
-    def reset_parameters(self) -> None:
-        """Draw new normally distributed vectors; the padding row becomes zero."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
+        self._make_table(padding_idx, _weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """The rows of the table that `input` names."""
@@ -128,12 +136,14 @@ class Embedding(Module):
         )
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """Rows of `weight` (num_embeddings, embedding_dim), joined bag by bag: their sum, mean or maximum, (bags,
     embedding_dim).
 
     Input as in nn.functional.embedding_bag. The row `padding_idx` starts at zero and does not count.
     """
+
+    _within = "padding_idx"
 
     def __init__(
         self,
@@ -152,36 +162,10 @@ class EmbeddingBag(Module):
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.max_norm, self.norm_type, self.scale_grad_by_freq = (
-            max_norm,
-            norm_type,
-            scale_grad_by_freq,
-        )
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise fail(
-                    AssertionError,
-                    "padding_idx must be within num_embeddings",
-                    f"The table has {num_embeddings} rows.",
-                )
-            padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
-        if _weight is None:
-            self.weight = Parameter(
-                autolab.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            )
-            self.reset_parameters()  # type: ignore[misc]
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise fail(
-                    AssertionError,
-                    "Shape of weight does not match num_embeddings and embedding_dim",
-                    f"The table given has shape {tuple(_weight.shape)}.",
-                )
-            self.weight = Parameter(_weight)
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self._make_table(padding_idx, _weight, False, device, dtype)
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
-
-    reset_parameters = Embedding.reset_parameters
 
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None

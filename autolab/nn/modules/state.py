@@ -15,14 +15,9 @@ from autolab.engine.autograd.modes import no_grad
 from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
-from autolab.nn.modules.hooks import WrappedHook
 from autolab.nn.parameter import Parameter, is_lazy
 
 _EXTRA_STATE = "_extra_state"
-_NEVER_CALLED = (
-    "Reached a code path in Module.{}() that should never be called. Please file an issue at "
-    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
-)
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -49,20 +44,12 @@ class ModuleState:
     _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
 
     def get_extra_state(self) -> Any:
-        """Override together with `set_extra_state` to put more than parameters and buffers into the state dict."""
-        raise fail(
-            RuntimeError,
-            _NEVER_CALLED.format("get_extra_state"),
-            "Override get_extra_state in your module before calling it.",
-        )
+        """Return more than parameters and buffers for the state dict; override it together with `set_extra_state`."""
+        raise _never_called("get_extra_state")
 
     def set_extra_state(self, state: Any) -> None:
-        """Receives what `get_extra_state` returned when the state dict was written."""
-        raise fail(
-            RuntimeError,
-            _NEVER_CALLED.format("set_extra_state"),
-            "Override set_extra_state in your module before calling it.",
-        )
+        """Take what `get_extra_state` returned when the state dict was written."""
+        raise _never_called("set_extra_state")
 
     def state_dict(
         self,
@@ -140,7 +127,7 @@ class ModuleState:
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before loading."""
-        return RemovableHandle.add(self._load_state_dict_pre_hooks, WrappedHook(hook, self))
+        return RemovableHandle.add(self._load_state_dict_pre_hooks, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; it may change the lists, and returns None."""
@@ -189,6 +176,7 @@ class ModuleState:
         later = local_metadata.get("later")
         for hook in self._load_state_dict_pre_hooks.values():
             hook(
+                self,
                 state_dict,
                 prefix,
                 local_metadata,
@@ -238,7 +226,8 @@ class ModuleState:
         try:
             with no_grad():
                 if not assign:
-                    current.copy_(given)
+                    if not is_lazy(given):
+                        current.copy_(given)
                     return None
                 if isinstance(current, Parameter):
                     if isinstance(given, Parameter):
@@ -253,6 +242,15 @@ class ModuleState:
                 f"{error.args}."
             )
         return None
+
+
+def _never_called(method):
+    return fail(
+        RuntimeError,
+        f"Reached a code path in Module.{method}() that should never be called. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.",
+        f"Override {method} in your module before calling it.",
+    )
 
 
 def _fitting(key, current, given):

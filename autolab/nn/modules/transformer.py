@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from typing import Any
 from collections.abc import Callable
 
@@ -16,12 +15,11 @@ from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.functional.attention import canonical_mask
-from autolab.nn.modules.activation import GELU, ReLU
 from autolab.nn.modules.attention import MultiheadAttention
 from autolab.nn.modules.container import ModuleList
 from autolab.nn.modules.dropout import Dropout
 from autolab.nn.modules.linear import Linear
-from autolab.nn.modules.module import Module
+from autolab.nn.modules.module import Module, name_init
 from autolab.nn.modules.normalization import LayerNorm
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
@@ -41,18 +39,45 @@ def _activation(activation):
 
 
 class _Layer(Module):
-    """What both kinds of layers share: a network of two Linear layers, norms and dropouts."""
+    """What both kinds of layers share: attentions, a network of two Linear layers, norms and dropouts."""
 
-    def _feed_forward(self, d_model, dim_feedforward, dropout, bias, options):
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **options)
+    _attentions: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        name_init(cls)
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        options: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        for name in self._attentions:
+            attention = MultiheadAttention(
+                d_model, nhead, dropout=dropout, batch_first=batch_first, **options
+            )
+            setattr(self, name, attention)
+        self.linear1 = Linear(d_model, dim_feedforward, **options)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **options)
-
-    def _norms(self, count, d_model, eps, dropout, bias, options):
-        for i in range(1, count + 1):
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **options))
-        for i in range(1, count + 1):
+        self.linear2 = Linear(dim_feedforward, d_model, **options)
+        self.norm_first = norm_first
+        blocks = range(1, len(self._attentions) + 2)
+        for i in blocks:
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, **options))
+        for i in blocks:
             setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = _activation(activation)
 
     def _ff_block(self, x):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
@@ -74,35 +99,7 @@ class TransformerEncoderLayer(_Layer):
     after. activation: "relu", "gelu" or a function. Raises RuntimeError for another name.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        options: dict[str, Any] = {"device": device, "dtype": dtype}
-        super().__init__()
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **options
-        )
-        self._feed_forward(d_model, dim_feedforward, dropout, bias, options)
-        self.norm_first = norm_first
-        self._norms(2, d_model, layer_norm_eps, dropout, bias, options)
-        activation = _activation(activation)
-        relu, gelu = (
-            activation is F.relu or isinstance(activation, ReLU),
-            activation is F.gelu or isinstance(activation, GELU),
-        )
-        self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
-        self.activation = activation
+    _attentions = ("self_attn",)
 
     def forward(
         self,
@@ -116,15 +113,8 @@ class TransformerEncoderLayer(_Layer):
             src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask"
         )
         mask = canonical_mask(src_mask, "src_mask", src)
-        attend = lambda x: self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=mask,
-            key_padding_mask=hidden,
-            need_weights=False,
-            is_causal=is_causal,
-        )[0]
+        options = {"attn_mask": mask, "key_padding_mask": hidden, "is_causal": is_causal}
+        attend = lambda x: self.self_attn(x, x, x, need_weights=False, **options)[0]
         return self._through(
             src, [(attend, self.norm1, self.dropout1), (self._ff_block, self.norm2, self.dropout2)]
         )
@@ -137,31 +127,7 @@ class TransformerDecoderLayer(_Layer):
     tgt and memory: as src of TransformerEncoderLayer, which see for the settings.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        options: dict[str, Any] = {"device": device, "dtype": dtype}
-        super().__init__()
-        for name in ("self_attn", "multihead_attn"):
-            attention = MultiheadAttention(
-                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **options
-            )
-            setattr(self, name, attention)
-        self._feed_forward(d_model, dim_feedforward, dropout, bias, options)
-        self.norm_first = norm_first
-        self._norms(3, d_model, layer_norm_eps, dropout, bias, options)
-        self.activation = _activation(activation)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -176,28 +142,20 @@ class TransformerDecoderLayer(_Layer):
     ) -> Tensor:
         """The layer's result, shaped like tgt. Masks as in MultiheadAttention."""
 
-        def attend(x):
-            return self.self_attn(
-                x,
-                x,
-                x,
-                attn_mask=tgt_mask,
-                key_padding_mask=tgt_key_padding_mask,
-                is_causal=tgt_is_causal,
-                need_weights=False,
-            )[0]
-
-        def look_at_memory(x):
-            return self.multihead_attn(
-                x,
-                memory,
-                memory,
-                attn_mask=memory_mask,
-                key_padding_mask=memory_key_padding_mask,
-                is_causal=memory_is_causal,
-                need_weights=False,
-            )[0]
-
+        own = {
+            "attn_mask": tgt_mask,
+            "key_padding_mask": tgt_key_padding_mask,
+            "is_causal": tgt_is_causal,
+        }
+        of_memory = {
+            "attn_mask": memory_mask,
+            "key_padding_mask": memory_key_padding_mask,
+            "is_causal": memory_is_causal,
+        }
+        attend = lambda x: self.self_attn(x, x, x, need_weights=False, **own)[0]
+        look_at_memory = lambda x: self.multihead_attn(
+            x, memory, memory, need_weights=False, **of_memory
+        )[0]
         return self._through(
             tgt,
             [
@@ -233,8 +191,7 @@ def _copies(layer, count):
 class TransformerEncoder(Module):
     """num_layers copies of a layer, one after the other, then a norm if one is given.
 
-    enable_nested_tensor, mask_check: PyTorch's settings for a faster way that is not here; kept, and warned of as
-    there.
+    enable_nested_tensor, mask_check: settings that only make PyTorch faster; they change nothing here.
     """
 
     def __init__(
@@ -246,20 +203,8 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers, self.num_layers, self.norm = (
-            _copies(encoder_layer, num_layers),
-            num_layers,
-            norm,
-        )
-        self.enable_nested_tensor = self.use_nested_tensor = enable_nested_tensor
-        self.mask_check = mask_check
-        why_not = _why_not_nested(encoder_layer)
-        if enable_nested_tensor and why_not:
-            warnings.warn(
-                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}",
-                stacklevel=2,
-            )
-            self.use_nested_tensor = False
+        self.layers = _copies(encoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
 
     def forward(
         self,
@@ -278,38 +223,13 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-def _why_not_nested(layer):
-    """What PyTorch says keeps a layer from its faster way; '' when nothing does."""
-    if not isinstance(layer, TransformerEncoderLayer):
-        return "encoder_layer was not TransformerEncoderLayer"
-    attention = layer.self_attn
-    for holds, text in (
-        (layer.norm_first, "norm_first was True"),
-        (
-            not attention.batch_first,
-            "self_attn.batch_first was not True(use batch_first for better inference performance)",
-        ),
-        (not attention._qkv_same_embed_dim, "self_attn._qkv_same_embed_dim was not True"),
-        (attention.in_proj_bias is None, "self_attn was passed bias=False"),
-        (not layer.activation_relu_or_gelu, "activation_relu_or_gelu was not True"),
-        (layer.norm1.eps != layer.norm2.eps, "norm1.eps was not equal to encoder_layer.norm2.eps"),
-        (attention.num_heads % 2 == 1, "self_attn.num_heads is odd"),
-    ):
-        if holds:
-            return f"encoder_layer.{text}"
-    return ""
-
-
 class TransformerDecoder(Module):
     """num_layers copies of a layer, one after the other, then a norm if one is given."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers, self.num_layers, self.norm = (
-            _copies(decoder_layer, num_layers),
-            num_layers,
-            norm,
-        )
+        self.layers = _copies(decoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
 
     def forward(
         self,

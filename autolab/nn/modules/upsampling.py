@@ -60,28 +60,6 @@ class Upsample(Module):
         return f"{size}, mode={self.mode!r}"
 
 
-class UpsamplingNearest2d(Upsample):
-    """Images resized by repeating the nearest pixel."""
-
-    def __init__(
-        self,
-        size: int | Sequence[int] | None = None,
-        scale_factor: float | tuple[float, ...] | None = None,
-    ) -> None:
-        super().__init__(size, scale_factor, mode="nearest")
-
-
-class UpsamplingBilinear2d(Upsample):
-    """Images resized by interpolating between four pixels, corners on corners."""
-
-    def __init__(
-        self,
-        size: int | Sequence[int] | None = None,
-        scale_factor: float | tuple[float, ...] | None = None,
-    ) -> None:
-        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
-
-
 class PixelShuffle(Module):
     """Channels as pixels: (…, C r², H, W) gives (…, C, H r, W r)."""
 
@@ -96,41 +74,6 @@ class PixelShuffle(Module):
     def extra_repr(self) -> str:
         """The factor."""
         return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
-    """Pixels as channels: (…, C, H r, W r) gives (…, C r², H, W)."""
-
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` with its pixels gathered into channels."""
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        """The factor."""
-        return f"downscale_factor={self.downscale_factor}"
-
-
-class ChannelShuffle(Module):
-    """The channels of (N, C, *) in `groups` groups, taken one from each group in turn (Zhang et al., "ShuffleNet",
-    2018).
-
-    Source: torch.nn.ChannelShuffle."""
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` with its channels in the new order."""
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        """The number of groups."""
-        return f"groups={self.groups}"
 
 
 class Unfold(Module):
@@ -154,28 +97,3 @@ class Unfold(Module):
     def extra_repr(self) -> str:
         """Sizes."""
         return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-
-
-class Fold(Unfold):
-    """Columns (N, C * kh * kw, number of patches) as images (N, C, *output_size); patches that overlap are summed."""
-
-    def __init__(
-        self,
-        output_size: Sizes,
-        kernel_size: Sizes,
-        dilation: Sizes = 1,
-        padding: Sizes = 0,
-        stride: Sizes = 1,
-    ) -> None:
-        super().__init__(kernel_size, dilation, padding, stride)
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The image of the patches `input`."""
-        return F.fold(
-            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
-        )
-
-    def extra_repr(self) -> str:
-        """Sizes."""
-        return f"output_size={self.output_size}, {super().extra_repr()}"

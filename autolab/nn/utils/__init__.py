@@ -1,20 +1,19 @@
 """Helpers around parameters (`torch.nn.utils`). Source: https://docs.pytorch.org/docs/2.13/nn.html#utilities"""
 
 from autolab.engine import absent as _absent
-from autolab.nn.utils.clip import (
+from autolab.nn.utils.clip import (  # noqa: F401
     clip_grad_norm,
     clip_grad_norm_,
     clip_grad_value_,
     clip_grads_with_norm_,
     get_total_norm,
-)  # noqa: F401
+)
 from autolab.nn.utils.convert import parameters_to_vector, vector_to_parameters  # noqa: F401
 from autolab.nn.utils import rnn  # noqa: F401
-from autolab.nn.utils.weight_norm import remove_weight_norm, weight_norm  # noqa: F401
 
 __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
-    "parameters_to_vector", "remove_weight_norm", "rnn", "vector_to_parameters", "weight_norm",
+    "parameters_to_vector", "rnn", "vector_to_parameters",
 ]  # fmt: skip
 
 __getattr__ = _absent.getattr_of("torch.nn.utils")

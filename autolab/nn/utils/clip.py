@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 import autolab
 from autolab.engine.autograd.modes import no_grad
@@ -97,20 +98,14 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_norm(
-    parameters: Iterable[Tensor] | Tensor,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
-    """Deprecated: use `clip_grad_norm_`."""
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """Call `clip_grad_norm_`, its name since PyTorch 0.4, and warn."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
         stacklevel=2,
     )
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+    return clip_grad_norm_(*args, **kwargs)
 
 
 @no_grad()

@@ -5,7 +5,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_pad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import autolab
@@ -63,57 +63,13 @@ class PackedSequence(PackedSequence_):
             data, self.batch_sizes, move(self.sorted_indices), move(self.unsorted_indices)
         )
 
-    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """On a GPU."""
-        return (
-            self.to(*args, **kwargs)
-            if args or "device" in kwargs
-            else self.to(device="cuda", **kwargs)
-        )
+    def cuda(self, device: Any = "cuda") -> PackedSequence:
+        """Return the same on a GPU."""
+        return self.to(device=device)
 
-    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """On the CPU."""
-        return self.to(*args, device="cpu", **kwargs)
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the data is on a GPU."""
-        return self.data.is_cuda
-
-    def pin_memory(self) -> PackedSequence:
-        """The same in memory from which copies to a GPU are faster."""
-        pin = lambda t: None if t is None else t.pin_memory()
-        return type(self)(
-            self.data.pin_memory(),
-            self.batch_sizes,
-            pin(self.sorted_indices),
-            pin(self.unsorted_indices),
-        )
-
-    def is_pinned(self) -> bool:
-        """Whether the data is in such memory."""
-        return self.data.is_pinned()
-
-
-def _cast(name: str, dtype: str) -> Callable[[PackedSequence], PackedSequence]:
-    def cast(self: PackedSequence) -> PackedSequence:
-        return self.to(dtype=getattr(autolab, dtype))
-
-    cast.__name__, cast.__doc__ = name, f"The same with data of dtype {dtype}."
-    return cast
-
-
-for _name, _dtype in (
-    ("double", "float64"),
-    ("float", "float32"),
-    ("half", "float16"),
-    ("long", "int64"),
-    ("int", "int32"),
-    ("short", "int16"),
-    ("char", "int8"),
-    ("byte", "uint8"),
-):
-    setattr(PackedSequence, _name, _cast(_name, _dtype))
+    def cpu(self) -> PackedSequence:
+        """Return the same on the CPU."""
+        return self.to(device="cpu")
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:

@@ -5,25 +5,20 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rat
 
 from autolab.engine import absent as _absent
 from autolab.optim.lr_scheduler.base import LRScheduler, _LRScheduler
-from autolab.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
 from autolab.optim.lr_scheduler.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from autolab.optim.lr_scheduler.factors import (
-    ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,
     LambdaLR,
     LinearLR,
-    MultiplicativeLR,
     MultiStepLR,
-    PolynomialLR,
     StepLR,
 )
 from autolab.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
-    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
-    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
+    "LinearLR", "MultiStepLR", "OneCycleLR", "ReduceLROnPlateau", "StepLR",
 ]  # fmt: skip
 
 __getattr__ = _absent.getattr_of("torch.optim.lr_scheduler")

@@ -5,18 +5,14 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rat
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
-from typing import Any
-
 from autolab.engine.core.errors import fail
+from autolab.engine.exact.refusals import unsupported
 from autolab.optim.lr_scheduler.base import (
     LRScheduler,
     check_optimizer,
     per_named_group,
-    restore_callable,
-    saved_callable,
     set_lr,
 )
 from autolab.engine.core.tensor import Tensor
@@ -131,8 +127,7 @@ class CyclicLR(_Cycle):
     """lr rises from base_lr to max_lr in step_size_up steps and falls back in step_size_down, again and again.
 
     Step it after every batch. mode: "triangular"; "triangular2" (half the height each cycle); "exp_range" (the height
-    times gamma ** step). scale_fn: a height of your own, of the cycle or of the step (scale_mode "cycle",
-    "iterations"). Momentum goes the other way between max_momentum and base_momentum.
+    times gamma ** step). Momentum goes the other way between max_momentum and base_momentum.
     Smith, "Cyclical Learning Rates for Training Neural Networks" (2015). Raises ValueError for an unknown mode and for
     an optimizer without momentum.
     """
@@ -163,19 +158,16 @@ class CyclicLR(_Cycle):
         up = float(step_size_up)
         self.total_size = up + (up if step_size_down is None else float(step_size_down))
         self.step_ratio = up / self.total_size
-        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+        if scale_fn is not None:
+            raise unsupported("CyclicLR", "scale_fn", "Use LambdaLR for a curve of your own.")
+        if mode not in ("triangular", "triangular2", "exp_range"):
             raise fail(
                 ValueError,
                 "mode is invalid and scale_fn is None",
                 f"mode is 'triangular', 'triangular2' or 'exp_range', not {mode!r}.",
             )
-        self.mode, self.gamma, self._scale_fn_custom, self.scale_mode = (
-            mode,
-            gamma,
-            scale_fn,
-            scale_mode,
-        )
-        self._init_scale_fn()
+        self.mode, self.gamma = mode, gamma
+        self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.base_momentums, self.max_momentums = self._momenta(base_momentum, max_momentum)
@@ -183,20 +175,13 @@ class CyclicLR(_Cycle):
                 self._start_momentum(self.base_momentums, self.max_momentums)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
+        self._scale_fn_custom = None  # PyTorch's files have this entry
 
-    def _init_scale_fn(self):
-        if self._scale_fn_custom is None:
-            self.scale_mode = "iterations" if self.mode == "exp_range" else "cycle"
-            scales: dict[str, Callable[[float], float]] = {
-                "triangular": _same_height,
-                "triangular2": _half_each_cycle,
-                "exp_range": functools.partial(_power_of_step, self.gamma),
-            }
-            self._scale_fn_ref = scales[self.mode]
-
-    def scale_fn(self, x: float) -> float:
-        """The height of cycle or step `x`, as a share of max_lr - base_lr."""
-        return (self._scale_fn_ref if self._scale_fn_custom is None else self._scale_fn_custom)(x)
+    def _scale(self, cycle):
+        """Return the height of this step's cycle, as a fraction of max_lr - base_lr."""
+        if self.mode == "triangular":
+            return 1.0
+        return 1 / 2.0 ** (cycle - 1) if self.mode == "triangular2" else self.gamma**self.last_epoch
 
     def get_lr(self) -> list[float | Tensor]:
         """The lr of this step; sets the momentum too."""
@@ -204,41 +189,16 @@ class CyclicLR(_Cycle):
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
-        place = cycle if self.scale_mode == "cycle" else self.last_epoch
+        scale = self._scale(cycle)
         if self.cycle_momentum:
             for group, low, high in zip(
                 self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True
             ):
-                self._set_momentum(group, high - (high - low) * height * self.scale_fn(place))
+                self._set_momentum(group, high - (high - low) * height * scale)
         return [
-            low + (high - low) * height * self.scale_fn(place)
+            low + (high - low) * height * scale
             for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
         ]
-
-    def state_dict(self) -> dict[str, Any]:
-        """As the base class; of a function of one's own only a callable object can be saved (its attributes)."""
-        state = self._state_without("_scale_fn_ref", "_scale_fn_custom")
-        return {**state, "_scale_fn_custom": saved_callable(self._scale_fn_custom)}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned; a plain function stays that of this scheduler."""
-        super().load_state_dict(
-            {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
-        )
-        restore_callable(self._scale_fn_custom, state_dict["_scale_fn_custom"])
-        self._init_scale_fn()
-
-
-def _same_height(cycle):
-    return 1.0
-
-
-def _half_each_cycle(cycle):
-    return 1 / (2.0 ** (cycle - 1))
-
-
-def _power_of_step(gamma, step):
-    return gamma**step
 
 
 class OneCycleLR(_Cycle):
@@ -267,8 +227,10 @@ class OneCycleLR(_Cycle):
     ) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
+        if three_phase:
+            raise unsupported("OneCycleLR", "three_phase", "Two phases do nearly the same.")
         self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
-        self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
+        self._schedule_phases = _phases(self.total_steps, pct_start)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise fail(
                 ValueError,
@@ -310,11 +272,8 @@ class OneCycleLR(_Cycle):
                 f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
                 "The cycle is over.",
             )
-        start = 0.0
-        for phase in self._schedule_phases:
-            if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
-                break
-            start = phase["end_step"]
+        rise, fall = self._schedule_phases
+        start, phase = (0.0, rise) if step <= rise["end_step"] else (rise["end_step"], fall)
         fraction = (step - start) / (phase["end_step"] - start)
         lrs = []
         for group in self.optimizer.param_groups:
@@ -343,7 +302,7 @@ def _total_steps(total_steps, epochs, steps_per_epoch):
     return math.prod(numbers.values())
 
 
-def _phases(total_steps, pct_start, three_phase):
+def _phases(total_steps, pct_start):
     rise = {
         "end_step": float(pct_start * total_steps) - 1,
         "start_lr": "initial_lr",
@@ -358,7 +317,4 @@ def _phases(total_steps, pct_start, three_phase):
         "start_momentum": "base_momentum",
         "end_momentum": "max_momentum",
     }
-    if not three_phase:
-        return [rise, fall]
-    back = {**fall, "end_step": float(2 * pct_start * total_steps) - 2, "end_lr": "initial_lr"}
-    return [rise, back, {**fall, "start_lr": "initial_lr", "start_momentum": "max_momentum"}]
+    return [rise, fall]

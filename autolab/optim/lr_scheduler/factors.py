@@ -71,39 +71,6 @@ class LambdaLR(LRScheduler):
         ]
 
 
-class MultiplicativeLR(LambdaLR):
-    """The present lr times `lr_lambda(epoch)` in every epoch but the first.
-
-    Raises ValueError when a list has not one function for each group, TypeError for what cannot be called.
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
-        for function in _one_each(lr_lambda, optimizer):
-            if not callable(function):
-                raise fail(
-                    TypeError,
-                    f"lr_lambda should be a function, but got {type(function).__name__}",
-                    "It is called with the epoch and returns a factor.",
-                )
-        super().__init__(optimizer, lr_lambda, last_epoch)
-
-    def get_lr(self) -> list[float | Tensor]:
-        """The lr times the function's value."""
-        self._warn_outside_step()
-        if self._is_initial:
-            return self._current()
-        groups = self.optimizer.param_groups
-        return [
-            group["lr"] * factor(self.last_epoch)
-            for factor, group in zip(self.lr_lambdas, groups, strict=True)
-        ]
-
-
 class StepLR(LRScheduler):
     """lr times gamma every `step_size` epochs.
 
@@ -183,44 +150,6 @@ class ExponentialLR(LRScheduler):
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
-class ConstantLR(LRScheduler):
-    """The initial lr times `factor` for the first total_iters epochs, then the initial lr: a warm-up in one stair.
-
-    Raises ValueError for a factor that is not between 0 and 1.
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        factor: float = 1.0 / 3,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
-        if factor > 1.0 or factor < 0:
-            raise fail(
-                ValueError,
-                "Constant multiplicative factor expected to be between 0 and 1.",
-                "The schedule begins low and ends at the optimizer's own lr.",
-            )
-        self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[float | Tensor]:
-        """The lr, times factor at the beginning, divided by it at the end."""
-        self._warn_outside_step()
-        if self.last_epoch == 0:
-            return self._times(self.factor)
-        return (
-            self._current()
-            if self.last_epoch != self.total_iters
-            else self._times(1.0 / self.factor)
-        )
-
-    def _get_closed_form_lr(self):
-        over = self.last_epoch >= self.total_iters
-        return [base * (self.factor + over * (1 - self.factor)) for base in self.base_lrs]
-
-
 class LinearLR(LRScheduler):
     """The initial lr times a factor that goes in total_iters equal stairs from start_factor to end_factor.
 
@@ -266,28 +195,6 @@ class LinearLR(LRScheduler):
         return [
             base * (self.start_factor + rise * done / self.total_iters) for base in self.base_lrs
         ]
-
-
-class PolynomialLR(LRScheduler):
-    """The initial lr times (1 - epoch / total_iters) ** power: down to 0 in total_iters epochs."""
-
-    def __init__(
-        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
-    ) -> None:
-        self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[float | Tensor]:
-        """The next lr, from the present one (so that it combines with other schedulers)."""
-        self._warn_outside_step()
-        epoch, end = self.last_epoch, self.total_iters
-        if self._is_initial or epoch > end:
-            return self._current()
-        return self._times(((1.0 - epoch / end) / (1.0 - (epoch - 1) / end)) ** self.power)
-
-    def _get_closed_form_lr(self):
-        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * left**self.power for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):

@@ -7,6 +7,7 @@ stream exactly as torchvision does.
 Source: https://docs.pytorch.org/vision/0.29/transforms.html
 """
 
+from autolab.engine import absent as _absent
 from autolab.vision.transforms import functional
 from autolab.vision.transforms.autoaugment import RandAugment, TrivialAugmentWide
 from autolab.vision.transforms.fixed import (
@@ -40,3 +41,5 @@ __all__ = [
     "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize", "ToPILImage", "ToTensor",
     "TrivialAugmentWide", "functional",
 ]  # fmt: skip
+
+__getattr__ = _absent.getattr_of("torchvision.transforms")
