@@ -111,11 +111,8 @@ IMAGES = {
     "adaptive bigger": lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, (7, 5)),
     "adaptive 1-d": lambda t, x: t.nn.functional.adaptive_avg_pool1d(x[0], 3),
     "average": lambda t, x: t.nn.functional.avg_pool2d(x, 3, 2, 1),
-    "lp": lambda t, x: t.nn.functional.lp_pool2d(x, 2, 2),
     "max": lambda t, x: t.nn.functional.max_pool2d(x, 3, 2, 1),
     "windows": lambda t, x: t.nn.functional.unfold(x, 3, padding=1),
-    "response": lambda t, x: t.nn.functional.local_response_norm(x, 2),
-    "shuffle": lambda t, x: t.nn.functional.pixel_unshuffle(x[..., :4, :4], 2),
     "affine": lambda t, x: t.nn.functional.grid_sample(x, turned(t, x), align_corners=False),
     "blurred": lambda t, x: t.nn.functional.conv2d(
         x, t.ones(2, 1, 3, 3, dtype=x.dtype) / 9, padding=1, groups=2

@@ -30,6 +30,8 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "argmin": "value",
     "as_strided": "value self",
     "bitwise_and": "value",
+    "bitwise_left_shift": "value",
+    "bitwise_right_shift": "value",
     "bitwise_not": "value",
     "bitwise_or": "value",
     "bitwise_xor": "value",

@@ -119,7 +119,7 @@ FUNCTIONS = {
         t.full((2,), 3.0),
         t.empty(2),
     ],
-    "matmul": lambda t, x: [x @ x, t.matmul(x, x[0])],
+    "matmul": lambda t, x: [x @ x],
     "normalized": lambda t, x: [
         t.nn.functional.layer_norm(x, (4,)),
         t.nn.functional.batch_norm(x, None, None, training=True),

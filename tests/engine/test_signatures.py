@@ -183,10 +183,10 @@ MAY_IGNORE = {
     "declared.py __init__",  # for type checkers
     "linear.py __init__",  # Identity, as PyTorch's
     "function.py __new__",  # `__init__` looks at them
-    "lazy.py _lazy_load_hook", "dot.py _repr_mimebundle_", "kernel.py _repr_mimebundle_",  # what somebody else's protocol hands over
+    "dot.py _repr_mimebundle_", "kernel.py _repr_mimebundle_",  # what somebody else's protocol hands over
     "server.py write_error",  # the same
     "building.py forgotten",  # a mistake that returns nothing
-    "module.py asnumpy", "film.py forward", "speed.py launch", "speed.py transfer", "lazy.py initialize_parameters",
+    "module.py asnumpy", "film.py forward", "speed.py launch", "speed.py transfer",
 }  # fmt: skip
 
 

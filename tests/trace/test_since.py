@@ -103,7 +103,7 @@ def several(x: Any, c: Any) -> list[Any]:
 
 def pieces(x: Any, c: Any) -> list[Any]:
     a, b = (x * c).split([1, 2])
-    d, e = b.aminmax()
+    d, e = b.min(), b.max()
     return [x, c, b, e, (a * d * e).sum()]
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import warnings
 
 import autolab
+from typing import Any
+
 from autolab.engine.exact.arguments import as_int, check_fits, check_tensors
 from autolab.engine.core.errors import bad_argument
 from autolab.engine.inplace.changes import apply_inplace
@@ -137,7 +139,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def _in_place(function):
     """Return `function` with inplace=True, under its name with an underscore."""
 
-    def overwrite(input, *args, **kwargs):
+    def overwrite(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, **kwargs, inplace=True)
 
     overwrite.__name__ = overwrite.__qualname__ = function.__name__.strip("_") + "_"

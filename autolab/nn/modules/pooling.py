@@ -12,7 +12,8 @@ from autolab.nn._arguments import Sizes
 
 
 class _Pool(Module):
-    """A layer that pools; `_function` names a function, and `_settings` the attributes that it takes by keyword."""
+    """A layer that pools; `_function` names a function, and `_settings` the attributes that follow
+    `input` in its arguments."""
 
     _function = ""
     _settings: tuple[str, ...] = ()
@@ -20,9 +21,7 @@ class _Pool(Module):
 
     def forward(self, input: Tensor) -> Any:
         """Return `input` pooled."""
-        return getattr(F, self._function)(
-            input, **{name: getattr(self, name) for name in self._settings}
-        )
+        return getattr(F, self._function)(input, *(getattr(self, name) for name in self._settings))
 
     def extra_repr(self) -> str:
         """Return sizes and settings."""
