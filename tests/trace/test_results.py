@@ -136,3 +136,27 @@ def test_a_comparison_stands_in_brackets():
         == ["m = (t == -100) = [False, True, False]", "n = (t > m) = [False, False, True]"]
         and n is not m
     )
+
+
+def test_one_name_among_several_results():
+    x = torch.tensor([[1.0, 5.0], [3.0, 4.0]], requires_grad=True)
+    with torch.record() as recording:
+        _, where = x.max(1)
+        mean = torch.var_mean(x)[1]
+    assert sentences(recording) == [
+        "v1, where = max(x, dim=1) = [5, 4], [1, 1]",
+        "v2, mean = var_mean(x) ≈ 2.92, 3.25",
+    ]
+    assert where.tolist() == [1, 1] and mean == 3.25
+
+
+def test_a_pass_begins_at_the_result_that_was_asked():
+    x = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
+    with torch.record() as recording:
+        spread, mean = torch.var_mean(x)
+        mean.backward(retain_graph=True)
+        torch.autograd.backward([spread], [torch.tensor(5.0)])
+    assert sentences(recording, "seed") == [
+        "backward starts: the gradient of mean with respect to itself is 1",
+        "backward starts: spread is given the gradient 5",
+    ]
