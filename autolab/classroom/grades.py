@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import secrets
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -49,24 +50,30 @@ def grade(
     handed_in = [read(path, name) for path, name in zip(paths, names)]
     grades: dict[int, list[Grade]] = {}
     with Table(path) as table, ThreadPoolExecutor(max(1, jobs)) as pool:
-        running = {pool.submit(_graded, one, limits): n for n, one in enumerate(handed_in)}
+        running = {
+            pool.submit(_graded, one, limits, table): n for n, one in enumerate(handed_in)
+        }
         for future in as_completed(running):
             n = running[future]
             grades[n] = future.result()
-            table.add(grades[n])
             tell(printable(_in_short(handed_in[n], grades[n]), ""))
         # what a submission did to the table while others ran is undone: nothing of them runs any more
         table.replace([row for n in sorted(grades) for row in grades[n]])
     return [row for n in sorted(grades) for row in grades[n]]
 
 
-def _graded(submission: Submission, limits: Limits) -> list[Grade]:
-    """The rows of one submission. Never raises: whatever happens is this submission's own row."""
+def _graded(submission: Submission, limits: Limits, table: Table) -> list[Grade]:
+    """Return the rows of one submission, which are in the table before the next one starts.
+
+    What fails inside a submission becomes its row; only writing the table can raise.
+    """
     try:
-        return list(judged(submission, None if submission.trouble else run(submission, limits)))
+        rows = list(judged(submission, None if submission.trouble else run(submission, limits)))
     except Exception as error:  # noqa: BLE001
         why = f"grading it failed ({type(error).__name__}: {error})"[:300]
-        return [Grade(submission.name, "", 0, "unreadable", why, "; ".join(submission.look))]
+        rows = [Grade(submission.name, "", 0, "unreadable", why, "; ".join(submission.look))]
+    table.add(rows)
+    return rows
 
 
 def judged(submission: Submission, done: Run | None) -> Iterator[Grade]:
@@ -197,6 +204,7 @@ class Table:
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._file = path, None if path is None else path.open("w", encoding="utf-8")
+        self._lock = threading.Lock()
         self._write(as_csv([]))
 
     def __enter__(self) -> Table:
@@ -219,5 +227,6 @@ class Table:
 
     def _write(self, text: str) -> None:
         if self._file:
-            self._file.write(text)
-            self._file.flush()
+            with self._lock:
+                self._file.write(text)
+                self._file.flush()

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "explain"]
 # ## A. Where are your functions in autolab's engine
 #
-# *Extension, about 18 minutes.* autolab's engine has a core of some 2,800 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
+# *Extension, about 19 minutes.* autolab's engine has a core of some 2,800 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
 # you see is the code that runs, read from the files at this moment.
 
 # %% tags=["code"]
