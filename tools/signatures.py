@@ -126,6 +126,8 @@ NUMBERS_TOO = {
     "copy",
     "floor_divide",
 }
+# whose first operand may be a number, too
+NUMBERS_FIRST = {"add", "div", "sub"}
 # what PyTorch's parser serves; its functions in Python bind as Python does
 PARSED = (types.BuiltinFunctionType, types.MethodDescriptorType)
 DTYPES = {("linalg", "dtype"), ("special", "dtype")}
@@ -279,6 +281,8 @@ def lines():
             composed = not hasattr(getattr(module, name), "op")
             by_hand = (space, name) in TYPED_BY_HAND and texts
             checked = by_hand or composed and any(texts) or worth(texts + derived * (space == "m"))
+            if space == "f" and name in NUMBERS_FIRST:
+                texts = [text.replace("Tensor input", "operand input") for text in texts]
             if checked and not (space == "m" and texts == derived):
                 yield f"{space} {name}: {'; '.join(texts)}".replace(OPTIONS, "OPTIONS")
 

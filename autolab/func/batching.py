@@ -76,7 +76,7 @@ def vmap(
 
         def row(i):
             entry = [
-                x if d is None else x.select(d, i) if n else x.new_zeros(_without(x.shape, d))
+                x if d is None else x.select(d, i) if n else _zeros_of_entry(x, d)
                 for x, d in zip(flat, dims)
             ]
             return func(*trees.unflatten(entry, spec), **kwargs)
@@ -103,8 +103,9 @@ def _name(func):
     )
 
 
-def _without(shape, d):
-    return (*shape[:d], *shape[d + 1 :])
+def _zeros_of_entry(x, d):
+    """Zeros like an entry of the empty batch `x`, with its history."""
+    return x.sum(d).to(x.dtype)
 
 
 def _check_out_dims(name, out_dims):

@@ -205,11 +205,12 @@ def jacfwd(
                     at.along([unit(x, place) if i == k else zero for k, zero in enumerate(zeros)])
                 )
         sizes = [x.numel() for x in flat]
+        shown = columns or [
+            linear.along(zeros)
+        ]  # no arguments: one column tells what depends on what
         by_output = []
-        for k, y in enumerate(linear.ys):
-            parts = (
-                _TORCH["stack"]([c[k] for c in columns]) if columns else y.new_zeros((0, *y.shape))
-            )
+        for k in range(len(linear.ys)):
+            parts = _TORCH["stack"]([c[k] for c in shown]).narrow(0, 0, len(columns))
             parts = _TORCH["movedim"](parts, 0, -1).split(sizes, -1)
             block = trees.unflatten(
                 [

@@ -196,16 +196,15 @@ def jacrev(
         zeros = [_TORCH["zeros_like"](y) for y in ys]
         by_output = []
         for i, y in enumerate(ys):
+            seeds = [unit(y, place) for place in range(y.numel())]
             rows = []
-            for place in range(y.numel()):
-                basis = [unit(y, place) if i == k else zero for k, zero in enumerate(zeros)]
+            for seed in seeds or [zeros[i]]:  # an empty result: one row tells what it depends on
+                basis = [seed if i == k else zero for k, zero in enumerate(zeros)]
                 rows.append(trees.flatten(pull_back(trees.unflatten(basis, spec_out)))[0])
             blocks = [
-                (
-                    _TORCH["stack"](column)
-                    if (column := [r[k] for r in rows])
-                    else x.new_zeros((0, *x.shape))
-                ).view((*y.shape, *x.shape))
+                _TORCH["stack"]([r[k] for r in rows])
+                .narrow(0, 0, len(seeds))
+                .view((*y.shape, *x.shape))
                 for k, x in enumerate(xs)
             ]
             block = trees.unflatten(blocks, spec_in)

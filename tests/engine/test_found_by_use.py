@@ -304,3 +304,225 @@ def test_an_assignment_reads_its_source_before_it_writes():
     assert t.tolist() == [[0.0, 0.0, 1.0, 2.0], [4.0, 4.0, 5.0, 6.0]]
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         t[0][[0, 1]] = t[0][1:3]
+
+
+@same_as_torch
+def test_an_operation_without_a_derivative_refuses_before_anything_else_runs(torch):
+    """PyTorch gives its node the highest number, so leaves that could have their gradient before have none."""
+
+    def ask(function):
+        x, y = torch.ones(3, requires_grad=True), torch.full((2, 2), 3.0, requires_grad=True)
+        text = error_of(lambda: function(x, y).backward())
+        return text, x.grad, y.grad
+
+    found = [
+        ask(lambda x, y: (y // 2).sum() + x.exp().sum()),
+        ask(lambda x, y: x.exp().sum() + (y // 2).sum()),
+        ask(lambda x, y: x.sum() + torch.floor_divide(y, y).sum() + y.sum()),
+        ask(lambda x, y: (y // 2).sum() + x.sin().sum()),
+        ask(lambda x, y: ((y * 2) // 2).sum() * 0 + x.sin().sum()),
+    ]
+    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    total = x.sin() + y // 2
+    return found, torch.autograd.grad(total, x)[0], (y // 2).grad_fn._sequence_nr()
+
+
+def shown(call):
+    """The shape of a result and whether it is in a graph, or what was raised."""
+    made = []
+    text = error_of(lambda: made.append(call()))
+    return [(tuple(t.shape), t.requires_grad, t.is_leaf) for t in made] or text
+
+
+@same_as_torch
+def test_transforms_of_functions_of_nothing(torch):
+    f, found = torch.func, []
+    for needed in (True, False):
+        x = torch.zeros(0, 2, requires_grad=needed)
+        calls = (
+            lambda: f.jacrev(lambda x: x.exp())(x),
+            lambda: f.jacrev(lambda x: x.sum())(x),
+            lambda: f.jacfwd(lambda x: x**3)(x),
+            lambda: f.jacfwd(lambda x: (x * x).sum())(x),
+            lambda: f.hessian(lambda x: x.pow(4).sum())(x),
+            lambda: f.vmap(lambda row: row.sin())(x),
+            lambda: f.vmap(lambda row: row * row)(x),
+            lambda: f.vmap(lambda row: row.sum())(x),
+            lambda: torch.autograd.functional.jacobian(lambda x: x * 3, x),
+            lambda: torch.autograd.functional.jacobian(lambda x: x.sum(), x),
+            lambda: torch.autograd.functional.hessian(lambda x: x.exp().sum(), x),
+        )
+        found += [shown(call) for call in calls]
+    return found
+
+
+@same_as_torch
+def test_which_error_an_assignment_raises_first(torch):
+    """The value, the index, the leaf, the places, the shape, and the dtype: in this order."""
+
+    def tensors():
+        yield torch.ones(2, 4, requires_grad=True)
+        yield torch.ones(2, 4, requires_grad=True)[1:]
+        yield torch.ones(0, 4)
+        yield torch.ones(())
+        yield torch.arange(4)
+
+    keys = (7, -1, (0, 0, 0), (slice(None), 0), [1], 2.5, "b", True, False, None, ...)
+    keys += (torch.ones(3).bool(), torch.tensor([9]), torch.ones(2, 4), [True, False])
+    values = ("x", None, [3], (5,), 3, 1j, torch.ones(7), torch.ones(4, dtype=torch.float64))
+    texts = []
+    for key in keys:
+        for value in values:
+            for x in tensors():
+                texts.append(error_of(lambda: x.__setitem__(key, value)))
+    return texts
+
+
+@same_as_torch
+def test_places_in_a_dimension_without_entries(torch):
+    x, wide = torch.ones(0, 3), torch.ones(2, 0)
+    calls = (
+        lambda: x[[0]],
+        lambda: x[:, [5]],
+        lambda: x[torch.tensor([4, 7])],
+        lambda: wide[[0, 5]],
+        lambda: wide[:, [0]],
+        lambda: x[[[]]],
+        lambda: x[torch.ones(0).bool()],
+    )
+    return [shown(call) for call in calls]
+
+
+@same_as_torch
+def test_numbers_and_other_things_as_the_operands_of_a_product(torch):
+    x, leaf = torch.ones(2), torch.ones(2, requires_grad=True)
+    others = ("b", None, [3.0], (4,), torch.Size([2]), object)
+    texts = [
+        error_of(lambda: f(t, o))
+        for f in (torch.mul, torch.Tensor.mul_)
+        for t in (x, leaf)
+        for o in others
+    ]
+    sums = [
+        torch.add(3, torch.arange(2)),
+        torch.add(2.5, torch.arange(2), alpha=2),
+        torch.sub(7, x, alpha=3),
+        torch.div(3, torch.arange(1, 3)),
+        torch.add(2, 3),
+        torch.sub(2.5, 3),
+        torch.div(7, 2),
+    ]
+    return texts, sums, error_of(lambda: torch.add("a", x)), error_of(lambda: torch.sub(True, x))
+
+
+@same_as_torch
+def test_bools_of_numpy_count_as_floats(torch):
+    import numpy as np
+
+    whole, mask = torch.arange(3, dtype=torch.int32), torch.tensor([True, False])
+    yes = np.bool_(True)
+    return whole * yes, whole + yes, mask * yes, yes * whole, whole - yes, whole > yes
+
+
+@same_as_torch
+def test_masks_that_change_in_place(torch):
+    x = torch.tensor([0.0, 2.0], requires_grad=True)
+    view = x[1:]
+    x.logical_not_()
+    view.logical_and_(torch.tensor([0.0]))
+    return x, view.requires_grad
+
+
+@same_as_torch
+def test_an_operand_without_dimensions_counts_in_the_dtype_of_the_result(torch):
+    found = []
+    for name in ("maximum", "minimum", "fmod", "remainder", "pow"):
+        x = torch.tensor([0.1, 0.7, 1.98], requires_grad=True)
+        y = torch.tensor(1.98, dtype=torch.float64, requires_grad=True)
+        z = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+        function = getattr(torch, name)
+        (function(x, y).sum() + function(y, x).sum() + function(x, z).sum()).backward()
+        found += [x.grad, y.grad, z.grad]
+    return found
+
+
+@same_as_torch
+def test_what_pytorch_looks_at_before_it_computes(torch):
+    f, x = torch.nn.functional, torch.ones(2, 4)
+    mask, half = x.bool(), x.half()
+    calls = (
+        lambda: f.binary_cross_entropy_with_logits(mask, mask),
+        lambda: f.binary_cross_entropy_with_logits(x, mask),
+        lambda: torch.unique(x, 1),
+        lambda: torch.unique(x, True, return_counts="yes"),
+        lambda: torch.unique(x, dim=1.5),
+        lambda: torch.norm("x"),
+        lambda: torch.norm(2.5),
+        lambda: f.avg_pool1d(x.short(), 2),
+        lambda: f.avg_pool1d(x.long(), 2),
+        lambda: f.avg_pool1d(x[:0], 2),
+        lambda: f.avg_pool1d(x[:, :0], 2),
+        lambda: f.avg_pool2d(torch.ones(1, 2, 2).int(), 2),
+        lambda: f.max_pool1d(x[:0], 3),
+        lambda: f.max_pool1d(torch.ones(3, 2, 0), 2),
+        lambda: f.max_pool1d(x.long()[:, :1], 2),
+        lambda: torch.cross(torch.ones(3).bool(), torch.ones(3), dim=0),
+        lambda: torch.cross(torch.ones(()), torch.ones(()), dim=-1),
+        lambda: torch.cdist(half, half),
+        lambda: torch.nn.Embedding(0, 3)(torch.tensor([1])),
+        lambda: x[:0].norm(float("inf"), 0),
+        lambda: x[:0].norm(float("-inf"), (0, 1)),
+        lambda: x[:0].norm(float("inf")),
+        lambda: torch.ones(()).scatter_(0, torch.tensor([0]), x),
+        lambda: torch.ones(2).scatter_add_(0, torch.tensor([0]), x),
+        lambda: x.sum(2**65),
+        lambda: x[-(2**64)],
+        lambda: x.unsqueeze(-(2**63) - 1),
+        lambda: x.index_add_(0),
+        lambda: x.index_add_(0, torch.tensor([0])),
+        lambda: torch.ones(1, dtype=torch.float64).expand(()),
+        lambda: mask.expand(4),
+        lambda: x.max(0).sum(),
+        lambda: torch.exp(x.sort(0)),
+    )
+    return [shown(call) for call in calls]
+
+
+@same_as_torch
+def test_products_of_two_dtypes_that_are_no_matrix_products(torch):
+    one, wide = torch.full((2, 1), 3.0), torch.full((1, 3), 2.0, dtype=torch.float64)
+    pairs = ((one, wide), (wide[:, :1], one[:1]), (torch.ones(2, 0), torch.ones(0, 3).double()))
+    results = [torch.einsum("ij,jk->ik", a, b) for a, b in pairs]
+    results += [torch.einsum("ij,ij->", one, wide[:, :1]), torch.einsum("i,i", one[0], one[0] > 0)]
+    calls = (
+        lambda: torch.einsum("ij,jk->ik", one.T, torch.ones(2, 2).double()),
+        lambda: torch.einsum("ij,ij->", wide, torch.ones(1, 3)),
+    )
+    cross = torch.cdist(torch.ones(2, 0), torch.ones(3, 0).double())
+    return results, [error_of(call) for call in calls], cross
+
+
+@same_as_torch
+def test_a_mask_as_an_exponent_has_no_derivative(torch):
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = x ** torch.tensor([True, False])
+    return y, error_of(lambda: y.sum().backward())
+
+
+@same_as_torch
+def test_attention_over_an_empty_batch(torch):
+    attend = torch.nn.MultiheadAttention(6, 3)
+    nothing = torch.ones(2, 0, 6)
+    results = attend(nothing, nothing, nothing)
+    no_words = torch.ones(0, 2, 6)
+    return [tuple(r.shape) for r in (*results, *attend(no_words, no_words, no_words))]
+
+
+@same_as_torch
+def test_inference_mode_keeps_the_history_of_an_ordinary_tensor(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    with torch.inference_mode():
+        x.detach_()
+        y.detach_()
+    return x.requires_grad, y.requires_grad, y.is_leaf

@@ -134,7 +134,7 @@ def jacobian(
         ys, tuple_out = _run(func, xs, "jacobian", strict)
         rows = []
         for i, y in enumerate(ys):
-            if not y.requires_grad:
+            if not y.requires_grad and y.numel():
                 rows.append(tuple(_number(x, 0, *y._array.shape) for x in xs))
                 continue
             columns = []
@@ -162,8 +162,6 @@ def jacobian(
             rows.append(
                 tuple(
                     stack([c[k] for c in columns]).view(y._array.shape + x._array.shape)
-                    if columns
-                    else _number(x, 0, *y._array.shape)
                     for k, x in enumerate(xs)
                 )
             )

@@ -12,7 +12,7 @@ from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..core.grad_mode import guard
 from ..core.namespaces import raw
-from ..core.node import GONE, AccumulateGrad, Freed, GradientEdge, Node, apply_fix
+from ..core.node import ACCUMULATE_NR, GONE, AccumulateGrad, Freed, GradientEdge, Node, apply_fix
 from ..core.op import EQUIPMENT
 from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
@@ -97,7 +97,7 @@ class _Face(Base):
         return self.extra().get("input_metadata", ())
 
     def _sequence_nr(self) -> int:
-        return self.sequence_nr
+        return ACCUMULATE_NR if self.refuses else self.sequence_nr
 
     def __call__(self, *grads: Tensor | None) -> Any:
         """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one

@@ -93,7 +93,7 @@ def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
             tensors += [x for x in a if isinstance(x, Tensor)]
             raws.append([x._array if isinstance(x, Tensor) else x for x in a])
         else:
-            raws.append(a.item() if isinstance(a, np.generic) else a)
+            raws.append(number_of(a))
     if (
         not isinstance(args[0], Tensor)
         and op.params[0] == "self"
@@ -101,6 +101,17 @@ def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     ):
         raise bad_argument(op.name, "input", 1, "Tensor", args[0])
     return tensors, raws
+
+
+def number_of(a: Any) -> Any:
+    """A number of NumPy as Python's; anything else as it is. PyTorch reads a bool of NumPy as a float.
+
+    >>> number_of(np.float32(2.5)), number_of(np.bool_(True)), number_of("sum")
+    (2.5, 1.0, 'sum')
+    """
+    if not isinstance(a, np.generic):
+        return a
+    return float(a) if isinstance(a, np.bool_) else a.item()
 
 
 def together(
@@ -134,7 +145,7 @@ def result_dtype(op: Op, args: Sequence[Any]) -> dtype:
     operands = [args[i] for i in op.broadcast if args[i] is not None]
     dims = [a.dtype for a in operands if isinstance(a, Tensor) and a._array.ndim]
     zeros = [a.dtype for a in operands if isinstance(a, Tensor) and not a._array.ndim]
-    scalars = [a for a in operands if not isinstance(a, Tensor)]
+    scalars = [number_of(a) for a in operands if not isinstance(a, Tensor)]
     d = result_type_of(dims, zeros, scalars)
     if op.check is not None:
         op.check([*dims, *zeros, *map(python_scalar_dtype, scalars)], d)

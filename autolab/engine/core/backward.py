@@ -57,6 +57,18 @@ def execute(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> dic
     return backward_pass.captured
 
 
+def _with_refusal_early(order: list[Node]) -> list[Node]:
+    """`order` with a node that can only raise directly after the last node that leads to it: PyTorch gives such a node
+    the highest number, so nothing else runs before it that needs not."""
+    refusing = [node for node in order if node.refuses]
+    if not refusing:
+        return order
+    ready = {n: place for place, node in enumerate(order) for n in node.inputs}
+    first = min(refusing, key=lambda node: ready.get(node, -1))
+    place = ready.get(first, -1) + 1
+    return [*order[:place], first, *[node for node in order[place:] if node is not first]]
+
+
 _STOP = object()
 """In the place of a gradient: the node need not run."""
 
@@ -105,7 +117,9 @@ class _Pass:
                     seen.add(n)
                     queue.append(n)
         queue.sort(key=attrgetter("sequence_nr"), reverse=True)
-        return (queue, waiting) if wanted is None else self._needed(queue, waiting, wanted)
+        if wanted is not None:
+            queue, waiting = self._needed(queue, waiting, wanted)
+        return _with_refusal_early(queue), waiting
 
     def _needed(
         self, queue: list[Node], waiting: dict[Node, int], wanted: set[Node]

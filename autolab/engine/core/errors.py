@@ -36,7 +36,12 @@ def type_name(value: object) -> str:
     """
     name = type(value).__name__
     torchs = {"dtype": "torch.dtype", "device": "torch.device", "Generator": "torch._C.Generator"}
-    return f"numpy.{name}" if type(value).__module__ == "numpy" else torchs.get(name, name)
+    torchs["Size"] = "torch.Size"
+    module = type(value).__module__
+    return f"{module}.{name}" if module in _NAMED_IN_FULL else torchs.get(name, name)
+
+
+_NAMED_IN_FULL = ("numpy", "torch.return_types")
 
 
 def bad_argument(

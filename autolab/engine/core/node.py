@@ -68,6 +68,9 @@ class Node:
     runs_without_grad = (
         False  # whether the node runs even when nothing arrived (custom functions see zeros)
     )
+    refuses = (
+        False  # whether its backward can only raise: PyTorch runs such a node as early as it may
+    )
     backward_raw: Callable[
         ..., Any
     ]  # on arrays, and on Tensors: `backward`, or what is compiled for it

@@ -11,9 +11,10 @@ import os
 import sys
 
 from ..core import observe
-from ..core.errors import WITNESSES
+from ..core.errors import WITNESSES, bad_argument
 from ..core.tensor import Tensor
 from .broadcasting import misfit
+from .kinds import KINDS
 from .refusals import beyond_numpy
 
 EXPLAIN = ".explain() shows where."
@@ -53,6 +54,10 @@ def failed(op, args, error, inplace=False):
 
 
 def _in_torchs_words(op, args, error, inplace):
+    for place, (kind, name) in enumerate(zip(op.kinds, op.params)):
+        if kind == "operand" and place < len(args) and not KINDS["operand"].fits(args[place]):
+            function, position = (f"{op.name}_", place) if inplace else (op.name, place + 1)
+            return bad_argument(function, name, position, "Tensor", args[place])
     if isinstance(
         error, NotImplementedError
     ):  # no kernel for the dtype: torch looks at the shapes first

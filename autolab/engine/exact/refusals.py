@@ -41,11 +41,19 @@ def check_dim(dim, ndim):
     span = ndim or 1
     if -span <= dim < span:
         return dim + span if dim < 0 else dim
+    check_int64(dim)
     raise fail(
         IndexError,
         f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})",
         f"The tensor has {ndim} dimension{'' if ndim == 1 else 's'}; they are counted from 0, or from -1 backwards.",
     )
+
+
+def check_int64(number):
+    """Raise PyTorch's error for a whole number that does not fit into 64 bits."""
+    if not -(1 << 63) <= number < 1 << 63:
+        note = f"{number} has more than 64 bits; sizes and positions are small whole numbers."
+        raise fail(ValueError, "Overflow when unpacking long long", note)
 
 
 def no_dimensions(dim):

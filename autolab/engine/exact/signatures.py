@@ -219,7 +219,7 @@ def _without_input(text):
     parts = [
         p
         for p in text.split(", ")
-        if p.lstrip("~") not in ("Tensor input", "Tensor self")
+        if p.lstrip("~") not in ("Tensor input", "operand input", "Tensor self")
         and not p.endswith((" out", " out=None"))
     ]
     return "~" * text.startswith("~") + ", ".join(

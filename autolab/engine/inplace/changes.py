@@ -59,6 +59,10 @@ _IN_PLACE = {
 }
 
 
+_UNRECORDED = {"logical_and", "logical_or", "logical_xor", "logical_not"}
+"""What PyTorch lets change any tensor in place, a leaf too: it knows no derivative of these."""
+
+
 def lane(op):
     """`apply_inplace` of `op` as a function of the op's arguments."""
     return reporting(_apply_inplace, op, True)
@@ -76,7 +80,8 @@ def _apply_inplace(op, args):
     target = args[0]
     state = per_thread.state
     tensors, raws = unwrap(op, args)
-    check_inplace(target, state, any(t._req for t in tensors))
+    if op.name not in _UNRECORDED:
+        check_inplace(target, state, any(t._req for t in tensors))
     if any(
         isinstance(args[i], Tensor) and partly_overlap(target, args[i]) for i in op.broadcast[1:]
     ):

@@ -12,7 +12,7 @@ from ..core import observe
 from ..core.backward import CHECKS
 from ..core.device import CPU
 from ..core.errors import fail, type_name
-from ..core.grad_mode import guard
+from ..core.grad_mode import guard, per_thread
 from ..core.node import next_sequence_nr
 from ..core.tensor import AWAY, InferenceStorage, new_storage
 from ..core.tensor import Tensor, attach, materialise, wrap
@@ -90,6 +90,8 @@ class Detaching:
                 "torch/optim/optimizer.py as a reference.",
                 "A view cannot leave the graph without its base.",
             )
+        if per_thread.state.inference and not self.is_inference():
+            return self  # PyTorch keeps the history of an ordinary tensor there
         if self._node is not None:
             note_detached(self)
         self._node, self._nr, self._req = None, 0, False

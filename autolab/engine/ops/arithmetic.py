@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 
 
-from ..core.dtype import bool_
+from ..core.dtype import NUMBERS, bool_
+from ..exact.arguments import scalar_tensor
 from ..core.apply import result_dtype
 from ..inplace.changes import apply_inplace
 from ..core.errors import fail
@@ -215,15 +216,23 @@ def _scaled(op, self, other, alpha):
     return other * alpha
 
 
+def _first_operand(input, other):
+    """`input` as the operations take it: of two numbers the first as a tensor."""
+    numbers = isinstance(input, NUMBERS) and isinstance(other, NUMBERS)
+    return scalar_tensor(input) if numbers else input
+
+
 @composite("add", method=True)
 def add_function(input, other, *, alpha=1):
     """`input + alpha * other`, with broadcasting. Source: torch.add."""
+    input = _first_operand(input, other)
     return add.call(input, _scaled(add, input, other, alpha))
 
 
 @composite("sub", method=True)
 def sub_function(input, other, *, alpha=1):
     """`input - alpha * other`, with broadcasting. Source: torch.sub."""
+    input = _first_operand(input, other)
     return sub.call(input, _scaled(sub, input, other, alpha))
 
 
@@ -235,6 +244,7 @@ METHODS["negative"] = METHODS["neg"]
 @composite("div", method=True)
 def div_function(input, other, *, rounding_mode=None):
     """`input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
+    input = _first_operand(input, other)
     if rounding_mode is None:
         return div.call(input, other)
     if rounding_mode in ("floor", "trunc"):

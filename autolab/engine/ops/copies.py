@@ -15,6 +15,7 @@ from ..core.grad_mode import per_thread
 from ..core.apply import apply, record
 from ..inplace.changes import check_inplace, check_written_once, write_inplace
 from ..core.dtype import (
+    FROM_NUMPY,
     ALL,
     bool_,
     complex64,
@@ -96,6 +97,15 @@ to_copy = internal(
     latex=r"{self}",
     vjp_latex={"self": "{g}"},
 )
+
+
+def in_dtype_of(m, g, x):
+    """The operand `x` as the operation read it where it has no dimensions, and so no say in the result's dtype: in the
+    dtype of `g`, the gradient of the result."""
+    if x.dtype == g.dtype or x.ndim or not g.ndim:
+        return x
+    return m.to_copy(x, g.dtype if m.traced else FROM_NUMPY[g.dtype])
+
 
 zeros_like_op = internal(
     "zeros_like(Tensor self)",

@@ -147,9 +147,15 @@ def _contract(a, a_names, b, b_names, later):
             b.sum([b_names.index(n) for n in drop_b]),
             [n for n in b_names if n not in drop_b],
         )
+    names = batch + only_a + only_b
     if not summed:
-        names = batch + only_a + only_b
         return _aligned(a, a_names, names) * _aligned(b, b_names, names), names
+    sizes_a, sizes_b = dict(zip(a_names, a.shape)), dict(zip(b_names, b.shape))
+    if a.dtype is not b.dtype and (
+        not a.numel() or not b.numel() or all(1 in (sizes_a[n], sizes_b[n]) for n in summed)
+    ):  # PyTorch makes no matrix product of these, so it converts them
+        products = _aligned(a, a_names, names + summed) * _aligned(b, b_names, names + summed)
+        return products.sum(list(range(len(names), products.ndim))), names
     size = {
         n: s for names, t in ((a_names, a), (b_names, b)) for n, s in zip(names, t.shape) if s != 1
     }
@@ -170,5 +176,4 @@ def _contract(a, a_names, b, b_names, later):
         math.prod(full[n] for n in group) for group in (batch, only_a, summed, only_b)
     )
     product = bmm(a.reshape(nb, na, ns), b.reshape(nb, ns, nc))
-    names = batch + only_a + only_b
     return product.reshape(*[full[n] for n in names]) if names else product.reshape(()), names

@@ -22,6 +22,9 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
             "Indices are whole numbers: call .long().",
         )
     rows = weight.shape[0]
+    if not rows and indices.size:
+        message = "index_select(): self indexing axis dim should be positive"
+        raise fail(RuntimeError, message, "The table has no rows, so no index names one.")
     note = f"The table has {rows} rows, numbered from 0 to {rows - 1}."
     demands.in_range(
         xp, indices, 0, rows, lambda bad: fail(IndexError, "index out of range in self", note)

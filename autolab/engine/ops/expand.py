@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.dtype import int64
+from ..core.dtype import FROM_NUMPY, int64
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from .functions import METHODS, NAMESPACES, composite, internal
@@ -22,6 +22,12 @@ def everywhere(m, g, shape):
     return _everywhere(g, shape) if m.xp is np else m.expand(g, shape)
 
 
+def _type_of(array):
+    """What PyTorch calls the type of a tensor with the dtype of `array` here."""
+    short = FROM_NUMPY[array.dtype].short
+    return "CPUBoolType" if short == "Bool" else f"torch.{short}Tensor"
+
+
 def _expand(xp, self, size):
     size, shape = tuple(size), self.shape
     if not shape and xp is np and min(size, default=0) >= 0:
@@ -29,7 +35,7 @@ def _expand(xp, self, size):
     if len(size) < len(shape):
         raise fail(
             RuntimeError,
-            f"expand(torch.{'FloatTensor'}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
+            f"expand({_type_of(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
             f"greater or equal to the number of dimensions in the tensor ({len(shape)})",
             "Expanding adds dimensions at the front only.",
         )

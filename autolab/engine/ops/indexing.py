@@ -14,7 +14,7 @@ from ..core.errors import bad_argument, fail, type_name
 from ..core.grad_mode import per_thread
 from ..inplace.views import overlap, overlapping_operands
 from ..inplace.changes import check_inplace, write_inplace
-from ..exact.refusals import check_dim
+from ..exact.refusals import check_dim, check_int64
 from ..kernels.scatter import add_at
 from ..devices.placement import common_device, device_error, gathered
 from .functions import METHODS, NAMESPACES, composite, internal
@@ -33,6 +33,7 @@ def at(dim, entry):
 def _inside(index, dim, n):
     """Raises torch's error when there is no entry `index` among `n`; torch counts `dim` in the index as written."""
     if not -n <= index < n:
+        check_int64(index)
         raise fail(
             IndexError,
             f"index {index} is out of bounds for dimension {dim} with size {n}",
@@ -131,10 +132,33 @@ def _key(indices):
 def _checked(xp, self, indices):
     if len(indices) > 1:
         _check_together(indices, self.ndim)
+    if not all(self.shape) and not all(_places(self.shape, indices)):
+        return _first_places(indices)  # nothing is read, so PyTorch does not look where
     for dim, (i, n) in enumerate(zip(indices, self.shape)):
         if i is not None:
             demands.in_range(xp, i, -n, n, lambda bad, dim=dim, n=n: _out_of_bounds(bad, dim, n))
     return _key(indices)
+
+
+def _first_places(indices):
+    """The key that `indices` stand for, with every place exchanged for the first."""
+    return tuple(slice(None) if i is None else np.zeros(i.shape, np.int64) for i in indices)
+
+
+def _places(shape, indices):
+    """The shape of what `indices` name in a tensor of the given shape. Raises PyTorch's error for places in a dimension
+    without entries."""
+    named = [(i.shape, n) for i, n in zip(indices, shape) if i is not None]
+    places = np.broadcast_shapes(*[sizes for sizes, _ in named])
+    if all(places) and not all(n for _, n in named):
+        raise fail(
+            IndexError,
+            "index is out of bounds for dimension with size 0",
+            f"The tensor has shape {tuple(shape)}: there is nothing along a dimension of size 0.",
+        )
+    if not all(n for _, n in named):
+        shape = tuple(max(n, 1) for n in shape)
+    return np.broadcast_to(np.empty(()), shape)[_first_places(indices)].shape
 
 
 def _check_together(indices, ndim):
@@ -206,20 +230,28 @@ def _index_put(xp, self, indices, values, accumulate):
     values = xp.asarray(values) if xp is np else values
     target = out[key].shape
     if values.shape != target:
-        try:
-            values = xp.broadcast_to(values, target)
-        except ValueError:
-            raise fail(
-                RuntimeError,
-                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-                f"{list(target)}",
-                "The assigned values must fit the places that the index names.",
-            ) from None
+        _check_values(values.shape, target)
+        values = xp.broadcast_to(values, target)
     if accumulate:
         add_at(xp, out, key, values)
     else:
         out[key] = values
     return out
+
+
+def _check_values(shape, target):
+    """Raises torch's error unless values of the given shape can be written to places of the shape `target`."""
+    shown = shape[max(len(shape) - len(target), 0) :]
+    if len(shape) <= len(target) and all(
+        n in (1, m) for n, m in zip(reversed(shown), reversed(target))
+    ):
+        return
+    raise fail(
+        RuntimeError,
+        f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape "
+        f"{list(target)}",
+        "The assigned values must fit the places that the index names.",
+    )
 
 
 def _cleared(m, g, indices, accumulate):
@@ -247,11 +279,11 @@ index_put_op = internal(
 )
 
 
-def _plan(self, key):
+def _plan(self, key, writing=False):
     """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the
-    advanced part."""
+    advanced part. writing: the places will be written to, which is refused before the advanced part is looked at."""
     key, used = _parts(self, key)
-    result, dim, advanced = self, 0, {}
+    result, dim, advanced, masks = self, 0, {}, []
     for place, k in enumerate(key):
         if (
             k.__class__ is int
@@ -283,9 +315,8 @@ def _plan(self, key):
             advanced[dim] = wrap(positions(np.nonzero(np.array([bool(k._array)]))[0]))
             dim += 1
         elif isinstance(k, (Tensor, list, tuple, np.ndarray, range)):
-            for i in as_index(k, dim, result._array.shape):
-                advanced[dim] = i
-                dim += 1
+            masks.append((k, dim))
+            dim += consumed_by(k)
         elif isinstance(k, str):
             raise fail(
                 TypeError,
@@ -299,8 +330,13 @@ def _plan(self, key):
                 f"(got {type_name(k)})",
                 "Convert it to an integer first.",
             )
-    if not advanced:
+    if not advanced and not masks:
         return result, None
+    if writing:
+        check_inplace(result, per_thread.state, False, overlapping=False)
+    for k, place in masks:
+        for d, i in enumerate(as_index(k, place, result._array.shape), place):
+            advanced[d] = i
     return result, [advanced.get(d) for d in range(max(advanced) + 1)]
 
 
@@ -308,6 +344,8 @@ def _parts(self, key):
     """The parts of an index, as a tuple, and how many dimensions they name. Raises IndexError when the tensor has not
     so many."""
     if not self._array.ndim and key.__class__ is int:
+        if key:
+            _inside(key, 0, 0)
         raise fail(
             IndexError,
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
@@ -408,19 +446,21 @@ def getitem(self, key):
 
 def setitem(self, key, value):
     """`x[key] = value`: copies into the view that a basic index names; index tensors write entry by entry."""
-    view, indices = _plan(self, key)
+    number = None if isinstance(value, Tensor) else _assigned_number(self, value)
+    if key is False:  # PyTorch: names nothing, so nothing is looked at
+        return
+    view, indices = _plan(self, None if key is True else key, writing=True)
     if indices is None:
-        if isinstance(value, Tensor):
+        if number is None:
             _copy_into(view, value)
         else:
-            view.fill_(scalar_tensor(_assigned_number(self, value)))
+            view.fill_(scalar_tensor(number))
         return
     check_mask(key if key.__class__ is tuple else (key,), value)
-    if not isinstance(value, Tensor):
-        number = _assigned_number(self, value)
+    if number is not None:
         value = wrap(np.asarray(number).astype(self.dtype.np), self.dtype).to(self.device)
     else:
-        _check_dtype(self, key if key.__class__ is tuple else (key,), value)
+        _check_written(view, indices, key if key.__class__ is tuple else (key,), value)
         value = _without_leading_ones(value)
     written(
         index_put_op,
@@ -466,6 +506,15 @@ def _check_dtype(self, indices, values, accumulate=False):
             f"{values.dtype.short} for the source.",
             "Convert the values first: .to(x.dtype).",
         )
+
+
+def _check_written(view, indices, key, value):
+    """`_check_dtype` for `view[key] = value`; PyTorch looks at the shapes before."""
+    if value.dtype is not view.dtype and not _fills(key, value):
+        raws = [None if i is None else i._array for i in indices]
+        _check_together(raws, view.ndim)
+        _check_values(_without_leading_ones(value)._array.shape, _places(view._array.shape, raws))
+    _check_dtype(view, key, value)
 
 
 def _without_leading_ones(value):

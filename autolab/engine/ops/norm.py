@@ -9,7 +9,8 @@ import numpy as np
 from ..exact import sums as cascade
 from ..core.apply import result_dtype
 from ..exact.dtypes import as_dtype
-from ..core.errors import fail
+from ..core.errors import fail, type_name
+from ..core.tensor import Tensor
 from ..exact.refusals import check_dim
 from ..kernels.reduce import reduce
 from .functions import METHODS, NAMESPACES, composite, internal
@@ -34,16 +35,28 @@ def _check_norm(x, ord, dtype=None):
         )
 
 
+def _check_not_empty(shape, ord, dim):
+    """Raises torch's error for a norm that is a largest or smallest element, where there are none to choose from."""
+    empty = "an empty tensor "
+    if dim:
+        places = [d % max(len(shape), 1) for d in dim]
+        along = next((d for d in places if shape[d] == 0), None)
+        if along is None:
+            return
+        empty = f"the dimension {along}because this dimension is empty and "
+    reason = "the operation does not have an identity"
+    raise fail(
+        RuntimeError,
+        f"linalg.vector_norm cannot compute the {ord:g} norm on {empty}{reason if dim else 'because ' + reason}",
+        "There is no largest or smallest of no numbers.",
+    )
+
+
 def _vector_norm(xp, self, ord, dim, keepdim, dtype):
     if dtype is not None:
         self = self.astype(as_dtype(dtype).np)
     if self.size == 0 and (ord < 0 or ord == math.inf):
-        raise fail(
-            RuntimeError,
-            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
-            f"operation does not have an identity",
-            "There is no largest or smallest of no numbers.",
-        )
+        _check_not_empty(self.shape, ord, dim)
     if self.dtype.kind == "c":
         self = xp.abs(self)
     axis, d = axes(self, dim), self.dtype
@@ -200,6 +213,9 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 @composite(method=True)
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm of all elements or along `dim`. Source: torch.norm."""
+    if not isinstance(input, Tensor):
+        message = f"'{type_name(input)}' object has no attribute 'layout'"
+        raise fail(AttributeError, message, "torch.norm takes a tensor: torch.tensor(...).")
     if isinstance(p, str) and p != "fro":
         return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return NAMESPACES["linalg"]["vector_norm"](

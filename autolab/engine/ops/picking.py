@@ -106,6 +106,8 @@ def _check_scatter(self, d, index, src):
         message = "scatter(): Expected self.dtype to be equal to src.dtype"
         raise fail(RuntimeError, message, "Convert the source first: src.to(x.dtype).")
     _matching(index, self, "self")
+    if src is not None and index.ndim < src.ndim:
+        _matching(index, src, "src")
     if src is not None and src.ndim and index.ndim > src.ndim:
         check_dim(index.ndim - 1, src.ndim)
     if not (_longer(index, self, apart=d) or (src is not None and _longer(index, src))):

@@ -227,8 +227,9 @@ def _wide(kernel, x, *rest):
 
 
 def _avg_pool(xp, x, *options):
-    _refuse_bool("avg_pool2d", x)
-    if x.dtype.kind in "iu":  # the mean of whole numbers loses its digits after the point, as in C
+    if x.dtype != np.int64:
+        refuse_whole("avg_pool2d", x)
+    if x.dtype == np.int64:  # the mean of whole numbers loses its digits after the point, as in C
         return xp.trunc(kernels.mean(x.astype(np.float64), *_mean_of(xp, x, *options))).astype(
             x.dtype
         )

@@ -110,6 +110,11 @@ def _check_images(x):
             "non-empty 3D or 4D (batch mode) tensor expected for input",
             "Images are (N, C, H, W), or (C, H, W) without a batch.",
         )
+    _check_not_empty(x)
+
+
+def _check_not_empty(x):
+    """Raises PyTorch's error for images, or sequences as images of height 1, of no pixels or no channels."""
     if 0 in x.shape[x.ndim - 3 :]:
         raise fail(
             RuntimeError,
@@ -239,7 +244,7 @@ def _max_pool1d_arguments(function, input, kernel_size, stride, padding, dilatio
         )
     )
     bool_argument(function, "ceil_mode", 6, ceil_mode)
-    if input.ndim not in (2, 3):
+    if input.ndim not in (2, 3) or 0 in input.shape[input.ndim - 2 :]:
         raise fail(
             RuntimeError,
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
@@ -287,10 +292,10 @@ def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=F
 
     Source: torch.nn.functional.max_pool1d."""
     check_tensors("max_pool1d", input=input)
-    refuse_whole("max_pool1d_impl", input._array)
     arguments = _max_pool1d_arguments(
         "max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode
     )
+    refuse_whole("max_pool1d_impl", input._array)
     return _on_rows(max_pool.call, input, *arguments)
 
 
@@ -381,6 +386,7 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     )
     _check_sequence("avg_pool1d", input)
     rows = unsqueeze.call(input, -2)
+    _check_not_empty(rows)
     _check_windows(rows, (1, k), (1, s), (0, p), (1, 1), ceil_mode)
     return squeeze_dim.call(
         avg_pool.call(rows, (1, k), (1, s), (0, p), ceil_mode, count_include_pad, None), -2

@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from ..inplace.changes import apply_inplace
-from ..core.dtype import bool_
+from ..core.dtype import bool_, int64
 from ..core.errors import fail
+from .arithmetic import _no_bool
+from .copies import in_dtype_of
 from .functions import METHODS, binary_operator, composite, internal
 from .overloading import operators, overloaded
 
@@ -89,6 +91,15 @@ def power(xp, self, exponent):
     return xp.power(self, exponent)
 
 
+def _pow_tensor_rule(m, g, self, exponent):
+    if exponent.dtype == bool:
+        _no_bool([bool_, int64], None)
+    self, exponent = in_dtype_of(m, g, self), in_dtype_of(m, g, exponent)
+    return m.where(
+        exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))
+    )
+
+
 pow_tensor = internal(
     "pow_tensor(Tensor self, Tensor exponent)",
     forward=power,
@@ -97,9 +108,7 @@ pow_tensor = internal(
     operands=("self", "exponent"),
     node="PowBackward1",
     vjp={
-        "self": lambda m, g, self, exponent: m.where(
-            exponent == 0, m.zeros_like(g), g * (exponent * m.pow_tensor(self, exponent - 1))
-        ),
+        "self": _pow_tensor_rule,
         "exponent": lambda m, g, self, exponent, result: m.where(
             m.logical_and(self == 0, exponent >= 0), m.zeros_like(g), g * (result * m.log(self))
         ),

@@ -9,6 +9,7 @@ import numpy as np
 from ..inplace.changes import apply_inplace
 from ..core.errors import fail
 from ..exact.dtype_errors import no_kernel, not_implemented
+from .copies import in_dtype_of
 from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.op import variant
 from .overloading import operators, overloaded
@@ -189,7 +190,9 @@ def not_differentiable(schema, torch_name, **fields):
     if node is None:
         op.changing = variant(op, vjp=refusing(f"{torch_name}_"))
         for record in (op, op.changing):
-            record.node_class._name = "torch::autograd::NotImplemented"
+            made = record.node_class
+            made._name, made.refuses = "torch::autograd::NotImplemented", True
+            made.runs_without_grad, made.direct = True, False
     return op
 
 
@@ -241,7 +244,9 @@ def _remainders(name, forward, mode, whole, check):
         node=f"{name.capitalize()}Backward1",
         vjp={
             "self": lambda m, g: g,
-            "other": lambda m, g, self, other: -g * m.div_mode(self, other, mode),
+            "other": lambda m, g, self, other: (
+                -g * m.div_mode(in_dtype_of(m, g, self), in_dtype_of(m, g, other), mode)
+            ),
         },
         vjp_latex={"self": "{g}", "other": rf"-{{g}} \cdot {whole}"},
         samples=lambda s: [

@@ -5,6 +5,8 @@ Types are made on demand by `return_type("max", ("values", "indices"))`; each is
 
 import operator
 
+from ..core.errors import fail
+
 _made: dict[str, type] = {}
 
 
@@ -29,6 +31,12 @@ class NamedResult(tuple):
             f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)
         )
         return f"torch.return_types.{type(self).__name__}(\n{body})"
+
+    def __getattr__(self, name):
+        kind = type(self).__name__
+        message = f"'torch.return_types.{kind}' object has no attribute '{name}'"
+        note = f"{kind}() along a dimension gives several tensors: take one, for example .{self._fields[0]}."
+        raise fail(AttributeError, message, note)
 
     def __reduce__(self):
         return _rebuild, (type(self).__name__, self._fields, tuple(self))

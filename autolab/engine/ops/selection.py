@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 
 import numpy as np
@@ -11,15 +12,17 @@ from ..exact.broadcasting import broadcast_error
 from ..inplace.changes import apply_inplace
 from ..core.dtype import FROM_NUMPY, NUMBERS, bool_, get_default_dtype, result_type_of, uint8
 from ..core.errors import fail
+from .copies import in_dtype_of
 from .functions import METHODS, NAMESPACES, composite, internal, register
 from ..core.tensor import Tensor
 from ..exact.arguments import scalar_tensor
 
 
 # -- the larger, the smaller -------------------------------------------------------------------------------------------
-def _share(m, g, tie, loses):
+def _share(m, g, competitor, other, loses):
     """The gradient of one of two competitors: nothing where it loses, half at a tie."""
-    return m.masked_fill(m.where(tie, g / 2, g), loses, 0)
+    competitor, other = in_dtype_of(m, g, competitor), in_dtype_of(m, g, other)
+    return m.masked_fill(m.where(competitor == other, g / 2, g), loses(competitor, other), 0)
 
 
 def _ordered(name):
@@ -61,8 +64,8 @@ _competition(
     "max",
     np.maximum,
     {
-        "self": lambda m, g, self, other: _share(m, g, self == other, self < other),
-        "other": lambda m, g, self, other: _share(m, g, self == other, self > other),
+        "self": lambda m, g, self, other: _share(m, g, self, other, operator.lt),
+        "other": lambda m, g, self, other: _share(m, g, other, self, operator.lt),
     },
     "The larger of two elements; nan if either is. At a tie each gets half of the gradient.",
 )
@@ -70,8 +73,8 @@ _competition(
     "min",
     np.minimum,
     {
-        "self": lambda m, g, self, other: _share(m, g, self == other, self > other),
-        "other": lambda m, g, self, other: _share(m, g, self == other, self < other),
+        "self": lambda m, g, self, other: _share(m, g, self, other, operator.gt),
+        "other": lambda m, g, self, other: _share(m, g, other, self, operator.gt),
     },
     "The smaller of two elements; nan if either is. At a tie each gets half of the gradient.",
 )

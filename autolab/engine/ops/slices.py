@@ -13,7 +13,7 @@ from ..core.errors import bad_argument, fail
 from ..core.dtype import FROM_NUMPY
 from ..exact.refusals import check_dim, no_dimensions
 from ..kernels.scatter import add_at
-from .functions import METHODS, internal, register
+from .functions import composite, internal, register
 from .indexing import at, written
 
 
@@ -206,16 +206,7 @@ def _out_of_bounds(function, bad, dim, n, lowest):
 
 
 # -- in place ----------------------------------------------------------------------------------------------------------
-def _in_place(op):
-    def method(self, *args, **kwargs):
-        bound = dict(op.defaults) | dict(zip(op.params[1:], args)) | kwargs
-        return written(op, (self, *(bound[p] for p in op.params[1:])))
-
-    method.__name__, method.__doc__ = (
-        op.name + "_",
-        f"`{op.name}` in place. Source: torch.Tensor.{op.name}_",
-    )
-    METHODS[op.name + "_"] = method
-
-
-_in_place(index_add)
+@composite(method=True, function=False)
+def index_add_(self, dim, index, source, *, alpha=1):
+    """`index_add` in place. Source: torch.Tensor.index_add_."""
+    return written(index_add, (self, dim, index, source, alpha))

@@ -12,6 +12,7 @@ from ..kernels.scatter import add_at
 from .functions import composite
 from .return_types import return_type
 from ..core.tensor import Tensor, wrap
+from ..exact.kinds import check_settings
 from ..exact.dtypes import positions
 from .extremes import picked, picked_rule
 from .remainder import not_differentiable
@@ -161,6 +162,11 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
     sorted=False may return any order in torch; here it is the same. Source: torch.unique."""
     check_tensors("_unique2", input=input)
+    if dim is None:
+        given = {"sorted": sorted, "return_inverse": return_inverse, "return_counts": return_counts}
+        check_settings("_unique2", *[(name, None, "bool", flag) for name, flag in given.items()])
+    else:
+        check_settings("unique_dim", ("dim", 2, "int", dim))
     found = unique_op.call(input, None) if dim is None else unique_dim_op.call(input, dim)
     return _wanted(*found, return_inverse, return_counts)
 

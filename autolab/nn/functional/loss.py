@@ -250,7 +250,7 @@ def binary_cross_entropy_with_logits(
         weight=weight,
         pos_weight=pos_weight,
     )
-    if target.dtype is autolab.bool:
+    if input.is_floating_point() and target.dtype is autolab.bool:
         target - target  # noqa: B018 (raises what subtracting a mask raises)
     if input.is_floating_point() and not target.is_floating_point():
         raise fail(

@@ -117,7 +117,7 @@ class MultiheadAttention(Module):
         sizes = (query.shape[1], self.num_heads, query.shape[0], key.shape[0])
         mask = None if is_causal else _joined_masks(_shaped_mask(mask, sizes), hidden, sizes)
         q, k, v = [
-            x.view(x.shape[0], sizes[0] * self.num_heads, -1).transpose(0, 1)
+            x.view(x.shape[0], sizes[0] * self.num_heads, self.head_dim).transpose(0, 1)
             for x in _project(query, key, value, self.in_proj_weight, self.in_proj_bias)
         ]
         dropout_p = self.dropout if self.training else 0.0

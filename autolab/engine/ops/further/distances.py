@@ -10,8 +10,10 @@ import math
 import numpy as np
 
 from ...exact.arguments import as_number, check_tensors
+from ...core.dtype import float16
 from ...core.errors import bad_argument, fail
 from ...exact.broadcasting import broadcast_error
+from ...exact.dtype_errors import not_implemented
 from ..functions import METHODS, composite, internal
 from ..norm import vector_norm_op
 
@@ -122,9 +124,13 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         raise fail(
             RuntimeError, "cdist only supports non-negative p values", "p is the order of a norm."
         )
+    if not x1.numel() or not x2.numel():  # PyTorch asks for one dtype where it computes something
+        x2 = x2.to(x1.dtype)
     if x1.dtype is not x2.dtype:
         message = f"expected scalar type {x1.dtype.short} but found {x2.dtype.short}"
         raise fail(RuntimeError, message, "Convert one of them: x2.to(x1.dtype).")
+    if x1.dtype is float16 and x1.numel() and x2.numel():
+        raise not_implemented("cdist", x1._array.dtype)
     try:
         batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     except ValueError:

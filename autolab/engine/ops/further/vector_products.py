@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import warnings
 
+from ...core.dtype import bool_
 from ...core.errors import fail
-from ...exact.refusals import check_dim
-from ...exact.dtype_errors import no_kernel
+from ...exact.refusals import check_dim, no_dimensions
+from ...exact.dtype_errors import no_kernel, not_implemented
 from ..functions import METHODS, NAMESPACES, composite, internal
 from ..shape import view_op
 
@@ -46,6 +47,8 @@ def linalg_cross(input, other, *, dim=-1):
             "Add dimensions by unsqueeze.",
         )
     check_dim(dim, input._array.ndim)
+    if not input._array.ndim:
+        raise no_dimensions(dim)
     sizes = input.shape[dim], other.shape[dim]
     if sizes != (3, 3):
         raise fail(
@@ -53,6 +56,8 @@ def linalg_cross(input, other, *, dim=-1):
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}",
             "Only in three dimensions two vectors have one perpendicular direction.",
         )
+    if input.dtype is bool_:
+        raise not_implemented("cross", input._array.dtype)
     if input.dtype is not other.dtype:
         raise fail(
             RuntimeError,
