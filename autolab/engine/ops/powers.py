@@ -82,7 +82,7 @@ pow_scalar = internal(
 
 
 def power(xp, self, exponent):
-    if exponent.dtype.kind == "i" and xp.any(exponent < 0):
+    if exponent.dtype.kind == "i" and self.dtype.kind in "biu" and xp.any(exponent < 0):
         # 1 / b ** n without a remainder: 0 but for 1 and -1. NumPy raises an error
         whole = xp.power(self, abs(exponent))
         return xp.where(exponent < 0, xp.where(abs(self) == 1, whole, 0), whole).astype(
@@ -113,6 +113,7 @@ pow_tensor = internal(
             m.logical_and(self == 0, exponent >= 0), m.zeros_like(g), g * (result * m.log(self))
         ),
     },
+    also_saves=("result",),
     latex=r"{self}^{{exponent}}",
     vjp_latex={
         "self": r"{g} \cdot {exponent} \cdot {self}^{{exponent} - 1}",
