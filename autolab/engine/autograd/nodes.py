@@ -69,6 +69,10 @@ class _Face(Base):
             "Use register_hook or register_prehook.",
         )
 
+    def expect(self, nr: int, shape: tuple[int, ...], dtype: Any) -> None:
+        """Gradients of output `nr` keep `shape` and `dtype`, though the tensor has others from now on."""
+        self.node_hooks().kinds.setdefault(nr, (shape, dtype))
+
     @property
     def differentiable_outputs(self):
         """How many gradients hooks are shown: an index that `max` returns beside the maximum is no output of the node

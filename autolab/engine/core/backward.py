@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import namespaces, observe
+from .errors import fail
 from .device import ARRAYS, CPU, copied, device, filled, of, plus
 from .grad_mode import guard, per_thread, set_grad_enabled
 from .node import AccumulateGrad, Node, apply_fix
@@ -67,6 +68,12 @@ def _with_refusal_early(order: list[Node]) -> list[Node]:
     first = min(refusing, key=lambda node: ready.get(node, -1))
     place = ready.get(first, -1) + 1
     return [*order[:place], first, *[node for node in order[place:] if node is not first]]
+
+
+def fitted(node: Node, slot: int, target: Node, nr: int, g: Any) -> Any:
+    """The gradient number `slot` that `node` gives, as output `nr` of `target`, which has hooks, takes it."""
+    wrong = f"Function {node.name()} returned an invalid gradient at index {slot}"
+    return target.hooks.fitted(nr, g, wrong)
 
 
 _STOP = object()
@@ -160,7 +167,9 @@ class _Pass:
         for check in CHECKS:
             check(self.order)
         watching, pending = observe.observer, self.pending
-        for (node, nr), g in zip(self.roots, grads):
+        for i, ((node, nr), g) in enumerate(zip(self.roots, grads)):
+            if node.hooks is not None and g is not None:
+                g = node.hooks.fitted(nr, g, f"invalid gradient at index {i}")
             if watching is not None and (self.needed is None or node in self.needed):
                 watching.seed(node, nr, g._array if self.create_graph else g)
             if g is not None:
@@ -219,7 +228,7 @@ class _Pass:
         """Runs a node of which not all gradients are wanted. An operation leaves out the others, as in PyTorch: its
         hooks see None."""
         assert self.needed is not None
-        if not node.plain:
+        if not node.plain or node.refuses:
             return self.gradients(node, g)
         wanted = tuple([n if n in self.needed else None for n in node.inputs])
         alike = node
@@ -240,9 +249,12 @@ class _Pass:
                 continue
             contribution = out[slot]
             if contribution is not None:
+                nr = 0 if nrs is None else nrs[slot]
+                if target.hooks is not None:
+                    contribution = fitted(node, slot, target, nr, contribution)
                 if target.__class__ is AccumulateGrad and target not in pending:
                     contribution = own(contribution, g)
-                self.deliver(target, 0 if nrs is None else nrs[slot], contribution)
+                self.deliver(target, nr, contribution)
             left = waiting.get(target)
             if left is not None:
                 waiting[target] = left - 1
@@ -316,6 +328,7 @@ class _Pass:
             return
         if own_hooks is not None:
             (g,) = own_hooks.before(self, node, [g])
+            g = own_hooks.spread(leaf, g)
         trained = leaf._req  # it may have been frozen since the graph was made
         if self.accumulate and trained:
             accumulate(leaf, g, self.create_graph)
@@ -394,6 +407,19 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
                 return
 
 
+def _other_shape(shape: tuple[int, ...], came: tuple[int, ...]) -> Exception:
+    """PyTorch's error for a gradient of the shape `came` that cannot be added in place to one of `shape`."""
+    message = f"output with shape {list(shape)} doesn't match the broadcast shape {list(came)}"
+    sizes = [(a, b) for a, b in zip(reversed(shape), reversed(came)) if a != b and 1 not in (a, b)]
+    if sizes:
+        place = (
+            max(len(shape), len(came)) - 1 - [*zip(reversed(shape), reversed(came))].index(sizes[0])
+        )
+        message = f"The size of tensor a ({sizes[0][0]}) must match the size of tensor b ({sizes[0][1]}) at non-singleton dimension {place}"
+    note = "The leaf has another shape now than its `.grad`: set `.grad = None` before."
+    return fail(RuntimeError, message, note)
+
+
 def add_to_grad(leaf: Tensor, g: Any) -> None:
     """What `accumulate` does for who holds the guard.
 
@@ -406,7 +432,10 @@ def add_to_grad(leaf: Tensor, g: Any) -> None:
         leaf._grad = g if g.__class__ is not Tensor else g._array
     elif isinstance(before, Tensor):
         if before._array.__class__ is np.ndarray:
-            np.add(before._array, g, before._array)
+            try:
+                np.add(before._array, g, before._array)
+            except ValueError:  # `leaf.data = …` gave it another shape
+                raise _other_shape(before._array.shape, g.shape) from None
         elif before._array.__class__ in ARRAYS:
             where = before._storage.device
             with where.backend:
@@ -415,4 +444,7 @@ def add_to_grad(leaf: Tensor, g: Any) -> None:
             before._array = before._array + g
         before._storage.version += 1
     else:
-        leaf._grad = plus(before, g)
+        try:
+            leaf._grad = plus(before, g)
+        except ValueError:
+            raise _other_shape(before.shape, g.shape) from None

@@ -21,7 +21,7 @@ from ..core.tensor import Tensor
 from ..inplace import detached as cut
 from .delivery import SEVERAL, beyond_leaves
 from .threads import shared
-from ..core.backward import add_to_grad, execute
+from ..core.backward import add_to_grad, execute, fitted
 from ..core.grad_mode import per_thread
 from ..core.node import AccumulateGrad
 
@@ -86,14 +86,14 @@ def _walk(node, g, retain_graph):
         if done is None:
             if before is None:
                 return False
-            _rest([(node, _output_of(before, node))], [g], leaves, retain_graph)
+            _rest([(node, _output_of(before, node))], [g], leaves, retain_graph, before)
             return True
         before = node
         node, g = done
         if node is None:
             break
     if g.__class__ in SEVERAL:
-        _rest(*beyond_leaves(before, g), leaves, retain_graph)
+        _rest(*beyond_leaves(before, g), leaves, retain_graph, before)
         return True
     shared.inside = True
     try:
@@ -134,8 +134,8 @@ def _finish_complete(leaves, failed):
     _finish([leaf for leaf in leaves if leaf not in seen], leaves)
 
 
-def _rest(roots, seeds, leaves, retain_graph):
-    """Goes on with a plan at the nodes `roots`, at which `seeds` arrive."""
+def _rest(roots, seeds, leaves, retain_graph, before):
+    """Goes on with a plan at the nodes `roots`, at which `seeds` arrive from the node `before`."""
     planned = _plan([n for n, _ in roots], leaves)
     if planned is not None:
         order, pending, complete = planned
@@ -146,6 +146,12 @@ def _rest(roots, seeds, leaves, retain_graph):
     roots += [(leaf, 0) for leaf in leaves]
     seeds += leaves.values()
     leaves.clear()
+    seeds = [
+        g
+        if g is None or node.hooks is None
+        else fitted(before, before.inputs.index(node), node, nr, g)
+        for (node, nr), g in zip(roots, seeds)
+    ]
     execute(roots, seeds, retain_graph=retain_graph)
 
 

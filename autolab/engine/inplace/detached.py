@@ -118,6 +118,18 @@ class Detaching:
             observe.observer.detached(self, t, "data")
         return t
 
+    def _keep_kind_of_gradients(self, dtype):
+        """Before the tensor gets data of another shape or dtype: what was recorded so far goes on with those it has."""
+        if self._grad is not None:
+            materialise(self.grad)
+        if self._view is not None:
+            self._view.refresh(self)
+        node = self._node or (self._acc and self._acc())
+        if node is not None:
+            node.expect(self._nr, self._array.shape, self.dtype)
+        if self._node is None and node is not None and dtype is not self.dtype:
+            self._acc = None  # PyTorch begins a new end of the graph
+
     @data.setter
     def data(self, value):
         if not isinstance(value, Tensor):
@@ -132,6 +144,8 @@ class Detaching:
                 "data set to a tensor that requires gradients must be floating point or complex dtype",
                 f"`value` has dtype {value.dtype}: use value.float(), or set requires_grad to False first.",
             )
+        if value._array.shape != self._array.shape or value.dtype is not self.dtype:
+            self._keep_kind_of_gradients(value.dtype)
         self._array = materialise(value)
         self._dtype = value.dtype
         before, owner = (
