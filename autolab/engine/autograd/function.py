@@ -160,12 +160,10 @@ class _FunctionNode(Node, FunctionCtx):
     def backward_raw(self, m, g):
         """Calls the user's backward with Tensors and checks what it returns."""
         traced = m.traced
-        grads = list(g) if self.num_outputs > 1 else [g]
-        grads = (
-            [None if x is None else x if isinstance(x, Tensor) else wrap(x) for x in grads]
-            if g is not None
-            else [None] * self.num_outputs
-        )
+        grads = [None] * self.num_outputs
+        if g is not None:
+            grads = list(g) if self.num_outputs > 1 else [g]
+            grads = [None if x is None else x if isinstance(x, Tensor) else wrap(x) for x in grads]
         if self.materialize_grads:
             grads = [
                 wrap(devices.filled(device, 0, shape, d)) if x is None and device else x
