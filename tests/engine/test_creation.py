@@ -234,3 +234,57 @@ def test_errors_carry_a_note_for_the_learner():
         with pytest.raises(Exception) as caught:
             make()
         assert len(sentences(caught.value)) == 1 and caught.value.__notes__[0].endswith((".", ")"))
+
+
+FILLS = {
+    "fill_": lambda t, x, v: x.fill_(v),
+    "full_like": lambda t, x, v: t.full_like(x, v),
+    "new_full": lambda t, x, v: x.new_full((2,), v),
+    "masked_fill": lambda t, x, v: x.masked_fill(t.tensor([True, False]), v),
+    "masked_fill_": lambda t, x, v: x.masked_fill_(t.tensor([True, False]), v),
+    "scatter_": lambda t, x, v: x.scatter_(0, t.tensor([0]), v),
+    "x[0]": lambda t, x, v: (x.__setitem__(0, v), x)[1],
+    "x[mask]": lambda t, x, v: (x.__setitem__(t.tensor([True, False]), v), x)[1],
+    "tensor": lambda t, x, v: t.tensor([v], dtype=x.dtype),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_whole_numbers_are_filled_as_pytorch_does(name):
+    """Negative ints wrap in unsigned dtypes, floats do not, and lose their fraction where they fit."""
+    torch = oracle.engine()
+    held = {
+        "uint8": {-1: 255, -255: 1, 2.7: 2, -0.0: 0, 255: 255, True: 1},
+        "int8": {-1: -1, -0.5: 0, -1.5: -1, -2.7: -2, 127: 127, -128: -128},
+        "int64": {-2.7: -2, 2**40: 2**40, 1e10: 10**10},
+    }
+    for dtype, values in held.items():
+        for value, expected in values.items():
+            x = torch.ones(2, dtype=getattr(torch, dtype))
+            assert FILLS[name](torch, x, value)[0].item() == expected
+    nan, inf = float("nan"), float("inf")
+    refused = {
+        "uint8": [-0.5, -0.9999, -1.5, 255.5, 255.9, 256, -256, -255.5, 300, nan, inf, 1e30],
+        "int8": [127.5, 128, -129, -128.5, 255.5],
+        "int64": [1e30, nan],
+    }
+    for dtype, values in refused.items():
+        kind = dtype if name == "tensor" else f"{dtype}_t"
+        for value in values:
+            x = torch.ones(2, dtype=getattr(torch, dtype))
+            message = f"RuntimeError: value cannot be converted to type {kind} without overflow"
+            assert error_of(lambda: FILLS[name](torch, x, value)) == message, value  # noqa: B023
+            assert x.tolist() == [1, 1]
+
+
+def test_a_tensor_that_does_not_fit_is_wrapped_by_fill_and_refused_by_masked_fill():
+    torch = oracle.engine()
+    x = torch.ones(2, dtype=torch.uint8)
+    refused = "RuntimeError: value cannot be converted to type {} without overflow"
+    assert x.fill_(torch.tensor(300)).tolist() == [44, 44]
+    fill = lambda: x.masked_fill_(torch.tensor([True, False]), torch.tensor(-0.5))
+    assert error_of(fill) == refused.format("uint8_t")
+    assert torch.zeros(2, dtype=torch.bool).fill_(1j).tolist() == [True, True]
+    assert error_of(lambda: torch.ones(2).fill_(1e300)) == refused.format("float")
+    half = torch.ones(2, dtype=torch.float16)
+    assert error_of(lambda: half.fill_(7e4)) == refused.format("c10::Half")

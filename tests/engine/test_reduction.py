@@ -772,3 +772,15 @@ def test_cumulative_ops_end_in_the_reduction():
         (x.cumprod(1), x.prod(1)),
     ):
         assert autolab.allclose(running[:, -1], whole)
+
+
+@settings(max_examples=50, deadline=None)
+@given(hnp.arrays(np.int64, st.integers(0, 12), elements=st.integers(0, 5)))
+def test_counting_agrees_with_itself(values):
+    x = autolab.tensor(values)
+    unique, inverse, counts = x.unique(return_inverse=True, return_counts=True)
+    assert autolab.equal(unique[inverse], x) and counts.sum().item() == len(values)
+    occurrences = x.bincount(minlength=6)
+    expected = [int((values == v).sum()) for v in range(max(6, len(occurrences)))]
+    assert occurrences.tolist() == expected
+    assert autolab.equal(occurrences[unique], counts)
