@@ -526,3 +526,118 @@ def test_inference_mode_keeps_the_history_of_an_ordinary_tensor(torch):
         x.detach_()
         y.detach_()
     return x.requires_grad, y.requires_grad, y.is_leaf
+
+
+DATA = {
+    "of more rows, after": lambda t, x, y: setattr(y, "data", t.ones(3, 2)),
+    "of one column, after": lambda t, x, y: setattr(y, "data", t.ones(4, 1)),
+    "of no dimension, after": lambda t, x, y: setattr(y, "data", t.tensor(2.0)),
+    "of another dtype, after": lambda t, x, y: setattr(y, "data", t.ones(2).double()),
+    "of the leaf": lambda t, x, y: setattr(x, "data", t.ones(3, 2)),
+    "of the leaf, another length": lambda t, x, y: setattr(x, "data", t.ones(5)),
+    "of the leaf, another dtype": lambda t, x, y: setattr(x, "data", t.ones(5).double()),
+    "of the leaf with a gradient": lambda t, x, y: (
+        setattr(x, "grad", t.ones(2)),
+        setattr(x, "data", t.ones(3, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_data_of_another_shape_than_what_was_recorded(name):
+    """Gradients are brought to the shape that the graph knows, or PyTorch says that they cannot be."""
+
+    def ask(torch):
+        found = []
+        for function in (
+            lambda x, y: y.sum(),
+            lambda x, y: (y * y).sum() + x.sum(),
+            lambda x, y: x.exp().sum(),
+            lambda x, y: y,
+        ):
+            x = torch.tensor([0.5, 2.0], requires_grad=True)
+            y = x * 3
+            DATA[name](torch, x, y)
+            text = error_of(lambda: function(x, y).backward(torch.ones_like(function(x, y))))
+            found += [text, x.grad]
+        return found
+
+    check("test_found_by_use", f"data {name}", ask)
+
+
+@same_as_torch
+def test_a_power_keeps_its_result_whatever_needs_a_gradient(torch):
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = x ** torch.tensor([2.0, 1.0])
+    kept = y.grad_fn._saved_result
+    with torch.no_grad():
+        y.add_(1)
+    return kept, error_of(lambda: y.sum().backward())
+
+
+@same_as_torch
+def test_an_index_of_nothing_has_a_gradient(torch):
+    x = torch.ones(1, 0, requires_grad=True)
+    x[[0, 1]].sum().backward()
+    y = torch.ones(2, 0)
+    return x.grad, error_of(lambda: y.__setitem__(y > 0, y)), error_of(lambda: y.mul_(None))
+
+
+@same_as_torch
+def test_lists_with_a_number_without_dimensions(torch):
+    x, number = torch.ones(2), torch.ones(())
+    lists = ([x, number], [number, x], [torch.ones(0), number], [torch.ones(0), x[None]])
+    texts = [error_of(lambda: torch.cat(values, dim)) for values in lists for dim in (-2, 0, 4)]
+    f = torch.nn.functional
+    return texts, error_of(lambda: f.cross_entropy(torch.ones(0, 3), number))
+
+
+@same_as_torch
+def test_powers_with_whole_exponents_below_one(torch):
+    """The gradient lowers the exponent, below zero too."""
+    found = []
+    for exponents in ([0, 1, 2], [-1, 3, -2], [1, 1, 0]):
+        for dtype in (torch.int64, torch.int32, torch.float32):
+            x = torch.tensor([2.5, -1.5, 0.5], requires_grad=True)
+            n = torch.tensor(exponents, dtype=dtype)
+            (x**n).sum().backward()
+            y = torch.tensor(2.5, dtype=torch.float64, requires_grad=True)
+            (y**n).sum().backward()
+            found += [x.grad, y.grad]
+    return found
+
+
+@same_as_torch
+def test_a_custom_function_of_several_results_that_nothing_reaches(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return a * 2 + b * 3
+
+    class Stop(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = torch.ones(2, requires_grad=True)
+    Stop.apply(Twice.apply(x)[1]).sum().backward()
+    return x.grad
+
+
+@same_as_torch
+def test_the_variance_of_one_number_has_no_gradient(torch):
+    found = []
+    for value in (2.0, float("inf"), float("-inf"), float("nan")):
+        for function in (torch.var, torch.std):
+            x = torch.tensor([[value]], requires_grad=True)
+            function(x, 1).sum().backward()
+            found.append(x.grad)
+    return found

@@ -142,7 +142,7 @@ def result_dtype(op: Op, args: Sequence[Any]) -> dtype:
     >>> result_dtype(OPS["mul"], (torch.tensor([1, 2]), 0.5)), result_dtype(OPS["mul"], (torch.tensor([1, 2]), 3))
     (torch.float32, torch.int64)
     """
-    operands = [args[i] for i in op.broadcast if args[i] is not None]
+    operands = [args[i] for i in op.broadcast if args[i] is not None or op.kinds[i] == "operand"]
     dims = [a.dtype for a in operands if isinstance(a, Tensor) and a._array.ndim]
     zeros = [a.dtype for a in operands if isinstance(a, Tensor) and not a._array.ndim]
     scalars = [number_of(a) for a in operands if not isinstance(a, Tensor)]

@@ -200,7 +200,8 @@ def _index(xp, self, indices):
 
 def _index_spread(xp, self, shape, indices):
     out = xp.zeros(shape, self.dtype)
-    add_at(xp, out, _key(indices), self)
+    if self.size:
+        add_at(xp, out, _key(indices), self)
     return out
 
 
@@ -279,9 +280,9 @@ index_put_op = internal(
 )
 
 
-def _plan(self, key, writing=False):
+def _plan(self, key, writing=None):
     """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the
-    advanced part. writing: the places will be written to, which is refused before the advanced part is looked at."""
+    advanced part. writing: what will be written there, which is refused before the advanced part is looked at."""
     key, used = _parts(self, key)
     result, dim, advanced, masks = self, 0, {}, []
     for place, k in enumerate(key):
@@ -332,8 +333,10 @@ def _plan(self, key, writing=False):
             )
     if not advanced and not masks:
         return result, None
-    if writing:
+    if writing is not None:
         check_inplace(result, per_thread.state, False, overlapping=False)
+        if writing is self and writing.numel() != 1:
+            raise overlapping_operands()
     for k, place in masks:
         for d, i in enumerate(as_index(k, place, result._array.shape), place):
             advanced[d] = i
@@ -449,7 +452,7 @@ def setitem(self, key, value):
     number = None if isinstance(value, Tensor) else _assigned_number(self, value)
     if key is False:  # PyTorch: names nothing, so nothing is looked at
         return
-    view, indices = _plan(self, None if key is True else key, writing=True)
+    view, indices = _plan(self, None if key is True else key, writing=value)
     if indices is None:
         if number is None:
             _copy_into(view, value)

@@ -126,17 +126,18 @@ def cat(tensors, dim=0, *, out=None):
     solid = [t for t in tensors if tuple(t.shape) != (0,)]
     if not solid:  # of no dimension in particular
         return cat_op.call(_same_dtype(tensors), 0)
-    first = solid[0]
-    dim = check_dim(dim, first.ndim) if first.ndim else 0
     for i, t in enumerate(tensors):
-        if tuple(t.shape) == (0,):
-            continue
         if not t.ndim:
             raise fail(
                 RuntimeError,
                 f"zero-dimensional tensor (at position {i}) cannot be concatenated",
                 "Use stack, or unsqueeze it first.",
             )
+    first = solid[0]
+    dim = check_dim(dim, first.ndim)
+    for i, t in enumerate(tensors):
+        if tuple(t.shape) == (0,):
+            continue
         if t.ndim != first.ndim:
             raise fail(
                 RuntimeError,

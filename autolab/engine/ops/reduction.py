@@ -389,7 +389,7 @@ def _var_rule(m, g, self, dim, correction, keepdim):
     return (
         g * (2.0 / free) * gap
         if free > 0
-        else g * m.masked_fill(m.zeros_like(gap) + math.inf, gap == 0, math.nan)
+        else g * m.masked_fill(m.zeros_like(gap) + math.inf, (gap == 0) | m.isnan(gap), math.nan)
     )
 
 

@@ -73,6 +73,7 @@ def _check_classes(input, target, weight):
             "Scores have a dimension of classes.",
         )
     if n_dim > 1 and not target.dim() and not input.shape[0]:
+        _check_class_numbers(target)
         raise fail(
             IndexError,
             "Dimension specified as 0 but tensor has no dimensions",
@@ -99,12 +100,7 @@ def _check_classes(input, target, weight):
         )
     if n_dim > 2:
         _check_positions(input, target)
-    if target.dtype not in (autolab.int64, autolab.uint8):
-        raise fail(
-            RuntimeError,
-            f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
-            "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
-        )
+    _check_class_numbers(target)
     if n_dim == 1 and target.dim() == 1 and target.shape[0] != 1:
         raise fail(
             ValueError,
@@ -119,6 +115,16 @@ def _check_classes(input, target, weight):
         )
     if weight is not None:
         _check_weight(input, weight)
+
+
+def _check_class_numbers(target):
+    """Raise RuntimeError unless `target` has a dtype of class numbers."""
+    if target.dtype not in (autolab.int64, autolab.uint8):
+        raise fail(
+            RuntimeError,
+            f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
+            "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
+        )
 
 
 def _check_positions(input, target):

@@ -126,11 +126,11 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         )
     if not x1.numel() or not x2.numel():  # PyTorch asks for one dtype where it computes something
         x2 = x2.to(x1.dtype)
+    if x1.dtype is float16 and x1.numel():
+        raise not_implemented("cdist", x1._array.dtype)
     if x1.dtype is not x2.dtype:
         message = f"expected scalar type {x1.dtype.short} but found {x2.dtype.short}"
         raise fail(RuntimeError, message, "Convert one of them: x2.to(x1.dtype).")
-    if x1.dtype is float16 and x1.numel() and x2.numel():
-        raise not_implemented("cdist", x1._array.dtype)
     try:
         batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     except ValueError:
