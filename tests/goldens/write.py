@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
 
 
@@ -54,19 +54,23 @@ def asking() -> list[Path]:
 
 def record(mode: str, *arguments: str) -> int:
     """Run the tests that ask PyTorch and store its answers, whether or not the engine agrees."""
-    environment = dict(os.environ, AUTOLAB_ORACLE=mode)
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
-    command = [sys.executable, "-m", "pytest", *options, *arguments, *map(str, asking())]
-    return subprocess.run(command, env=environment, cwd=TESTS.parent).returncode
+    return run("-m", "pytest", *options, *arguments, *map(str, asking()), AUTOLAB_ORACLE=mode)
+
+
+def run(*arguments: str, **variables: str) -> int:
+    """Run Python on the package beside these tests, whichever one is installed."""
+    environment = os.environ | {"PYTHONPATH": str(TESTS.parent)} | variables
+    return subprocess.run(
+        [sys.executable, *arguments], env=environment, cwd=TESTS.parent
+    ).returncode
 
 
 def write_operation(name: str) -> int:
     """Store what PyTorch says about one operation: its answers, its signature, and that it is no longer absent."""
     failed = record("record", "-k", name)
     for tool in ("signatures.py", "absent.py"):
-        failed = (
-            subprocess.run([sys.executable, TESTS.parent / "tools" / tool]).returncode or failed
-        )
+        failed = run(f"tools/{tool}") or failed
     return failed
 
 
