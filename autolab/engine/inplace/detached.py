@@ -118,18 +118,6 @@ class Detaching:
             observe.observer.detached(self, t, "data")
         return t
 
-    def _keep_kind_of_gradients(self, dtype):
-        """Before the tensor gets data of another shape or dtype: what was recorded so far goes on with those it has."""
-        if self._grad is not None:
-            materialise(self.grad)
-        if self._view is not None:
-            self._view.refresh(self)
-        node = self._node or (self._acc and self._acc())
-        if node is not None:
-            node.expect(self._nr, self._array.shape, self.dtype)
-        if self._node is None and node is not None and dtype is not self.dtype:
-            self._acc = None  # PyTorch begins a new end of the graph
-
     @data.setter
     def data(self, value):
         if not isinstance(value, Tensor):
@@ -158,3 +146,15 @@ class Detaching:
             self._view = None if owner.device is CPU else AWAY
         if observe.observer is not None:
             observe.observer.data_set(self, value)
+
+    def _keep_kind_of_gradients(self, dtype):
+        """Before the tensor gets data of another shape or dtype: what was recorded so far goes on with those it has."""
+        if self._grad is not None:
+            materialise(self.grad)
+        if self._view is not None:
+            self._view.refresh(self)
+        node = self._node or (self._acc and self._acc())
+        if node is not None:
+            node.expect(self._nr, self._array.shape, self.dtype)
+        if self._node is None and node is not None and dtype is not self.dtype:
+            self._acc = None  # PyTorch begins a new end of the graph
