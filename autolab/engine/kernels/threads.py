@@ -183,7 +183,7 @@ _KEPT = 1 << 25  # bytes: bigger buffers are not kept between calls
 
 
 def scratch(name, shape, dtype, strides=None):
-    """Return an uninitialised array that this thread reuses: fresh big blocks cost more in page faults than filling them does.
+    """Return an uninitialised array that this thread reuses: fresh big blocks cost more in page faults than in filling.
 
     Valid until the same thread asks for `name` again."""
     size = math.prod(shape) * dtype.itemsize
