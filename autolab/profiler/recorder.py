@@ -44,8 +44,8 @@ def simulated_clock():
 
 
 def _ordered(simulated):
-    """Return readings of a simulated clock in ns, each a millionth of a ns later: calls that take no time still have an
-    order."""
+    """Return readings of a simulated clock in ns, each a millionth of a ns later, so that calls that take no time still
+    have an order."""
     readings = itertools.count()
     return lambda: simulated.now * 1e9 + next(readings) * 1e-6
 
@@ -193,7 +193,7 @@ class Recorder(observe.Observer):
         return [*outer, row]
 
     def open_part(self, name, args):
-        """Return rows of a call inside a backward rule, begun now: one for all parts of what PyTorch computes in one call."""
+        """Return rows of a call inside a backward rule, begun now; what PyTorch computes in one call is one row."""
         last = self.rows[-1] if self.rows else None
         if (
             name == "aten::convolution_backward"
