@@ -100,7 +100,7 @@ class Event:
             self._mark.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Return the milliseconds from this event to `end_event`. Raises RuntimeError unless both were reached, ValueError
+        """Return the milliseconds from this event to another. Raises RuntimeError unless both were reached, ValueError
         unless both were recorded, with `enable_timing`."""
         if not (self.enable_timing and end_event.enable_timing):
             raise fail(
