@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..exact.dtypes import as_indices
 from .scatter import add_at
 
 
@@ -29,7 +30,9 @@ class Reading:
 
     def of(self, x, axis):
         """Return what is read of `x`; axis: -1 or -2."""
-        parts = (self._weighted(self.xp.take(x, t.index, axis), t, axis) for t in self.taps)
+        parts = (
+            self._weighted(self.xp.take(x, as_indices(t.index), axis), t, axis) for t in self.taps
+        )
         total = next(parts)
         for part in parts:
             total = total + part

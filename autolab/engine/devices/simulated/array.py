@@ -402,10 +402,14 @@ def _method(name):
     return method
 
 
+def _view(name):
+    return lambda a: view(a, getattr(a._host, name))
+
+
 for _name in _ATTRIBUTES:
     setattr(SimArray, _name, property(attrgetter(f"_host.{_name}")))
 for _name in _VIEWS:
-    setattr(SimArray, _name, property(lambda a, of=attrgetter(_name): view(a, of(a._host))))
+    setattr(SimArray, _name, property(_view(_name)))
 for _name in METHODS - set(vars(SimArray)) - _NOT_SIMULATED:
     setattr(SimArray, _name, _method(_name))
 
