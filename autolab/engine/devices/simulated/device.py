@@ -76,7 +76,6 @@ class SimDevice(Accelerator):
         try:
             return self.pool.allocate(nbytes, what)
         except OutOfMemory as error:
-            self.pool.ooms += 1
             raise self.out_of_memory(error.nbytes) from None
 
     @contextmanager
