@@ -21,11 +21,15 @@ def elementwise(name, rule, tex, gradient, doc, samples=None, numpy="", kernel=N
     """Register a differentiable function of one float number, with its in-place form: ints become the default float.
 
     numpy: NumPy's name, where it is another: it is public, too. kernel: the function of NumPy arrays and scalars, where
-    it is none of NumPy's; other array modules then use `forward`. samples: normal numbers, unless given."""
+    it is none of NumPy's; a lambda is made of operators, so it works on any array. Where neither fits other array
+    modules, pass `forward`. samples: normal numbers, unless given."""
     kernel = kernel or precise.unary(numpy or name)
-    fields.setdefault(
-        "forward", lambda xp, self: kernel(self) if xp is np else getattr(xp, numpy or name)(self)
-    )
+
+    def same_name(xp, self):
+        any_array = xp is np or kernel.__name__ == "<lambda>"
+        return kernel(self) if any_array else getattr(xp, numpy or name)(self)
+
+    fields.setdefault("forward", same_name)
     register(
         f"{name}(Tensor self)",
         fast=kernel,
@@ -129,7 +133,6 @@ elementwise(
     "Return one over each element.",
     lambda s: [s.away_from_zero(3)],
     kernel=lambda x: 1 / x,
-    forward=lambda xp, self: 1 / self,
 )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..devices import demands
 from ..core.errors import bad_argument, fail
 from ..core.dtype import FROM_NUMPY
+from ..exact.dtypes import as_indices
 from ..exact.refusals import check_dim
 from ..kernels.scatter import add_at
 from .functions import composite, internal, register
@@ -44,7 +45,7 @@ def _index_select(xp, self, dim, index):
         message = "index_select(): self indexing axis dim should be positive"
         raise fail(RuntimeError, message, "There is nothing to pick from.")
     demands.in_range(xp, index, 0, n, lambda bad: _outside(bad, n, d == 1))
-    return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self.copy()
+    return xp.take(self, as_indices(xp.atleast_1d(index)), axis=d) if self.ndim else self.copy()
 
 
 def _outside(bad, n, columns=False):

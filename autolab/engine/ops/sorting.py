@@ -11,7 +11,7 @@ from ..exact.dtype_errors import no_complex, not_implemented
 from .functions import composite
 from .return_types import return_type
 from ..core.tensor import Tensor, wrap
-from ..exact.dtypes import positions
+from ..exact.dtypes import as_indices, positions
 from .extremes import only_element, picked, picked_rule
 from .remainder import not_differentiable
 
@@ -188,8 +188,8 @@ def bincount(input, weights=None, minlength=0):
             raise fail(RuntimeError, message, note)
     xp = input.device.xp
     if weights is None:
-        return wrap(positions(xp.bincount(d, None, minlength)))
-    sums = xp.bincount(d, weights._array, minlength)
+        return wrap(positions(xp.bincount(as_indices(d), None, minlength)))
+    sums = xp.bincount(as_indices(d), weights._array, minlength)
     return wrap(sums.astype(np.float32) if weights.dtype.name == "float32" else sums)
 
 
@@ -225,7 +225,8 @@ def histc(input, bins=100, min=0, max=0):
     inside = d[(d >= min) & (d <= max)]
     low, high, n = map(d.dtype.type, (min, max, bins))
     place = np.minimum(((inside - low) * n / (high - low)).astype(np.int64), bins - 1)
-    return wrap(input.device.xp.bincount(place, minlength=bins).astype(d.dtype))
+    counted = input.device.xp.bincount(as_indices(place), minlength=bins)
+    return wrap(counted.astype(d.dtype))
 
 
 def _histogram(xp, self, bins, range, density):
@@ -234,7 +235,7 @@ def _histogram(xp, self, bins, range, density):
     inside = flat[(flat >= edges[0]) & (flat <= edges[-1])]
     # the last bar includes its right end, too
     place = xp.clip(xp.searchsorted(edges, inside, side="right") - 1, 0, bins - 1)
-    counted = xp.bincount(place, minlength=bins).astype(self.dtype)
+    counted = xp.bincount(as_indices(place), minlength=bins).astype(self.dtype)
     return (counted / counted.sum() / (edges[1:] - edges[:-1]) if density else counted), edges
 
 
