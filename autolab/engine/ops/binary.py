@@ -7,7 +7,7 @@ import numpy as np
 from ..exact import precise
 from ..inplace.changes import apply_inplace
 from ..core.dtype import FROM_NUMPY
-from ..core.errors import bad_argument, fail
+from ..core.errors import fail
 from ..exact.dtype_errors import no_kernel, not_implemented
 from ..exact.refusals import unsupported
 from .functions import composite, internal, register
@@ -120,10 +120,6 @@ def _scaled(value, a):
 
 
 def _addcmul(xp, self, tensor1, tensor2, value):
-    operands = {"input": self, "tensor1": tensor1, "tensor2": tensor2}
-    for position, (name, given) in enumerate(operands.items(), 1):
-        if not hasattr(given, "dtype"):
-            raise bad_argument("addcmul", name, position, "Tensor", given)
     if self.dtype.kind in "iu":  # the factor becomes a whole number, too
         value = int(value)
     return precise.fma(_scaled(value, tensor1), tensor2, self)

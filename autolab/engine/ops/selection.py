@@ -180,8 +180,15 @@ where_op = internal(
 )
 
 
-def _choose(condition, chosen):
-    if len(chosen) != 2:
+@composite()
+def where(condition, input=None, other=None):
+    """Return `input` where `condition` holds, `other` elsewhere; both broadcast. With the condition alone: the indices
+    where it holds.
+
+    Raises RuntimeError when the condition is not a bool tensor. Source: torch.where."""
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
         raise mismatch()
     if condition.dtype is not bool_:
         raise fail(
@@ -190,30 +197,15 @@ def _choose(condition, chosen):
             f"{condition.dtype.short}",
             "A comparison such as x > 0 gives a boolean tensor.",
         )
-    if not (isinstance(chosen[0], Tensor) or isinstance(chosen[1], Tensor)):
-        chosen = [scalar_tensor(c) for c in chosen]
-    return where_op.call(condition, *chosen)
-
-
-@composite()
-def where(condition, *chosen, input=None, other=None):
-    """Return `input` where `condition` holds, `other` elsewhere; both broadcast. With the condition alone: the indices
-    where it holds.
-
-    Raises RuntimeError when the condition is not a bool tensor. Source: torch.where."""
-    if input is not None or other is not None:
-        chosen = (*chosen, *(c for c in (input, other) if c is not None))
-    return (
-        condition.nonzero(as_tuple=True)
-        if not chosen and isinstance(condition, Tensor)
-        else _choose(condition, chosen)
-    )
+    if not (isinstance(input, Tensor) or isinstance(other, Tensor)):
+        input, other = scalar_tensor(input), scalar_tensor(other)
+    return where_op.call(condition, input, other)
 
 
 @composite("where", method=True, function=False)
 def where_method(self, condition, other):
     """Return this tensor where `condition` holds, `other` elsewhere. Source: torch.Tensor.where."""
-    return _choose(condition, (self, other))
+    return where(condition, self, other)
 
 
 def _masked_fill(xp, self, mask, value):
