@@ -187,16 +187,6 @@ def test_a_leaf_has_one_node_whoever_asks_first(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_hooks_of_several_gradients_run_once_a_pass(seed):
-    a, b, seen = leaf(2.0), leaf(3.0), []
-    torch.autograd.graph.register_multi_grad_hook(
-        [a, b], lambda grads: seen.append([g.item() for g in grads])
-    )
-    interleaved(times(lambda k: (a * b).sum().backward()), seed)
-    assert seen == [[3.0, 2.0]] * (THREADS * TIMES)
-
-
-@pytest.mark.parametrize("seed", range(3))
 def test_views_that_threads_make_share_one_memory(seed):
     """Of a number, of which the array is made when the first view is, and of images, which are put in order then."""
     number = torch.tensor(2.0) * 3

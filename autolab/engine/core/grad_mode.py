@@ -56,7 +56,6 @@ class State:
     saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = (
         None  # the active pack and unpack functions
     )
-    hooks_disabled: str | None = None  # the message that forbids them
     backward_pass: Any = None  # the one that is running
     module: Any = None  # the nn.Module whose forward is running
     scope: Any = None  # where that is, see `Node.scope`

@@ -28,7 +28,7 @@ latest_detached = -1
 
 
 def note_detached(t):
-    """Remembers that `t` left its graph in place: what older nodes saved of it has no history any more."""
+    """Remember that `t` left its graph in place: what older nodes saved of it has no history any more."""
     global latest_detached
     with guard:
         latest_detached = sequence_nr = next_sequence_nr()
@@ -37,7 +37,7 @@ def note_detached(t):
 
 
 def refuse_detached(nodes):
-    """Raises torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
+    """Raise torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
     if not detached:
         return
     for node in nodes:
@@ -60,7 +60,7 @@ class DetachEvents:
     """The part of Observer about tensors that leave the graph."""
 
     def detached(self, origin, tensor, how):
-        """`detach()` or `.data`, which `how` says, of `origin` gave `tensor`."""
+        """Hear that `detach()` or `.data`, which `how` says, of `origin` gave `tensor`."""
 
 
 @attach
@@ -68,7 +68,8 @@ class Detaching:
     """The part of the Tensor class that leads out of the graph."""
 
     def detach(self):
-        """The same memory outside the graph; it shares the version counter, so in-place changes are still noticed."""
+        """Return the same memory outside the graph; it shares the version counter, so in-place changes are still
+        noticed."""
         t = wrap(materialise(self), self.dtype)
         t._storage = self._storage
         if self._view is not None and self._view.base is None:
@@ -80,7 +81,7 @@ class Detaching:
         return t
 
     def detach_(self):
-        """Cuts this tensor from its graph in place; it becomes a leaf that needs no gradient."""
+        """Cut this tensor from its graph in place; it becomes a leaf that needs no gradient."""
         if self._is_view():
             raise fail(
                 RuntimeError,

@@ -474,7 +474,7 @@ def _type(self, dtype=None, non_blocking=False):  # not `type`: this file asks P
 @composite(method=True, function=False)
 def contiguous(self, memory_format=None):
     """A row-major tensor of the same values; itself when it already is. Source: torch.Tensor.contiguous."""
-    return self if self._row_major() else apply(clone, (self, ROW_MAJOR))
+    return self if self.is_contiguous() else apply(clone, (self, ROW_MAJOR))
 
 
 def _asked(name, doc):
