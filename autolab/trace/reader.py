@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -339,7 +339,7 @@ class Reader:
             return UNKNOWN
         return kept[slot]
 
-    def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
+    def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
         stored = getattr(node, "saved", None)
         packed = self._packed_names(node) if isinstance(stored, list) else ()

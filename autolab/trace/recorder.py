@@ -14,7 +14,7 @@ from . import assigned, failures, lines, names, stack
 from .build import Builder
 from .drafts import Draft, operation_name, plain
 from .drafts import place as place_of
-from .guard import attempt, guarded, rescue, sentence
+from .guard import attempt, guarded, note, rescue, sentence
 from .iterations import Mark
 from .model import Output, Source, Trace
 from .parameters import Parameters
@@ -34,13 +34,18 @@ _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>
 
 
 def _of_a_pass(event: Callable[..., None]) -> Callable[..., None]:
-    """An event of a backward pass; after the recording has given the pass up, its events are left out."""
-    run = guarded()(event)
+    """Guard an event of a backward pass; after the recording has given the pass up, its events are left out."""
+    name = event.__name__
+    is_end = name in ("backward_begin", "backward_end")
 
     @functools.wraps(event)
     def handle(self: Recorder, *args: Any) -> None:
-        if not self._unfollowed.enter(event.__name__):
-            run(self, *args)
+        try:
+            if self._unfollowed.enter(name) if is_end else self._builder.film.is_lost:
+                return
+            event(self, *args)
+        except Exception as error:
+            note(self, name, args, error)
 
     return handle
 
@@ -309,20 +314,16 @@ class Recorder(Recorded[Trace]):
         draft.source = self._source(frame, at.line)
         draft.time = self._times.last(custom)
         draft.operands = parents
-        if node is not None:
-            for name, item in (
-                kept := sorted(builder.reader.saved(node), key=place_of(list(operands)))
-            ):
-                if not isinstance(item, SavedEntry) and "_sym_" not in name:
-                    draft.attrs[name] = plain(item)
-        draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
+        kept = [] if node is None else self._kept(draft, node, operands)
+        for name, item in literals.items():
+            if name not in draft.attrs:
+                draft.attrs[name] = plain(item)
         self._spell(draft, frame)
         self._join(draft, parents, node, inplace)
         if node is not None:
             builder.by_fn.put(node, draft.id)
-            for _, item in kept:
-                if isinstance(item, SavedEntry):
-                    builder.save(draft, node, item)
+            for entry in kept:
+                builder.save(draft, node, entry)
         builder.cuts.by_no_grad(draft, outputs[0], node)
         for output in changed:
             self._failures.changed(output, draft.id)
@@ -343,6 +344,19 @@ class Recorder(Recorded[Trace]):
             self._changed_elsewhere(draft, target, owner, place)
         if inplace and outputs[0]._base is not None:
             self._rebased(draft, outputs[0]._base)
+
+    def _kept(self, draft: Draft, node: Any, operands: dict[str, Any]) -> list[SavedEntry]:
+        """The tensors that a node saved, in the order of the operands; the attributes are the draft's."""
+        saved = [item for item in self._builder.reader.saved(node) if "_sym_" not in item[0]]
+        if len(saved) > 1:
+            saved.sort(key=place_of(list(operands)))
+        found = []
+        for name, item in saved:
+            if item.__class__ is SavedEntry:
+                found.append(item)
+            else:
+                draft.attrs[name] = plain(item)
+        return found
 
     def _join(
         self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool
@@ -443,8 +457,10 @@ class Recorder(Recorded[Trace]):
         if not builder.reader.owns(item):
             return builder.constant(item), 0
         if item is not target:
-            builder.cuts.meet(item, frame)
-            self._updates.meet(item)
+            if not item.requires_grad:
+                builder.cuts.meet(item, frame)
+            elif builder.reader.grad_fn(item) is None:
+                self._updates.meet(item)
             return self._called_grad(builder.tensor(item), item)
         # In place: the tensor is its own result by now (one version on), so its history is what it was before.
         if node is not None:
@@ -469,11 +485,12 @@ class Recorder(Recorded[Trace]):
     def _called_grad(self, parent: tuple[str, int], tensor: Any) -> tuple[str, int]:
         """`parent`, which gets the name "w.grad" when `tensor` is the gradient of a named leaf."""
         draft = self._builder.draft(parent[0])
-        if draft.kind == "data" and not draft.name:
-            for leaf in self._builder.film.leaves(True):
-                name = self._builder.draft(self._builder.by_tensor.get(leaf)).name
-                if name and self._builder.reader.grad(leaf) is tensor:
-                    draft.name = f"{name}.grad"
+        if draft.kind != "data" or draft.name or draft is not self._builder.nodes[-1]:
+            return parent  # not new: when it was, it was nobody's gradient
+        for leaf in self._builder.film.leaves(True):
+            name = self._builder.draft(self._builder.by_tensor.get(leaf)).name
+            if name and self._builder.reader.grad(leaf) is tensor:
+                draft.name = f"{name}.grad"
         return parent
 
     def _draft(

@@ -98,12 +98,15 @@ class _Operation:
             if t.requires_grad
         )
 
-    def place(self, seen: list[Any]) -> bool:
-        """Whether the results have their history. A view gets it in a tensor of its own, which `seen` may have."""
-        if not self.enabled or any(history(t) is not None for t in self.results):
+    def place(self, after: list[_Operation], around: list[Any]) -> bool:
+        """Whether the results have their history. A view gets it in a tensor of its own, which operations `after` it or
+        the tensors `around` may have."""
+        if not self.enabled or self.schema.in_place or not self.schema.view:
             return True
-        if self.schema.in_place or not self.schema.view:
-            return True
+        for result in self.results:
+            if history(result) is not None:
+                return True
+        seen = [t for other in after for t in tensors_in(other.arguments)] + around
         found = [
             next((s for s in seen if history(s) is not None and _alike(s, t)), None)
             for t in self.results
@@ -133,7 +136,7 @@ class _Calls(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
         # torch.jit.trace would write down what is asked of a tensor here; under its calls, operations are seen as ever.
-        if Silence.on or torch.jit.is_tracing() or events.exports():
+        if Silence.on or torch._C._is_tracing() or events.exports():
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if name == "__get__":  # an attribute: few compute anything, as `.T` does
@@ -321,18 +324,16 @@ class Events:
     def tell(self, seen: Any, last: bool = False) -> None:
         """Tells the operations whose results have their history by now; `seen`: where tensors may be that have it. With
         `last` the call is over."""
-        around = tensors_in(seen)
+        queue, self.queue = self.queue, []
+        around = tensors_in(seen) if queue or self.custom is not None else []
         if self.custom is not None and not self.custom.runs():
             custom, self.custom = self.custom, None
             custom.tell(self.recording, around)
-        waiting: list[_Operation] = []
-        queue, self.queue = self.queue, waiting
         for i, operation in enumerate(queue):
-            later = [t for other in queue[i + 1 :] for t in tensors_in(other.arguments)]
-            if operation.place(later + around):
+            if operation.place(queue[i + 1 :], around):
                 self._tell(operation)
             elif not last:
-                waiting.append(operation)
+                self.queue.append(operation)
 
     @guarded()
     def _tell(self, operation: _Operation) -> None:
@@ -342,11 +343,10 @@ class Events:
             return
         self.told = operation.scope
         reader = self.recording.reader
-        node = (
-            next((fn for t in results if (fn := history(t)) is not None), None)
-            if operation.enabled or schema.in_place
-            else None
-        )
+        node = None
+        for result in results if operation.enabled or schema.in_place else ():
+            if (node := history(result)) is not None:
+                break
         if node is not None and not schema.in_place and self.recording.knows(node):
             return
         if schema.in_place and operation.enabled and results[0]._base is not None:
@@ -373,7 +373,7 @@ class Events:
     @guarded()
     def begins(self, func: Any, args: Any, kwargs: dict[str, Any]) -> _Running | None:
         """What is about to run; None if it is not recorded."""
-        if self.exports():
+        if torch.compiler.is_compiling() and self.exports():
             return None
         schema, on = schema_of(func), torch.is_grad_enabled()
         if schema is None:
@@ -401,10 +401,10 @@ class Events:
         if schema is None:
             if not on:
                 self.in_function(results)
-        elif any(map(is_transformed, results)) or any(map(is_transformed, given)):
+        elif any(map(is_transformed, results or given)):
             self.meet_transform()
         elif (on or not self.in_function(results)) and results and given and not schema.silent:
-            wanted = any(t.requires_grad for t in given)
+            wanted = True in [t.requires_grad for t in given]
             self.queue.append(_Operation(schema, arguments, results, on, wanted, self.scope))
 
     @quietly()

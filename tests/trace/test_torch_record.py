@@ -408,6 +408,8 @@ def test_no_other_private_name_of_pytorch_is_used():
     assert set(re.findall(r"torch(?:\.\w+)*\.(_\w+)", sources)) == {
         "_python_dispatch",
         "_C",
+        "_is_tracing",
+        "_top_saved_tensors_default_hooks",
         "_len_torch_dispatch_stack",
         "_pop_torch_dispatch_stack",
         "_push_on_torch_dispatch_stack",
