@@ -436,7 +436,7 @@ class Film(Observer):
 
     def _add(self, receiver: str, nr: int, grad: Any) -> tuple[Value | None, Value | None]:
         """(the value of a contribution, that of the sum so far)."""
-        before, value = self._sums.get((receiver, nr)), self._value(grad)
+        before, value = self._sums.get((receiver, nr)), self.builder.value_of(grad)
         if before is None:
             total, said = self._reader.kept_gradient(grad), value
         else:

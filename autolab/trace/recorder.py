@@ -435,12 +435,11 @@ class Recorder(Recorded[Trace]):
         frame: FrameType | None,
         leaf: Any,
     ) -> dict[str, tuple[str, int]]:
-        return {
-            n: self._parent(
-                a, next((o for o in changed if o is a), target), node, slot, frame, leaf
-            )
-            for slot, (n, a) in enumerate(operands.items())
-        }
+        found = {}
+        for slot, (name, item) in enumerate(operands.items()):
+            own = next((o for o in changed if o is item), target) if changed else target
+            found[name] = self._parent(item, own, node, slot, frame, leaf)
+        return found
 
     def _parent(
         self,
@@ -509,6 +508,7 @@ class Recorder(Recorded[Trace]):
             dtype=facts.dtype,
             device=facts.device,
             version=facts.version,
+            bytes=facts.bytes,
             requires_grad=first.requires_grad,
             value=builder.value_of(first),
             record=record_,

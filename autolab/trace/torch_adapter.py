@@ -88,7 +88,9 @@ class TorchReader(Reader):
         super().__init__()
         self._plans: dict[type, _Plan] = {}
         self._walked: list[Any] = []
-        self.snapshots = Snapshots(self)
+        self.snapshots = Snapshots()
+        self.value = self.snapshots.value  # type: ignore[method-assign,assignment]
+        self.kept_gradient = self.snapshots.part  # type: ignore[method-assign]
         self.with_hooks: set[Any] = set()  # nodes whose hooks may change what they send on
         _HeldNodes.sweep()
 
@@ -138,14 +140,12 @@ class TorchReader(Reader):
             pass
         return id(item)
 
-    def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
-        return self.snapshots.value(tensor)
+    @property
+    def changes(self) -> int | None:
+        return self.snapshots.changes
 
     def arriving(self, grad: Any) -> Any:
         return grad.detach() if grad is not None and grad.requires_grad else grad
-
-    def kept_gradient(self, grad: Any) -> Any:
-        return self.snapshots.part(grad)
 
     def plus(self, a: Any, b: Any) -> Any:
         with torch.no_grad():
@@ -223,8 +223,8 @@ class TorchReader(Reader):
         return UNKNOWN if "weight" in dict(super().saved(node)) else None
 
     def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
-        kind, found = type(node), list[tuple[str, Any]]()
-        plan = self._plans.get(kind) or self._plan(node)
+        found: list[tuple[str, Any]] = []
+        plan = self._plans.get(type(node)) or self._plan(node)
         for name, attribute, is_tensor_name in plan.names:
             try:
                 value = getattr(node, attribute)
@@ -232,8 +232,11 @@ class TorchReader(Reader):
                 state = "modified" if "modified by an inplace operation" in str(error) else "freed"
                 found.append((name, SavedEntry(name, None, state)))
                 continue
-            if type(value) in PLAIN:
+            kind = type(value)
+            if kind in PLAIN:
                 found.append((name, SavedEntry(name, value, "alive")))
+            elif kind is float or kind is bool or kind is int and value < 2**63:
+                found.append((name, value))
             elif value is not None:
                 found += _parts(name, value)
             elif not is_tensor_name:
@@ -447,5 +450,5 @@ def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
 def _signed(value: Any) -> Any:
     """torch hands saved sizes and dims out as unsigned 64-bit numbers: -1 arrives as 18446744073709551615."""
     if type(value) is tuple:
-        return tuple(_signed(v) for v in value)
+        return tuple([_signed(v) for v in value])
     return value - 2**64 if type(value) is int and value >= 2**63 else value

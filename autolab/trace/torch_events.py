@@ -180,7 +180,9 @@ class _Told:
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
-        running = None if Silence.on else events.begins(func, args, kwargs)
+        if Silence.on or events.passes and events.is_arithmetic(func):
+            return func(*args, **kwargs)
+        running = events.begins(func, args, kwargs)
         if running is None:
             return func(*args, **kwargs)
         try:
@@ -212,9 +214,9 @@ class _Operations(_Told, TorchDispatchMode):
 class _Custom:
     """A custom function: its operations are its own affair."""
 
-    def __init__(self, frame: FrameType) -> None:
+    def __init__(self, frame: FrameType, modules: list[Any]) -> None:
         self.frame, self.results = frame, list[Any]()
-        self.at = stack.at_torch(True, frame.f_back)
+        self.at = stack.at_torch(True, modules, frame.f_back)
         self.at = self.at._replace(line=None if self.at.frame is None else self.at.frame.f_lineno)
 
     def runs(self) -> bool:
@@ -370,6 +372,14 @@ class Events:
         )
         self.told = None
 
+    def is_arithmetic(self, func: Any) -> bool:
+        """Whether an operation is a backward rule's own arithmetic, and nothing waits to be told. A result of it that
+        is held would not become a leaf's `.grad` as it is."""
+        if self.queue or self.custom is not None or torch.is_grad_enabled():
+            return False
+        schema = schema_of(func)
+        return schema is not None and not schema.changes
+
     @guarded()
     def begins(self, func: Any, args: Any, kwargs: dict[str, Any]) -> _Running | None:
         """What is about to run; None if it is not recorded."""
@@ -388,7 +398,7 @@ class Events:
             self.tell(args)
         inside = self.passes and not on
         if inside and not schema.changes:
-            return None  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
+            return None
         if schema.changes:
             self.before_change(schema, args, kwargs)
         return None if inside else _Running(schema, schema.named(args, kwargs), on)
@@ -424,7 +434,7 @@ class Events:
     def _warn_once(self, message: str) -> None:
         if message not in self._said:
             self._said.add(message)
-            warn(message, stack.at_torch(False).frame)
+            warn(message, stack.at_torch(False, []).frame)
 
     @quietly()
     def before_change(self, schema: Schema, args: Any, kwargs: dict[str, Any]) -> None:
@@ -465,7 +475,7 @@ class Events:
             return False
         if self.custom is None or not self.custom.runs():
             self.tell(())
-            self.custom = _Custom(frame)
+            self.custom = _Custom(frame, self.running_modules())
         self.custom.results += results
         return True
 
@@ -473,8 +483,10 @@ class Events:
     @quietly()
     def before(self, name: str, func: Any, args: Any) -> None:
         if name in _SHARED:
+            snapshots = self.recording.reader.snapshots
             for tensor in tensors_in(args):
-                self.recording.reader.snapshots.before_change(tensor, False)
+                snapshots.before_change(tensor, False)
+            snapshots.changes = None
         else:
             self._meet_clearing()
 
@@ -521,6 +533,10 @@ class Events:
         return watched
 
     # -- modules -----------------------------------------------------------------------------------
+    def running_modules(self) -> list[Any]:
+        """The modules whose forward is running, outermost last."""
+        return [module for module, _ in reversed(self.modules)]
+
     @property
     def scope(self) -> Any:
         """The call of a module in which what is told happened."""

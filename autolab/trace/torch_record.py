@@ -150,7 +150,7 @@ class TorchRecording(Recorder):
         return self._builder.by_fn.get(node) is not None
 
     def _at(self, custom: bool) -> stack.At:
-        at = self._known_at or stack.at_torch(custom)
+        at = self._known_at or stack.at_torch(custom, self._events.running_modules())
         if at.compiled and not self._said:
             self._said = True
             warn(COMPILED, at.frame)

@@ -26,8 +26,8 @@ class Silence:
         if not self.was:
             self._functions = torch._C.DisableTorchFunction()
             self._functions.__enter__()
-            if count := torch._C._len_torch_dispatch_stack():
-                self._modes = [torch._C._pop_torch_dispatch_stack(None) for _ in range(count)]
+            for _ in range(torch._C._len_torch_dispatch_stack()):
+                self._modes.append(torch._C._pop_torch_dispatch_stack(None))
         return self
 
     def __exit__(self, *error: Any) -> None:

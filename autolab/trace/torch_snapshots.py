@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from torch.utils.dlpack import to_dlpack
 
-from .reader import Reader
 from .values import FEW, Copy, Value, seen
 
 
@@ -41,9 +40,10 @@ class _Memory(NamedTuple):
 class Snapshots:
     """Of one recording, or of one graph."""
 
-    def __init__(self, reader: Reader) -> None:
-        self.reader = reader
+    def __init__(self) -> None:
         self._of_memory: dict[int, _Memory] = {}
+        self.changes: int | None = 0
+        """How often memory was changed; None once some of it may be changed unseen, as NumPy's can."""
 
     def value(self, tensor: Any) -> Value | None:
         """The value of a tensor, None for one without numbers of its own (sparse, on no device), or with such as NumPy
@@ -58,25 +58,31 @@ class Snapshots:
         try:
             version = tensor._version
         except RuntimeError:  # of an inference tensor nobody counts them
-            return Value.later(_seen(tensor, place, storage))
+            return Value.later(_seen(tensor, place, tensor.stride(), storage))
+        steps = tensor.stride()
         if not storage.resizable():
-            return Value.later(_seen(tensor, place, storage))
+            self.changes = None
+            return Value.later(_seen(tensor, place, steps, storage))
         known = self._of_memory.get(memory)
         if known is None or known.storage() is not storage:
             known = self._meet(memory, storage)
-        key = place, tensor.shape, tensor.stride(), tensor.dtype, version
+        key = place, tensor.shape, steps, tensor.dtype, version
         found = known.values.get(key)
         if found is None:
-            found = known.values[key] = Value.later(_seen(tensor, place, storage))
+            found = known.values[key] = Value.later(_seen(tensor, place, steps, storage))
         return found
 
     def part(self, grad: Any) -> Any:
         """A gradient as it is now, as long as what this gives is held."""
-        if not has_numbers(grad):
+        if not _lies_in_memory(grad):
+            return grad
+        try:
+            storage = grad.untyped_storage()
+            memory = storage.data_ptr()
+        except (NotImplementedError, RuntimeError):
             return grad
         # A handle on the gradient itself would keep it from becoming a leaf's `.grad` as it is.
-        part, storage = Part(grad.data), grad.untyped_storage()
-        memory = storage.data_ptr()
+        part = Part(grad.data)
         known = self._of_memory.get(memory)
         if known is None or known.storage() is not storage:
             known = self._meet(memory, storage)
@@ -91,6 +97,8 @@ class Snapshots:
 
     def before_change(self, tensor: Any, counted: bool) -> None:
         """The memory of `tensor` is about to be changed; `counted`: as its version will say."""
+        if self.changes is not None:
+            self.changes += 1
         memory = memory_of(tensor) if _lies_in_memory(tensor) else None
         if memory is not None:
             changed = [self._of_memory.pop(memory)] if memory in self._of_memory else []
@@ -102,17 +110,21 @@ class Snapshots:
                 part.tensor = part.tensor.clone()
 
 
-def _seen(tensor: Any, place: int, storage: Any) -> Callable[[], dict[str, Any]]:
+def _seen(
+    tensor: Any, place: int, steps: tuple[int, ...], storage: Any
+) -> Callable[[], dict[str, Any]]:
     """Looks at a tensor, as `values.seen` at an array. A copy of few numbers becomes an array when somebody asks."""
     name, width = _NUMPYS[tensor.dtype]
-    if tensor.numel() > FEW or not tensor.is_cpu:
+    size = tensor.numel()
+    if size > FEW or not tensor.is_cpu:
         return seen(numbers(tensor), name)
-    shape, steps = tensor.shape, tensor.stride()
-    size = sum([(n - 1) * step for n, step in zip(shape, steps)]) + 1 if 0 not in shape else 0
-    free = storage.nbytes() // width - tensor.storage_offset()
-    if not width or not 0 < size <= min(FEW, free) or tensor.is_neg() or tensor.is_conj():
+    if not tensor.is_contiguous():
+        size = 1 + sum([(n - 1) * step for n, step in zip(tensor.shape, steps)])
+    if not width or not 0 < size <= FEW or tensor.is_neg() or tensor.is_conj():
         return _TensorCopy(tensor.detach().clone(), name)
-    return _MemoryCopy(ctypes.string_at(place, size * width), name, shape, steps)
+    if place + size * width > storage.data_ptr() + storage.nbytes():
+        return _TensorCopy(tensor.detach().clone(), name)
+    return _MemoryCopy(ctypes.string_at(place, size * width), name, tensor.shape, steps)
 
 
 class _TensorCopy(Copy):
@@ -126,12 +138,12 @@ class _MemoryCopy(Copy):
     __slots__ = ("shape", "steps")
 
     def __init__(self, item: bytes, dtype: str, shape: Any, steps: Any) -> None:
-        self.item, self.dtype, self.shape, self.steps = item, dtype, tuple(shape), steps
+        self.item, self.dtype, self.shape, self.steps = item, dtype, shape, steps
 
     def array(self) -> Any:
         kind = np.dtype(self.dtype)
         strides = [step * kind.itemsize for step in self.steps]
-        return np.ndarray(self.shape, kind, self.item, strides=strides).copy()
+        return np.ndarray(tuple(self.shape), kind, self.item, strides=strides).copy()
 
 
 def _forget(of_memory: dict[int, _Memory], memory: int, storage: Any) -> None:

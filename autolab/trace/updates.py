@@ -162,6 +162,7 @@ class Updates:
         if (
             draft is None
             or draft.kind != "leaf"
+            or self.builder.unseen.is_as_it_was(draft)
             or draft.version != self.builder.reader.version(tensor)
         ):
             return
