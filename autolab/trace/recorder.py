@@ -363,8 +363,8 @@ class Recorder(Recorded[Trace]):
     ) -> None:
         """Draws the edges from an operation's operands; a gradient goes back along those that its node has an edge
         for."""
+        ahead = () if node is None else node.next_functions
         for slot, (parent, nr) in enumerate(parents.values()):
-            ahead = () if node is None else node.next_functions
             goes_back = slot < len(ahead) and ahead[slot][0] is not None
             if (
                 node is None and inplace and draft.kind == "op" and draft.requires_grad
@@ -379,24 +379,25 @@ class Recorder(Recorded[Trace]):
     def _spell(self, draft: Draft, frame: FrameType | None) -> None:
         """Notes how the numbers among an operation's arguments are written in the learner's code."""
         if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
-            del draft.attrs[
-                "dtype"
-            ]  # handed on by the library; it says nothing that the result does not
-        constants = [self._builder.draft(parent) for parent, _ in draft.operands.values()]
-        constants = [
-            c
-            for c in constants
-            if c.kind == "data" and c.tensor is None and c.shape == () and not c.literal
-        ]
-        numbers = {n: a for n, a in draft.attrs.items() if type(a) in (int, float)}
-        if constants or numbers:
-            texts = self._spelled.at(frame)
-            for constant in constants:
-                number = constant.value.data if constant.value is not None else None
-                constant.literal = texts.get((type(number), number), "")
-            draft.spelled = {
-                n: texts[type(a), a] for n, a in numbers.items() if (type(a), a) in texts
-            }
+            # The library hands it on; it says nothing that the result does not.
+            del draft.attrs["dtype"]
+        constants = []
+        for parent, _ in draft.operands.values():
+            known = self._builder.draft(parent)
+            if known.tensor is None and known.kind == "data" and known.shape == ():
+                if not known.literal:
+                    constants.append(known)
+        numbers = [name for name, item in draft.attrs.items() if type(item) in (int, float)]
+        if not constants and not numbers:
+            return
+        texts = self._spelled.at(frame)
+        for constant in constants:
+            number = constant.value.data if constant.value is not None else None
+            constant.literal = texts.get((type(number), number), "")
+        for name in numbers if texts else ():
+            item = draft.attrs[name]
+            if (text := texts.get((type(item), item))) is not None:
+                draft.spelled[name] = text
 
     def _owner(self, target: Any, node: Any) -> Any:
         """The leaf whose memory an operation in place changes: `target` itself, or the one that it is `.data` or a part

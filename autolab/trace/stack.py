@@ -113,9 +113,12 @@ _KINDS = {
 def clearing() -> Any:
     """The optimizer or module of PyTorch's whose `zero_grad()` is running, or None."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and names.ours(frame):
-        if frame.f_code.co_name == "zero_grad":
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "zero_grad" and names.inside(code.co_filename):
             return frame.f_locals.get("self")
+        if not names.inside(code.co_filename):
+            return None
         frame = frame.f_back
     return None
 

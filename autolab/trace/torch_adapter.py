@@ -19,7 +19,6 @@ from .drafts import operation_name
 from .reader import UNKNOWN, Facts, Reader, SavedEntry, device_name, dtype_name, is_tensor
 from . import torch_names
 from .torch_snapshots import PLAIN, Snapshots, history, memory_of, numbers
-from .values import Value
 
 
 DEEP = 5_000

@@ -136,7 +136,9 @@ class _Calls(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
         # torch.jit.trace would write down what is asked of a tensor here; under its calls, operations are seen as ever.
-        if Silence.on or torch._C._is_tracing() or events.exports():
+        if Silence.on or torch._C._is_tracing():
+            return func(*args, **kwargs)
+        if torch.compiler.is_compiling() and events.exports():
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if name == "__get__":  # an attribute: few compute anything, as `.T` does
@@ -423,10 +425,7 @@ class Events:
         self._warn_once(TRANSFORM)
 
     def exports(self) -> bool:
-        """Whether what runs is traced by torch.export, or by torch.compile where it does not run as written; says so
-        once."""
-        if not torch.compiler.is_compiling():
-            return False
+        """Says once that torch.export traces what runs, unless torch.compile does where it does not run as written."""
         if not torch.compiler.is_dynamo_compiling():  # which would trace this as well
             self._warn_once(EXPORT)
         return True
