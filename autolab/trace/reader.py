@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..engine.autograd.packing import Packed
 from ..engine.core.record import OPS
 from ..engine.core.tensor import InferenceStorage, Tensor
 from .drafts import Seen
-from .values import Value, type_name
+from .values import FEW, Value, type_name
 
 UNKNOWN = object()
 """An operand that took part in the operation but was not kept."""
@@ -77,8 +77,9 @@ def _public_saved_names(node_class: Any) -> tuple[str, ...]:
 
 
 @functools.cache
-def _inputs_in_lane(op: Any) -> list[tuple[str, int, bool]]:
-    """Of the operands that a lane saves for an op: name, place in the flat tuple, whether the version follows."""
+def _places_in_lane(op: Any) -> list[tuple[str, int, bool, bool]]:
+    """Of what a lane saves for an op, but for results: name, place in the flat tuple, whether it is an operand, and
+    whether its version follows."""
     from ..engine.fast.saved import (
         kinds,
         places,
@@ -86,9 +87,13 @@ def _inputs_in_lane(op: Any) -> list[tuple[str, int, bool]]:
 
     names, found = places(op), []
     for k, (name, kind, stored) in enumerate(zip(op.saves, op.save_kinds, kinds(op), strict=True)):
-        if kind == "input":
-            found.append((name, names.index(f"s{k}"), stored == "input"))
+        if kind != "output":
+            found.append((name, names.index(f"s{k}"), kind == "input", stored == "input"))
     return found
+
+
+_NOTHING = object()
+"""What a node might have saved under a name and did not."""
 
 
 def is_tensor(item: Any) -> bool:
@@ -154,6 +159,11 @@ class Reader:
         ] = {}  # device that was met -> {"title", "simulated"}; without the CPU
 
     # -- tensors -----------------------------------------------------------------------------------
+    @property
+    def changes(self) -> int | None:
+        """How often memory was changed up to now; None where some may be changed unseen."""
+        return None
+
     def array(self, tensor: Any) -> Any:
         """The numbers, as a NumPy array or scalar."""
         return devices.peek(tensor._array)
@@ -233,7 +243,7 @@ class Reader:
 
     def value(self, tensor: Any) -> Value:
         """What a tensor holds."""
-        return Value.of(self.array(tensor), self.facts(tensor).dtype)
+        return Value.of(self.array(tensor), dtype_name(tensor.dtype))
 
     # -- gradients on their way ----------------------------------------------------------------------
     def arriving(self, grad: Any) -> Any:
@@ -258,6 +268,9 @@ class Reader:
             return True
         if np.shape(a) == () == np.shape(b):
             return bool(a == b or a != a and b != b)
+        if a.__class__ is np.ndarray is b.__class__ and a.size <= FEW:
+            if a.shape == b.shape and a.tobytes() == b.tobytes():
+                return True
         return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
     def hooked(self, item: Any) -> bool:
@@ -339,15 +352,15 @@ class Reader:
             return UNKNOWN
         return kept[slot]
 
-    def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
+    def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
         stored = getattr(node, "saved", None)
         packed = self._packed_names(node) if isinstance(stored, list) else ()
         lane = self._of_lane(node) if stored.__class__ is tuple else {}
         for name in self._saved_names(node):
             if name in lane:
-                if (tensor := lane[name]) is not None:
-                    yield name, SavedEntry(name, tensor, "alive")
+                if (item := lane[name]) is not _NOTHING:
+                    yield name, item
                 continue
             if name in packed:
                 yield name, SavedEntry(name, None, "alive")
@@ -412,20 +425,22 @@ class Reader:
         }
 
     def _of_lane(self, node: Any) -> dict[str, Any]:
-        """What can be read off the entries that a lane has saved: tensors that are as they were, and None."""
+        """What can be read off the entries that a lane has saved: tensors that are as they were, and attributes."""
         found: dict[str, Any] = {}
         if isinstance(node, Node) and node.plain:
             saved = node.saved
-            for name, place, paired in _inputs_in_lane(node.op):
+            for name, place, is_operand, paired in _places_in_lane(node.op):
                 item, version = saved[place], saved[place + 1] if paired else None
-                if item is None:
-                    found[name] = None
+                if not is_operand:
+                    found[name] = tuple(item) if isinstance(item, list) else item
+                elif item is None:
+                    found[name] = _NOTHING
                 elif (
                     version is not None
                     and isinstance(item, Tensor)
                     and item._storage.version == version
                 ):
-                    found[name] = item
+                    found[name] = SavedEntry(name, item, "alive")
         return found
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
