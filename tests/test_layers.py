@@ -28,6 +28,7 @@ LAYERS = [
         "profiler",
         "serialization",
         "hub",
+        "installation",
     },
     {"trace"},
     {"viz"},

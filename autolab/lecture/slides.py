@@ -27,7 +27,7 @@ LINES = 19.0
 """Lines of text that a slide has room for below its heading."""
 
 LEFT_OUT = {"setup", "progress", "remove-cell", "remove_cell"}
-_QUESTION = re.compile(r"\bpredict\(\s*[\"'](?:\d+\.)?(q\d+)[\"']")
+_QUESTION = re.compile(r"\bpredict\(\s*[\"'](?:\w+\.)?(q\d+)[\"']")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""`autolab check-course`: what is stored in notebooks is what they give."""
+"""`autolab-kit check-course`: what is stored in notebooks is what they give."""
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook, new_output
