@@ -189,8 +189,8 @@ unsqueeze = register(
     view=True,
     forward=_unsqueezed,
     vjp={"self": lambda m, g, dim: m.squeeze_dim(g, dim)},
-    latex=r"\mathrm{view}({self})",
-    vjp_latex={"self": r"\mathrm{view}({g})"},
+    latex=r"\mathrm{unsqueeze}({self})",
+    vjp_latex={"self": r"\mathrm{squeeze}({g})"},
     samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), -1)],
     doc="Inserts a dimension of size 1; a view. Source: torch.unsqueeze",
 )
@@ -205,8 +205,8 @@ squeeze_op = internal(
     forward=lambda xp, self: _squeeze(xp, self, range(self.ndim)),
     view=True,
     vjp={"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-    latex=r"\mathrm{view}({self})",
-    vjp_latex={"self": r"\mathrm{view}({g})"},
+    latex=r"\mathrm{squeeze}({self})",
+    vjp_latex={"self": r"\mathrm{unsqueeze}({g})"},
     samples=lambda s: [s.randn(1, 3, 1)],
 )
 squeeze_dim = internal(
@@ -215,8 +215,8 @@ squeeze_dim = internal(
     view=True,
     forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-    latex=r"\mathrm{view}({self})",
-    vjp_latex={"self": r"\mathrm{view}({g})"},
+    latex=r"\mathrm{squeeze}({self})",
+    vjp_latex={"self": r"\mathrm{unsqueeze}({g})"},
     samples=lambda s: [(s.randn(1, 3), 0), (s.randn(2, 3), 0)],
 )
 squeeze_product = internal(
@@ -226,8 +226,8 @@ squeeze_product = internal(
     # of vector @ matrix
     forward=lambda xp, self, dim: _squeeze(xp, self, (check_dim(dim, self.ndim),)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-    latex=r"\mathrm{view}({self})",
-    vjp_latex={"self": r"\mathrm{view}({g})"},
+    latex=r"\mathrm{squeeze}({self})",
+    vjp_latex={"self": r"\mathrm{unsqueeze}({g})"},
     samples=lambda s: [(s.randn(1, 3), 0)],
 )
 squeeze_dims = internal(
@@ -236,8 +236,8 @@ squeeze_dims = internal(
     view=True,
     forward=lambda xp, self, dim: _squeeze(xp, self, check_dims(dim, self.ndim)),
     vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-    latex=r"\mathrm{view}({self})",
-    vjp_latex={"self": r"\mathrm{view}({g})"},
+    latex=r"\mathrm{squeeze}({self})",
+    vjp_latex={"self": r"\mathrm{unsqueeze}({g})"},
     samples=lambda s: [(s.randn(1, 3, 1), (0, 2))],
 )
 
