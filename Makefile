@@ -1,7 +1,7 @@
 # `make lab` opens the course, `make test` runs every test. Both need only python3, make and the package registries: what is
 # missing from the system is installed where that is allowed, or named with the command to type (tools/*.sh).
 #
-#   make lab FOLDER=~/autolab     where you work; your changes are never written over
+#   make lab FOLDER=~/autolab-course     where you work; your changes are never written over
 #   make test-unit TESTS=tests/nn       some of them
 #   make test TORCH=1             compare with PyTorch 2.13 itself (without: its stored answers, unless it is installed)
 #   AUTOLAB_NO_BROWSER=1 make test     leave the browser tests out
@@ -39,7 +39,7 @@ help:
 
 lab: $(VENV)/.lab
 	@sh tools/layout.sh $(RUN)
-	$(VENV)/bin/autolab lab "$(FOLDER)" $(LAB_ARGS)
+	$(VENV)/bin/autolab-kit lab "$(FOLDER)" $(LAB_ARGS)
 
 test: ready test-unit test-notebooks test-browser test-kernels test-oldest
 

@@ -5,7 +5,7 @@ tools/lite.txt names and the kit itself
 
 Inside are the learner's copies of the lessons, a wheel of the kit and the wheels of what it needs that Pyodide does not
 bring. Python itself, NumPy, Matplotlib and the like come from Pyodide's own address when a notebook is opened: readers
-need the internet, or a copy of Pyodide beside the site (`--pyodide`, see docs/browser.md).
+need the internet, or a copy of Pyodide beside the site (`--pyodide`, see docs/where_it_runs.md).
 
 Addresses: lab/index.html?path=start.md, notebooks/index.html?path=01_graphs.ipynb.
 """

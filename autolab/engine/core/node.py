@@ -41,7 +41,7 @@ class Node:
     inputs: one entry per differentiable argument, the node that its gradient goes to or None. input_nrs: to which
     output of that node, None where all are the first. saved: what the rules read (`entries`). fix: per input the (shape
     or None, dtype) its gradient must be brought to, where operands were broadcast or converted; None mostly. value,
-    operands, scope: for the explorer, see docs/contracts.md. Hooks, and what users see of a node, are in
+    operands, scope: for the explorer, see docs/dev/contracts.md. Hooks, and what users see of a node, are in
     `autograd/nodes.py`."""
 
     __slots__ = tuple(

@@ -22,7 +22,7 @@ Rule = tuple[int, Callable[..., Any], tuple[str, ...]]
 
 @dataclass(eq=False, slots=True)
 class Op:
-    """One operation. docs/contracts.md says how its fields are written.
+    """One operation. docs/dev/contracts.md says how its fields are written.
 
     >>> OPS["mul"]
     <Op mul(self, other)>

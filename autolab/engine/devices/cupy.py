@@ -32,7 +32,7 @@ def found() -> list:
         raise fail(
             ImportError,
             f"autolab needs CuPy {OLDEST} or newer, found {cupy.__version__}",
-            'pip install -U "autolab-kit[gpu]"',
+            'Install a newer CuPy: python -m pip install -U "autolab-kit[gpu]"',
         )
     if not cupy.cuda.is_available():
         return []

@@ -186,8 +186,8 @@ unsqueeze = register(
     view=True,
     forward=_unsqueezed,
     vjp={"self": lambda m, g, dim: m.squeeze_dim(g, dim)},
-    latex=r"\mathrm{view}({self})",
-    vjp_latex={"self": r"\mathrm{view}({g})"},
+    latex=r"\mathrm{unsqueeze}({self})",
+    vjp_latex={"self": r"\mathrm{squeeze}({g})"},
     samples=lambda s: [(s.randn(2, 3), 0), (s.randn(2, 3), -1)],
     doc="Insert a dimension of size 1; a view. Source: torch.unsqueeze",
 )
@@ -198,10 +198,15 @@ def _squeeze(xp, self, dims):
     return self.squeeze(tuple(i for i, n in enumerate(self.shape) if n == 1 and i in dims))
 
 
+_SQUEEZED = {
+    "latex": r"\mathrm{squeeze}({self})",
+    "vjp_latex": {"self": r"\mathrm{unsqueeze}({g})"},
+}
 squeeze_op = _reshaping(
     "squeeze(Tensor self)",
     lambda xp, self: self.squeeze(),
     view=True,
+    **_SQUEEZED,
     samples=lambda s: [s.randn(1, 3, 1)],
 )
 
@@ -214,6 +219,7 @@ def _squeeze_named(name, kind, node, *samples):
         node=node,
         view=True,
         vjp={"self": lambda m, g, dim, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+        **_SQUEEZED,
         samples=lambda s: [(s.randn(*shape), dim) for shape, dim in samples],
     )
 
