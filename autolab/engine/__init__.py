@@ -23,6 +23,7 @@ _spaces = {space: functions.NAMESPACES[space] for space in ("linalg", "special",
 signatures.put_in_front({"f": functions.NAMESPACES[""], "m": functions.METHODS, **_spaces})
 functions.attach_methods(tensor.Tensor)
 absent.mark_methods(tensor.Tensor)
+tensor.refuse_assignment(tensor.Tensor)
 
 _plain = True
 

@@ -12,8 +12,8 @@ from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
 from ..core.grad_mode import guard
 from ..core.namespaces import raw
-from ..core.node import GONE, AccumulateGrad, Freed, GradientEdge, Node, apply_fix
-from ..core.op import EQUIPMENT
+from ..core.node import AccumulateGrad, GradientEdge, Node, apply_fix
+from ..core.saving import GONE, Freed
 from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
 from .packing import Packed
@@ -123,6 +123,18 @@ class _Face(Base):
         leaf = ["variable"] if isinstance(self, AccumulateGrad) else []
         return sorted([*dir(object), *raw, *saved, *_SHOWN, *leaf])
 
+    def __init_subclass__(cls) -> None:
+        """Give the nodes of an operation what torch shows of what they save: `_saved_<name>`, `_raw_saved_<name>`. (A
+        `__getattr__` for all of them would make every attribute of a node slow to read in CPython.)"""
+        op = vars(cls).get("op")
+        if op is None:
+            return
+        for name in filter(None, cls._saved_names):
+            setattr(cls, f"_saved_{name}", property(functools.partial(_saved, name)))
+            setattr(cls, f"_raw_saved_{name}", property(functools.partial(_raw_saved, name)))
+        for name, value in op.constants.items():
+            setattr(cls, f"_saved_{name}", value)
+
     def _saved_attribute(self, name: str) -> Any:
         """`_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool whatever the
         others' dtype."""
@@ -175,26 +187,12 @@ class _Edge:
         return like
 
 
-def _show_saved(op):
-    """Gives the nodes of `op` what torch shows of what they save: `_saved_<name>`, `_raw_saved_<name>`. (A
-    `__getattr__` for all of them would make every look at a node slow: CPython specialises none of a class that has
-    one.)"""
-    for name in filter(None, op.node_class._saved_names):
-        setattr(op.node_class, f"_saved_{name}", property(functools.partial(_saved, name)))
-        setattr(op.node_class, f"_raw_saved_{name}", property(functools.partial(_raw_saved, name)))
-    for name, value in op.constants.items():
-        setattr(op.node_class, f"_saved_{name}", value)
-
-
 def _saved(name, node):
     return node._saved_attribute(name)
 
 
 def _raw_saved(name, node):
     return SavedTensor(node, node._saved_names.index(name))
-
-
-EQUIPMENT.append(_show_saved)
 
 
 class SavedTensor:

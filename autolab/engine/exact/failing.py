@@ -11,7 +11,7 @@ import os
 import sys
 
 from ..core import observe
-from ..core.errors import WITNESSES
+from ..core.errors import ERROR_LISTENERS
 from ..core.tensor import Tensor
 from .broadcasting import misfit
 from .refusals import beyond_numpy
@@ -177,4 +177,4 @@ def _holds_tensor(item):
     )
 
 
-WITNESSES.append(sys.modules[__name__])
+ERROR_LISTENERS.append(sys.modules[__name__])

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.dtype import dtype
 from ..core.errors import bad_argument, fail, type_name
-from ..core.tensor import TENSORS, Tensor
+from ..core.tensor import TENSOR_CLASSES, Tensor
 from ..devices.device import device
 from .arguments import misfit_in_list, numbers_of
 from .layout import layout
@@ -88,7 +88,7 @@ class Kind:
 
 _NUMBERS = {float, int, complex, bool}
 KINDS = {
-    "Tensor": Kind("Tensor", TENSORS, _of(Tensor)),
+    "Tensor": Kind("Tensor", TENSOR_CLASSES, _of(Tensor)),
     "operand": Kind(
         "Tensor",
         {Tensor, *_NUMBERS},

@@ -16,7 +16,7 @@ from types import FunctionType
 
 from ..core.errors import fail
 from ..exact.refusals import beyond_numpy
-from ..core.tensor import TENSORS, Tensor
+from ..core.tensor import TENSOR_CLASSES, Tensor
 from .. import generated
 from .arguments import no_match, no_match_of_one
 from .kinds import INTS, LISTED_TENSORS, Parameter, an_index
@@ -269,7 +269,7 @@ class _Front:
                 if names is None or p.name in named:
                     known[p.name] = known.get(p.name, set()) | p.classes()
         if self.space == "m":
-            slots[0] |= TENSORS
+            slots[0] |= TENSOR_CLASSES
         self.slots, self.known, self.quick = slots, known, quick
         self.environment |= {f"s{i}": s for i, s in enumerate(slots)} | {"known": known}
         self.forms = forms
@@ -389,7 +389,9 @@ def _passes(value, classes):
         return False
     if INTS in classes and _all_ints(value):
         return True
-    return LISTED_TENSORS in classes and TENSORS.issuperset([item.__class__ for item in value])
+    return LISTED_TENSORS in classes and TENSOR_CLASSES.issuperset(
+        [item.__class__ for item in value]
+    )
 
 
 def _call(function, form, found, before, names, more):

@@ -1,9 +1,8 @@
-"""The lanes: `core.apply.apply` as functions of their own, compiled for each op from its record.
+"""The lanes: a function for each op that does what `core.apply.apply` does, compiled from the op's record.
 
 `apply` asks at every call what the record says: which arguments are tensors, whether they are promoted, what a node
-saves. Here the answers stand in the code. An op has up to two lanes, and both do what `apply` does, in its order
-(unwrap, compute, wrap, record), and are put together from the same statements: `_TENSOR` fills a tensor, `_NODE` a
-node, `saving` writes what it saves.
+saves. Here the answers stand in the code. An op has up to two lanes. Both do what `apply` does, in its order (unwrap,
+compute, wrap, record), and are put together from the same statements: `_TENSOR` fills a tensor, `_NODE` a node.
 
 - The *general lane* (`make_general`) takes what lies in host memory and needs no conversion, views too: 2 µs besides
   the kernel, where `apply` takes 4-6, to which it leaves whatever is unusual: other devices, inference, saved-tensor
@@ -14,22 +13,22 @@ node, `saving` writes what it saves.
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
 
 from .. import generated
 from ..core import observe
-from ..exact import failing
 from ..core.apply import apply, reporting
+from ..core.device import CPU
 from ..core.dtype import FROM_NUMPY, NUMBERS, bool_
 from ..core.grad_mode import per_thread
-from ..core.node import sequence
+from ..core.node import accumulator, sequence
+from ..core.tensor import SMALL, TENSOR_CLASSES, Storage, Tensor, View, materialise
+from ..exact import failing
 from ..methods.facts import strides_of
-from ..core.tensor import SMALL, TENSORS, Storage, Tensor, View, materialise
-from ..core.device import CPU
-from .saving import Words, saving
-from .threads import new_accumulator
+from . import saved
 
 # In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki`
 # says whether it is a tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input
@@ -92,87 +91,67 @@ def _filled(template, **blocks):
     return "\n".join(lines)
 
 
-class _Call(Words):
+class _Call:
     """A call of an op as a lane sees it. is_tensor: per argument "True", "False" or the name of the variable that says
     so."""
 
     def __init__(self, op, is_tensor):
-        self.op, self.is_tensor_or_not = op, is_tensor
-        self.sources = [
-            (j, i) for j, (i, _, _) in enumerate(op.rules) if self.is_tensor(i) != "False"
-        ]
+        self.op, self.is_tensor = op, is_tensor
+        self.sources = [(j, i) for j, (i, _, _) in enumerate(op.rules) if is_tensor[i] != "False"]
 
-    # -- for `saving` --
     def wants(self, rule):
+        """Return whether the gradient of a rule goes anywhere: "True", "False", or an expression."""
         if all(j != rule for j, _ in self.sources):
             return "False"
         return "True" if len(self.sources) == 1 else f"e{rule} is not None"
 
-    def argument(self, i):
-        return f"a{i}"
-
-    def array(self, i):
-        return f"x{i}"
-
-    def is_tensor(self, i):
-        return self.is_tensor_or_not[i]
-
-    def output(self, i):
-        if len(self.op.outputs) > 1:
-            return f"outs[{i}]._array, outs[{i}]._storage, 0"
-        return f"d, s, {'s.version' if self.op.view else '0'}"
-
-    # -- the statements --
     def if_tensor(self, i, expression):
-        """`expression` about argument i, where it is a tensor."""
-        return (
-            expression if self.is_tensor(i) == "True" else f"{self.is_tensor(i)} and {expression}"
-        )
+        """Return `expression` about argument i, where it is a tensor."""
+        is_tensor = self.is_tensor[i]
+        return expression if is_tensor == "True" else f"{is_tensor} and {expression}"
 
     def tensor(self, dtype, view="None"):
-        """Makes the Tensor `t` of the array `d`."""
+        """Return the statements that make the Tensor `t` of the array `d`."""
         own = "output" in self.op.save_kinds and len(self.op.outputs) < 2
         memory = "t._memory = s" if self.op.view else _OWN_MEMORY if own else "t._memory = None"
         return _filled(_TENSOR, dtype=dtype, view=view, memory=memory)
 
     def node(self, fix, outputs):
-        """Makes the node `n` where a gradient is wanted. fix: an expression. outputs: the statements that hang it on
-        the results."""
+        """Return the statements that make the node `n` where a gradient is wanted. fix: an expression. outputs: the
+        statements that hang it on the results."""
         if not self.sources:
             return "n = None"
         places = [i for i, _, _ in self.op.rules]
         numbers = [self.number(i) for i in places]
+        edges = ["None" if self.wants(j) == "False" else f"e{j}" for j in range(len(places))]
         return _filled(
             _NODE,
             wanted=" or ".join(self.if_tensor(i, f"a{i}._req") for _, i in self.sources),
             edges="\n".join(self.edge(j, i) for j, i in self.sources),
-            inputs=_listed(
-                "None" if self.wants(j) == "False" else f"e{j}" for j in range(len(places))
-            ),
-            numbers=f"{_listed(numbers)} if {' or '.join(number for number in numbers if number != '0')} else None",
-            saved="\n".join(saving(self.op, self, "n.saved")),
+            inputs=_listed(edges),
+            numbers=f"{_listed(numbers)} if {' or '.join(n for n in numbers if n != '0')} else None",
+            saved="\n".join(self.saving()),
             fix=fix,
             operands=self.operands(places),
             outputs=outputs,
         )
 
     def edge(self, j, i):
-        """The same as `core.apply.edge`, for what is no view or was refreshed."""
-        edge = f"e{j} = a{i}._node or a{i}._acc and a{i}._acc() or new_accumulator(a{i})"
-        return (
-            edge
-            if self.wants(j) == "True"
-            else f"{edge} if {self.if_tensor(i, f'a{i}._req')} else None"
-        )
+        """Return the statement of `core.node.edge`, for what is no view or was refreshed."""
+        edge = f"e{j} = a{i}._node or a{i}._acc and a{i}._acc() or accumulator(a{i})"
+        if self.wants(j) == "True":
+            return edge
+        return f"{edge} if {self.if_tensor(i, f'a{i}._req')} else None"
 
     def number(self, i):
-        is_tensor = self.is_tensor(i)
-        return {"True": f"a{i}._nr", "False": "0"}.get(
-            is_tensor, f"(a{i}._nr if {is_tensor} else 0)"
-        )
+        """Return an expression for the number of the output that argument i is."""
+        is_tensor = self.is_tensor[i]
+        if is_tensor == "False":
+            return "0"
+        return f"a{i}._nr" if is_tensor == "True" else f"(a{i}._nr if {is_tensor} else 0)"
 
     def operands(self, places):
-        """The same as `core.apply._operand_shown`: what the explorer shows of operands that are in no graph."""
+        """Return an expression for what the explorer shows of operands that are in no graph."""
         if len(places) == 1:
             return "None"
         shown = {"True": "None", "False": "x{i}"}
@@ -184,6 +163,60 @@ class _Call(Words):
             return operands
         return f"{operands} if {' or '.join(f'e{j} is None' for j, _ in self.sources)} else None"
 
+    def saving(self):
+        """Return the statements of `core.saving.save`; `saved.py` says in which order things lie."""
+        op, lines = self.op, []
+        for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
+            names, value = self.saved_entry(k, kind, index)
+            nothing = f"{names.replace(', ', ' = ')} = None"
+            wanted = {self.wants(r) for r in readers or ()} - {"False"}
+            if readers is None or len(op.rules) == 1 or "True" in wanted:
+                lines.append(f"{names} = {value}")
+            elif wanted:
+                lines += [
+                    f"if {' or '.join(sorted(wanted))}: {names} = {value}",
+                    f"else: {nothing}",
+                ]
+            else:
+                lines.append(nothing)
+        return [*lines, f"n.saved = {_listed(saved.places(op)) if op.saves else '()'}"]
+
+    def saved_entry(self, k, kind, index):
+        """Return the names of the places of saved entry k, and an expression for what is in them."""
+        a, is_tensor = f"a{index}", self.is_tensor[index] if kind == "input" else ""
+        if kind == "output":
+            version = "s.version" if self.op.view else "0"
+            several = len(self.op.outputs) > 1
+            whole = (
+                f"outs[{index}]._array, outs[{index}]._storage, 0"
+                if several
+                else f"d, s, {version}"
+            )
+            return f"s{k}, t{k}, v{k}", whole
+        if kind == "input":
+            version = f"0 if {a}._memory is None else {a}._memory.version"
+            of_any = f"({version}) if {is_tensor} else None"
+            return (
+                f"s{k}, v{k}",
+                f"{a}, { ({'True': version, 'False': 'None'}.get(is_tensor, of_any)) }",
+            )
+        fact = "{a}" if kind == "attr" else _FACTS[kind.partition(":")[2]]
+        return f"s{k}", fact.format(a=a, x=f"x{index}")
+
+
+_FACTS = {
+    "sizes": "{x}.shape",
+    "sizes_opt": "(0,) if {a} is None else {x}.shape",
+    "numel": "int({x}.size)",
+    "strides": "strides_of({a})",
+    "argsize_0": "{x}.shape[0]",
+    "argsize_1": "{x}.shape[1]",
+    "argsize_2": "{x}.shape[2]",
+    "argsize_minus_1": "{x}.shape[-1]",
+    "argsize_minus_2": "{x}.shape[-2]",
+}
+"""`core.saving.FACTS` as expressions: what is kept of an argument `a` with the array `x` besides its numbers."""
+
 
 def _listed(expressions):
     return f"({', '.join(expressions)},)"
@@ -192,7 +225,7 @@ def _listed(expressions):
 _ENVIRONMENT = {
     "per_thread": per_thread,
     "Tensor": Tensor,
-    "TENSORS": TENSORS,
+    "TENSOR_CLASSES": TENSOR_CLASSES,
     "OPERANDS": {type(None), int, float},  # without bool, which some ops refuse
     "NUMBERS": {type(None), int, float, bool},
     "ATTRIBUTES": {type(None), int, float, bool, str, tuple},
@@ -207,7 +240,7 @@ _ENVIRONMENT = {
     "ndarray": np.ndarray,
     "generic": np.generic,
     "new": object.__new__,
-    "new_accumulator": new_accumulator,
+    "accumulator": accumulator,
     "sequence": sequence,
     "strides_of": strides_of,
     "materialise": materialise,
@@ -225,7 +258,7 @@ def _compile_lane(op, name, source, slow):
         "forward": op.forward,
         "slow": slow,
     }
-    own |= {"broadcast": _BROADCAST, "broadcasting": _broadcasting}
+    own["broadcasting"] = _broadcasting
     return generated.function("call", source, _ENVIRONMENT | own, f"fast/<{name} of {op.name}>")
 
 
@@ -234,10 +267,10 @@ _BINARY = """
 def call(a0, a1):
     state = per_thread.state
     kind = type(a0)
-    if kind is not Tensor and kind not in TENSORS:
+    if kind is not Tensor and kind not in TENSOR_CLASSES:
         return slow(a0, a1)
     kind = type(a1)
-    if kind is Tensor or kind in TENSORS:
+    if kind is Tensor or kind in TENSOR_CLASSES:
         <with_tensor>
     elif kind is float or kind is int:
         <with_number>
@@ -262,7 +295,7 @@ try:
         if p == q:
             d = state.run(fast, x0, x1)
         else:
-            x0_alone, x1_alone, fix = broadcast.get((p, q, dtype)) or broadcasting(p, q, dtype)
+            x0_alone, x1_alone, fix = broadcasting(p, q, dtype)
             d = state.run(fast, x0.squeeze() if x0_alone else x0, x1.squeeze() if x1_alone else x1)
     else:
         d = state.run(fast, x0, x1)
@@ -284,7 +317,7 @@ _UNARY = """
 def call(<parameters>):
     state = per_thread.state
     kind = type(a0)
-    if kind is not Tensor and kind not in TENSORS or a0._view is not None or state.special or not a0._dtype.is_floating_point<unusual>:
+    if kind is not Tensor and kind not in TENSOR_CLASSES or a0._view is not None or state.special or not a0._dtype.is_floating_point<unusual>:
         return slow(<arguments>)
     x0 = a0._array
     d = state.run(fast, x0)
@@ -297,7 +330,7 @@ def call(<parameters>):
 
 def make_binary(op):
     """The fast lane of an op of two operands; the same as `core.apply.apply`."""
-    return _compile_lane(op, "lane", _binary(op, True), lambda a, b: op.general(a, b))
+    return _compile_lane(op, "lane", _binary(op, True), lambda a, b: general(op)(a, b))
 
 
 def make_operator(op, of_tensors=None):
@@ -308,7 +341,7 @@ def make_operator(op, of_tensors=None):
     def slow(a, b):
         if of_tensors is not None and isinstance(b, Tensor):
             return of_tensors(a, b)
-        return op.general(a, b) if isinstance(b, _OPERANDS) else NotImplemented
+        return general(op)(a, b) if isinstance(b, _OPERANDS) else NotImplemented
 
     return _compile_lane(op, "lane", _binary(op, of_tensors is None), slow)
 
@@ -327,7 +360,7 @@ def make_unary(op):
         unusual="".join(f" or {a} is not {default!r}" for a, default in others),
         result=_result(op, ["True"] + ["False"] * len(others), "None"),
     )
-    return _compile_lane(op, "lane", source, lambda *args: op.general(*args))
+    return _compile_lane(op, "lane", source, lambda *args: general(op)(*args))
 
 
 def _binary(op, takes_tensors):
@@ -347,25 +380,16 @@ def _result(op, is_tensor, fix):
     return tensor + "\n" + call.node(fix, "t._node = n\nt._req = True")
 
 
-_BROADCAST: dict = {}
-"""What operands of two shapes need: (whether x0, x1 is made 0-d, the node's `fix`), by (shape, shape, dtype)."""
-
-
+@functools.lru_cache(maxsize=1024)
 def _broadcasting(p, q, dtype):
-    """The entry of _BROADCAST for operands of shapes `p` and `q`. Raises ValueError when they do not broadcast.
+    """Return what operands of shapes `p` and `q` need: whether x0, x1 is made 0-d, and the node's `fix`. Raise
+    ValueError when they do not broadcast.
 
     An array of one element is made 0-d before NumPy broadcasts it: 0.3 µs instead of 0.6."""
     r = np.broadcast_shapes(p, q)
     p_alone = len(p) > 0 and p.count(1) == len(p) <= len(q)
     q_alone = len(q) > 0 and q.count(1) == len(q) <= len(p)
-    fix = None if p == r else (p, dtype), None if q == r else (q, dtype)
-    if len(_BROADCAST) >= _MOST:
-        _BROADCAST.clear()
-    _BROADCAST[p, q, dtype] = entry = p_alone, q_alone, fix
-    return entry
-
-
-_MOST = 1024
+    return p_alone, q_alone, (None if p == r else (p, dtype), None if q == r else (q, dtype))
 
 
 # -- the general lane --------------------------------------------------------------------------------------------------
@@ -412,8 +436,14 @@ kind = outs[0]._dtype
 _VIEW = "View(a0, s.version, 'default' if state.grad else 'no_grad') if a0._view is None else View.of(a0, state, False)"
 
 
+@functools.cache
+def general(op):
+    """Return the general lane of `op`, or `apply` where it cannot be compiled."""
+    return make_general(op) if can_compile(op) else reporting(apply, op)
+
+
 def can_compile(op) -> bool:
-    """Whether the op's arguments and results are of a fixed number, none of them a list of tensors."""
+    """Return whether the op's arguments and results are of a fixed number, none of them a list of tensors."""
     return not (op.lists or op.variadic or op.spread) and 0 in op.tensors
 
 
@@ -468,7 +498,7 @@ def _arrays(op):
 
 
 _ARRAY = """
-if type(a) in TENSORS:
+if type(a) in TENSOR_CLASSES:
     v = a._view
     if v is not None:
         m = a._memory or a._storage

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .. import generated
-from ..core.device import ARRAYS
-from . import delivery
-from ..core import namespaces
-from . import saved
-from ..core.node import GONE, Freed, Parcel, opened
-from ..exact.sums import fitted
 from ..autograd.refusals import freed, stale
+from ..core import namespaces
+from ..core.device import ARRAY_CLASSES
+from ..core.saving import Freed, PackedTensor, opened
+from ..exact.sums import fitted
+from . import delivery, saved
 
 
 def first(name):
@@ -62,12 +61,12 @@ def _compile(op, name):
     )
     environment = {
         "Freed": Freed,
-        "free": saved.freeing(op, GONE) if step and op.saves_tensors else None,
+        "free": saved.freeing(op) if step and op.saves_tensors else None,
         "stale": stale,
         "unusual": _unusual,
         "traced": traced,
         "opened": opened,
-        "ARRAYS": ARRAYS,
+        "ARRAY_CLASSES": ARRAY_CLASSES,
         "fused": op.fused,
         "fitted": fitted,
         "m": namespaces.raw(np),
@@ -136,7 +135,7 @@ def _reading_output(op, k, traced):
     # a scalar may have been made an array since
     return [
         *lines,
-        f" if t{k}.array is not None and s{k}.__class__ not in ARRAYS: s{k} = t{k}.array",
+        f" if t{k}.array is not None and s{k}.__class__ not in ARRAY_CLASSES: s{k} = t{k}.array",
     ]
 
 
@@ -193,7 +192,7 @@ def _unusual(node, traced):
         raise freed()
     places = []
     for e, kind in zip(node.entries(), saved.kinds(node.op)):
-        if isinstance(e, Parcel):
+        if isinstance(e, PackedTensor):
             e = e.tensor(node, traced)
             e = e if traced else e._array
             places += (e, None) if kind == "input" else (e, None, None)

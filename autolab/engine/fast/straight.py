@@ -1,11 +1,11 @@
 """The backward pass as it mostly is: one root, one gradient per node, no hooks, nobody watching, all in host memory.
 
-It does the same as `core.backward._Pass.run`, in the same order, without asking at every node for what is rarely there:
-half the time on graphs of scalars. `tests/engine/test_straight.py` holds the two together.
+It does the same as `core.backward.BackwardPass.run`, in the same order, without asking at every node for what is rarely
+there: half the time on graphs of scalars. `tests/engine/test_straight.py` holds the two together.
 
 It starts as a walk: while a node hands gradients to one other node at most (and to leaves), nothing waits for anything
 and no plan is needed. Where the graph branches the rest is planned; where it needs hooks or a node of several outputs,
-`_Pass` takes over with what has arrived so far.
+`BackwardPass` takes over with what has arrived so far.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from operator import attrgetter
 import numpy as np
 
 from ..core import observe
+from ..core.backward import add_to_grad, execute
 from ..core.grad_mode import guard
+from ..core.node import AccumulateGrad
 from ..core.tensor import Tensor
 from ..inplace import detached as cut
 from .delivery import SEVERAL, beyond_leaves
-from .threads import shared
-from ..core.backward import add_to_grad, execute
-from ..core.grad_mode import per_thread
-from ..core.node import AccumulateGrad
 
 _by_age = attrgetter("sequence_nr")
 
@@ -43,14 +41,11 @@ def of_number(loss, retain_graph) -> bool:
 
 def backward(root, g, retain_graph) -> bool:
     """Runs the pass from the node `root`, at which the raw array `g` arrives, the same as `core.backward.execute`.
-    False, and nothing done, when `root` needs `_Pass`."""
-    silence = per_thread.state.silence
-    if silence is None:
-        silence = per_thread.state.silence = _what_seterr_changes()
-    if not silence:
+    False, and nothing done, when `root` needs `BackwardPass`."""
+    if not _SILENCE:
         with np.errstate(all="ignore"):
             return _walk(root, g, retain_graph)
-    variable, quiet = silence
+    variable, quiet = _SILENCE
     before = variable.set(quiet)
     try:
         return _walk(root, g, retain_graph)
@@ -69,12 +64,15 @@ def _what_seterr_changes():
     return changed[0] if len(changed) == 1 else ()
 
 
+_SILENCE = _what_seterr_changes()
+
+
 # -- without a plan ----------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
-    """Node after node; what is no walk any more is handed to `_rest`. The same as `core.backward._Pass.run`."""
+    """Node after node; what is no walk any more is handed to `_rest`. The same as `core.backward.BackwardPass.run`."""
     oldest = (
         cut.latest_detached
-    )  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
+    )  # what is older may have saved a tensor that detach_() cut off, which `BackwardPass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
     before = None  # the node that ran last
     while True:
@@ -95,26 +93,14 @@ def _walk(node, g, retain_graph):
     if g.__class__ in SEVERAL:
         _rest(*beyond_leaves(before, g), leaves, retain_graph)
         return True
-    shared.inside = True
-    try:
-        if not shared.several:
-            _accumulate(leaves)
-            return True
-    finally:
-        shared.inside = False
     with guard:
-        _accumulate(leaves)
+        for target, total in leaves.items():
+            leaf = target.variable
+            if leaf._grad is None:
+                leaf._grad = total
+            else:
+                add_to_grad(leaf, total)
     return True
-
-
-def _accumulate(leaves):
-    """For who holds the guard, or is the only thread."""
-    for target, total in leaves.items():
-        leaf = target.variable
-        if leaf._grad is None:
-            leaf._grad = total
-        else:
-            add_to_grad(leaf, total)
 
 
 def _output_of(before, node):
@@ -152,7 +138,7 @@ def _rest(roots, seeds, leaves, retain_graph):
 # -- with a plan -------------------------------------------------------------------------------------------------------
 def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
     """(nodes, newest first; a place for the gradient of each; the leaves that are complete when a node has run, by that
-    node), or None for a graph that is not so plain. The same as `core.backward._Pass.plan`.
+    node), or None for a graph that is not so plain. The same as `core.backward.plan`.
 
     leaves: where something has arrived already."""
     if any(
@@ -193,7 +179,7 @@ def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
 
 
 def _run(order, pending, complete, leaves, retain_graph):
-    """The same as `core.backward._Pass.run`."""
+    """The same as `core.backward.BackwardPass.run`."""
     oldest = cut.latest_detached
     _finish(complete.pop(None, ()), leaves)  # nothing more comes
     for node in order:
