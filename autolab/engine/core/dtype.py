@@ -173,24 +173,19 @@ def result_type_of(
     >>> result_type_of([float32], [float64], [2.5])
     torch.float32
     """
-    numbers = _combine(_together(zero_dtypes), _together(map(python_scalar_dtype, scalar_values)))
-    return _combine(_together(dim_dtypes), numbers) or _default
+    result = None
+    for level in (dim_dtypes, zero_dtypes, map(python_scalar_dtype, scalar_values)):
+        dtypes = list(level)
+        if dtypes:
+            lower = functools.reduce(promote_types, dtypes)
+            result = lower if result is None else _combine(result, lower)
+    return result or _default
 
 
-def _together(dtypes: Iterable[dtype]) -> dtype | None:
-    first = None
-    for d in dtypes:
-        first = d if first is None else promote_types(first, d)
-    return first
-
-
-def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
-    if higher is None or lower is None:
-        return lower if higher is None else higher
-    if higher.is_complex:
-        return higher
-    if higher.is_floating_point:
-        return higher.to_complex() if lower.is_complex else higher
-    if higher is bool_ or lower.is_inexact:
+def _combine(higher: dtype, lower: dtype) -> dtype:
+    """Return the dtype of two levels: the lower one counts only where it is of a higher kind."""
+    if higher.is_floating_point and lower.is_complex:
+        return higher.to_complex()
+    if higher is bool_ or lower.is_inexact and not higher.is_inexact:
         return promote_types(higher, lower)
     return higher

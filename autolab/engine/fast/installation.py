@@ -100,6 +100,6 @@ def remove():
         for node_class in {record.node_class, record.changing.node_class}:
             for name in set(steps.SIGNATURES) & set(vars(node_class)):
                 delattr(node_class, name)
-    Node.backward_raw = Node.backward_traced = backward
+    Node.backward_raw = backward
     del Node.step
     operations.use(operations.PLAIN)

@@ -79,8 +79,8 @@ if state.grad and (<wanted>):
 
 
 def _filled(template, **blocks):
-    """`template` with every `<name>` replaced by its block; one that stands alone on its line may have several lines,
-    or none."""
+    """Return `template` with every `<name>` replaced by its block; one that stands alone on its line may have several
+    lines, or none."""
     lines = []
     for line in template.strip("\n").splitlines():
         alone = re.fullmatch(r"( *)<(\w+)>", line)
@@ -250,7 +250,7 @@ _ENVIRONMENT = {
 
 
 def _compile_lane(op, name, source, slow):
-    """The function `call` of `source`; what it leaves goes to `slow`."""
+    """Return the function `call` of `source`; what it leaves goes to `slow`."""
     own = {
         "op": op,
         "node_class": op.node_class,
@@ -329,12 +329,12 @@ def call(<parameters>):
 
 
 def make_binary(op):
-    """The fast lane of an op of two operands; the same as `core.apply.apply`."""
+    """Return the fast lane of an op of two operands; the same as `core.apply.apply`."""
     return _compile_lane(op, "lane", _binary(op, True), lambda a, b: general(op)(a, b))
 
 
 def make_operator(op, of_tensors=None):
-    """The same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
+    """Return the same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
 
     of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
 
@@ -350,7 +350,7 @@ _OPERANDS = (Tensor, *NUMBERS)
 
 
 def make_unary(op):
-    """The fast lane of an op of one operand, taken when its other arguments have their defaults; the same as
+    """Return the fast lane of an op of one operand, taken when its other arguments have their defaults; the same as
     `core.apply.apply`."""
     others = [(f"a{i}", op.defaults[p]) for i, p in enumerate(op.params) if i]
     source = _filled(
@@ -374,7 +374,7 @@ def _binary(op, takes_tensors):
 
 
 def _result(op, is_tensor, fix):
-    """What follows the kernel in the fast lane."""
+    """Return the statements that follow the kernel in the fast lane."""
     call = _Call(op, is_tensor)
     tensor = call.tensor("bool_" if op.dtype == "bool" else "a0._dtype")
     return tensor + "\n" + call.node(fix, "t._node = n\nt._req = True")
@@ -448,7 +448,7 @@ def can_compile(op) -> bool:
 
 
 def make_general(op):
-    """The general lane of `op`; it takes all arguments in schema order. The same as `core.apply.apply`."""
+    """Return the general lane of `op`; it takes all arguments in schema order. The same as `core.apply.apply`."""
     arguments, several = _arguments(op), len(op.outputs) > 1
     call = _Call(op, ["True" if i == 0 else f"k{i}" for i in range(len(op.params))])
     tensor = call.tensor("FROM_NUMPY[d.dtype]" if several else "kind", _VIEW if op.view else "None")
@@ -474,7 +474,7 @@ def _arguments(op):
 
 
 def _arrays(op):
-    """The raw values, or the way to `apply` for whatever is unusual; the same as `core.apply._unwrap`."""
+    """Return the lines that read the raw values as `core.apply.unwrap` does, and leave what is unusual to `apply`."""
     slow = f"return slow({_arguments(op)})"
     promoted = op.dtype is not None and bool(op.broadcast)
     lines = ["dtype, numbers = None, False"] if promoted else []
@@ -515,8 +515,8 @@ elif a._dtype is not dtype: <slow>
 
 
 def _array(op, i, operand, slow):
-    """Lines that read the raw value of argument i, which is a tensor or, but for the first, may be a number. operand:
-    whether it is promoted."""
+    """Return the lines that read the raw value of argument i, which is a tensor or, but for the first, may be a number.
+    operand: whether it is promoted."""
     refreshed, promoted = (
         _REFRESHED if op.rules else "",
         _filled(_ONE_DTYPE, slow=slow) if operand else "",
@@ -539,7 +539,7 @@ def _array(op, i, operand, slow):
 
 
 def _kernel(op):
-    """The same as `core.apply.compute`."""
+    """Return the lines that run the kernel as `core.apply.compute` does."""
     run = f"d = state.run(forward, np, {', '.join(f'x{i}' for i in range(len(op.params)))})"
     if not op.broadcast:
         return run
@@ -547,7 +547,7 @@ def _kernel(op):
 
 
 def _outputs(op):
-    """Lines that hang the node on the results that have a gradient."""
+    """Return the lines that hang the node on the results that have a gradient."""
     if len(op.outputs) < 2:
         return "if kind.is_inexact:\n    t._node = n\n    t._req = True"
     lines = ["n._extra = {'shapes': tuple([(o._array.shape, o.dtype) for o in outs])}"]
@@ -559,8 +559,8 @@ def _outputs(op):
 
 
 def _fix(op, call):
-    """What a gradient has to become again, (shape or None, dtype) per rule; None when no operand was broadcast or of
-    another dtype."""
+    """Return an expression for what the gradients must be brought to, (shape or None, dtype) per rule: None when no
+    operand was broadcast or of another dtype."""
     differs, metas = [], []
     for i, _, _ in op.rules:
         test = f"a{i}._dtype is not kind" + (f" or x{i}.shape != d.shape" if op.broadcast else "")

@@ -62,6 +62,9 @@ class DetachEvents:
     def detached(self, origin, tensor, how):
         """`detach()` or `.data`, which `how` says, of `origin` gave `tensor`."""
 
+    def data_set(self, tensor, value):
+        """`tensor.data = value` ran: other memory, the same tensor."""
+
 
 @attach
 class Detaching:
