@@ -14,6 +14,7 @@ import autolab as torch
 from autolab.engine.exact import signatures
 from autolab.engine.exact import sums as cascade
 from autolab.engine.inplace import detached as cut
+from autolab.engine.fast.threads import shared
 
 PACKAGE = str(Path(torch.__file__).parent)
 THREADS, TIMES = 4, 6
@@ -23,6 +24,7 @@ def interleaved(work, seed):
     """Run `work(k)` in four threads, of which this is one. They hand over to each other at one line in three of the
     package, where Python itself would at any call."""
     chosen, start, failed = random.Random(seed), threading.Barrier(THREADS), []
+    shared.first, shared.several = threading.get_ident(), False
 
     def at_line(frame, event, arg):
         if event == "line" and chosen.random() < 0.3:
@@ -50,6 +52,7 @@ def interleaved(work, seed):
     sys.settrace(traced)
     for t in threads:
         t.join()
+    assert not shared.inside
     if failed:
         raise failed[0]
 
@@ -172,6 +175,9 @@ def test_a_leaf_has_one_node_whoever_asks_first(seed):
     w, found = leaf(2.0), []
 
     def step(k):
+        shared.enter()  # all are known before the first asks
+        while not shared.several:
+            time.sleep(0)
         found.append((w * k).grad_fn.next_functions[0][0])
 
     interleaved(step, seed)

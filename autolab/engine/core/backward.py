@@ -366,19 +366,29 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
     (None, None, 7.0)
     """
     with guard:
-        before = leaf._grad
-        if create_graph:
-            with set_grad_enabled(True):
-                leaf._grad = g.clone_by_copy() if before is None else leaf.grad + g
-        elif before is None:
-            leaf._grad = g if g.__class__ is not Tensor else g._array
-        elif not isinstance(before, Tensor):
-            leaf._grad = plus(before, g)
+        if not create_graph:
+            return add_to_grad(leaf, g)
+        with set_grad_enabled(True):
+            leaf._grad = g.clone_by_copy() if leaf._grad is None else leaf.grad + g
+
+
+def add_to_grad(leaf: Tensor, g: Any) -> None:
+    """Add an array to `.grad`. The caller holds `guard`.
+
+    >>> x = torch.tensor(3.)
+    >>> add_to_grad(x, np.float32(2)), x.grad
+    (None, tensor(2.))
+    """
+    before = leaf._grad
+    if before is None:
+        leaf._grad = g if g.__class__ is not Tensor else g._array
+    elif not isinstance(before, Tensor):
+        leaf._grad = plus(before, g)
+    else:
+        if before._array.__class__ in ARRAY_CLASSES:
+            where = before._storage.device
+            with where.backend:
+                where.xp.add(before._array, g, out=before._array)
         else:
-            if before._array.__class__ in ARRAY_CLASSES:
-                where = before._storage.device
-                with where.backend:
-                    where.xp.add(before._array, g, out=before._array)
-            else:
-                before._array = before._array + g
-            before._storage.version += 1
+            before._array = before._array + g
+        before._storage.version += 1

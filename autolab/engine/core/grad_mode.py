@@ -57,8 +57,17 @@ class State:
     scope: Any = None  # which call of it that is, see `Node.scope`
 
 
+THREAD_INIT: list[Callable[[], None]] = []
+"""Functions that are called in each thread before it uses the engine for the first time (`fast/threads.py`)."""
+
+
 class _PerThread(threading.local):
+    known = 0  # how many threads have used the engine
+
     def __init__(self) -> None:
+        _PerThread.known += 1
+        for enter in THREAD_INIT:
+            enter()
         self.state = State()
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .grad_mode import guard
+from .grad_mode import guard, per_thread
 from .record import Op
 from .saving import GONE, Freed, opened
 from .tensor import Tensor, no_accumulator, wrap
@@ -281,6 +281,7 @@ def accumulator(leaf: Tensor) -> Any:
     >>> accumulator(x) is node and node.variable is x
     True
     """
+    _ = per_thread.state  # registers this thread
     if leaf._acc is no_accumulator:
         return None
     with guard:  # another thread may ask for the same

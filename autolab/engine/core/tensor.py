@@ -249,6 +249,7 @@ def grad_as_tensor(t: Tensor) -> Tensor | None:
     >>> x._grad, grad_as_tensor(x) is x.grad
     (np.float32(6.0), True)
     """
+    _ = per_thread.state  # registers this thread
     with guard:  # another thread may read it, too
         if t._grad is not None and not isinstance(t._grad, Tensor):
             t._grad = wrap(t._grad, t.dtype)

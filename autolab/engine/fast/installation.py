@@ -6,14 +6,14 @@ import functools
 from typing import Any
 
 from .. import generated
-from ..core import differentiate, namespaces
+from ..core import differentiate, namespaces, tensor
 from ..core import op as operations
 from ..core.node import Node, backward
 from ..core.record import OPS
 from ..core.tensor import Tensor
 from ..exact.sums import plan_with
 from ..ops.functions import METHODS, OPERATORS
-from . import inplace_lane, lanes, saved, steps, straight, sums
+from . import inplace_lane, lanes, saved, steps, straight, sums, threads
 
 
 class FastEngine(operations.Engine):
@@ -72,12 +72,14 @@ def _binding(self, op):
 
 _plain_binding: Any = namespaces.Namespace.binding
 _plain_backward: Any = vars(Tensor)["backward"]
+_plain_grad: Any = tensor.grad_as_tensor
 
 
 def install():
     """Put everything in its place."""
     namespaces.Namespace.binding = _binding
     Tensor.backward = _backward(_plain_backward)
+    tensor.grad_as_tensor = threads.grad_as_tensor
     plan_with(sums.plan)
     for name in steps.SIGNATURES:
         setattr(Node, name, steps.first(name))
@@ -92,7 +94,7 @@ def remove():
     """Leave the core alone: nodes that were made before run by `core.node.backward`, too."""
     namespaces.Namespace.binding = _plain_binding
     _plain_backward.__doc__ = Tensor.backward.__doc__  # examples, perhaps
-    Tensor.backward = _plain_backward
+    Tensor.backward, tensor.grad_as_tensor = _plain_backward, _plain_grad
     plan_with(None)
     for name in OPERATORS:
         setattr(Tensor, name, METHODS[name])

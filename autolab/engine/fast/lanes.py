@@ -24,11 +24,12 @@ from ..core.apply import apply, reporting
 from ..core.device import CPU
 from ..core.dtype import FROM_NUMPY, NUMBERS, bool_
 from ..core.grad_mode import per_thread
-from ..core.node import accumulator, sequence
+from ..core.node import sequence
 from ..core.tensor import SMALL, TENSOR_CLASSES, Storage, Tensor, View, materialise
 from ..exact import failing
 from ..methods.facts import strides_of
 from . import saved
+from .threads import accumulator
 
 # In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki`
 # says whether it is a tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input

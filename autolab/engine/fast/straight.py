@@ -16,12 +16,13 @@ from operator import attrgetter
 import numpy as np
 
 from ..core import observe
-from ..core.backward import accumulate, execute
-from ..core.grad_mode import guard
+from ..core.backward import add_to_grad, execute
+from ..core.grad_mode import guard, per_thread
 from ..core.node import AccumulateGrad
 from ..core.tensor import Tensor
 from ..inplace import detached as cut
 from .delivery import SEVERAL, beyond_leaves
+from .threads import shared
 
 _by_age = attrgetter("sequence_nr")
 
@@ -42,6 +43,7 @@ def of_number(loss, retain_graph) -> bool:
 def backward(root, g, retain_graph) -> bool:
     """Runs the pass from the node `root`, at which the raw array `g` arrives, the same as `core.backward.execute`.
     False, and nothing done, when `root` needs `BackwardPass`."""
+    _ = per_thread.state  # registers this thread
     if not _SILENCE:
         with np.errstate(all="ignore"):
             return _walk(root, g, retain_graph)
@@ -94,18 +96,26 @@ def _walk(node, g, retain_graph):
     if g.__class__ in SEVERAL:
         _rest(*beyond_leaves(before, g), leaves, retain_graph)
         return True
-    _accumulate(leaves)
+    shared.inside = True
+    try:
+        if not shared.several:
+            _accumulate(leaves)
+            return True
+    finally:
+        shared.inside = False
+    with guard:
+        _accumulate(leaves)
     return True
 
 
 def _accumulate(leaves):
-    with guard:
-        for target, total in leaves.items():
-            leaf = target.variable
-            if leaf._grad is None:
-                leaf._grad = total
-            else:
-                accumulate(leaf, total)
+    """Add to `.grad`. The caller holds `guard`, unless it is the only thread."""
+    for target, total in leaves.items():
+        leaf = target.variable
+        if leaf._grad is None:
+            leaf._grad = total
+        else:
+            add_to_grad(leaf, total)
 
 
 def _output_of(before, node):
@@ -122,7 +132,8 @@ def _accumulate_complete(leaves, left):
             if n is not None and n not in left:
                 left[n] = None
                 queue.append(n)
-    _accumulate({leaf: total for leaf, total in leaves.items() if leaf not in left})
+    with guard:
+        _accumulate({leaf: total for leaf, total in leaves.items() if leaf not in left})
 
 
 def _rest(roots, seeds, leaves, retain_graph):
@@ -185,4 +196,5 @@ def _run(order, pending, leaves, retain_graph):
     except BaseException:
         _accumulate_complete(leaves, [node, *pending])
         raise
-    _accumulate(leaves)
+    with guard:
+        _accumulate(leaves)
