@@ -26,7 +26,10 @@ INTERLEAVED = 4  # independent chains of additions, for the processor's pipeline
 BLOCK = 16  # additions before a running sum is passed on to the next level
 _SHORT = [None, *(np.array([0, *range(4, n), 1, 2, 3][:n]) for n in range(1, 8))]
 _in_order, _reduce = np.add.accumulate, np.add.reduce
-_plans: dict[tuple, list] = {}  # for sums of all elements: by lanes and shape, those not in use
+_plans: dict[int, dict] = {
+    8: {},
+    4: {},
+}  # for sums of all elements: by lanes and shape, those not in use
 _MOST_PLANS = 128
 planner = None
 """A function that makes a plan, `planner(dtype, shape, lanes)`: the plan takes a row-major array of `shape` and returns
@@ -37,7 +40,8 @@ def plan_with(maker):
     """Set `planner`, and forget the plans of the last one."""
     global planner
     planner = maker
-    _plans.clear()
+    for plans in _plans.values():
+        plans.clear()
 
 
 def add(x, axis=None, keepdims=False):
@@ -194,9 +198,9 @@ def total(x):
     half the time of slicing, `np.add.reduce` and `np.concatenate`: 2 µs for 100 elements (`fast/sums.py`). A plan is
     taken off its list while it is in use, so that no other thread writes into its buffer."""
     lanes = _LANES.get(x.dtype.char)
-    if lanes is None or not 1 < x.size < FEW:
+    if lanes is None:
         return _reduce(x, axis=None)
-    unused = _plans.get((lanes, x.shape))
+    unused = _plans[lanes].get(x.shape)
     if unused is None or not x.flags.c_contiguous:
         return _unplanned(x, lanes)
     try:
@@ -210,14 +214,16 @@ def total(x):
 
 def _unplanned(x, lanes):
     """Return `total` of an array whose shape has no plan, or not yet."""
-    n = x.size
+    n, plans = x.size, _plans[lanes]
+    if not 1 < n < FEW:
+        return _reduce(x, axis=None)
     if not x.flags.c_contiguous:
         return _placed(_any_layout(x, None, lanes), x, None, False)
     if planner is None or n < lanes or n >= BLOCK * BLOCK * INTERLEAVED * lanes:
         return (_rows(x.reshape(1, n), lanes) + 0)[-1]
-    if len(_plans) >= _MOST_PLANS:
-        _plans.clear()
-    _plans[lanes, x.shape] = [planner(x.dtype, x.shape, lanes)]
+    if len(plans) >= _MOST_PLANS:
+        plans.clear()
+    plans[x.shape] = [planner(x.dtype, x.shape, lanes)]
     return total(x)
 
 
