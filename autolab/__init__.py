@@ -32,7 +32,7 @@ from .engine.core.dtype import dtype, get_default_dtype, set_default_dtype  # no
 from .engine.exact.dtypes import can_cast, promote_types  # noqa: F401
 from .engine.exact.limits import finfo, iinfo  # noqa: F401
 from .engine.kernels.threads import available as get_num_threads, use as set_num_threads  # noqa: F401
-from .engine.exact.printing import get_printoptions, set_printoptions  # noqa: F401
+from .engine.exact.printing import set_printoptions  # noqa: F401
 from .engine.exact.random import (  # noqa: F401
     Generator,
     default_generator,

@@ -10,7 +10,7 @@ from functools import partial
 
 import autolab
 from autolab.engine.core.errors import bad_argument, fail, type_name
-from autolab.engine.core.tensor import TENSORS, Tensor
+from autolab.engine.core.tensor import TENSOR_CLASSES, Tensor
 from autolab.engine.exact.printing import parameter_repr
 from autolab.engine.methods.copies import _rebuild as _rebuild_tensor
 from autolab.nn._arguments import DeviceLike
@@ -195,7 +195,7 @@ def _not_initialized(lazy):
     )
 
 
-TENSORS.add(Parameter)
+TENSOR_CLASSES.add(Parameter)
 for _class in (Parameter, UninitializedTensorMixin, UninitializedParameter, UninitializedBuffer):
     _class.__module__ = "torch.nn.parameter"  # as PyTorch prints the classes
 

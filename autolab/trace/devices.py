@@ -249,7 +249,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         grad = tensor._grad
         if grad is None or isinstance(grad, Tensor):
             return None if grad is None else self._block(grad)
-        if grad.__class__ not in devices.ARRAYS or devices.of(grad) is devices.CPU:
+        if grad.__class__ not in devices.ARRAY_CLASSES or devices.of(grad) is devices.CPU:
             return None
         return self._blocks.get((str(devices.of(grad)), _memory(grad)[0]))
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..engine.devices import device as devices
 from ..engine.core.grad_mode import per_thread
-from ..engine.core.node import Freed, Node
+from ..engine.core.node import Node
+from ..engine.core.saving import Freed
 from ..engine.autograd.packing import Packed
 from ..engine.core.record import OPS
 from ..engine.core.tensor import InferenceStorage, Tensor
@@ -76,24 +77,14 @@ def _public_saved_names(node_class: Any) -> tuple[str, ...]:
     )
 
 
-@functools.cache
-def _places_in_lane(op: Any) -> list[tuple[str, int, bool, bool]]:
-    """Of what a lane saves for an op, but for results: name, place in the flat tuple, whether it is an operand, and
-    whether its version follows."""
-    from ..engine.fast.saved import (
-        kinds,
-        places,
-    )  # only where a lane has run: the plain engine does without
-
-    names, found = places(op), []
-    for k, (name, kind, stored) in enumerate(zip(op.saves, op.save_kinds, kinds(op), strict=True)):
-        if kind != "output":
-            found.append((name, names.index(f"s{k}"), kind == "input", stored == "input"))
+def _unchanged_inputs(node: Any) -> dict[str, Any]:
+    """Return the arguments that a node saved and that have not changed since, by name; None for what was not needed."""
+    found = {}
+    for name, kind, entry in zip(node.op.saves, node.op.save_kinds, node.entries()):
+        paired = entry.__class__ is tuple and len(entry) == 2 and isinstance(entry[0], Tensor)
+        if kind == "input" and (entry is None or paired and entry[0]._storage.version == entry[1]):
+            found[name] = entry and entry[0]
     return found
-
-
-_NOTHING = object()
-"""What a node might have saved under a name and did not."""
 
 
 def is_tensor(item: Any) -> bool:
@@ -356,11 +347,12 @@ class Reader:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
         stored = getattr(node, "saved", None)
         packed = self._packed_names(node) if isinstance(stored, list) else ()
-        lane = self._of_lane(node) if stored.__class__ is tuple else {}
+        unchanged = isinstance(node, Node) and node.plain and stored.__class__ is tuple
+        lane = _unchanged_inputs(node) if unchanged else {}
         for name in self._saved_names(node):
             if name in lane:
-                if (item := lane[name]) is not _NOTHING:
-                    yield name, item
+                if (tensor := lane[name]) is not None:
+                    yield name, SavedEntry(name, tensor, "alive")
                 continue
             if name in packed:
                 yield name, SavedEntry(name, None, "alive")
@@ -423,25 +415,6 @@ class Reader:
         return {
             name for name, entry in zip(node._saved_names, node.saved) if isinstance(entry, Packed)
         }
-
-    def _of_lane(self, node: Any) -> dict[str, Any]:
-        """What can be read off the entries that a lane has saved: tensors that are as they were, and attributes."""
-        found: dict[str, Any] = {}
-        if isinstance(node, Node) and node.plain:
-            saved = node.saved
-            for name, place, is_operand, paired in _places_in_lane(node.op):
-                item, version = saved[place], saved[place + 1] if paired else None
-                if not is_operand:
-                    found[name] = tuple(item) if isinstance(item, list) else item
-                elif item is None:
-                    found[name] = _NOTHING
-                elif (
-                    version is not None
-                    and isinstance(item, Tensor)
-                    and item._storage.version == version
-                ):
-                    found[name] = SavedEntry(name, item, "alive")
-        return found
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
         """Names under which this node may save tensors (None there means: not needed)."""

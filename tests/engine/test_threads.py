@@ -21,10 +21,8 @@ THREADS, TIMES = 4, 6
 
 
 def interleaved(work, seed):
-    """Runs `work(k)` in four threads that hand over to each other at one line in three of the package, where Python
-    itself would at any call.
-
-    One of them is this thread, which was alone before."""
+    """Run `work(k)` in four threads, of which this is one. They hand over to each other at one line in three of the
+    package, where Python itself would at any call."""
     chosen, start, failed = random.Random(seed), threading.Barrier(THREADS), []
     shared.first, shared.several = threading.get_ident(), False
 

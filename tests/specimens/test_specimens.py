@@ -354,8 +354,8 @@ def test_an_example_shows_program_and_results():
 
 
 def test_a_specimen_says_what_it_stands_for():
-    assert specimens[3].stands_for == ("autolab.engine.core.backward._Pass.add",)
-    assert "In the place of autolab.engine.core.backward._Pass.add" in repr(specimens[3])
+    assert specimens[3].stands_for == ("autolab.engine.core.backward.BackwardPass.add",)
+    assert "In the place of autolab.engine.core.backward.BackwardPass.add" in repr(specimens[3])
 
 
 def test_it_is_loaded_on_first_use(tmp_path):

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from ..core.backward import accumulate
-from ..core.device import ARRAYS, copied, plus
+from ..core.device import ARRAY_CLASSES, copied, plus
 from ..core.errors import fail, type_name
 from ..core.grad_mode import guard, set_grad_enabled
 from ..core.tensor import Tensor, wrap
@@ -138,7 +138,7 @@ def _retain(keeper, g, create_graph):
             plus(keeper.grad._array, g)
             if keeper._grad is not None
             else copied(g)
-            if g.__class__ in ARRAYS
+            if g.__class__ in ARRAY_CLASSES
             else g
         )
 

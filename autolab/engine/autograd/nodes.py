@@ -13,8 +13,8 @@ from ..core.errors import fail
 from ..exact.refusals import unsupported
 from ..core.grad_mode import guard
 from ..core.namespaces import raw
-from ..core.node import GONE, AccumulateGrad, Freed, GradientEdge, Node, apply_fix
-from ..core.op import EQUIPMENT
+from ..core.node import AccumulateGrad, GradientEdge, Node, apply_fix
+from ..core.saving import GONE, Freed
 from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
 from .packing import Packed
@@ -112,6 +112,18 @@ class _Face(Base):
         leaf = ["variable"] if isinstance(self, AccumulateGrad) else []
         return sorted([*dir(object), *raw_saved, *saved, *_SHOWN, *leaf])
 
+    def __init_subclass__(cls) -> None:
+        """Give the nodes of an operation what torch shows of what they save: `_saved_<name>`, `_raw_saved_<name>`. (A
+        `__getattr__` for all of them would make every attribute of a node slow to read in CPython.)"""
+        op = vars(cls).get("op")
+        if op is None:
+            return
+        for name in filter(None, cls._saved_names):
+            setattr(cls, f"_saved_{name}", property(functools.partial(_saved, name)))
+            setattr(cls, f"_raw_saved_{name}", property(functools.partial(_raw_saved, name)))
+        for name, value in op.constants.items():
+            setattr(cls, f"_saved_{name}", value)
+
     def _saved_attribute(self, name: str) -> Any:
         """Return `_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool
         whatever the others' dtype."""
@@ -159,22 +171,12 @@ class _Edge:
         return like
 
 
-def _show_saved(op):
-    """Give the nodes of `op` what torch shows of the entries they save: `_saved_<name>`, `_raw_saved_<name>`. (A
-    `__getattr__` for all of them would make every look at a node slow: CPython specialises none of a class that has
-    one.)"""
-    cls = op.node_class
-    for name in filter(None, cls._saved_names):
-        place = cls._saved_names.index(name)
-        saved = property(functools.partial(cls._saved_attribute, name=name))
-        setattr(cls, f"_saved_{name}", saved)
-        raw_saved = property(functools.partial(SavedTensor, position=place))
-        setattr(cls, f"_raw_saved_{name}", raw_saved)
-    for name, value in op.constants.items():
-        setattr(cls, f"_saved_{name}", value)
+def _saved(name, node):
+    return node._saved_attribute(name)
 
 
-EQUIPMENT.append(_show_saved)
+def _raw_saved(name, node):
+    return SavedTensor(node, node._saved_names.index(name))
 
 
 class SavedTensor:

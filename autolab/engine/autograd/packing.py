@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import weakref
 
-from ..core.node import AccumulateGrad, Node, Parcel, accumulator
+from ..core.node import AccumulateGrad, Node, accumulator
+from ..core.saving import PackedTensor
 from ..core.tensor import attach
 
 
-class Packed(Parcel):
+class Packed(PackedTensor):
     """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor
     came from.
 

@@ -72,9 +72,6 @@ class Observer:
     def grad_set(self, tensor: Any) -> None:
         """`tensor.grad` was assigned or deleted; backward does not come here."""
 
-    def data_set(self, tensor: Any, value: Any) -> None:
-        """`tensor.data = value` ran: other memory, the same tensor."""
-
 
 class _Several:
     """Passes every event on to each of `observers`, in order."""

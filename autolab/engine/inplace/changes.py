@@ -5,19 +5,20 @@ Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#in-place-operatio
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
 
 from ..core import observe
-from ..core.apply import compute, promoted, record, reporting, result_dtype, together, unwrap
+from ..core.apply import compute, promote, record, reporting, result_dtype, bring_together, unwrap
 from ..exact.broadcasting import misfit, outgrown
 from ..core.device import CPU, copied
 from ..core.dtype import bool_
 from ..core.errors import fail
 from ..core.grad_mode import per_thread
-from ..core.op import INPLACE_LANES
-from ..core.tensor import Tensor, wrap
+from ..core.op import Engine
+from ..core.tensor import Tensor, attach, wrap
 from .views import move_retained, overlapping_operands, partly_overlap, repeats
 
 TAKEN = 1 << 15
@@ -59,12 +60,13 @@ _IN_PLACE = {
 }
 
 
-def lane(op):
-    """Return `apply_inplace` of `op` as a function of the op's arguments."""
-    return reporting(_apply_inplace, op, True)
+@functools.partial(attach, to=Engine)
+class _InPlace:
+    """The part of the engine that runs operations in place."""
 
-
-INPLACE_LANES.append(lane)
+    def inplace_runner(self, op):
+        """Return what runs `op` and writes the result into its first argument: a function of all its arguments."""
+        return reporting(_apply_inplace, op, True)
 
 
 def apply_inplace(op, args):
@@ -82,7 +84,7 @@ def _apply_inplace(op, args):
     ):
         raise overlapping_operands()
     here = target._storage.device
-    device, args, raws = together(op, args, raws, tensors)
+    device, args, raws = bring_together(op, args, raws, tensors)
     if device is not here:
         raise device.backend.elsewhere(op, args, here)
     if op.operands:
@@ -95,7 +97,7 @@ def _apply_inplace(op, args):
                 f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
                 "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
             )
-        raws = promoted(op, args, raws, device)
+        raws = promote(op, args, raws, device)
     if (
         device is not CPU
         and op.fast in _IN_PLACE

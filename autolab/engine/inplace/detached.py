@@ -9,12 +9,12 @@ import functools
 import weakref
 
 from ..core import observe
-from ..core.backward import CHECKS
+from ..core.backward import VALIDATORS
 from ..core.device import CPU
 from ..core.errors import fail, type_name
 from ..core.grad_mode import guard
 from ..core.node import next_sequence_nr
-from ..core.tensor import AWAY, InferenceStorage, new_storage
+from ..core.tensor import OFF_CPU_VIEW, InferenceStorage
 from ..core.tensor import Tensor, attach, materialise, wrap
 from .views import OVERLAPPING, repeats
 
@@ -52,7 +52,7 @@ def refuse_detached(nodes):
                 )
 
 
-CHECKS.append(refuse_detached)
+VALIDATORS.append(refuse_detached)
 
 
 @functools.partial(attach, to=observe.Observer)
@@ -61,6 +61,9 @@ class DetachEvents:
 
     def detached(self, origin, tensor, how):
         """Hear that `detach()` or `.data`, which `how` says, of `origin` gave `tensor`."""
+
+    def data_set(self, tensor, value):
+        """`tensor.data = value` ran: other memory, the same tensor."""
 
 
 @attach
@@ -102,13 +105,13 @@ class Detaching:
         t = wrap(materialise(self), self.dtype)
         # an ordinary tensor's memory stays ordinary in inference mode
         if t._storage.__class__ is not self._storage.__class__:
-            t._storage = new_storage(self._storage.device, self._storage.__class__)
+            t._storage = self._storage.__class__(self._storage.device)
             t._view = (
                 self._view
                 if self._storage.__class__ is InferenceStorage
                 else None
                 if self._storage.device is CPU
-                else AWAY
+                else OFF_CPU_VIEW
             )
         t._storage.array = self._storage.array
         if t._view is None and repeats(t._array):
@@ -137,9 +140,9 @@ class Detaching:
             self._storage,
             value._storage,
         )  # older views keep the memory that they look into
-        s = self._storage = new_storage(owner.device, before.__class__, before.version, owner.array)
+        s = self._storage = before.__class__(owner.device, before.version, owner.array)
         if before.device is not owner.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
             s.version = 0
-            self._view = None if owner.device is CPU else AWAY
+            self._view = None if owner.device is CPU else OFF_CPU_VIEW
         if observe.observer is not None:
             observe.observer.data_set(self, value)

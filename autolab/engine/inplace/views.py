@@ -11,7 +11,7 @@ from ..core.grad_mode import guard
 from ..core.node import Node, apply_fix, edge, next_sequence_nr, off_cpu
 from ..core.record import OPS
 from ..autograd.refusals import freed, re_name
-from ..core.tensor import AWAY, InferenceStorage, View, nowhere  # noqa: F401 (AWAY: found here with its like)
+from ..core.tensor import OFF_CPU_VIEW, InferenceStorage, View, no_accumulator  # noqa: F401 (OFF_CPU_VIEW: found here with its like)
 from ..core.tensor import attach
 
 
@@ -49,8 +49,8 @@ class _Following:
             return
         if base._req is not t._req:
             if base._req:
-                t._req, t._acc = True, nowhere
-            elif t._acc is nowhere:
+                t._req, t._acc = True, no_accumulator
+            elif t._acc is no_accumulator:
                 t._req, t._acc = False, None
         if self.version != t._storage.version:
             with guard:

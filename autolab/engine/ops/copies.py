@@ -32,7 +32,6 @@ from ..exact.dtypes import as_dtype
 from ..exact.refusals import of_complex, unsupported
 from ..exact.signatures import named
 from .functions import METHODS, NAMESPACES, composite, internal, register
-from ..core.op import LANES
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import scalar_tensor
 from ..exact.broadcasting import broadcast_error, outgrown
@@ -314,12 +313,7 @@ def _moved(self, device, non_blocking=False):
     return out
 
 
-LANES.insert(
-    0,
-    lambda op: (
-        (lambda self, device, source=None: _moved(self, device)) if op is to_device else None
-    ),
-)
+to_device.runs = lambda self, device, source=None: _moved(self, device)
 
 
 @composite(method=True, function=False)

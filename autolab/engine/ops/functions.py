@@ -8,7 +8,7 @@ from typing import Any
 from ..core.dtype import NUMBERS
 from ..core.op import register as internal
 from ..core.record import Op
-from ..core.tensor import Tensor, read_only
+from ..core.tensor import Tensor
 
 NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {
     "": {},
@@ -120,5 +120,4 @@ def attach_methods(cls: type) -> None:
     """Put every registered method on the Tensor class."""
     for name, f in METHODS.items():
         if name not in cls.__dict__:
-            constant = isinstance(f, property) and f.fset is None
-            setattr(cls, name, read_only(name, f) if constant else f)
+            setattr(cls, name, f)

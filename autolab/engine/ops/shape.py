@@ -87,16 +87,12 @@ def _view(xp, self, size):
 
 def _reshaping(schema, forward, **fields):
     """Register an op that only changes the shape: its rule gives the gradient the shape of the input."""
-    return internal(
-        schema,
-        forward=forward,
-        latex=r"\mathrm{view}({self})",
-        vjp_latex={"self": r"\mathrm{view}({g})"},
-        **{
-            "vjp": {"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
-            **fields,
-        },
-    )
+    defaults = {
+        "vjp": {"self": lambda m, g, self_sym_sizes: m.reshape_raw(g, self_sym_sizes)},
+        "latex": r"\mathrm{view}({self})",
+        "vjp_latex": {"self": r"\mathrm{view}({g})"},
+    }
+    return internal(schema, forward=forward, **defaults | fields)
 
 
 def _reshape(xp, self, size):

@@ -197,7 +197,7 @@ class SimDevice(Accelerator):
         """The numbers, without a copy that counts."""
         return array._host.copy()
 
-    def keepsake(self, array, most):
+    def preview(self, array, most):
         """What the explorer keeps of a result: at most `most` numbers, which cost nothing to read here."""
         return array._host.copy() if array.size <= most else (array.shape, array.dtype)
 
