@@ -8,6 +8,7 @@ from ..exact.arguments import check_tensors
 from ..core.errors import bad_argument, fail
 from ..kernels.scatter import add_at
 from .functions import composite, internal
+from ..exact.dtypes import as_indices
 from ..exact.kinds import check_settings
 from .indexing import slice_op
 
@@ -106,7 +107,7 @@ def _positions(xp, shape, padding, source):
 def _taken(source):
     def forward(xp, x, padding):
         for axis, positions in _positions(xp, x.shape, padding, source):
-            x = xp.take(x, positions, axis)
+            x = xp.take(x, as_indices(positions), axis)
         return x
 
     return forward
