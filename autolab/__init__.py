@@ -73,6 +73,8 @@ _LAZY = {
     "vision": "autolab.vision",
     "finetune": "autolab.finetune",
     "autograd": "autolab.autograd",
+    "distributions": "autolab.distributions",
+    "functional": "autolab.functional",
     "viz": "autolab.viz",
     "widgets": "autolab.widgets",
     "trace": "autolab.trace",

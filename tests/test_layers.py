@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "autolab"
 LAYERS = [
     {"engine"},
-    {"autograd", "nn", "optim", "utils", "vision", "finetune"}
+    {"autograd", "distributions", "functional", "nn", "optim", "utils", "vision", "finetune"}
     | {
         "cuda",
         "jupyterlite",
