@@ -1,7 +1,7 @@
 # `make lab` opens the course, `make test` runs every test. Both need only python3, make and the package registries: what is
 # missing from the system is installed where that is allowed, or named with the command to type (tools/*.sh).
 #
-#   make lab FOLDER=~/autolab     where you work; your changes are never written over
+#   make lab FOLDER=~/autolab-course     where you work; your changes are never written over
 #   make test-unit TESTS=tests/nn       some of them
 #   make test TORCH=1             compare with PyTorch 2.13 itself (without: its stored answers, unless it is installed)
 #   AUTOLAB_NO_BROWSER=1 make test     leave the browser tests out
@@ -23,7 +23,6 @@ DIST := .venv-dist
 SITE := .venv-site
 HUB := .venv-hub
 PROXY := 5.3.0
-PYODIDE := 314.0.7
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check
 PYTEST := $(RUN) -m pytest
@@ -40,7 +39,7 @@ help:
 
 lab: $(VENV)/.lab
 	@sh tools/layout.sh $(RUN)
-	$(VENV)/bin/autolab lab "$(FOLDER)" $(LAB_ARGS)
+	$(VENV)/bin/autolab-kit lab "$(FOLDER)" $(LAB_ARGS)
 
 test: ready test-unit test-notebooks test-browser test-kernels test-oldest
 
@@ -88,14 +87,15 @@ test-walks: $(VENV)/.dev
 test-lite: $(VENV)/.dev
 	$(RUN) tools/without.py
 
-# The course as a site that runs in a browser alone (JupyterLite), in build/lite; then opened in Chromium, with Pyodide's core from npm.
+# The course as a site that runs in a browser alone (JupyterLite), in build/lite. `make check-lite` runs every cell there, in Chromium.
 lite: $(LITE)/.installed
 	$(LITE)/bin/python tools/lite.py build/lite
 
-check-lite: lite
-	mkdir -p build/pyodide && cd build/pyodide && npm pack --silent pyodide@$(PYODIDE) && tar xzf pyodide-$(PYODIDE).tgz
+check-lite: $(LITE)/.installed
+	rm -rf build/pyodide && $(LITE)/bin/python tools/pyodide.py build/pyodide
+	$(LITE)/bin/python tools/lite.py build/lite-check --pyodide build/pyodide
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(LITE)/bin/python)" && export AUTOLAB_CHROMIUM && \
-	$(LITE)/bin/python tools/lite_check.py build/lite build/pyodide/package
+	$(LITE)/bin/python tools/lite_check.py build/lite-check
 
 # On a machine with a CUDA GPU, numpy, cupy and pytest: every operation against the CPU, lesson 2, and times. It installs nothing.
 # `make test-gpu DEVICE=sim` rehearses it on a simulated GPU.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-MEND = f"""Install the kit anew, without the other one:
+MEND = f"""Install the kit again, without the other one:
     {sys.executable} -m pip uninstall -y autolab
     {sys.executable} -m pip install --force-reinstall --no-deps autolab-kit"""
 

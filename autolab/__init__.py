@@ -17,7 +17,7 @@ from .engine import absent as _absent, documentation as _documentation
 from .engine.ops import functions as _functions
 from .engine.exact import signatures as _signatures
 from .engine.core import dtype as _dtypes
-from .engine.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
+from .engine.autograd.anomaly import is_anomaly_enabled  # noqa: F401
 from .engine.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from .engine.core.grad_mode import set_grad_enabled
 from .engine.inplace.inference import inference_mode, is_inference_mode_enabled
@@ -32,7 +32,7 @@ from .engine.core.dtype import dtype, get_default_dtype, set_default_dtype  # no
 from .engine.exact.dtypes import can_cast, promote_types  # noqa: F401
 from .engine.exact.limits import finfo, iinfo  # noqa: F401
 from .engine.kernels.threads import available as get_num_threads, use as set_num_threads  # noqa: F401
-from .engine.exact.printing import get_printoptions, set_printoptions  # noqa: F401
+from .engine.exact.printing import set_printoptions  # noqa: F401
 from .engine.exact.random import (  # noqa: F401
     Generator,
     default_generator,
@@ -73,6 +73,8 @@ _LAZY = {
     "vision": "autolab.vision",
     "finetune": "autolab.finetune",
     "autograd": "autolab.autograd",
+    "distributions": "autolab.distributions",
+    "functional": "autolab.functional",
     "viz": "autolab.viz",
     "widgets": "autolab.widgets",
     "trace": "autolab.trace",

@@ -8,8 +8,7 @@ from .engine.devices import device as _devices
 from .engine.core.errors import fail as _fail
 
 __all__ = [
-    "current_accelerator", "current_device_index", "device_count", "empty_cache", "is_available",
-    "max_memory_allocated", "memory_allocated", "set_device_index", "synchronize",
+    "current_accelerator", "current_device_index", "device_count", "is_available", "set_device_index", "synchronize",
 ]  # fmt: skip
 
 
@@ -54,18 +53,3 @@ def synchronize(device: _devices.DeviceLike = None) -> None:
     """Waits for the GPU. Raises RuntimeError where there is none. Source: torch.accelerator.synchronize"""
     _checked()
     _cuda.synchronize(device)
-
-
-def memory_allocated(device_index: _devices.DeviceLike = None) -> int:
-    """Bytes that tensors occupy on the GPU. Source: torch.accelerator.memory_allocated"""
-    return _cuda.memory_allocated(device_index)
-
-
-def max_memory_allocated(device_index: _devices.DeviceLike = None) -> int:
-    """The most bytes that tensors occupied. Source: torch.accelerator.max_memory_allocated"""
-    return _cuda.max_memory_allocated(device_index)
-
-
-def empty_cache() -> None:
-    """Gives memory that is reserved and unused back. Source: torch.accelerator.empty_cache"""
-    _cuda.empty_cache()

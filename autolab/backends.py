@@ -4,8 +4,6 @@ https://docs.pytorch.org/docs/2.13/backends.html"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from .engine.core.errors import fail
@@ -24,6 +22,9 @@ class _Backend:
         return self._available
 
     is_built = is_available
+
+    def version(self) -> None:
+        """Return None: there is no such library here."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_") or name not in vars(self):
@@ -45,34 +46,7 @@ class _Backend:
         return f"<module '{self._name}'>"
 
 
-class _Cudnn(_Backend):
-    """`torch.backends.cudnn`: `enabled`, `benchmark`, `deterministic` … are remembered and without effect."""
-
-    def version(self) -> None:
-        """None: there is no cuDNN."""
-        return None
-
-    @contextmanager
-    def flags(
-        self,
-        enabled: bool = False,
-        benchmark: bool = False,
-        benchmark_limit: int | None = 10,
-        deterministic: bool = False,
-        allow_tf32: bool = True,
-    ) -> Iterator[None]:
-        """Sets the switches inside a `with` block. Source: torch.backends.cudnn.flags"""
-        switches = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
-        switches |= {"deterministic": deterministic, "allow_tf32": allow_tf32}
-        before = {name: getattr(self, name) for name in switches}
-        vars(self).update(switches)
-        try:
-            yield
-        finally:
-            vars(self).update(before)
-
-
-cudnn = _Cudnn(
+cudnn = _Backend(
     "cudnn",
     enabled=True,
     benchmark=False,

@@ -1,7 +1,7 @@
-"""The `autolab` command: open the course, make slides, teach with it, say the version, say what this machine can do.
+"""The command `autolab-kit`: open the course, make slides, teach with it, and report what this machine can do.
 
-`autolab lab [folder]` copies the course into a folder of the learner's and opens JupyterLab there. A file the learner
-has changed is never written over: its new version is put beside it.
+`autolab-kit lab [folder]` copies the course into the learner's folder and opens JupyterLab there. It never overwrites a
+file that the learner has changed: the new version goes beside it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ._version import __version__
+from .installation import command, install
 from .classroom import commands as classroom
-from .lessons import book, folder as folders
+from .lessons import book, folder as folders, registry
 
 DEFAULT_FOLDER = "autolab-course"
 WITH_VALUE = ("app-dir", "browser", "certfile", "client-ca", "config", "ip", "keyfile", "log-level", "notebook-dir", "port",
@@ -27,9 +28,9 @@ WITH_VALUE = ("app-dir", "browser", "certfile", "client-ca", "config", "ip", "ke
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(
-        prog="autolab", description="Learn automatic differentiation in Jupyter."
+        prog="autolab-kit", description="Learn automatic differentiation in Jupyter."
     )
-    parser.add_argument("--version", action="version", version=f"autolab {__version__}")
+    parser.add_argument("--version", action="version", version=f"autolab-kit {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     lab = commands.add_parser(
         "lab",
@@ -46,9 +47,9 @@ def main(arguments: list[str] | None = None) -> int:
         "--reset",
         default="",
         metavar="NUMBER",
-        help="begin a lesson anew, such as 01; yours is put beside it",
+        help="start a lesson such as 01 again; what you wrote is kept in a file beside it",
     )
-    own = "a folder with a course of your own, in the place of the kit's; it is read, never written to"
+    own = "a folder with a course of your own, instead of the kit's; nothing in it is changed"
     lab.add_argument("--course", type=Path, metavar="FOLDER", help=own)
     lecture = commands.add_parser(
         "lecture", help="make slides of a notebook: one HTML file, which needs no network"
@@ -68,9 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="take the outputs as stored; widgets are pictures then",
     )
-    where = (
-        "the address of `autolab room serve`: predictions get a QR code, and phones answer there"
-    )
+    where = "the address of `autolab-kit room serve`: predictions get a QR code, and phones answer there"
     lecture.add_argument("--room", default="", metavar="ADDRESS", help=where)
     lecture.add_argument("--code", default="", help="of that room; without it phones ask for it")
     commands.add_parser("doctor", help="say what was found on this machine")
@@ -115,10 +114,12 @@ def open_lab(
     course: Path | None = None,
 ) -> int:
     """Copy the course into `folder`, then run JupyterLab there until it is stopped; returns the exit status. It opens
-    on the lesson last worked on, else on the start page. reset: the number of a lesson that begins anew. course: a
+    on the lesson last worked on, else on the start page. reset: the number of a lesson to start again. course: a
     folder of lessons in the place of the kit's."""
     if course is not None and not course.expanduser().is_dir():
-        return _complain(f"--course {course} is no folder")
+        return _complain(
+            f"--course {course} is not a folder. Name the folder that your notebooks are in."
+        )
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
         return _complain(f"{folder} is a file; name a folder for the course")
@@ -129,11 +130,14 @@ def open_lab(
             f"{folder} cannot be made: {error.strerror}; name a folder you may write to"
         )
     source, name = course.expanduser() if course else folders.course_source(), ""
+    if course:
+        for trouble in registry.load_folder(source):
+            print(trouble, file=sys.stderr)
     if reset:
         known = folders.lessons(source)
         if reset not in known:
             return _complain(
-                f"there is no lesson {reset!r} to begin anew; there are {', '.join(known)}"
+                f"--reset {reset}: the course has no lesson of that number. Type one of {', '.join(known)}."
             )
         name = known[reset]
         book.reset(reset)
@@ -149,8 +153,8 @@ def open_lab(
         from jupyterlab.labapp import LabApp
     except ImportError:
         return _complain(
-            f"JupyterLab is not installed. Install it with\n    {sys.executable} -m pip install jupyterlab\n"
-            f"and run `autolab lab {folder}` again, or open {folder} in the notebook program you have."
+            f"JupyterLab is not installed. Install it with\n    {install('jupyterlab')}\n"
+            f"and run `{command('lab')} {folder}` again, or open {folder} in the notebook program you have."
         )
     as_root = (
         hasattr(os, "geteuid") and os.geteuid() == 0
@@ -187,9 +191,8 @@ def make_lecture(
             output = output or Path(f"{notebook.stem}.html")
             written = lecture.write(notebook, output, notes=notes, **asked, tell=_tell_cell)
     except ImportError as error:
-        install = f"{sys.executable} -m pip install jupyterlab"
         return _complain(
-            f"{error.name} is not installed. Install what runs notebooks with\n    {install}"
+            f"{error.name} is not installed. Install what runs notebooks with\n    {install('jupyterlab')}"
         )
     except (OSError, ValueError, RuntimeError) as error:
         return _complain("\n".join([str(error), *getattr(error, "__notes__", [])]))
@@ -211,7 +214,7 @@ def _tell_cell(notebook: str, cell: int, cells: int) -> None:
 
 
 def _complain(message: str) -> int:
-    print(f"autolab: {message}", file=sys.stderr)
+    print(f"autolab-kit: {message}", file=sys.stderr)
     return 1
 
 
@@ -222,11 +225,11 @@ def doctor() -> int:
 
     chosen = ", as OPENBLAS_CORETYPE says" if "OPENBLAS_CORETYPE" in os.environ else ""
     in_browser = (
-        f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.INSTALL}"
+        f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.install()}"
     )
     drawing = {"dot": "system Graphviz (dot)", "pygraphviz": "pygraphviz", "browser": in_browser}
     lines = {
-        "autolab": __version__,
+        "autolab-kit": __version__,
         "Python": f"{platform.python_version()} ({sys.executable})",
         "numpy": _version_of("numpy"),
         "BLAS": f"OpenBLAS, kernels for {blas.core()}{chosen}" if blas.core() else "not OpenBLAS",
@@ -235,6 +238,7 @@ def doctor() -> int:
         "GPU (cupy)": _gpu(),
         "PyTorch": _version_of("torch"),
         "course": str(folders.course_source()),
+        "to type": command("lab"),
     }
     for name, finding in lines.items():
         print(f"{name:<14}{finding}")
@@ -256,7 +260,7 @@ def _gpu() -> str:
     try:
         import cupy
     except ImportError:
-        return "not installed (pip install 'autolab-kit[gpu]' for CUDA 12, 'autolab-kit[gpu13]' for CUDA 13)"
+        return f"not installed (CUDA 12: {install('autolab-kit[gpu]')}; CUDA 13: {install('autolab-kit[gpu13]')})"
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:

@@ -22,7 +22,7 @@ def send_as_json(shell: Any) -> None:
     send = getattr(shell, "send_comm", None)
     if parent(shell) is None or send is None or hasattr(send, "sends_json"):
         return
-    from js import JSON  # type: ignore[import-not-found]
+    from js import JSON
 
     def send_json(kind: str, content: Any, metadata: Any, *rest: Any) -> Any:
         return send(kind, *(JSON.parse(json.dumps(part)) for part in (content, metadata)), *rest)

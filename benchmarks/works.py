@@ -107,6 +107,10 @@ WORKS = {
         target={1: 1.5},
     ),
     "recorded_trace": Work("recording", "the same, and its trace written out"),
+    "recorded_step": Work(
+        "recording", "100 steps of a network of three layers of PyTorch's, recorded", ops=100
+    ),
+    "recorded_step_autolab": Work("recording", "the same of autolab's network", ops=100),
     **{
         f"growth_{batch}_{depth}": Work(
             "growth", f"training step of {depth} layers of 64, batch {batch}"

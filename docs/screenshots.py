@@ -1,5 +1,5 @@
-"""The pictures in docs/images/, made anew: `python docs/screenshots.py` (needs Chromium and pytest-playwright), or only
-those named."""
+"""Make the pictures in docs/images/: `python docs/screenshots.py` (needs Chromium and pytest-playwright), or only those
+named."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ def chain_rule() -> Any:
         if f.event == "contribution" and f.receiver == "n0"
     ]
     return torch.explore(recording, step=arrivals[1])
+
+
+def backward_pass() -> Any:
+    """The loss of README.md, recorded: its film is the picture there."""
+    x = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as recording:
+        loss = (3 * x) * (x * x) + x * x
+        loss.backward()
+    return torch.explore(recording)
 
 
 def network() -> Any:
@@ -284,6 +293,16 @@ ACTS = {"ask.png": wrong_answer, "practice.png": set_instead_of_add, "compare.pn
 """What the learner has done before a picture is taken."""
 
 
+def film(page: Any, path: Path) -> None:
+    """Save all steps as one SVG that plays, by the explorer's own tool."""
+    explorer = page.get_by_role("group", name=NAMES)
+    explorer.get_by_role("button", name="Tools", exact=True).click()
+    explorer.get_by_role("spinbutton", name="Last step of the film").fill("9999")
+    with page.expect_download() as saved:
+        explorer.get_by_role("button", name="Film", exact=True).click()
+    saved.value.save_as(path)
+
+
 def part(page: Any, name: str) -> Any:
     """What is shown in a picture: the widget, or a part of it."""
     if name == "blame.png":
@@ -296,6 +315,7 @@ def part(page: Any, name: str) -> Any:
 
 
 SHOTS = (
+    ("backward.svg", backward_pass, 1100, "light"),
     ("devices.png", devices, 1300, "light"),
     ("devices-dark-narrow.png", devices, 480, "dark"),
     ("explorer-devices.png", on_devices, 1400, "light"),
@@ -342,7 +362,10 @@ def main(*only: str) -> None:
             if name in ACTS:
                 ACTS[name](page)
                 page.wait_for_timeout(500)
-            part(page, name).screenshot(path=IMAGES / name)
+            if name.endswith(".svg"):
+                film(page, IMAGES / name)
+            else:
+                part(page, name).screenshot(path=IMAGES / name)
             print(f"{name}: {(IMAGES / name).stat().st_size / 1000:.0f} kB")
         browser.close()
 

@@ -1,4 +1,4 @@
-"""The `autolab` command: copying the course without ever losing a student's work, JupyterLab, the doctor."""
+"""The `autolab-kit` command: copying the course without ever losing a student's work, JupyterLab, the doctor."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autolab import cli
+from autolab import cli, installation
 from autolab.lessons import folder as folders
 from autolab._version import __version__
 from autolab.engine.kernels import blas
@@ -97,7 +97,7 @@ def test_version(capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["--version"])
     assert stopped.value.code == 0
-    assert capsys.readouterr().out == f"autolab {__version__}\n"
+    assert capsys.readouterr().out == f"autolab-kit {__version__}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["doctor", "--loud"], ["unknown"]])
@@ -105,7 +105,7 @@ def test_wrong_usage_is_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(arguments)
     assert stopped.value.code == 2
-    assert "usage: autolab" in capsys.readouterr().err
+    assert "usage: autolab-kit" in capsys.readouterr().err
 
 
 def test_the_doctor_says_what_is_found(monkeypatch, capsys):
@@ -113,14 +113,15 @@ def test_the_doctor_says_what_is_found(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert cli.main(["doctor"]) == 0
     found = {line[:14].strip(): line[14:] for line in capsys.readouterr().out.splitlines()}
-    assert found["autolab"] == __version__
+    assert found["autolab-kit"] == __version__
     assert (
         found["graph layout"]
-        == f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.INSTALL}"
+        == f"in the browser (viz.js); pictures of make_dot and draw need Graphviz: {layout.install()}"
     )
     assert found["GPU (cupy)"].startswith("not installed")
     assert found["Python"].endswith(f"({sys.executable})")
     assert Path(found["course"]).is_dir()
+    assert found["to type"] == installation.command("lab")
 
 
 def test_the_doctor_names_the_blas(monkeypatch, capsys):
@@ -156,10 +157,10 @@ def test_python_m_autolab_is_the_same_command():
     done = subprocess.run(
         [sys.executable, "-m", "autolab", "--version"], capture_output=True, text=True
     )
-    assert (done.returncode, done.stdout) == (0, f"autolab {__version__}\n")
+    assert (done.returncode, done.stdout) == (0, f"autolab-kit {__version__}\n")
 
 
-def test_a_lesson_begins_anew_on_request(fake_lab, mine, capsys):
+def test_a_lesson_starts_again_on_request(fake_lab, mine, capsys):
     (folders.course_source() / "01_graphs.ipynb").write_text("a lesson")
     assert cli.main(["lab", str(mine), "--copy-only"]) == 0
     (mine / "01_graphs.ipynb").write_text("worked in")
@@ -167,7 +168,10 @@ def test_a_lesson_begins_anew_on_request(fake_lab, mine, capsys):
     assert "what you wrote in it is in 01_graphs.mine.ipynb" in capsys.readouterr().out
     assert files(mine)["01_graphs.ipynb"] == "a lesson"
     assert cli.main(["lab", str(mine), "--copy-only", "--reset", "09"]) == 1
-    assert "there is no lesson '09' to begin anew; there are 01" in capsys.readouterr().err
+    assert (
+        "--reset 09: the course has no lesson of that number. Type one of 01."
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_records_tell_their_formulas_and_gradients():
     assert autolab.sin.__doc__.split("\n\n")[1] == (
         r"In LaTeX: ``\sin input``. Of the result's gradient g, `input` gets ``g \cdot \cos input``."
     )
-    assert autolab.Tensor.sin_.__doc__.startswith("In place: The sine (of radians).")
+    assert autolab.Tensor.sin_.__doc__.startswith("In place: Return the sine (of radians).")
     words = [
         f.__doc__
         for f in vars(autolab.Tensor).values()

@@ -76,7 +76,7 @@ def test_a_spawn_brings_news_and_keeps_what_was_changed(tmp_path, course):
     programs.mkdir()
     kit = f"#!{sys.executable}\nimport sys\nfrom autolab.cli import main\nsys.exit(main())\n"
     for name, text in {
-        "autolab": kit,
+        "autolab-kit": kit,
         "jupyterhub-singleuser": '#!/bin/sh\npwd; ulimit -d; echo "$JUPYTER_CONFIG_PATH" "$@"\n',
     }.items():
         (programs / name).write_text(text)
@@ -106,7 +106,8 @@ def test_a_spawn_brings_news_and_keeps_what_was_changed(tmp_path, course):
     ]
     failed = spawn(AUTOLAB_COURSE=str(tmp_path / "none"))
     assert (
-        "is no folder" in failed.stderr and "JupyterLab starts with what is there" in failed.stderr
+        "is not a folder" in failed.stderr
+        and "JupyterLab starts with what is there" in failed.stderr
     )
     assert failed.stdout.splitlines()[-1].endswith("--ip=x")
 

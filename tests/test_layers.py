@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "autolab"
 LAYERS = [
     {"engine"},
-    {"autograd", "nn", "optim", "utils", "vision", "finetune"}
+    {"autograd", "distributions", "functional", "nn", "optim", "utils", "vision", "finetune"}
     | {
         "cuda",
         "jupyterlite",
@@ -29,6 +29,7 @@ LAYERS = [
         "profiler",
         "serialization",
         "hub",
+        "installation",
     },
     {"trace"},
     {"viz"},
@@ -91,7 +92,7 @@ def sources() -> list[Path]:
 
 def test_every_room_has_a_place_in_the_order():
     rooms = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in sources()}
-    assert rooms - ENTRANCES <= set(RANK), "name the new room in LAYERS, and in docs/rooms.md"
+    assert rooms - ENTRANCES <= set(RANK), "name the new room in LAYERS, and in docs/dev/rooms.md"
 
 
 def test_imports_point_down():
@@ -191,11 +192,11 @@ LISTED = (
     ]
     + "profiler trace trace/cards viz widgets finetune serialization lessons practice progress specimens lecture room".split()
 )
-"""Rooms of which docs/rooms.md names every file; of the others one line says what a file in them is."""
+"""Rooms of which docs/dev/rooms.md names every file; of the others one line says what a file in them is."""
 
 
 def test_the_room_table_names_the_files_that_are_there():
-    text = (ROOT / "docs" / "rooms.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "dev" / "rooms.md").read_text(encoding="utf-8")
     named = set(re.findall(r"[\w/]+\.py\b", text)) - {
         "name.py",
         "test_layers.py",
@@ -206,7 +207,7 @@ def test_the_room_table_names_the_files_that_are_there():
         for p in (ROOT / room).rglob("*.py")
     ]
     missing = [name for name in named if not any(file.endswith(f"/{name}") for file in files)]
-    assert not missing, f"docs/rooms.md names files that are not there: {missing}"
+    assert not missing, f"docs/dev/rooms.md names files that are not there: {missing}"
     short = {name.rsplit("/", 1)[-1] for name in named}
     # of a widget, which has its own name
     scripts = {path.stem for path in (PACKAGE / "widgets" / "static").glob("*.js")}
@@ -216,7 +217,7 @@ def test_the_room_table_names_the_files_that_are_there():
         for path in (PACKAGE / room).glob("[!_]*.py")
         if path.name not in short and not (room == "widgets" and path.stem in scripts)
     ]
-    assert not unnamed, f"docs/rooms.md does not name {unnamed}"
+    assert not unnamed, f"docs/dev/rooms.md does not name {unnamed}"
 
 
 # -- the engine's core -------------------------------------------------------------------------------------------------

@@ -70,6 +70,49 @@ def test_columns_begin_at_headings_and_slides_at_lower_ones_and_where_the_screen
     )
 
 
+def asked_here(question):
+    """The output of a cell that shows a prediction, as a lecture's kernel gives it."""
+    form = page_form(question) | {"kind": "Prediction", "stops": []}
+    return new_output("display_data", data={kernel.PAGE: form})
+
+
+MADE = 'guess = autolab.widgets.Prediction("x.grad?", ["6", "9"], because={"9": "That is y."})'
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [("x = 3.0\n" + MADE + "\nguess", True)],
+        [("x = 3.0\n" + MADE, False), ("display(guess)", True)],
+        [
+            ("x = 3.0", False),
+            ("Prediction(\n  'x.grad?',\n  because={'9': 'That is y.'},\n)", True),
+        ],
+        [("x = 3.0\nguess = predict('my.q1', because='That is y.'); guess", True)],
+        [("x = 3.0", False), ("show_my_question()", True)],
+    ],
+)
+@pytest.mark.parametrize("alive", [True, False])
+def test_an_answer_is_never_beside_its_prediction(cells, alive):
+    """`alive`: run by the lecture; else its outputs are as stored, where a prediction is text."""
+    question = asked_here(Prediction("x.grad?", ["6", "9"], because={"9": "That is y."}))
+    output = question if alive or "show_my" in cells[-1][0] else printed("x.grad?")
+    ask = [code(source, *[output] * shown) for source, shown in cells]
+    ((*before, last, after),) = bodies(
+        of(new_markdown_cell("## A"), *ask, code("print(x.grad)", printed("6")))
+    )
+    assert "x.grad" not in last.replace("x.grad?", "") and "6</pre>" in after
+    listed = re.sub(r"<!--.*?-->", "", "".join([*before, last]))
+    assert "That is y" not in listed and "3.0" in listed, "code before the question is shown"
+
+
+def test_a_prediction_revealed_in_its_own_cell_ends_its_slide_first():
+    question = asked_here(Prediction("?", ["6", "9"]))
+    both = code("g = predict('q1')\ndisplay(g)\ng.reveal(6)", question, printed("It is 6."))
+    ((first, second),) = bodies(of(new_markdown_cell("## A"), both))
+    assert "It is 6." not in first and "It is 6." in second
+
+
 def test_what_was_printed_comes_later_and_a_prediction_ends_its_slide():
     ask, run = code("ask()", printed("?"), tags=["predict"]), code("f()", printed("<6>"))
     made = of(new_markdown_cell("## A"), ask, run, code("x", printed("no"), tags=["exercise"]))

@@ -91,7 +91,7 @@ def test_the_index_shows_a_readme_whose_links_are_absolute(wheel):
     ]["Repository"]
     targets = re.findall(r"\]\(([^)\s]+)\)", metadata)
     assert f"{repository}/blob/main/docs/gallery.md" in targets and any(
-        t.endswith("/main/docs/images/explorer.png") for t in targets
+        t.endswith("/main/docs/images/backward.svg") for t in targets
     )
     assert [target for target in targets if not target.startswith(("https://", "#"))] == []
 

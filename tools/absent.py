@@ -11,7 +11,7 @@ import autolab
 
 TABLE = Path(autolab.__file__).parent / "engine" / "absent.txt"
 MODULES = (
-    "torch nn nn.functional nn.utils optim optim.lr_scheduler linalg special func autograd cuda utils.data"
+    "torch nn nn.functional nn.init nn.utils optim optim.lr_scheduler linalg special func autograd cuda utils.data distributions functional"
 ).split()
 
 

@@ -12,7 +12,7 @@ for file in dist/*.whl dist/*.tar.gz; do
     (
         cd build/installed
         for command in autolab autolab-kit; do bin/$command doctor >/dev/null; done
-        bin/autolab lab "a folder" --copy-only
+        bin/autolab-kit lab "a folder" --copy-only
         test "$(bin/python -c 'import autolab as t; x = t.tensor(3.0, requires_grad=True); (x * x).backward(); print(x.grad)')" = "tensor(6.)"
         # without any Graphviz: the browser draws, and a picture says what to type
         PATH='' bin/python -c 'import autolab as t; x = t.tensor(3.0, requires_grad=True); t.explore(x * x).to_html("a.html"); \

@@ -5,7 +5,7 @@ tools/lite.txt names and the kit itself
 
 Inside are the learner's copies of the lessons, a wheel of the kit and the wheels of what it needs that Pyodide does not
 bring. Python itself, NumPy, Matplotlib and the like come from Pyodide's own address when a notebook is opened: readers
-need the internet, or a copy of Pyodide beside the site (`--pyodide`, see docs/browser.md).
+need the internet, or a copy of Pyodide beside the site (`--pyodide`, see docs/where_it_runs.md).
 
 Addresses: lab/index.html?path=start.md, notebooks/index.html?path=01_graphs.ipynb.
 """
@@ -30,6 +30,7 @@ PURE = [
     "comm",
     "graphviz",
     "latex2mathml",
+    "tqdm",
     "typing_extensions",
 ]
 PYTHON = "3.14"  # of Pyodide 314
@@ -98,10 +99,10 @@ def build(output: Path, pyodide: Path | None = None) -> None:
             f"--lite-dir={work / 'lite'}",
             f"--output-dir={work / 'site'}",
         ]
-        command += [
-            f"--contents={work / 'contents'}",
-            f"--settings-overrides={ROOT / 'autolab' / 'widgets' / 'jupyterlab.json'}",
-        ]
+        command += [f"--contents={work / 'contents'}"]
+        # `--settings-overrides` does not reach the extension that saves widgets; this file does
+        settings = ROOT / "autolab" / "widgets" / "jupyterlab.json"
+        shutil.copy(settings, work / "lite" / "overrides.json")
         command += [f"--piplite-wheels={wheel}" for wheel in wheels(work / "wheels")]
         if pyodide is not None:
             shutil.copytree(pyodide, work / "lite" / "static" / "pyodide")

@@ -1,158 +1,214 @@
-"""Open the site that `tools/lite.py` built in Chromium, and run what can be run of the kit in Pyodide's core.
+"""Run the whole course in JupyterLite, in Chromium, and compare what it says with the stored outputs: `make check-
+lite`.
 
-    AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/lite_check.py build/lite FOLDER
+    AUTOLAB_CHROMIUM=/usr/bin/chromium python tools/lite_check.py build/lite-check [LESSON ...]
 
-FOLDER: where npm's package `pyodide` was unpacked (`npm pack pyodide`): Python 3.14 for browsers with its standard
-library, but without
-NumPy, which comes from Pyodide's own address only. No cell can run with that; what was left untried is said.
+build/lite-check: a site that `tools/lite.py --pyodide build/pyodide` built. Its JupyterLite is the published one,
+0.8.6, but its Pyodide is 0.27.7, because only that version's NumPy is on a registry (tools/pyodide.py). For each
+lesson: every cell runs, no cell fails unless its tag says so, and what it says is what the notebook stores.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import http.server
 import json
 import os
+import re
+import subprocess
 import sys
+import tempfile
 import threading
+import time
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, sync_playwright
 
-PATIENCE = 60_000  # milliseconds for a page
-IN_PYODIDE = r"""
-import ast, importlib, io, json, pathlib, subprocess, sys, threading, types, zipfile
-root = pathlib.Path("/kit")
-zipfile.ZipFile(io.BytesIO(wheel.to_bytes())).extractall(root)
-sys.path.insert(0, str(root))
+ROOT = Path(__file__).resolve().parents[1]
+LESSONS = ("01_graphs", "02_gpu", "03_finetuning", "04_engine")
+OLDER_KERNEL = "jupyterlite-pyodide-kernel==0.6.1"
+"""Its piplite is written for the micropip of Pyodide 0.27."""
+PATIENCE = 600_000  # milliseconds for a lesson
+PANEL = "window.jupyterapp.shell.currentWidget"
+CELLS = f"{PANEL}.content.widgets"
 
-def of(call):
-    try:
-        call()
-    except BaseException as error:
-        return type(error).__name__
-    return ""
+DIFFERENT = {
+    "01_graphs": {"20-08": "there is no Graphviz in a browser"},
+    "03_finetuning": {"27-22": "there is no Graphviz in a browser"},
+}
+"""Cells that say something else in a browser, and why."""
 
-found = {"python": sys.version.split()[0], "thread": of(lambda: threading.Thread(target=print).start()),
-         "process": of(lambda: subprocess.run(["true"])), "compiled": 0, "imported": [], "untried": [], "wrong": []}
-package = types.ModuleType("autolab")  # its own __init__ wants NumPy
-package.__path__ = [str(root / "autolab")]
-sys.modules["autolab"] = package
-absent = {"multiprocessing.connection", "multiprocessing.reduction", "fcntl", "msvcrt", "resource"}  # guarded where they are wanted
-for path in sorted((root / "autolab").rglob("*.py")):
-    tree = ast.parse(path.read_text())
-    compile(tree, str(path), "exec")
-    found["compiled"] += 1
-    for node in tree.body:
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
-        for name in names:
-            ours = name.split(".")[0] in sys.stdlib_module_names and name not in absent
-            if ours and (error := of(lambda: importlib.import_module(name))):
-                found["wrong"].append(f"{path.relative_to(root)}: import {name}: {error}")
-    name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-    if path.name == "__main__.py" or name in ("autolab", "autolab.viz.pygraphviz_process"):
-        continue
-    try:
-        importlib.import_module(name)
-        found["imported"].append(name)
-    except ModuleNotFoundError as error:
-        kind = "untried" if error.name.split(".")[0] in wanted else "wrong"
-        found[kind].append(f"{name}: {error}")
-    except Exception as error:
-        found["wrong"].append(f"{name}: {type(error).__name__}: {error}")
-json.dumps(found)
-"""
-WANTED = "numpy matplotlib traitlets ipywidgets anywidget IPython graphviz latex2mathml safetensors tqdm cupy torch PIL pygments"
-WANTED += " jupyterlab nbformat nbconvert mistune jinja2 tornado"
-PAGE = """<!doctype html><title>Pyodide's core</title><script type="module">
-import { loadPyodide } from "/pyodide/pyodide.mjs";
-window.ready = loadPyodide({ indexURL: "/pyodide/" });
-window.tried = async (wheel, program) => {
-  const python = await window.ready;
-  python.globals.set("wheel", new Uint8Array(await (await fetch(wheel)).arrayBuffer()));
-  return python.runPython(program);
-};
-</script>"""
+
+# -- the site ----------------------------------------------------------------------------------------------------------
+def prepare(site: Path) -> None:
+    """Give the site the older piplite, and let a test reach its application."""
+    packages = site / "extensions/@jupyterlite/pyodide-kernel-extension/static/pypi"
+    newer = next(packages.glob("piplite-0.8.6*.whl"))
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "-q"]
+        subprocess.run([*pip, "--no-deps", "-d", folder, OLDER_KERNEL], check=True)
+        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as kernel:
+            name = next(n for n in kernel.namelist() if re.search(r"/piplite-[^/]*\.whl$", n))
+            older = Path(kernel.extract(name, folder))
+        with zipfile.ZipFile(newer) as file:
+            members = {name: file.read(name) for name in file.namelist()}
+        with zipfile.ZipFile(older) as file:
+            own = [name for name in file.namelist() if name.startswith("piplite/")]
+            members |= {name: file.read(name) for name in own}
+    record = next(name for name in members if name.endswith("RECORD"))
+    lines = members[record].splitlines()
+    members[record] = b"\n".join(line for line in lines if line.startswith(b"piplite-"))
+    with zipfile.ZipFile(newer, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    index = json.loads((packages / "all.json").read_text())
+    for files in index["piplite"]["releases"].values():
+        files[0]["digests"] = {"sha256": hashlib.sha256(newer.read_bytes()).hexdigest()}
+    (packages / "all.json").write_text(json.dumps(index))
+    settings = json.loads((site / "jupyter-lite.json").read_text())
+    settings["jupyter-config-data"]["exposeAppInBrowser"] = True
+    (site / "jupyter-lite.json").write_text(json.dumps(settings))
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """The site; Pyodide's core under /pyodide/; a page that loads it."""
-
-    pyodide = Path()
+    """The site's files, with the caching that a host for static pages sets."""
 
     def log_message(self, *_: Any) -> None:
         pass
 
-    def do_GET(self) -> None:
-        if self.path != "/core.html":
-            return super().do_GET()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(PAGE.encode())
-
-    def translate_path(self, path: str) -> str:
-        if path.startswith("/pyodide/"):
-            return str(self.pyodide / path.removeprefix("/pyodide/").partition("?")[0])
-        return super().translate_path(path)
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "max-age=600")
+        super().end_headers()
 
 
-def look(page: Page, address: str, words: str) -> None:
-    """Opens an address of the site and waits for words that stand there; raises where they do not come."""
-    page.goto(address, timeout=PATIENCE)
-    page.get_by_text(words).filter(visible=True).first.wait_for(timeout=PATIENCE)
-    print(f"opened {address.split('/', 3)[3]}: {words!r} stands there", flush=True)
+@contextlib.contextmanager
+def served(site: Path) -> Iterator[str]:
+    """The address of the site while it is served."""
+    handler = functools.partial(Handler, directory=str(site))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
 
 
-def run(site: Path, address: str, page: Page) -> list[str]:
-    """What is wrong, a line each."""
-    wheel = next(site.rglob("autolab_kit-*.whl")).relative_to(site).as_posix()
-    look(page, f"{address}/lab/index.html?path=start.md", "Glossary")
-    look(
-        page,
-        f"{address}/notebooks/index.html?path=01_graphs.ipynb",
-        "Lesson 1: Graphs and gradients",
-    )
-    page.goto(f"{address}/core.html")
-    page.wait_for_function("window.tried !== undefined", timeout=PATIENCE)
-    program = f"wanted = {set(WANTED.split())!r}\n{IN_PYODIDE}"
-    page.set_default_timeout(PATIENCE)
-    found = json.loads(
-        page.evaluate("([wheel, program]) => window.tried(wheel, program)", [f"/{wheel}", program])
-    )
-    print(
-        f"Pyodide's core runs Python {found['python']}; a thread: {found['thread']}, a process: {found['process']}"
-    )
-    print(
-        f"{found['compiled']} files of the wheel compile there, with the standard library that they import"
-    )
-    print(
-        f"{len(found['imported'])} modules need no NumPy and were imported: {' '.join(sorted(found['imported']))}"
-    )
-    print(
-        f"left untried: {len(found['untried'])} modules, which import NumPy or another package that is not in Pyodide's npm package; no cell ran"
-    )
-    return list(found["wrong"])
+@contextlib.contextmanager
+def browser(profile: str) -> Iterator[BrowserContext]:
+    """Chromium with a profile that is kept between two visits."""
+    with sync_playwright() as playwright:
+        executable = os.environ.get("AUTOLAB_CHROMIUM") or None
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        context = playwright.chromium.launch_persistent_context(
+            profile,
+            executable_path=executable,
+            args=arguments,
+            viewport={"width": 1366, "height": 768},
+        )
+        yield context
+        context.close()
+
+
+# -- a notebook --------------------------------------------------------------------------------------------------------
+class Notebook:
+    """A lesson that is open in JupyterLite."""
+
+    def __init__(self, context: BrowserContext, address: str, lesson: str) -> None:
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        self.errors: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(f"{address}/notebooks/index.html?path={lesson}.ipynb")
+        self.page.wait_for_function(
+            f"() => window.jupyterapp && {PANEL}?.sessionContext?.session?.kernel?.status === 'idle'"
+        )
+
+    def run_all(self) -> float:
+        """Run every cell, as the menu does. Returns the seconds that it took."""
+        started = time.monotonic()
+        self.page.evaluate(
+            "() => window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)"
+        )
+        return time.monotonic() - started
+
+    def cells(self) -> dict[str, tuple[int | None, list[dict[str, Any]]]]:
+        """Return each code cell's execution count and outputs, by its id."""
+        listed = self.page.evaluate(
+            f"() => {CELLS}.filter(c => c.model.type === 'code')"
+            ".map(c => [c.model.id, c.model.executionCount, c.model.outputs.toJSON()])"
+        )
+        return {id: (count, outputs) for id, count, outputs in listed}
+
+
+# -- the comparison ----------------------------------------------------------------------------------------------------
+def rules() -> list[tuple[str, str]]:
+    """Return nbval's replacements for what changes from run to run: addresses, times."""
+    text = (ROOT / "autolab/classroom/nbval_sanitize.cfg").read_text(encoding="utf-8")
+    pairs = re.findall(r"(?m)^regex: (.*)\nreplace: (.*)$", text)
+    return [*pairs, (r"\x1b\[[0-9;]*m", "")]
+
+
+def said(outputs: list[dict[str, Any]], replacements: list[tuple[str, str]]) -> list[str]:
+    """Return the lines that outputs print or show as text, sorted, because widgets and prints may change places."""
+    lines: list[str] = []
+    for output in outputs:
+        stream = output["output_type"] == "stream" and output["name"] == "stdout"
+        text = output["text"] if stream else output.get("data", {}).get("text/plain", "")
+        text = text if isinstance(text, str) else "".join(text)
+        for pattern, replacement in replacements:
+            text = re.sub(pattern, replacement, text)
+        lines += [line.strip() for line in text.splitlines() if line.strip()]
+    return sorted(lines)
+
+
+def differences(lesson: str, cells: dict[str, tuple[int | None, list]]) -> list[str]:
+    """Return what is wrong with a lesson that ran, one line each."""
+    stored = json.loads((ROOT / "course" / f"{lesson}.ipynb").read_text(encoding="utf-8"))["cells"]
+    wrong, replacements = [], rules()
+    for cell in (cell for cell in stored if cell["cell_type"] == "code"):
+        id, tags = cell["id"], cell["metadata"].get("tags", [])
+        count, outputs = cells[id]
+        if count is None:
+            wrong.append(f"{lesson} {id}: did not run")
+        if "raises-exception" in tags or "setup" in tags:
+            continue
+        failed = [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
+        wrong += [f"{lesson} {id}: {error}" for error in failed]
+        expected, found = said(cell["outputs"], replacements), said(outputs, replacements)
+        if expected != found and id not in DIFFERENT.get(lesson, {}):
+            missing = [line for line in expected if line not in found][:3]
+            new = [line for line in found if line not in expected][:3]
+            wrong.append(f"{lesson} {id}: stored {missing}, here {new}")
+    return wrong
+
+
+def check(address: str, lesson: str) -> list[str]:
+    """Run all cells of a lesson and print what that cost. Returns what is wrong."""
+    with tempfile.TemporaryDirectory() as profile, browser(profile) as context:
+        opened = time.monotonic()
+        notebook = Notebook(context, address, lesson)
+        ready = time.monotonic() - opened
+        seconds = notebook.run_all()
+        cells = notebook.cells()
+        ran = sum(count is not None for count, _ in cells.values())
+        heap = notebook.page.evaluate("() => performance.memory.usedJSHeapSize") / 1e6
+        print(
+            f"{lesson}: {ran} of {len(cells)} cells ran in {seconds:.0f} s, ready after {ready:.0f} s, "
+            f"{heap:.0f} MB in the page",
+            flush=True,
+        )
+        return [*differences(lesson, cells), *(f"{lesson}: {error}" for error in notebook.errors)]
 
 
 def main() -> int:
-    site, pyodide = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-    Handler.pyodide = pyodide
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Handler, directory=str(site))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=os.environ.get("AUTOLAB_CHROMIUM") or None
-        )
-        page = browser.new_page()
-        wrong = run(site, address, page)
-        browser.close()
-    print("\n".join(wrong))
+    site, lessons = Path(sys.argv[1]).resolve(), sys.argv[2:] or LESSONS
+    prepare(site)
+    with served(site) as address:
+        wrong = [line for lesson in lessons for line in check(address, lesson)]
+    print("\n".join(wrong) or "every lesson says here what it says elsewhere")
     return bool(wrong)
 
 

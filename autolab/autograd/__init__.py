@@ -13,13 +13,25 @@ from ..engine.autograd.modes import enable_grad, no_grad  # noqa: F401
 from ..engine.core.grad_mode import set_grad_enabled  # noqa: F401
 from ..engine.inplace.inference import inference_mode  # noqa: F401
 from ..engine.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: F401
-from ..engine.core.tensor import Tensor as Variable  # noqa: F401
+from ..engine.core.tensor import Tensor
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad",
     "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
     "set_grad_enabled",
 ]  # fmt: skip
+
+
+class _VariableType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    """`Variable(t, requires_grad=True)` of tutorials from before PyTorch 0.4: a tensor that shares memory with `t`."""
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False) -> Tensor:  # type: ignore[misc]
+        return data.detach().requires_grad_(requires_grad)
 
 
 def __getattr__(name):

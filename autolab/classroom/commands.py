@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..installation import command, install
+
 
 def add(commands: Any) -> None:
     """Adds their parsers; each has the function that runs it as `run`."""
@@ -24,7 +26,9 @@ def add(commands: Any) -> None:
     asking.add_argument(
         "--hand-in", nargs="?", const="", metavar="FILE", help="write a file for your instructor"
     )
-    asking.add_argument("--reset", choices=("before", "after"), help="begin a sitting anew")
+    asking.add_argument(
+        "--reset", choices=("before", "after"), help="answer the questions of a sitting again"
+    )
     asking.add_argument(
         "--class",
         dest="folder",
@@ -77,7 +81,7 @@ def _add_grading(commands: Any) -> None:
     out = commands.add_parser(
         "release", help="for whoever teaches: a lesson, or an exam, to hand out and to grade"
     )
-    out.add_argument("which", help="a lesson such as 01, or exam")
+    out.add_argument("which", help="a lesson such as 01, the notebook of your own lesson, or exam")
     out.add_argument(
         "--nbgrader",
         action="store_true",
@@ -103,6 +107,10 @@ def _add_grading(commands: Any) -> None:
         "folder", type=Path, help="the notebooks; folders in it are looked into, too"
     )
     table = Path("grades.csv")
+    own = "the file or the notebook of your own lesson; once for each lesson that was handed in"
+    parser.add_argument(
+        "--lesson", action="append", type=Path, default=[], metavar="FILE", help=own
+    )
     parser.add_argument(
         "-o", "--output", type=Path, default=table, help="the table to write (%(default)s)"
     )
@@ -167,7 +175,7 @@ def _add_room(commands: Any) -> None:
 
 
 def inventory(chosen: argparse.Namespace) -> int:
-    """`autolab inventory`."""
+    """`autolab-kit inventory`."""
     from .. import inventory as asked
     from ..inventory.asking import in_terminal
 
@@ -191,13 +199,15 @@ def inventory(chosen: argparse.Namespace) -> int:
 
 
 def plans(chosen: argparse.Namespace) -> int:
-    """`autolab plans`."""
+    """`autolab-kit plans`."""
     from . import papers
 
     if chosen.output:
         return _wrote(papers.write_plans(chosen.output))
     if chosen.which and chosen.which not in papers.plans():
-        raise KeyError(f"there is no plan {chosen.which!r}; there are {', '.join(papers.plans())}")
+        raise KeyError(
+            f"no plan is called {chosen.which!r}; type one of {', '.join(papers.plans())}"
+        )
     print(
         papers.plans()[chosen.which].read_text(encoding="utf-8")
         if chosen.which
@@ -207,7 +217,7 @@ def plans(chosen: argparse.Namespace) -> int:
 
 
 def solutions(chosen: argparse.Namespace) -> int:
-    """`autolab solutions`."""
+    """`autolab-kit solutions`."""
     from . import papers
 
     if chosen.output:
@@ -218,14 +228,15 @@ def solutions(chosen: argparse.Namespace) -> int:
         )
         print(tell(chosen.which), end="")
     else:
+        shows = f"`{command('solutions 01')}` shows the solutions of one lesson"
         print(
-            f"Solutions of the lessons {', '.join(papers.known())}. `autolab solutions 01` shows those of one, `-o FOLDER` writes all."
+            f"Solutions of the lessons {', '.join(papers.known())}. {shows}, `-o FOLDER` writes all."
         )
     return 0
 
 
 def release(chosen: argparse.Namespace) -> int:
-    """`autolab release`."""
+    """`autolab-kit release`."""
     from . import release as out
 
     if chosen.which != "exam":
@@ -241,7 +252,8 @@ def release(chosen: argparse.Namespace) -> int:
 
 
 def grade(chosen: argparse.Namespace) -> int:
-    """`autolab grade`."""
+    """`autolab-kit grade`."""
+    from ..lessons import registry
     from . import grades
     from .sandbox import Limits
 
@@ -249,9 +261,11 @@ def grade(chosen: argparse.Namespace) -> int:
         find_spec("matplotlib") is None
     ):  # the cell that imports it would raise, and with it what needs its other names
         raise RuntimeError(
-            f"lessons 2 and 3 need matplotlib, which is not installed:\n    {sys.executable} -m pip install matplotlib"
+            f"Lessons 2 and 3 need matplotlib, which is not installed. Install it with\n    {install('matplotlib')}"
         )
 
+    for path in chosen.lesson:
+        registry.load(path)
     limits = Limits(chosen.time, int(chosen.memory * 2**30), chosen.total)
     tell = lambda line: print(line, flush=True)
     grades.grade(chosen.folder, limits, chosen.jobs, tell, chosen.output)
@@ -260,7 +274,7 @@ def grade(chosen: argparse.Namespace) -> int:
 
 
 def cheatsheet(chosen: argparse.Namespace) -> int:
-    """`autolab cheatsheet`."""
+    """`autolab-kit cheatsheet`."""
     from .cheatsheet import page
 
     chosen.output.write_text(page(), encoding="utf-8")
@@ -269,20 +283,19 @@ def cheatsheet(chosen: argparse.Namespace) -> int:
 
 
 def check_course(chosen: argparse.Namespace) -> int:
-    """`autolab check-course`."""
+    """`autolab-kit check-course`."""
     from .course_check import check
 
     return 0 if check(chosen.folder, chosen.jobs, lambda line: print(line, flush=True)) else 1
 
 
 def room(chosen: argparse.Namespace) -> int:
-    """`autolab room serve`."""
+    """`autolab-kit room serve`."""
     try:
         from ..room import server
     except ImportError as error:
-        install = f"{sys.executable} -m pip install tornado"
         raise RuntimeError(
-            f"{error.name} is not installed. JupyterLab brings it along; alone it comes with\n    {install}"
+            f"{error.name} is not installed. Install it with\n    {install('tornado')}"
         ) from None
     server.serve(
         chosen.file,
@@ -296,7 +309,7 @@ def room(chosen: argparse.Namespace) -> int:
 
 
 def wheelhouse(chosen: argparse.Namespace) -> int:
-    """`autolab wheelhouse`."""
+    """`autolab-kit wheelhouse`."""
     from .wheelhouse import collect
 
     print(collect(chosen.folder, lambda line: print(line, flush=True)))
@@ -309,7 +322,9 @@ def run(chosen: argparse.Namespace) -> int:
         return int(chosen.run(chosen))
     except (KeyError, ValueError, OSError, RuntimeError) as error:
         said = error.args[0] if isinstance(error, KeyError) else error
-        print("\n".join([f"autolab: {said}", *getattr(error, "__notes__", [])]), file=sys.stderr)
+        print(
+            "\n".join([f"autolab-kit: {said}", *getattr(error, "__notes__", [])]), file=sys.stderr
+        )
         return 1
 
 

@@ -22,11 +22,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from ..engine.core.errors import fail
-from ..lessons.folder import course_source
+from ..installation import install
+from ..lessons.folder import OWN, course_source
 from ..viz import layout
 
 SANITIZER = Path(__file__).with_name("nbval_sanitize.cfg")
-NBVAL = f'`{sys.executable} -m pip install "autolab-kit[teach]"`'
 
 
 def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print) -> bool:
@@ -61,11 +61,11 @@ def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print
         raise fail(
             RuntimeError,
             "nbval is not installed, which runs notebooks and compares",
-            f"Install it with {NBVAL}.",
+            f"Install it with: {install('autolab-kit[teach]')}",
         )
     if layout.which() == "browser":
         say(
-            f"There is no Graphviz here: pictures of make_dot and draw will be missing. Install it: {layout.INSTALL}"
+            f"There is no Graphviz here: pictures of make_dot and draw will be missing. Install it: {layout.install()}"
         )
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(jobs) as pool:
         copy = Path(work, "course")
@@ -83,7 +83,7 @@ def check(folder: Path | None, jobs: int = 1, say: Callable[[str], None] = print
 def _left_out(path: Path, at: Path = Path()) -> bool:
     """What is not copied: what lessons, Jupyter and Python leave behind, hidden things, environments."""
     made = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
-    made |= path.name.startswith("my_") and path.suffix != ".ipynb" and not (at / path).is_dir()
+    made |= path.name.startswith("my_") and path.suffix not in OWN and not (at / path).is_dir()
     return made or (at / path / "pyvenv.cfg").exists()
 
 

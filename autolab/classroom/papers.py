@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ..engine.core.errors import fail
 from ..lessons.folder import RECORD, course_source, lessons
+from ..lessons.registry import LESSONS
 from ..lessons.solutions import Solution, of_lesson, solutions
 
 CHECK = re.compile(
@@ -40,9 +42,7 @@ def solved_text(number: str) -> str:
     """All solutions of a lesson, as Python that runs from top to bottom. Raises KeyError where there are none."""
     several = of_lesson(number)
     if not several:
-        raise KeyError(
-            f"there are no solutions of a lesson {number!r}; there are {', '.join(known())}"
-        )
+        raise KeyError(f"no lesson {number!r} has solutions; type one of {', '.join(known())}")
     cells = [_cell(one) for found in several.values() for one in found]
     before = next(iter(several.values()))[0].before
     return "\n\n\n".join([_imports(before), *cells]) + "\n"
@@ -52,7 +52,7 @@ def solution_text(id: str) -> str:
     """The solutions of one exercise. Raises KeyError where it has none."""
     if not solutions(id):
         raise KeyError(
-            f"there is no solution of {id!r}; there are {', '.join(of_lesson(id[:2])) or ', '.join(known())}"
+            f"{id!r} has no solution; type one of {', '.join(of_lesson(id.split('.')[0])) or ', '.join(known())}"
         )
     return "\n\n\n".join(map(_cell, solutions(id))) + "\n"
 
@@ -81,12 +81,22 @@ def write_solutions(folder: Path) -> list[Path]:
     return written
 
 
-def notebook(number: str) -> Any:
-    """A lesson's notebook without outputs. Raises KeyError for a lesson that there is not."""
+def path_of(number: str) -> Path:
+    """Return the notebook of a lesson. Raises KeyError for a lesson that has none."""
+    if number in LESSONS and (own := LESSONS[number].notebook):
+        return own
     names = lessons(course_source())
     if number not in names:
-        raise KeyError(f"there is no lesson {number!r}; there are {', '.join(names)}")
-    found = json.loads((course_source() / names[number]).read_text(encoding="utf-8"))
+        note = "For a lesson of your own, name its notebook, such as my_lesson.ipynb."
+        raise fail(
+            KeyError, f"no lesson is called {number!r}; the kit has {', '.join(names)}", note
+        )
+    return course_source() / names[number]
+
+
+def notebook(number: str) -> Any:
+    """Return a lesson's notebook without outputs. Raises KeyError for a lesson that has none."""
+    found = json.loads(path_of(number).read_text(encoding="utf-8"))
     for cell in found["cells"]:
         cell["source"] = "".join(cell["source"])
         if cell["cell_type"] == "code":
@@ -117,7 +127,7 @@ def _imports(before: str) -> str:
 def _written(path: Path, text: str) -> Path:
     if (path.parent / RECORD).exists():
         raise ValueError(
-            f"{path.parent} is a folder in which a learner works (`autolab lab`); name another one with -o"
+            f"{path.parent} is a folder in which a learner works ; name another folder with -o"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..lessons.folder import course_source, lessons
+from ..lessons import registry
 from ..lessons.solutions import solutions
 from . import exam
-from .papers import CHECK, notebook
+from .papers import CHECK, notebook, path_of
 
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -30,12 +31,15 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads of small networks wait for e
 HIDDEN = '### BEGIN HIDDEN TESTS\nassert verdict.solved, verdict.why or "not answered"\n### END HIDDEN TESTS'
 
 
-def release(number: str, folder: Path, nbgrader: bool = False) -> list[Path]:
-    """Writes a lesson for grading into `folder`; for nbgrader as `source/<lesson>/<lesson>.ipynb`, with
-    `nbgrader_config.py` where there is none. Returns what was written. Raises KeyError for a lesson that there is
-    not."""
-    found = notebook(number)
-    name = Path(lessons(course_source())[number]).stem
+def release(which: str, folder: Path, nbgrader: bool = False) -> list[Path]:
+    """Write a lesson for grading into `folder` and return the paths of the files.
+
+    which: a lesson's number, or the notebook of a lesson of one's own; its lesson file is written beside it. nbgrader:
+    the notebook becomes `source/<lesson>/<lesson>.ipynb`, with `nbgrader_config.py` if there is none. Raises KeyError
+    for a lesson that does not exist.
+    """
+    number = registry.load(Path(which)).name if which.endswith((".ipynb", ".py")) else which
+    found, name = notebook(number), path_of(number).stem
     cells: list[dict[str, Any]] = []
     for cell in found["cells"]:
         match = CHECK.search(cell["source"]) if cell["cell_type"] == "code" else None
@@ -49,12 +53,21 @@ def release(number: str, folder: Path, nbgrader: bool = False) -> list[Path]:
     metadata = KERNEL | {"autolab": {"lesson": number, "kit": __version__}}
     data = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
     if not nbgrader:
-        return [_write(folder / f"{name}.ipynb", data)]
-    written = [_write(folder / "source" / name / f"{name}.ipynb", data)]
+        return [_write(folder / f"{name}.ipynb", data), *_lesson_file(number, folder)]
+    place = folder / "source" / name
+    written = [_write(place / f"{name}.ipynb", data), *_lesson_file(number, place)]
     if not (folder / "nbgrader_config.py").exists():
         (folder / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
         written.append(folder / "nbgrader_config.py")
     return written
+
+
+def _lesson_file(number: str, folder: Path) -> list[Path]:
+    """Copy the file that registers a lesson of one's own; the kit's lessons need none."""
+    own = registry.LESSONS.get(number)
+    if own is None or own.file is None or (folder / own.file.name).resolve() == own.file:
+        return []
+    return [Path(shutil.copyfile(own.file, folder / own.file.name))]
 
 
 def release_exam(variants: range, folder: Path, solved: bool = False) -> list[Path]:

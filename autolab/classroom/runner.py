@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 
@@ -20,8 +21,13 @@ def main() -> None:
     say = _speaker()
     _limit(job["memory"], job["seconds"])
     from ..lessons.book import exercise
+    from ..lessons.registry import run
     from . import exam
     from .isolation import write_only_below
+
+    if job["lesson"]:  # a lesson of the instructor's own; the cells import it from where it now is
+        stem, source, file = job["lesson"]
+        run(stem, source, Path(file))
 
     def find(id: str) -> Any:
         return exercise(id) if job["variant"] is None else exam.exercises(job["variant"])[id]

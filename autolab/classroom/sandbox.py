@@ -70,7 +70,9 @@ def _once(submission: Submission, limits: Limits, done: Run, until: float) -> tu
         run = cell.number not in done.stopped
         answers = {id: text for id, text in cell.answers.items() if run and id not in done.stopped}
         cells.append({"number": cell.number, "source": cell.source, "run": run, "answers": answers})
+    own = submission.lesson
     job = {
+        "lesson": [own.stem, own.read_text(encoding="utf-8"), str(own)] if own else None,
         "variant": submission.variant,
         "memory": limits.memory,
         "seconds": int(limits.total) + 1,

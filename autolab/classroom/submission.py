@@ -14,6 +14,7 @@ from typing import Any
 
 from ..lessons.book import lesson
 from ..lessons.exercise import Exercise
+from ..lessons.registry import LESSONS
 from . import exam
 from .papers import CHECK, known, notebook
 
@@ -42,7 +43,7 @@ class Cell:
 class Submission:
     """A notebook that was handed in. name: what it is called in the table. exercises: those it should answer. cells:
     its code. look: what somebody should look at. trouble: why it cannot be read, "" where it can. variant: of an exam,
-    else None."""
+    else None. lesson: the lesson file that the notebook imports, for a lesson of one's own."""
 
     name: str
     exercises: dict[str, Exercise]
@@ -50,6 +51,7 @@ class Submission:
     look: tuple[str, ...] = ()
     trouble: str = ""
     variant: int | None = None
+    lesson: Path | None = None
 
 
 def read(path: Path, name: str) -> Submission:
@@ -105,16 +107,29 @@ def _submission(
     variant = about.get("exam")
     if type(variant) is int:
         exercises, given = exam.exercises(variant), exam.sources(variant)
+        file = None
     else:
-        number = max(known(), key=lambda number: sum(id.startswith(f"{number}.") for id in ids))
+        number = max(
+            [*known(), *LESSONS], key=lambda number: sum(id.startswith(f"{number}.") for id in ids)
+        )
         if not any(id.startswith(f"{number}.") for id in ids):
-            return Submission(name, {}, trouble="no cell of it checks an exercise of the course")
+            return Submission(name, {}, trouble=_foreign(ids))
         exercises, given, variant = lesson(number).EXERCISES, _sources(number), None
+        file = LESSONS[number].file if number in LESSONS else None
     kept = tuple(
         Cell(c.number, c.source, {id: a for id, a in c.answers.items() if id in exercises})
         for c in found
     )
-    return Submission(name, exercises, kept, _look(kept, given), variant=variant)
+    return Submission(name, exercises, kept, _look(kept, given), variant=variant, lesson=file)
+
+
+def _foreign(ids: list[str]) -> str:
+    """Return why a notebook is not graded whose exercises no known lesson has."""
+    if not ids:
+        return "no cell of it checks an exercise"
+    return (
+        f"no lesson that is known here has the exercise {ids[0]!r}; name the lesson with --lesson"
+    )
 
 
 def _answers(source: str, meta: dict[str, Any]) -> dict[str, str]:
@@ -140,6 +155,8 @@ def _is_expression(text: str) -> bool:
 @cache
 def _sources(number: str) -> frozenset[str]:
     """The cells of a lesson as they were given: what is in them the learner did not write."""
+    if number in LESSONS and LESSONS[number].notebook is None:
+        return frozenset()
     return frozenset(cell["source"].strip() for cell in notebook(number)["cells"])
 
 

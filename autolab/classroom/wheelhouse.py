@@ -82,7 +82,7 @@ def _pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
     done = subprocess.run([*command, "--quiet"], capture_output=True, text=True)
     if "No module named pip" in done.stderr:
-        uvx = f'uvx --with pip --from "{KIT}[lab]" autolab wheelhouse FOLDER'
+        uvx = f'uvx --with pip --from "{KIT}[lab]" autolab-kit wheelhouse FOLDER'
         note = f"Type `{sys.executable} -m ensurepip`, or with uv `{uvx}`."
         raise fail(RuntimeError, f"pip is not installed for {sys.executable}", note)
     if done.returncode:
@@ -146,7 +146,7 @@ _README = """autolab-kit without the internet
 
 This folder has the kit, JupyterLab and all they need, for machines such as those it was
 {made}
-Others need files of their own: run `autolab wheelhouse` on one of them, into the same folder.
+Others need files of their own: run `autolab-kit wheelhouse` on one of them, into the same folder.
 
 Each learner needs Python of that version, and an environment (on Windows: py -m venv autolab-env, then
 autolab-env\\Scripts\\activate):
@@ -168,8 +168,8 @@ autolab-env\\Scripts\\activate):
 
 Then, in the environment and in a folder to work in:
 
-    autolab lab
+    autolab-kit lab
 
-`autolab doctor` says what was found on a machine. Ctrl-C stops the server: as long as it runs, all in the network can
+`autolab-kit doctor` says what was found on a machine. Ctrl-C stops the server: as long as it runs, all in the network can
 read this folder.
 """

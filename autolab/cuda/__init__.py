@@ -16,42 +16,25 @@ from .memory import (
     mem_get_info,
     memory_allocated,
     memory_reserved,
-    memory_stats,
-    memory_summary,
     reset_peak_memory_stats,
 )
 from .properties import (
-    can_device_access_peer,
     current_device,
     device,
     device_count,
-    device_of,
     get_device_capability,
     get_device_name,
     get_device_properties,
-    init,
     is_available,
     is_bf16_supported,
-    is_initialized,
     set_device,
     synchronize,
 )
-from .random import (
-    get_rng_state,
-    get_rng_state_all,
-    initial_seed,
-    manual_seed,
-    manual_seed_all,
-    seed,
-    seed_all,
-    set_rng_state,
-    set_rng_state_all,
-)
+from .random import manual_seed, manual_seed_all
 from .simulation import Simulation, clock, is_simulated, perf_counter, simulate
 from .streams import (
     Event,
     Stream,
-    StreamContext,
     current_stream,
     default_stream,
     set_stream,
@@ -60,8 +43,5 @@ from .streams import (
 from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype
 
 __getattr__ = _absent.getattr_of("torch.cuda")
-
-default_generators = ()
-"""PyTorch's generators of its GPUs; here every device draws from the one CPU stream."""
 
 __all__ = [name for name in globals() if not name.startswith("_")]

@@ -8,12 +8,11 @@ from typing import Any
 from ..engine.devices import device as _devices
 from ..engine.devices.device import DeviceLike
 from ..engine.core.errors import fail
-from ..engine.core.tensor import Tensor
 
 
 def backend(device: DeviceLike = None) -> Any:
-    """The backend of a GPU given as in `torch.cuda`: None (the current one), a number, a string or a `torch.device`;
-    'sim:0' too.
+    """Return the backend of a GPU given as in `torch.cuda`: None (the current one), a number, a string such as 'sim:0'
+    or a `torch.device`.
 
     Raises AssertionError where there is no GPU, ValueError for a device that is none."""
     if device is None:
@@ -29,32 +28,22 @@ def backend(device: DeviceLike = None) -> Any:
 
 
 def is_available() -> bool:
-    """Whether a GPU can be used; True under `simulate()`. Source: torch.cuda.is_available"""
+    """Return whether a GPU can be used; True under `simulate()`. Source: torch.cuda.is_available"""
     return bool(_devices.backends("cuda"))
 
 
 def device_count() -> int:
-    """How many GPUs can be used. Source: torch.cuda.device_count"""
+    """Return how many GPUs can be used. Source: torch.cuda.device_count"""
     return len(_devices.backends("cuda"))
 
 
-def init() -> None:
-    """Makes the GPU ready; happens by itself. Raises AssertionError where there is none. Source: torch.cuda.init"""
-    backend()
-
-
-def is_initialized() -> bool:
-    """Whether a GPU was used already. Source: torch.cuda.is_initialized"""
-    return bool(_devices.backends("cuda"))
-
-
 def current_device() -> int:
-    """The number of the GPU that 'cuda' means. Source: torch.cuda.current_device"""
+    """Return the number of the GPU that 'cuda' means. Source: torch.cuda.current_device"""
     return backend().device.index
 
 
 def set_device(device: DeviceLike) -> None:
-    """Makes 'cuda' mean this GPU; a negative number changes nothing. Source: torch.cuda.set_device"""
+    """Make 'cuda' mean this GPU; a negative number changes nothing. Source: torch.cuda.set_device"""
     if isinstance(device, int) and device < 0:
         return
     b = backend(device)
@@ -84,26 +73,18 @@ class device:
             set_device(self._before)
 
 
-class device_of(device):
-    """`with torch.cuda.device_of(tensor):` makes 'cuda' mean the tensor's GPU; nothing for a tensor of the CPU. Source:
-    torch.cuda.device_of"""
-
-    def __init__(self, obj: Tensor) -> None:
-        super().__init__(obj.get_device() if obj.is_cuda else -1)
-
-
 def synchronize(device: DeviceLike = None) -> None:
-    """Waits until the GPU has done all that was asked of it. Source: torch.cuda.synchronize"""
+    """Wait until the GPU has done all that was asked of it. Source: torch.cuda.synchronize"""
     backend(device).synchronize()
 
 
 def get_device_name(device: DeviceLike = None) -> str:
-    """The GPU's name; a simulated one says that it is ("Simulated T4"). Source: torch.cuda.get_device_name"""
+    """Return the GPU's name; a simulated one says that it is ("Simulated T4"). Source: torch.cuda.get_device_name"""
     return backend(device).name
 
 
 def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
-    """CUDA's compute capability as (major, minor). Source: torch.cuda.get_device_capability"""
+    """Return CUDA's compute capability as (major, minor). Source: torch.cuda.get_device_capability"""
     p = get_device_properties(device)
     return p.major, p.minor
 
@@ -130,17 +111,12 @@ class _CudaDeviceProperties:
 
 
 def get_device_properties(device: DeviceLike = None) -> _CudaDeviceProperties:
-    """What the GPU is like. Source: torch.cuda.get_device_properties"""
+    """Return what the GPU is like. Source: torch.cuda.get_device_properties"""
     b = backend(device)
     major, minor = b.capability
     return _CudaDeviceProperties(b.name, major, minor, b.pool.total, b.processors, b.simulated)
 
 
-def can_device_access_peer(device: DeviceLike, peer_device: DeviceLike) -> bool:
-    """Whether one GPU can read the memory of another directly. Source: torch.cuda.can_device_access_peer"""
-    return backend(device) is not backend(peer_device)
-
-
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether bfloat16 can be used: never, NumPy has no such type. Source: torch.cuda.is_bf16_supported"""
+    """Return whether bfloat16 can be used: never, NumPy has no such type. Source: torch.cuda.is_bf16_supported"""
     return False

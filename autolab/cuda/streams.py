@@ -3,6 +3,8 @@ https://docs.pytorch.org/docs/2.13/notes/cuda.html#cuda-streams"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..engine.devices import device as _devices
@@ -37,26 +39,26 @@ class Stream:
         return self._queue.priority
 
     def synchronize(self) -> None:
-        """The host waits until this stream is empty."""
+        """Let the host wait until this stream is empty."""
         self._queue.synchronize()
 
     def query(self) -> bool:
-        """Whether all work put into this stream is done."""
+        """Return whether all work put into this stream is done."""
         return self._queue.done()
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Records `event` (a new one unless given) here, and returns it."""
+        """Record `event` (a new one unless given) here, and return it."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Later work of this stream waits for `event`; the host does not."""
+        """Let later work of this stream wait for `event`; the host does not."""
         if event._mark is not None:
             self._queue.wait_for(event._mark)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Later work of this stream waits for what is in `stream` now."""
+        """Let later work of this stream wait for what is in `stream` now."""
         self.wait_event(stream.record_event())
 
     def __eq__(self, other: object) -> bool:
@@ -75,42 +77,31 @@ class Event:
 
     Source: torch.cuda.Event"""
 
-    def __init__(
-        self,
-        enable_timing: bool = False,
-        blocking: bool = False,
-        interprocess: bool = False,
-        external: bool = False,
-    ) -> None:
-        if interprocess or external:
-            raise fail(
-                NotImplementedError,
-                "Event(): interprocess and external events are not supported by autolab",
-                "One process, one GPU.",
-            )
+    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         backend()
-        self.enable_timing, self.blocking, self._mark = enable_timing, blocking, None
+        self.enable_timing, self.blocking = enable_timing, blocking
+        self._mark: Any = None
 
     def record(self, stream: Stream | None = None) -> None:
-        """Puts this event into `stream`, the current one unless given."""
+        """Put this event into `stream`, the current one unless given."""
         self._mark = (current_stream() if stream is None else stream)._queue.mark()
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Later work of `stream` (the current one unless given) waits for this event."""
+        """Let later work of `stream` (the current one unless given) wait for this event."""
         (current_stream() if stream is None else stream).wait_event(self)
 
     def query(self) -> bool:
-        """Whether the work before this event is done."""
+        """Return whether the work before this event is done."""
         return self._mark is None or self._mark.done()
 
     def synchronize(self) -> None:
-        """The host waits for this event."""
+        """Let the host wait for this event."""
         if self._mark is not None:
             self._mark.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this event to `end_event`. Raises RuntimeError unless both were recorded and reached,
-        ValueError without `enable_timing`."""
+        """Return the milliseconds from this event to another. Raises RuntimeError unless both were reached, ValueError
+        unless both were recorded, with `enable_timing`."""
         if not (self.enable_timing and end_event.enable_timing):
             raise fail(
                 ValueError,
@@ -140,37 +131,27 @@ class Event:
 
 
 def current_stream(device: DeviceLike = None) -> Stream:
-    """The stream that work goes into now. Source: torch.cuda.current_stream"""
+    """Return the stream that work goes into now. Source: torch.cuda.current_stream"""
     return Stream(device, _queue=backend(device).queue)
 
 
 def default_stream(device: DeviceLike = None) -> Stream:
-    """The stream that work goes into when no other is chosen. Source: torch.cuda.default_stream"""
+    """Return the stream that work goes into when no other is chosen. Source: torch.cuda.default_stream"""
     return Stream(device, _queue=backend(device).queues[0])
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Makes `stream` the current one of its device; None does nothing. Source: torch.cuda.set_stream"""
+    """Make `stream` the current one of its device; None does nothing. Source: torch.cuda.set_stream"""
     if stream is not None:
         stream._backend.select(stream._queue)
 
 
-class StreamContext:
-    """`with torch.cuda.stream(s):` Source: torch.cuda.StreamContext"""
-
-    def __init__(self, stream: Stream | None) -> None:
-        self.stream = stream
-
-    def __enter__(self) -> None:
-        if self.stream is not None:
-            self._before = self.stream._backend.queue
-            set_stream(self.stream)
-
-    def __exit__(self, *error: object) -> None:
-        if self.stream is not None:
-            self.stream._backend.select(self._before)
-
-
-def stream(stream: Stream | None) -> StreamContext:
-    """A context manager that puts work into `stream`; None changes nothing. Source: torch.cuda.stream"""
-    return StreamContext(stream)
+@contextmanager
+def stream(stream: Stream | None) -> Iterator[None]:
+    """Put work into `stream` inside a `with` block; None changes nothing. Source: torch.cuda.stream"""
+    before = None if stream is None else current_stream(stream.device)
+    set_stream(stream)
+    try:
+        yield
+    finally:
+        set_stream(before)

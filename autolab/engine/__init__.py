@@ -23,21 +23,22 @@ _spaces = {space: functions.NAMESPACES[space] for space in ("linalg", "special",
 signatures.put_in_front({"f": functions.NAMESPACES[""], "m": functions.METHODS, **_spaces})
 functions.attach_methods(tensor.Tensor)
 absent.mark_methods(tensor.Tensor)
+tensor.refuse_assignment(tensor.Tensor)
 
 _plain = True
 
 
 def is_plain() -> bool:
-    """Whether the core runs alone, without `engine/fast/`."""
+    """Return whether the core runs alone, without `engine/fast/`."""
     return _plain
 
 
 def _switch(to_plain: bool) -> None:
     global _plain
     if to_plain is not _plain:
-        from . import fast
+        from .fast import installation
 
-        fast.remove() if to_plain else fast.install()
+        installation.remove() if to_plain else installation.install()
         _plain = to_plain
 
 

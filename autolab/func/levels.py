@@ -46,7 +46,7 @@ class Level:
         self.open = False
 
     def fresh(self, t):
-        """A copy of the tensor `t` (same memory) that this level differentiates by."""
+        """Return a copy of the tensor `t` (same memory) that this level differentiates by."""
         if not t.dtype.is_floating_point:
             raise fail(
                 RuntimeError,
@@ -61,7 +61,7 @@ class Level:
         return copy
 
     def enter(self, tree):
-        """`tree` with a fresh copy of each tensor. Raises ValueError for what is no tensor."""
+        """Return `tree` with a fresh copy of each tensor. Raises ValueError for what is no tensor."""
 
         def enter(t):
             if isinstance(t, Tensor):
@@ -76,8 +76,8 @@ class Level:
         return trees.mapped(enter, tree)
 
     def leave(self, tree):
-        """`tree` with each tensor as it is outside of this level: without a graph unless something outside needs its
-        gradient.
+        """Return `tree` with each tensor as it is outside of this level: without a graph unless something outside needs
+        its gradient.
 
         Raises RuntimeError for what is no tensor."""
 
@@ -100,7 +100,8 @@ class Level:
         return trees.mapped(leave, tree)
 
     def concerns_others(self, *tensors):
-        """Whether a leaf outside of this level, and of levels that are closed, needs a gradient of one of `tensors`."""
+        """Return whether a leaf outside of this level, and of levels that are closed, needs a gradient of one of
+        `tensors`."""
         return any(
             isinstance(node, AccumulateGrad) and _level_of(node.variable) not in (self, None)
             for node in _graph(tensors)
@@ -115,19 +116,13 @@ OUTSIDE = _Outside()
 
 
 def _level_of(leaf):
-    """The open level that made a leaf, OUTSIDE, or None where its level is closed."""
+    """Return the open level that made a leaf, OUTSIDE, or None where its level is closed."""
     level = leaf.__dict__.get("_level", OUTSIDE)
     return level if level is OUTSIDE or level.open else None
 
 
-def depends(t, inputs):
-    """Whether the graph of `t` reaches one of the tensors `inputs`."""
-    targets = {id(accumulator(x) if x.grad_fn is None else x.grad_fn) for x in inputs}
-    return t.requires_grad and any(id(node) in targets for node in _graph((t,)))
-
-
 def _graph(tensors):
-    """All nodes behind the tensors."""
+    """Yield all nodes behind the tensors."""
     waiting = [
         accumulator(t) if t.grad_fn is None else t.grad_fn for t in tensors if t.requires_grad
     ]

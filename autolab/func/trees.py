@@ -32,7 +32,7 @@ LEAF = Spec()
 
 
 def _opened(tree):
-    """(kind, context, parts) of a container; None for a leaf."""
+    """Return (kind, context, parts) of a container; None for a leaf."""
     kind = type(tree)
     if kind is tuple or kind is list:
         return kind, None, tree
@@ -44,13 +44,13 @@ def _opened(tree):
 
 
 def namedtuple(kind, parts):
-    """A named result (such as torch.max gives) with its parts."""
+    """Return a named result (such as torch.max gives) with its parts."""
     return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
 
 
 def flatten(tree):
-    """(all leaves, how they were nested). Tuples, lists, dicts and named tuples are opened; anything else, None too, is
-    a leaf."""
+    """Return (all leaves, how they were nested). Tuples, lists, dicts and named tuples are opened; anything else, None
+    too, is a leaf."""
     leaves: list = []
     return leaves, _flatten_into(leaves, tree)
 
@@ -65,7 +65,7 @@ def _flatten_into(leaves, tree):
 
 
 def unflatten(leaves, spec):
-    """The inverse of `flatten`."""
+    """Return the inverse of `flatten`."""
     return _rebuilt(iter(leaves), spec)
 
 
@@ -79,19 +79,19 @@ def _rebuilt(leaves, spec):
 
 
 def mapped(f, tree):
-    """`tree` with `f(leaf)` in the place of each leaf."""
+    """Return `tree` with `f(leaf)` in the place of each leaf."""
     leaves, spec = flatten(tree)
     return unflatten([f(leaf) for leaf in leaves], spec)
 
 
 def count(spec: Spec) -> int:
-    """The number of leaves."""
+    """Return the number of leaves."""
     return 1 if spec.kind is None else sum(map(count, spec.children))
 
 
 def broadcast(prefix, spec):
-    """The leaves of `prefix`, each as often as there are leaves below its place in `spec`; None where it is nested
-    otherwise.
+    """Return the leaves of `prefix`, each as often as there are leaves below its place in `spec`; None where it is
+    nested otherwise.
 
     So `in_dims=(0, None)` says a dimension for every tensor in two arguments."""
     opened = _opened(prefix)
@@ -115,5 +115,5 @@ class _Star:
 
 
 def drawn(spec: Spec) -> str:
-    """The structure as a learner would write it: `(*, {'a': *})`."""
+    """Return the structure as a learner would write it: `(*, {'a': *})`."""
     return repr(unflatten([_Star()] * count(spec), spec))

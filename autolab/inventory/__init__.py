@@ -5,9 +5,9 @@
     autolab.inventory()             # what was gained, idea by idea, when both are handed in
     autolab.inventory.hand_in()     # writes a file for the instructor, with these answers and nothing else
 
-`autolab inventory` on the command line does the same in a terminal, and makes the table of a class. `items.py` has the
-items, `sitting.py` what was answered, `gain.py` what follows from it, `group.py` the class, `asking.py` the widget.
-docs/teaching.md says how to use it.
+`autolab-kit inventory` on the command line does the same in a terminal, and makes the table of a class. `items.py`
+has the items, `sitting.py` what was answered, `gain.py` what follows from it, `group.py` the class, `asking.py` the
+widget. docs/teaching.md says how to use it.
 """
 
 from __future__ import annotations

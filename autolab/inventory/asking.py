@@ -6,6 +6,7 @@ from typing import Any
 
 import traitlets as t
 
+from ..installation import command
 from ..widgets import assets
 from ..widgets.displayed import Displayed
 from .gain import report
@@ -71,7 +72,9 @@ class Inventory(Displayed):
         self.said = report()._repr_html_() if self.handed_in else ""
 
     def __repr__(self) -> str:
-        how = f"In a notebook it asks here; in a terminal `autolab inventory {self.when}` does."
+        how = (
+            f"In a notebook it asks here; in a terminal `{command(f'inventory {self.when}')}` does."
+        )
         return f"The inventory {self.when!r}: {len(self.answers)} of {len(ITEMS)} answered. {how}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:

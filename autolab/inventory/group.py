@@ -124,7 +124,7 @@ def read_group(folder: str | Path) -> Group:
     files = sorted(Path(folder).rglob("*.jsonl"))
     if not files:
         raise FileNotFoundError(
-            f"there is no *.jsonl in {folder}; learners write one with `autolab inventory --hand-in`"
+            f"there is no *.jsonl in {folder}; learners write one with `autolab-kit inventory --hand-in`"
         )
     learners, others = {}, []
     for file in files:

@@ -131,11 +131,13 @@ def sitting(when: str) -> Sitting:
 
 
 def reset(when: str) -> str:
-    """Begins a sitting anew: what was answered in it no longer counts. Raises ValueError when `when` is neither
-    "before" nor "after"."""
+    """Let a learner answer a sitting again: what was answered in it no longer counts. Raises ValueError when `when` is
+    neither "before" nor "after"."""
     sitting(when)
     progress.record("reset", when)
-    return f"The inventory {when!r} begins anew."
+    return (
+        f"You can answer the inventory {when!r} again; what you answered before no longer counts."
+    )
 
 
 def hand_in(path: str | Path | None = None) -> Path:

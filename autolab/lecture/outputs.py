@@ -22,13 +22,14 @@ _SMALL = {"Prediction", "Revealed"}  # widgets that stand among the text
 
 @dataclass
 class Output:
-    """HTML, about how many lines it takes, whether it has a slide to itself, and whether it comes with the next
-    press."""
+    """HTML, about how many lines it takes, whether it has a slide to itself, whether it comes with the next press, and
+    whether it is a prediction, after which the slide ends."""
 
     html: str
     lines: float
     alone: bool = False
     later: bool = True
+    question: bool = False
 
 
 def of(cell: Any, forms: list[dict[str, Any]]) -> list[Output]:
@@ -88,7 +89,7 @@ def _widget(form: dict[str, Any], forms: list[dict[str, Any]]) -> Output:
     lines = 4 + 1.4 * len((form["state"] or {}).get("choices", ())) if small else 17.0
     placed = place(len(forms) - 1)
     html = f'<div class="small">{placed}</div>' if small else placed + steps
-    return Output(html, lines, alone=not small, later=False)
+    return Output(html, lines, alone=not small, later=False, question=form["kind"] == "Prediction")
 
 
 def _richest(data: dict[str, Any]) -> Output | None:

@@ -3,7 +3,7 @@
 A column of slides begins at a heading of level 1 or 2, or at a cell tagged "section". Within it a slide begins
 
 - at a heading of level 3 and below, and where the next paragraph, listing or picture would not fit on the screen;
-- after a prediction: what answers it is not seen with it;
+- after a prediction, so that its answer is never beside it; the code that makes a prediction is not shown;
 - at a widget with steps or panels, which has a slide to itself, its code folded above it.
 
 What a cell printed comes with the next press of a key, so that it can be guessed. Notebook's own slide types
@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from . import markdown, outputs
+from .asked import Predictions
 from .notes import Plan
 
 LINES = 19.0
 """Lines of text that a slide has room for below its heading."""
 
 LEFT_OUT = {"setup", "progress", "remove-cell", "remove_cell"}
-_QUESTION = re.compile(r"\bpredict\(\s*[\"'](?:\d+\.)?(q\d+)[\"']")
+_QUESTION = re.compile(r"\bpredict\(\s*[\"'](?:\w+\.)?(q\d+)[\"']")
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Slides:
         self.columns: list[list[Slide]] = []
         self.forms: list[dict[str, Any]] = []
         self.title = ""
-        self._folder, self._plan = notebook.parent, plan
+        self._folder, self._plan, self._predictions = notebook.parent, plan, Predictions()
         for number, cell in enumerate(cells):
             self._id, self._parts = str(cell.get("id") or f"cell{number}"), 0
             self._cell(cell)
@@ -107,7 +108,10 @@ class Slides:
             else outputs.of(cell, self.forms)
         )
         source = "" if {"remove-input", "remove_input"} & tags else cell.source
-        asked = _QUESTION.findall(cell.source)
+        asks = "predict" in tags or self._predictions.asks(cell.source)
+        asks = asks or any(output.question for output in shown)
+        if asks:
+            source = "" if "predict" in tags else self._predictions.without(source)
         if any(output.alone for output in shown):
             for output in shown:
                 if output.alone:
@@ -118,12 +122,13 @@ class Slides:
                 else:
                     self._add(output.html, output.lines)
         else:
-            if source and "predict" not in tags and "reveal" not in tags:
+            if source and "reveal" not in tags:
                 self._add(outputs.listing(source), 1 + 0.9 * len(source.splitlines()), fragment)
             for output in shown:
                 self._add(output.html, output.lines, output.later)
-        if asked or "predict" in tags:
-            for question in asked if self._plan else ():
+                self._slide().closed |= output.question
+        if asks:
+            for question in _QUESTION.findall(cell.source) if self._plan else ():
                 self._slide().notes += self._plan.questions.get(question, []) if self._plan else []
             self._slide().closed = True
 

@@ -1,7 +1,25 @@
 """What the course notebooks use: `check`, `hint`, `progress`, `predict`, `in_words`, `reset`, `solved` and
-`short_messages`."""
+`short_messages`; and `register`, `Exercise`, `Case`, `Mistake`, `Question` and `Words` for lessons of your own."""
 
 from .book import check, hint, in_words, predict, progress, reset, solved
+from .exercise import Case, Exercise, Mistake
 from .notebook import short_messages
+from .question import Question, Words
+from .registry import register
 
-__all__ = ["check", "hint", "in_words", "predict", "progress", "reset", "short_messages", "solved"]
+__all__ = [
+    "Case",
+    "Exercise",
+    "Mistake",
+    "Question",
+    "Words",
+    "check",
+    "hint",
+    "in_words",
+    "predict",
+    "progress",
+    "register",
+    "reset",
+    "short_messages",
+    "solved",
+]

@@ -6,13 +6,16 @@ import importlib
 import inspect
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from .. import progress as store
+from ..engine.core.errors import fail
 from ..progress.store import WATCHERS
 from ..widgets.message import Message
 from .compare import same, show
 from .exercise import Exercise, Outcome, Verdict, judge
+from .registry import LESSONS
 from .solutions import solutions
 
 
@@ -33,9 +36,6 @@ class Checked(Message):
         return self.solved
 
 
-NUMBER_WORDS = ("no", "one", "two", "three")
-
-
 class Record:
     """What this session has seen: status of each exercise tried, the one tried last, the source of code that was as it
     was given, hints shown, predictions made. What was answered is kept beyond it, in `autolab.progress`."""
@@ -49,21 +49,41 @@ class Record:
 
 
 record = Record()
+NUMBER_WORDS = ("no", "one", "two", "three")
+
+
+def _in_words(count: int) -> str:
+    return NUMBER_WORDS[count] if count < len(NUMBER_WORDS) else str(count)
+
+
+def lesson(number: str) -> Any:
+    """Return a lesson with its `EXERCISES` and `QUESTIONS`: a module of the kit, or one that was registered."""
+    return LESSONS[number] if number in LESSONS else _of_the_kit(number)
 
 
 @cache
-def lesson(number: str) -> Any:
-    """The module of one lesson, with its `EXERCISES` and `QUESTIONS`."""
+def _of_the_kit(number: str) -> Any:
     try:
         return importlib.import_module(f".lesson{number}", __package__)
     except ModuleNotFoundError:
-        raise KeyError(f'there is no lesson "{number}"') from None
+        note = "If the lesson is your own, import the file that registers it before you ask for it."
+        known = ", ".join(
+            f'"{path.name[6:]}"' for path in sorted(Path(__file__).parent.glob("lesson0*"))
+        )
+        raise fail(KeyError, f'no lesson is called "{number}"; the kit has {known}', note) from None
 
 
 def _find(table: str, id: str) -> Any:
-    items = getattr(lesson(id.split(".")[0]), table)
+    number = id.split(".")[0]
+    items = getattr(lesson(number), table, {})
     if id not in items:
-        raise KeyError(f'there is no "{id}"; there are {", ".join(items)}')
+        kinds = {"EXERCISES": "exercise", "QUESTIONS": "question", "WORDS": "question in words"}
+        has = f"it has {', '.join(items)}" if items else "it has none"
+        raise fail(
+            KeyError,
+            f'lesson "{number}" has no {kinds[table]} "{id}"; {has}',
+            "Check the name for a slip.",
+        )
     return items[id]
 
 
@@ -135,8 +155,7 @@ def _help(hints: int, e: Exercise) -> str:
 
 
 def hint(id: str) -> Message:
-    """The next hint for an exercise: one more at each call, at most three; who calls again after the last gives up, and
-    sees a solution."""
+    """Return the next hint for an exercise, one more at each call; a call after the last hint shows a solution."""
     e = exercise(id)
     before = record.hints.get(id, 0)
     seen = record.hints[id] = min(before + 1, len(e.hints) + bool(solutions(id)))
@@ -148,7 +167,7 @@ def hint(id: str) -> Message:
         return Message(
             f"Exercise {id}: {seen} of {len(e.hints)} hints",
             rows,
-            (f'Call hint("{id}") again for the next one; {NUMBER_WORDS[rest]} left.',),
+            (f'Call hint("{id}") again for the next one; {_in_words(rest)} left.',),
         )
     if rest < 0:
         head = f"Exercise {id}: given up, which is fine; type it yourself, then change it"
@@ -159,7 +178,7 @@ def hint(id: str) -> Message:
     return Message(
         f"Exercise {id}: {seen} of {len(e.hints)} hints",
         rows,
-        ("That was the last hint." + give_up,),
+        (("That was the last hint." if e.hints else "This exercise has no hints.") + give_up,),
     )
 
 
@@ -205,16 +224,19 @@ def overview(number: str) -> tuple[int, int, int, int]:
 
 
 def reset(id: str) -> Message:
-    """Begin an exercise such as "01.3" anew, or a whole lesson, "01": it counts as never tried, and its hints come one
-    by one again. What was answered before stays in `autolab.progress`. Raises KeyError for what there is not."""
-    module = lesson(id[:2])
-    if id != id[:2] and id not in module.QUESTIONS:
+    """Start an exercise such as "01.3" again, or a whole lesson, "01": it counts as never tried, and its hints come one
+    by one again. Your earlier answers stay in `autolab.progress`. Raises KeyError for an id that does not exist."""
+    number = id.split(".")[0]
+    if id != number and id not in lesson(number).QUESTIONS:
         exercise(id)
     store.record("reset", id)
     for known in (record.status, record.given, record.hints, record.predictions):
         for one in [one for one in known if one == id or id == one.split(".")[0]]:
             del known[one]
-    return Message(f"{'Lesson' if id == id[:2] else 'Exercise'} {id} begins anew")
+    what = (
+        "Lesson" if id == number else "Question" if id in lesson(number).QUESTIONS else "Exercise"
+    )
+    return Message(f"{what} {id} starts again: it counts as not answered yet")
 
 
 def _since_reset(kind: str) -> list[store.Event]:
@@ -285,11 +307,11 @@ def _status() -> dict[str, str]:
 def _message(verdict: Verdict) -> Message:
     e = verdict.exercise
     head = f"Exercise {e.id} ({e.title}): "
-    stuck = f'Stuck? hint("{e.id}") gives {_next(e)}.'
+    stuck = _help_with(e)
     rows = tuple((o.state, _row(o, verdict.tell)) for o in verdict.outcomes)
     if verdict.given:
         return Message(
-            head + "not answered yet, it still does what the given code does", rows, (stuck,)
+            head + "not answered yet, it still does what the given code does", rows, stuck
         )
     if verdict.status == "open":
         done = sum(o.state == "agrees" for o in verdict.outcomes)
@@ -297,27 +319,32 @@ def _message(verdict: Verdict) -> Message:
         return Message(
             head + f"not answered yet{part}",
             rows,
-            ("Put your answer in place of the ... and run the cell again.", stuck),
+            ("Put your answer in place of the ... and run the cell again.", *stuck),
         )
     if verdict.status == "differs":
         plural = "s" * (verdict.waiting != 1)
         waiting = f"Not tried: {verdict.waiting} further input{plural}, waiting until these agree."
-        said = (f"Why: {verdict.why}", *([waiting] if verdict.waiting else []), stuck)
+        said = (f"Why: {verdict.why}", *([waiting] if verdict.waiting else []), *stuck)
         return Message(head + "not yet", rows, said, "differs")
     tried = (
         f"Tried: {sum(c.public for c in e.cases)} public and {sum(not c.public for c in e.cases)} further inputs, "
-        f"all agree. Not tried: {e.leaves_out}."
+        f"all agree.{f' Not tried: {e.leaves_out}.' if e.leaves_out else ''}"
     )
     count = _solved(e.id.split(".")[0]).capitalize() + "."
     return Message(head + "solved", rows, (tried, count), "agrees", _ways(e.id))
 
 
-def _next(e: Exercise) -> str:
-    """What another call of `hint` shows."""
-    seen = record.hints.get(e.id, 0)
-    if not seen:
-        return f"the first of {NUMBER_WORDS[len(e.hints)]} hints"
-    return "the next hint" if seen < len(e.hints) else "a solution"
+def _help_with(e: Exercise) -> tuple[str, ...]:
+    """Return what another call of `hint` shows, as a sentence; () if it shows nothing new."""
+    seen, hints = record.hints.get(e.id, 0), len(e.hints)
+    if seen < hints:
+        first = "the only hint" if hints == 1 else f"the first of {_in_words(hints)} hints"
+        gives = "the next hint" if seen else first
+    elif solutions(e.id):
+        gives = "a solution"
+    else:
+        return ()
+    return (f'Stuck? hint("{e.id}") gives {gives}.',)
 
 
 def _row(outcome: Outcome, tell: bool) -> str:

@@ -65,8 +65,8 @@ class Exercise:
     title: str
     reference: Any
     cases: tuple[Case, ...]
-    hints: tuple[str, ...]
-    leaves_out: str
+    hints: tuple[str, ...] = ()
+    leaves_out: str = ""
     mistakes: tuple[Mistake, ...] = ()
     observe: Callable[..., dict[str, Any]] = call
     given: Any = None

@@ -16,8 +16,12 @@ from urllib.parse import quote
 
 from ..engine.core.errors import fail
 from ..progress import Event, events
+from ..installation import command
 from .book import overview
+from .registry import LESSONS
 
+OWN = (".ipynb", ".py")
+"""Kinds of files that no lesson writes: `my_lesson.ipynb` is somebody's work, `my_digit.npz` was left by a lesson."""
 RECORD = ".autolab.json"  # in the learner's folder: the digest of each file as it was last offered
 START, SECOND = (
     "start.md",
@@ -41,7 +45,7 @@ def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
 
     Missing files are written, files the learner left as they were are updated, files the learner changed are kept. What
     is new about a kept file is written beside it, once. `.autolab.json` in `target` remembers what was offered.
-    reset: the name of a file that begins anew; what the learner wrote in it is put beside it.
+    reset: the name of a file to start again; what the learner wrote in it is put beside it.
     """
     fresh = not target.exists() or not any(target.iterdir())
     target.mkdir(parents=True, exist_ok=True)
@@ -56,7 +60,7 @@ def copy_course(source: Path, target: Path, reset: str = "") -> Iterator[str]:
         if name == reset and mine.exists() and _digest(mine.read_bytes()) != _digest(content):
             aside = _free_name(mine, "mine")
             mine.rename(aside)
-            yield f"begun anew: {mine}; what you wrote in it is in {aside.name}"
+            yield f"started again: {mine}; what you wrote in it is in {aside.name}"
         new = _digest(content)
         current = _digest(mine.read_bytes()) if mine.exists() else None
         if current is None or (current == offered.get(name) and current != new):
@@ -119,27 +123,31 @@ def course_files(source: Path) -> list[Path]:
     files = (
         path
         for path in source.rglob("*")
-        if path.is_file() and (path.suffix == ".ipynb" or not path.match("my_*"))
-    )  # lessons write these, and no notebook
+        if path.is_file() and (path.suffix in OWN or not path.match("my_*"))
+    )
     return sorted(
         path for path in files if not left_out.intersection(path.relative_to(source).parts)
     )
 
 
 def lessons(folder: Path) -> dict[str, str]:
-    """Number of a lesson to the name of its notebook: `{"01": "01_graphs.ipynb"}`."""
-    return {
+    """Return the notebook of each lesson in a folder: `{"01": "01_graphs.ipynb"}`, and by name those registered."""
+    numbered = {
         path.name[:2]: path.name
         for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))
         if "." not in path.stem and path.is_file()
     }
+    own = {name: f"{one.file.stem}.ipynb" for name, one in LESSONS.items() if one.file}
+    registered = {name: notebook for name, notebook in own.items() if (folder / notebook).is_file()}
+    taken = set(registered.values())
+    return {n: name for n, name in numbered.items() if name not in taken} | registered
 
 
 def start_page(folder: Path) -> str:
     """Write the start page, which says what there is and how far one has come; returns the name of the file to open:
     the lesson last worked on, or the start page before any work."""
     numbers, last_asked = lessons(folder), _last_asked()
-    worked = last_asked[:2]
+    worked = last_asked.split(".")[0]
     lines = ["# Start", "", "| lesson | exercises | predictions | last |", "|---|---|---|---|"]
     for number, name in numbers.items():
         solved, exercises, predicted, questions = overview(number)
@@ -156,11 +164,12 @@ def start_page(folder: Path) -> str:
         )
     )
     asked = (
-        "Before the first lesson and after the last, `autolab inventory before` and `autolab inventory after` (in a notebook "
-        '`autolab.inventory("before")` and so on) ask twenty questions; after the second time you see what you learned.'
+        f"Twenty questions before the first lesson and after the last one show you what you learned. In a terminal, type "
+        f"`{command('inventory before')}` and later `{command('inventory after')}`; in a notebook, run "
+        '`autolab.inventory("before")` and later `autolab.inventory("after")`.'
     )
     there = (folder / "glossary.md").is_file()
-    words = "Words are explained in the [glossary](glossary.md). " if there else ""
+    words = "The [glossary](glossary.md) explains the words. " if there else ""
     lines += [
         "",
         going,
@@ -169,9 +178,9 @@ def start_page(folder: Path) -> str:
         *_others(folder, numbers),
         asked,
         "",
-        f"{words}What you answer is kept where Python runs: on your "
-        "computer, or on your class's server; "
-        "`autolab.progress()` shows it. `autolab lab --reset 01` begins a lesson anew and keeps what you wrote beside it.",
+        f"{words}Your answers are kept where Python runs: on your computer, or on your class's server. "
+        f"`autolab.progress()` shows them. To start a lesson again, type `{command('lab --reset 01')}`; what you wrote is "
+        "kept in a file beside it.",
         "",
     ]
     name = _write_start(folder, "\n".join(lines).encode())
@@ -219,7 +228,11 @@ def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
 
 def _last_asked() -> str:
     """What the latest answer in a lesson was to, such as "01.q3"; "" before any."""
-    return next((e.id for e in reversed(events()) if e.id[:2].isdigit()), "")
+    return next((e.id for e in reversed(events()) if _of_a_lesson(e.id)), "")
+
+
+def _of_a_lesson(id: str) -> bool:
+    return id[:2].isdigit() or id.split(".")[0] in LESSONS
 
 
 def _place(path: Path, id: str) -> str:

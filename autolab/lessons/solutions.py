@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-HEADER = re.compile(r"^# %% (?P<id>\d\d\.\w+)(?:: (?P<way>.+))?$")
+HEADER = re.compile(r"^# %% (?P<id>(?:\d\d|[A-Za-z]\w*)\.\w+)(?:: (?P<way>.+))?$")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class Solution:
         return names[self.name]
 
 
-@cache
 def of_lesson(number: str) -> dict[str, tuple[Solution, ...]]:
     """Exercise -> its solutions, the plainest first. {} where the lesson has none.
 
@@ -66,6 +65,13 @@ def of_lesson(number: str) -> dict[str, tuple[Solution, ...]]:
     def clip(grad):
         return grad.clamp(-1, 1)
     """
+    from .registry import LESSONS  # which reads solutions, too
+
+    return LESSONS[number].solutions if number in LESSONS else _of_the_kit(number)
+
+
+@cache
+def _of_the_kit(number: str) -> dict[str, tuple[Solution, ...]]:
     path = Path(__file__).with_name(f"lesson{number}") / "solutions.py"
     return read(path.read_text(encoding="utf-8")) if path.exists() else {}
 

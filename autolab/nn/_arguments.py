@@ -27,23 +27,19 @@ def name_methods_after(cls, *names):
         setattr(cls, name, copy)
 
 
-def parse_to(*args, **kwargs):
-    """(device, dtype, non_blocking) of the arguments of `to`: a device, a dtype, or a tensor to take both from."""
-    given = dict(kwargs)
-    for refused in ("memory_format", "copy"):
-        if given.pop(refused, None):
-            raise unsupported("to", refused)
-    device, dtype = given.pop("device", None), given.pop("dtype", None)
-    other, non_blocking = given.pop("tensor", None), given.pop("non_blocking", False)
-    if given:
-        raise fail(
-            TypeError,
-            f"to() got an unexpected keyword argument '{next(iter(given))}'",
-            "Write to(device), to(dtype), to(device, dtype) or to(tensor).",
-        )
+_FORMS = "Write to(device), to(dtype), to(device, dtype) or to(tensor)."
+
+
+def parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, **others):
+    """Return (device, dtype, non_blocking) of what `to` takes: a device, a dtype, or a tensor that has both."""
+    for name, value in others.items():
+        if name not in ("memory_format", "copy"):
+            raise fail(TypeError, f"to() got an unexpected keyword argument '{name}'", _FORMS)
+        if value:
+            raise unsupported("to", name)
     for arg in args:
         if isinstance(arg, Tensor):
-            other = arg
+            tensor = arg
         elif isinstance(arg, dtype_class):
             dtype = arg
         elif isinstance(arg, bool):
@@ -51,11 +47,8 @@ def parse_to(*args, **kwargs):
         elif isinstance(arg, (str, int, device_class)):
             device = arg
         elif arg is not None:
-            raise fail(
-                TypeError,
-                f"to() received an invalid argument of type {type(arg).__name__}",
-                "Write to(device), to(dtype), to(device, dtype) or to(tensor).",
-            )
-    if other is not None:
-        device, dtype = other.device, other.dtype
+            kind = type(arg).__name__
+            raise fail(TypeError, f"to() received an invalid argument of type {kind}", _FORMS)
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
     return None if device is None else device_class(device), dtype, non_blocking

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 import autolab
+from autolab.engine import absent as _absent
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -22,9 +21,8 @@ from autolab.engine.exact.random import Generator
 from autolab.engine.exact.refusals import unsupported
 
 __all__ = [
-    "calculate_gain", "constant", "constant_", "kaiming_normal", "kaiming_normal_", "kaiming_uniform",
-    "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal_", "trunc_normal_", "uniform", "uniform_",
-    "xavier_normal", "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
+    "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
 _LINEAR = (
@@ -135,7 +133,15 @@ def _calculate_fan_in_and_fan_out(tensor):
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-def _calculate_correct_fan(tensor, mode):
+def _xavier_std(tensor, gain):
+    return gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
+
+
+def _kaiming_std(tensor, a, mode, nonlinearity):
+    """Return the standard deviation for `tensor`, or None (with a warning) if it has no elements."""
+    if tensor.numel() == 0:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
     modes = ["fan_in", "fan_out"]
     if mode.lower() not in modes:
         raise fail(
@@ -143,22 +149,21 @@ def _calculate_correct_fan(tensor, mode):
             f"Mode {mode.lower()} not supported, please use one of {modes}",
             "fan_in keeps the variance forwards, fan_out backwards.",
         )
-    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+    fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform in ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
-    std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
-    bound = math.sqrt(3.0) * std
+    """Fill with numbers uniform in ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
+    bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal with standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
-    std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
-    return normal_(tensor, 0.0, std, generator)
+    """Fill with normal numbers of standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
+    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
 def kaiming_uniform_(
@@ -168,15 +173,11 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform in ±gain * sqrt(3 / fan) (He et al., 2015); `a` is the slope of leaky_relu."""
-    if tensor.numel() == 0:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+    """Fill with numbers uniform in ±gain * sqrt(3 / fan) (He et al., 2015); `a` is the slope of leaky_relu."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
         return tensor
-    fan = _calculate_correct_fan(tensor, mode)
-    std = calculate_gain(nonlinearity, a) / math.sqrt(fan)
-    bound = (
-        math.sqrt(3.0) * std
-    )  # in this order: another one changes last bits of every Linear layer
+    bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -187,12 +188,21 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal with standard deviation gain / sqrt(fan) (He et al., 2015); `a` is the slope of leaky_relu."""
-    if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
-        return tensor
-    fan = _calculate_correct_fan(tensor, mode)
-    return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
+    """Fill with normal numbers of deviation gain / sqrt(fan) (He et al., 2015); `a` is the slope of leaky_relu."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0, std, generator)
+
+
+def _reset_linear(weight: Tensor, bias: Tensor | None) -> None:
+    """Draw `weight`, then `bias`, uniform in ±1/sqrt(fan_in), as Linear and the convolutions start."""
+    kaiming_uniform_(weight, a=math.sqrt(5))  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
+    if bias is not None:
+        fan_in, _ = _calculate_fan_in_and_fan_out(weight)
+        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+        if (
+            fan_in or weight.dim() == 2
+        ):  # of no inputs PyTorch's Linear draws a bias, its convolutions do not
+            uniform_(bias, -bound, bound)
 
 
 @no_grad()
@@ -220,22 +230,4 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor.mul_(gain)
 
 
-def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    new, old = function.__name__, function.__name__[:-1]
-
-    def renamed(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return function(*args, **kwargs)
-
-    renamed.__name__, renamed.__doc__ = old, f"Deprecated: use `{new}`."
-    return renamed
-
-
-# Names that old tutorials still use.
-uniform, normal, constant = map(_deprecated, (uniform_, normal_, constant_))
-xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
-kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+__getattr__ = _absent.getattr_of("torch.nn.init")

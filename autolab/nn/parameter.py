@@ -5,18 +5,14 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.Paramete
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from functools import partial
 
 import autolab
 from autolab.engine.core.errors import bad_argument, fail, type_name
-from autolab.engine.core.tensor import TENSORS, Tensor
+from autolab.engine.core.tensor import TENSOR_CLASSES, Tensor
 from autolab.engine.exact.printing import parameter_repr
 from autolab.engine.methods.copies import _rebuild as _rebuild_tensor
-from autolab.nn._arguments import DeviceLike
-from autolab.engine.core.dtype import dtype as DType
 
-__all__ = ["Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
+__all__ = ["Parameter", "UninitializedParameter", "is_lazy"]
 
 
 class Parameter(Tensor):
@@ -82,38 +78,42 @@ _CONVERSIONS = {"to", "cpu", "cuda", "half", "float", "double", "is_floating_poi
 """What PyTorch lets one ask of such a tensor: it answers as a tensor of no elements would."""
 
 
-class UninitializedTensorMixin:
-    """A tensor without a shape: it has a dtype and a device, and no numbers.
+class UninitializedParameter(Parameter):
+    """A `Parameter` whose shape is not known yet: it has a dtype and a device, and no numbers.
 
     Using its numbers raises PyTorch's ValueError, asking for its shape a RuntimeError. `materialize` makes an ordinary
-    tensor of this very object, so that an optimizer that holds it need not be told.
+    parameter of this very object, so that an optimizer that holds it need not be told.
     """
 
     __slots__ = ()
-    cls_to_become: type = Tensor
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return super().__new__(cls, autolab.empty(0, device=device, dtype=dtype), requires_grad)
 
     def __getattribute__(self, name):
         if name == "_array":  # every operation reads it, so that none has to know this class
-            raise _not_initialized(self)
+            raise fail(
+                ValueError,
+                "Attempted to use an uninitialized parameter in an operation. This error happens when you are using a `LazyModule` or "
+                "explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call `forward` with "
+                "a dummy batch to initialize the parameters before calling torch functions",
+                _CALL_FORWARD,
+            )
         if name in _CONVERSIONS:
-            return partial(_convert, self, name)
+            return getattr(self.data, name)
         return super().__getattribute__(name)
 
-    def materialize(
-        self, shape: Sequence[int], device: DeviceLike = None, dtype: DType | None = None
-    ) -> None:
-        """Become an ordinary parameter or buffer of this `shape`, whose numbers are still to be written.
-
-        The tensor keeps its device and dtype unless others are given."""
-        self.data = autolab.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
-        self.__class__ = self.cls_to_become
+    def materialize(self, numbers: Tensor) -> None:
+        """Become an ordinary parameter with the shape and the numbers of the tensor `numbers`."""
+        self.data = numbers
+        self.__class__ = Parameter  # type: ignore[assignment]
 
     def _empty(self):
         """Return a plain tensor of no elements with this dtype and device."""
         return autolab.empty(0, dtype=self.dtype, device=self.device)
 
     def _take(self, value):
-        Tensor.data.fset(self, value.data if is_lazy(value) else value)
+        Tensor.data.fset(self, value.data)
 
     data = property(_empty, _take)
 
@@ -129,11 +129,7 @@ class UninitializedTensorMixin:
         )
 
     def __repr__(self, *, tensor_contents=None):
-        return f"<{type(self).__name__}>"
-
-    def __reduce_ex__(self, protocol):
-        # PyTorch loses dtype and device here, too.
-        return _rebuild_uninitialized, (type(self).__name__, self.requires_grad)
+        return "<UninitializedParameter>"
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
@@ -141,62 +137,13 @@ class UninitializedTensorMixin:
         return memo[id(self)]
 
 
-def _convert(lazy, name, *args, **kwargs):
-    """Call a conversion of a tensor of no elements; a buffer stays without a shape, as PyTorch's does."""
-    result = getattr(lazy.data, name)(*args, **kwargs)
-    if isinstance(lazy, UninitializedBuffer) and isinstance(result, Tensor):
-        result.__class__ = UninitializedBuffer
-    return result
-
-
 def is_lazy(param: object) -> bool:
-    """Return whether `param` is a parameter or a buffer that has no shape yet. Source: torch.nn.parameter.is_lazy."""
-    return isinstance(param, UninitializedTensorMixin)
+    """Return whether `param` is a parameter that has no shape yet. Source: torch.nn.parameter.is_lazy."""
+    return isinstance(param, UninitializedParameter)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A `Parameter` whose shape is not known yet; `materialize(shape)` makes it an ordinary one.
-
-    Raises RuntimeError for integers with `requires_grad=True`, ValueError when it is used in an operation.
-    """
-
-    __slots__ = ()
-    cls_to_become = Parameter
-
-    def __new__(cls, requires_grad=True, device=None, dtype=None):
-        return super().__new__(cls, autolab.empty(0, device=device, dtype=dtype), requires_grad)
-
-
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape is not known yet; `materialize(shape)` makes it a tensor.
-
-    Raises ValueError when it is used in an operation.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, requires_grad=False, device=None, dtype=None):
-        buffer = autolab.empty(0, device=device, dtype=dtype).requires_grad_(requires_grad)
-        buffer.__class__ = cls
-        return buffer
-
-
-def _rebuild_uninitialized(name, requires_grad):
-    return globals()[name](requires_grad)
-
-
-def _not_initialized(lazy):
-    return fail(
-        ValueError,
-        f"Attempted to use an uninitialized parameter in an operation. This error happens when you are using a `LazyModule` or explicitly "
-        f"manipulating `torch.nn.parameter.{type(lazy).__name__}` objects. When using LazyModules Call `forward` with a dummy batch to "
-        "initialize the parameters before calling torch functions",
-        _CALL_FORWARD,
-    )
-
-
-TENSORS.add(Parameter)
-for _class in (Parameter, UninitializedTensorMixin, UninitializedParameter, UninitializedBuffer):
+TENSOR_CLASSES.add(Parameter)
+for _class in (Parameter, UninitializedParameter):
     _class.__module__ = "torch.nn.parameter"  # as PyTorch prints the classes
 
 

@@ -11,7 +11,6 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,22 +30,6 @@ ParamsT: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[
 """What an optimizer takes: parameters, (name, parameter) pairs, or groups with settings of their own."""
 
 Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
-
-
-class _Required:
-    def __repr__(self):
-        return "<required parameter>"
-
-
-required = _Required()
-
-
-def _add(table, hook, prepend=False):
-    handle = RemovableHandle(table)
-    table[handle.id] = hook
-    if prepend:
-        table.move_to_end(handle.id, last=False)
-    return handle
 
 
 def _with_hooks(step):
@@ -99,8 +82,6 @@ class Optimizer:
 
     _optimizer_step_pre_hooks: Hooks
     _optimizer_step_post_hooks: Hooks
-    _optimizer_load_state_dict_pre_hooks: Hooks
-    _optimizer_load_state_dict_post_hooks: Hooks
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -130,7 +111,7 @@ class Optimizer:
             self.add_param_group(group)  # type: ignore[arg-type]
 
     def _make_hook_tables(self):
-        for name in ("step_pre", "step_post", "load_state_dict_pre", "load_state_dict_post"):
+        for name in ("step_pre", "step_post"):
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -163,23 +144,11 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before every step; it returns None or new (args, kwargs)."""
-        return _add(self._optimizer_step_pre_hooks, hook)
+        return RemovableHandle.add(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after every step."""
-        return _add(self._optimizer_step_post_hooks, hook)
-
-    def register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before `load_state_dict`; what it returns replaces the dict."""
-        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
-
-    def register_load_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call `hook(optimizer)` after `load_state_dict`."""
-        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return RemovableHandle.add(self._optimizer_step_post_hooks, hook)
 
     # parameter groups ----------------------------------------------------------------------------
 
@@ -207,38 +176,31 @@ class Optimizer:
                     "This tensor was computed from others, so a step on it would be forgotten at the next computation.",
                 )
         for name, default in self.defaults.items():
-            if default is required and name not in param_group:
-                raise fail(
-                    ValueError,
-                    f"parameter group didn't specify a value of required optimization parameter {name}",
-                    f"This optimizer has no default for {name}.",
-                )
             param_group.setdefault(name, default)
         self._check_against_other_groups(param_group)
         self.param_groups.append(param_group)
 
     @staticmethod
     def _read_params(group):
-        params = group["params"]
-        if isinstance(params, Tensor):
-            params = [params]
-        elif isinstance(params, set):
+        """Make `group["params"]` a list of tensors, and `group["param_names"]` their names if they have some."""
+        if isinstance(group["params"], set):
             raise fail(
                 TypeError,
                 "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
                 "in sets will change between runs. Please use a list instead.",
                 "State is saved by position.",
             )
-        params = list(params)
-        names = [p[0] for p in params if isinstance(p, tuple)]
-        if names:
-            if len(names) != len(params):
-                raise fail(
-                    ValueError,
-                    "all optimizer params should be with/without names. Some param names are missing",
-                    "Pass named_parameters() or parameters(), not a mixture.",
-                )
-            group["param_names"], params = names, [p[1] for p in params]
+        single = isinstance(group["params"], Tensor)
+        params = [group["params"]] if single else list(group["params"])
+        named = [p for p in params if isinstance(p, tuple)]
+        if named and len(named) != len(params):
+            raise fail(
+                ValueError,
+                "all optimizer params should be with/without names. Some param names are missing",
+                "Pass named_parameters() or parameters(), not a mixture.",
+            )
+        if named:
+            group["param_names"], params = [list(part) for part in zip(*named)]
         group["params"] = params
 
     def _check_against_other_groups(self, group):
@@ -284,10 +246,6 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take state and settings from what `state_dict` returned. Raises ValueError when the groups do not match."""
-        state_dict = state_dict.copy()
-        for hook in self._optimizer_load_state_dict_pre_hooks.values():
-            replaced = hook(self, state_dict)
-            state_dict = state_dict if replaced is None else replaced
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
             raise fail(
@@ -301,25 +259,21 @@ class Optimizer:
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
                 "The optimizer was saved for another model.",
             )
-        by_number = dict(
-            zip(
-                chain.from_iterable(g["params"] for g in saved),
-                chain.from_iterable(g["params"] for g in groups),
-            )
+        numbers, parameters = (
+            [p for group in listed for p in group["params"]] for listed in (saved, groups)
         )
+        by_number = dict(zip(numbers, parameters))
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in state_dict["state"].items():
-            if key in by_number:
-                state[by_number[key]] = _fitted(by_number[key], value)
-            else:
-                state[key] = value
+            parameter = by_number.get(key)
+            state[key if parameter is None else parameter] = (
+                value if parameter is None else _fitted(parameter, value)
+            )
         for group, new in zip(groups, saved):
             new["params"] = group["params"]
             if "param_names" in group:
                 new.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for hook in self._optimizer_load_state_dict_post_hooks.values():
-            hook(self)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients (or fill them with zeros): backward() adds to what is there."""
@@ -358,7 +312,7 @@ class Optimizer:
                 if watcher is not None:
                     watcher.update(self, group, parameter, False)
                 with parameter._storage.device.backend:
-                    yield group, parameter, -grad._array if group["maximize"] else grad._array
+                    yield group, parameter, -grad._array if group.get("maximize") else grad._array
                 if watcher is not None:
                     watcher.update(self, group, parameter, True)
 
@@ -374,26 +328,20 @@ class Optimizer:
         """PyTorch's error when a loaded state is of other shapes than the parameters (`error` is then NumPy's); else
         None."""
         if "broadcast" in str(error) or "boolean index" in str(error):
-            for p in chain.from_iterable(group["params"] for group in self.param_groups):
-                for value in self.state.get(p, {}).values():
+            for p, entry in self.state.items():
+                for value in entry.values():
                     if isinstance(value, Tensor) and value.dim() and value.shape != p.shape:
                         return not_together(value.shape, p.shape)
         return None
 
     def _check_room(self, items):
-        """Tries whether what a step allocates fits: state that is not there yet, and for each parameter in turn three
-        float64 arrays."""
-        lasting: defaultdict[Any, list[int]] = defaultdict(list)
-        passing: defaultdict[Any, set[int]] = defaultdict(set)
-        for group, parameter, _ in items:
-            device = parameter._storage.device
-            lasting[device] += (
-                [] if self.state.get(parameter) else [parameter.nbytes] * self._buffers(group)
-            )
-            passing[device].add(8 * parameter.numel())
-        for device, sizes in lasting.items():
-            if device is not CPU:
-                device.backend.try_room(sizes, [[n] * 3 for n in passing[device]])
+        """Raise OutOfMemoryError when a device has no room for what a step allocates: state that is not there yet, and
+        for each parameter in turn three float64 arrays."""
+        for device in {p._storage.device for _, p, _ in items} - {CPU}:
+            there = [(group, p) for group, p, _ in items if p._storage.device is device]
+            new = [(group, p) for group, p in there if not self.state.get(p)]
+            lasting = [p.nbytes for group, p in new for _ in range(self._buffers(group))]
+            device.backend.try_room(lasting, [[8 * p.numel()] * 3 for _, p in there])
 
     def _buffers(self, group):
         """How many arrays of a parameter's size the first step keeps for it."""
@@ -405,10 +353,8 @@ def _fitted(parameter, value, key=None):
     if isinstance(value, Tensor):
         if key == "step":
             return value
-        return value.to(
-            device=parameter.device,
-            dtype=parameter.dtype if parameter.is_floating_point() else value.dtype,
-        )
+        kind = parameter if parameter.is_floating_point() else value
+        return value.to(device=parameter.device, dtype=kind.dtype)
     if isinstance(value, dict):
         return {k: _fitted(parameter, v, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
@@ -427,10 +373,5 @@ def not_together(shape, wanted):
 
 def zero_step():
     """The step count of a parameter that was not stepped yet: a 0-d tensor of floats, as PyTorch keeps it."""
-    return autolab.tensor(
-        0.0,
-        dtype=autolab.float64
-        if autolab.get_default_dtype() is autolab.float64
-        else autolab.float32,
-        device="cpu",
-    )
+    wide = autolab.get_default_dtype() is autolab.float64
+    return autolab.tensor(0.0, dtype=autolab.float64 if wide else autolab.float32, device="cpu")

@@ -54,3 +54,14 @@ def check_ranges(**values):
 def number(value):
     """Return a number or a one-element tensor as a Python number."""
     return value.item() if isinstance(value, Tensor) else value
+
+
+def check_at_least(limit, **values):
+    """Raise ValueError, in the words of Muon and Adafactor, unless each value is at least `limit`."""
+    for name, value in values.items():
+        if isinstance(value, Tensor) and value.numel() != 1:
+            note = "One learning rate for each parameter group."
+            raise fail(ValueError, "Tensor lr must be 1-element", note)
+        if not value >= limit:
+            message = f"{'Learning rate' if name == 'lr' else name} should be >= {int(limit)} but is: {value}"
+            raise fail(ValueError, message, "Choose a larger value.")

@@ -37,8 +37,8 @@ def supported_activities() -> set:
 class profile:
     """`with profile(activities=[ProfilerActivity.CPU]) as prof:` measures what runs inside, in this thread.
 
-    record_shapes, profile_memory: note shapes of arguments, bytes of results. Raises AssertionError when no activity is
-    left that can be measured, NotImplementedError for PyTorch's other options, such as schedule and with_stack. Source:
+    record_shapes: note the shapes of arguments. Raises AssertionError when no activity is left that can be measured,
+    NotImplementedError for PyTorch's other options, such as schedule and profile_memory. Source:
     torch.profiler.profile."""
 
     def __init__(
@@ -46,7 +46,6 @@ class profile:
         *,
         activities: Iterable[ProfilerActivity] | None = None,
         record_shapes: bool = False,
-        profile_memory: bool = False,
         use_cuda: bool | None = None,
         **others: Any,
     ) -> None:
@@ -58,7 +57,7 @@ class profile:
         if not self.activities or not self.activities <= set(ProfilerActivity):
             message = "No valid profiler activities found"
             raise fail(AssertionError, message, "Activities are members of ProfilerActivity.")
-        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.record_shapes = record_shapes
         self._recorder: Recorder | None = None
         self._events = EventList()
 
@@ -78,15 +77,14 @@ class profile:
         if ProfilerActivity.CPU not in self.activities:
             message = "No activities specified for the profiler"
             raise fail(AssertionError, message, "Only ProfilerActivity.CPU can be measured here.")
-        use_device = "cuda" if cuda and available else None
-        self._recorder = Recorder(self.record_shapes, self.profile_memory, use_device)
+        self._recorder = Recorder(self.record_shapes, cuda and available)
         self._recorder.start()
 
     def stop(self) -> None:
         """End measuring; the events can be read now."""
         recorder = self._started("stopping trace")
         recorder.stop()
-        self._events = EventList(recorder.events(), profile_memory=self.profile_memory)
+        self._events = EventList(recorder.events())
 
     def _started(self, doing: str) -> Recorder:
         if self._recorder is None:

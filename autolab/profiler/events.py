@@ -5,10 +5,9 @@ Source: https://docs.pytorch.org/docs/2.13/profiler.html"""
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 from typing import Any
 
-from .devices import give_kernels, with_bytes
+from .devices import give_kernels
 from .names import INLINED
 from .table import table
 
@@ -35,38 +34,32 @@ class _Sums:
     """What events and averages have in common."""
 
     device_type = DeviceType.CPU
-    use_device: str | None = None
     cpu_time_total: float = 0
     self_cpu_time_total: float = 0
     device_time_total: float = 0
     self_device_time_total: float = 0
-    cpu_memory_usage = self_cpu_memory_usage = device_memory_usage = self_device_memory_usage = 0
 
 
-_SUMS = [name for name in vars(_Sums) if name.endswith(("_total", "_usage"))]
+_SUMS = [name for name in vars(_Sums) if name.endswith("_total")]
 FUNCTION_SCOPE, BACKWARD_SCOPE, USER_SCOPE = 0, 1, 7
 
 
 class FunctionEvent(_Sums):
-    """One call of one op: its `name`, its `time_range` in µs, the bytes that it allocated, and the calls inside it
-    (`cpu_children`)."""
+    """One call of one op: its `name`, its `time_range` in µs, and the calls inside it (`cpu_children`)."""
 
     count = 1
-    is_user_annotation = False
 
     def __init__(self, id: int, row: Any, origin: float, thread: int) -> None:
         start, end = (round((moment - origin) / 1000, 5) for moment in (row.start, row.end))
         self.id, self.thread = id, thread
         self.name = self.key = row.name
         self.time_range = Interval(start, end)
-        self.input_shapes, self.self_cpu_memory_usage = row.shapes, row.allocated
-        self.sequence_nr, self.scope = row.sequence_nr, row.scope
+        self.input_shapes, self.sequence_nr, self.scope = row.shapes, row.sequence_nr, row.scope
         self.fwd_thread = thread if row.backward else 0
         self.is_user_annotation = row.scope == USER_SCOPE
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []
         self.kernels: list[Any] = []
-        self.self_device_memory_usage = row.on_device
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
@@ -75,9 +68,10 @@ class FunctionEvent(_Sums):
 
     cpu_time = cpu_time_total
 
-    device_time = property(
-        lambda self: self.device_time_total, doc="µs that a device was busy for this call."
-    )
+    @property
+    def device_time(self) -> float:
+        """µs that a device was busy for this call."""
+        return self.device_time_total
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
@@ -92,8 +86,8 @@ class DeviceEvent(_Sums):
     cpu_time, sequence_nr, scope, fwd_thread = 0, -1, FUNCTION_SCOPE, 0
     is_user_annotation, cpu_parent = False, None
 
-    def __init__(self, id, kernel, use_device):
-        self.id, self.thread, self.use_device = id, kernel.device, use_device
+    def __init__(self, id, kernel):
+        self.id, self.thread = id, kernel.device
         self.name = self.key = kernel.name
         self.time_range = Interval(kernel.start, kernel.start + kernel.duration)
         self.device_index, self.device_resource_id = kernel.device, kernel.stream
@@ -103,13 +97,12 @@ class DeviceEvent(_Sums):
 
 
 class FunctionEventAvg(_Sums):
-    """All calls under one `key`: how many (`count`), their times in µs and the bytes they allocated, summed; `cpu_time`
-    is the mean."""
+    """All calls under one `key`: how many (`count`), their times in µs, summed; `cpu_time` is the mean."""
 
     def __init__(self, first: Any) -> None:
         self.key, self.count = first.key, 0
         self.input_shapes: Any = ""
-        self.device_type, self.use_device = first.device_type, first.use_device
+        self.device_type = first.device_type
         self.scope, self.is_user_annotation = first.scope, first.is_user_annotation
 
     def add(self, event: Any) -> None:
@@ -132,10 +125,6 @@ class FunctionEventAvg(_Sums):
 class EventList(list):
     """Events, or averages of events. `str(events)` is their table."""
 
-    def __init__(self, *args: Iterable[Any], profile_memory: bool = False) -> None:
-        super().__init__(*args)
-        self.profile_memory = profile_memory
-
     def __str__(self) -> str:
         return self.table()
 
@@ -153,20 +142,14 @@ class EventList(list):
     ) -> str:
         """Return the events as text, one a line.
 
-        sort_by: an attribute, largest first: 'cpu_time', 'cpu_time_total', 'self_cpu_time_total', 'cpu_memory_usage',
-        'self_cpu_memory_usage', 'count'; of devices 'cuda_time', 'cuda_time_total', 'self_cuda_time_total',
-        'cuda_memory_usage', 'self_cuda_memory_usage'. row_limit: how many, -1 for all. Raises AttributeError for
-        another sort_by. Source: torch.autograd.profiler.EventList.table."""
+        sort_by: an attribute, largest first: 'cpu_time', 'cpu_time_total', 'self_cpu_time_total', 'count'; of devices
+        'cuda_time', 'cuda_time_total', 'self_cuda_time_total'. row_limit: how many, -1 for all. Raises AttributeError
+        for another sort_by. Source: torch.autograd.profiler.EventList.table."""
         events: list[Any] = self
         if sort_by is not None:
             name = sort_by.replace("cuda", "device")
             events = sorted(self, key=lambda event: getattr(event, name), reverse=True)
-        return table(
-            events,
-            row_limit=row_limit,
-            name_width=max_name_column_width,
-            memory=self.profile_memory,
-        )
+        return table(events, row_limit, max_name_column_width)
 
     def key_averages(self, group_by_input_shapes: bool = False) -> EventList:
         """Return one FunctionEventAvg per name, in the order of their first calls; when asked per name and shapes."""
@@ -178,12 +161,12 @@ class EventList(list):
                 averages[key] = FunctionEventAvg(event)
                 averages[key].input_shapes = shapes
             averages[key].add(event)
-        return EventList(averages.values(), profile_memory=self.profile_memory)
+        return EventList(averages.values())
 
 
 def _shown(rows):
-    """The rows in order, outer ones before those inside; without functions that only hand on to an op of the same
-    name."""
+    """Return the rows in order, outer ones before those inside, without functions that only hand on to an op of the
+    same name."""
     rows = sorted(
         rows, key=lambda row: (row.start, -row.end)
     )  # stable: of two that coincide, the one opened first is the outer
@@ -200,17 +183,16 @@ def _shown(rows):
     return [row for row in rows if id(row) not in hidden]
 
 
-def events_of(rows, origin, thread=1, changes=(), kernels=(), use_device=None):
-    """The FunctionEvents of a profiler's rows, each with the calls inside it; times from `origin` (ns).
+def events_of(rows, origin, thread=1, kernels=()):
+    """Return the FunctionEvents of a profiler's rows, each with the calls inside it; times from `origin` (ns).
 
-    changes: (when in ns, 'allocated' or 'on_device', bytes). kernels: (when it was launched, name, device, stream,
-    start, duration), in ns; they follow as events of their own."""
-    rows = with_bytes(_shown(rows), changes)
+    kernels: (when it was launched, name, device, stream, start, duration), in ns; they follow as events of their
+    own."""
+    rows = _shown(rows)
     events: list[FunctionEvent] = []
     inside: list[tuple[int, FunctionEvent]] = []
     for id, row in enumerate(rows, 1):
         event = FunctionEvent(id, row, origin, thread)
-        event.use_device = use_device
         while inside and inside[-1][0] < row.end:
             inside.pop()
         if inside:
@@ -221,9 +203,6 @@ def events_of(rows, origin, thread=1, changes=(), kernels=(), use_device=None):
     launched = give_kernels(events, rows, kernels, origin)
     for event in reversed(events):  # children stand behind their parents
         event.self_device_time_total = sum(kernel.duration for kernel in event.kernels)
-        for name in ("cpu_memory_usage", "device_memory_usage", "device_time_total"):
-            inside_it = sum(getattr(child, name) for child in event.cpu_children)
-            setattr(event, name, getattr(event, f"self_{name}") + inside_it)
-    return events + [
-        DeviceEvent(id, kernel, use_device) for id, kernel in enumerate(launched, len(events) + 1)
-    ]
+        inside_it = sum(child.device_time_total for child in event.cpu_children)
+        event.device_time_total = event.self_device_time_total + inside_it
+    return events + [DeviceEvent(id, k) for id, k in enumerate(launched, len(events) + 1)]

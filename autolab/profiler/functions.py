@@ -2,7 +2,7 @@
 
 They are plain Python functions which other modules have imported under their own names, and the observer hears of their
 ops only. So while a profiler runs, their code is exchanged for one that reports and calls the original, and put back
-afterwards; otherwise nothing is in their way. docs/speed.md says what other ways would cost.
+afterwards; otherwise nothing is in their way. docs/dev/speed.md says what other ways would cost.
 """
 
 from __future__ import annotations

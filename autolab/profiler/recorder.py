@@ -14,15 +14,12 @@ import functools
 import itertools
 import threading
 import time
-import weakref
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..engine.devices import device as devices
 from ..engine.core import observe
-from ..engine.kernels.reuse import Lease
-from ..engine.devices.simulated.host import HostWork
 from ..engine.core.tensor import Tensor
 from ..engine.core import namespaces
 from . import functions as profiler_functions
@@ -36,19 +33,19 @@ _ticks = time.perf_counter_ns
 
 
 def clock():
-    """Now, in ns: the computer's clock, or the host's in a simulation."""
+    """Return the time now in ns: the computer's clock, or the host's in a simulation."""
     return _ticks()
 
 
-def simulated_clock(kind="cuda"):
-    """The clock of the simulated GPUs that `kind` means now; None where it means something else."""
-    there = devices.backends(kind)
+def simulated_clock():
+    """Return the clock of the simulated GPUs that 'cuda' means now; None where it means something else."""
+    there = devices.backends("cuda")
     return there[0].clock if there and there[0].simulated else None
 
 
 def _ordered(simulated):
-    """Readings of a simulated clock in ns, each a millionth of a ns later: calls that take no time still have an
-    order."""
+    """Return readings of a simulated clock in ns, each a millionth of a ns later, so that calls that take no time still
+    have an order."""
     readings = itertools.count()
     return lambda: simulated.now * 1e9 + next(readings) * 1e-6
 
@@ -68,8 +65,6 @@ class _Row:
     sequence_nr: int = -1
     backward: bool = False
     shapes: list = field(default_factory=list)
-    allocated: int = 0
-    on_device: int = 0  # bytes of devices
     composed: bool = (
         False  # a function made of ops: not shown where it only hands on to an op of the same name
     )
@@ -82,15 +77,13 @@ _untimed: dict[object, namespaces.Namespace] = {}  # what the timed namespace st
 
 def _timed(run):
     """`run` of a thread's state, noting for the recorders of this thread when a kernel begins."""
-    thread = threading.get_ident()
 
     @functools.wraps(run)
     def timed(kernel, *args):
         if kernel is not np.copyto:  # the second half of an in-place op
             now = clock()
-            for recorder in running:
-                if recorder.thread == thread:
-                    recorder.kernel_start = now
+            for recorder in in_this_thread():
+                recorder.kernel_start = now
         return run(kernel, *args)
 
     return timed
@@ -107,17 +100,14 @@ class _TimedNamespace(namespaces.Namespace):
 
         @functools.wraps(call)
         def timed(*args, **kwargs):
-            mine = [r for r in running if r.thread == threading.get_ident()]
+            mine = in_this_thread()
             rows = [r.open_part(label, args) for r in mine]
             try:
-                result = call(*args, **kwargs)
+                return call(*args, **kwargs)
             finally:
                 now = clock()
                 for row in itertools.chain.from_iterable(rows):
                     row.end = now
-            for recorder, row in zip(mine, rows):
-                recorder.count_new(row[-1], result, args)
-            return result
 
         setattr(self, name, timed)
         return timed
@@ -137,41 +127,33 @@ def _in_its_thread(event):
 class Recorder(observe.Observer):
     """Notes a row per call in the thread that started it."""
 
-    def __init__(self, record_shapes=False, profile_memory=False, use_device=None):
-        self.record_shapes, self.profile_memory = record_shapes, profile_memory
-        self.rows, self.freed, self._alive, self._owners = [], [], {}, set()
-        self.use_device, self.kernels, self.device_bytes, self._copying = use_device, [], [], False
-        self.thread = self.kernel_start = self.evaluating = self.evaluated = self.node_row = None
-        self.fresh, self.functions, self.blocks, self.host_work = [], [], [], None
-        self.origin = self.mark = 0
+    def __init__(self, record_shapes=False, cuda=False):
+        self.record_shapes, self.cuda = record_shapes, cuda
+        self.rows, self.kernels, self.functions, self.blocks = [], [], [], []
+        self.thread = self.kernel_start = self.evaluating = self.node_row = None
+        self.origin, self.mark, self._copying = 0, 0, False
 
     def start(self):
-        """Begins to watch the current thread."""
+        """Begin to watch the current thread."""
         self.thread, self.state = threading.get_ident(), per_thread.state
         if not hasattr(self.state.run, "__wrapped__"):
             self.state.run = _timed(self.state.run)
         if not running:
             global _ticks
-            simulated = simulated_clock(self.use_device or "cuda")
+            simulated = simulated_clock()
             _ticks = time.perf_counter_ns if simulated is None else _ordered(simulated)
             for xp in {np, *(b.xp for b in devices.in_use())}:
                 _untimed[xp] = namespaces.raw(xp)
                 namespaces._raw[xp] = _TimedNamespace(False, xp)
             profiler_functions.exchange(_composed_call)
         running.append(self)
-        if self.use_device == "sim":  # `simulate()` counts what the CPU takes by itself
-            self.host_work = HostWork(simulated_clock("sim"))
-            observe.add(self.host_work)
         observe.add(self)
         self.origin = self.mark = clock()
 
     def stop(self):
-        """Stops watching. Calls that are still running end now."""
+        """Stop watching. Calls that are still running end now."""
         now = clock()
-        self._alive = {}
         observe.remove(self)
-        if self.host_work is not None:
-            observe.remove(self.host_work)
         running.remove(self)
         if not any(r.state is self.state for r in running):
             self.state.run = self.state.run.__wrapped__  # type: ignore[attr-defined]
@@ -187,18 +169,17 @@ class Recorder(observe.Observer):
             row.end = row.end or now
 
     def events(self, thread=1):
-        """The FunctionEvents of all rows."""
-        changes = [*((at, "allocated", -nbytes) for at, nbytes in self.freed), *self.device_bytes]
-        return events_of(self.rows, self.origin, thread, changes, self.kernels, self.use_device)
+        """Return the FunctionEvents of all rows."""
+        return events_of(self.rows, self.origin, thread, self.kernels)
 
     def open(self, name, shapes=(), **more):
-        """A row that begins now."""
+        """Return a new row that begins now."""
         row = _Row(name, clock(), shapes=list(shapes), **more)
         self.rows.append(row)
         return row
 
     def _layers(self, row):
-        """Appends `row`, and before it rows for the calls in which PyTorch nests it. Returns all of these."""
+        """Append `row`, and before it rows for the calls in which PyTorch nests it. Return all of these."""
         names = LAYERS.get(row.name)
         if names is None:
             self.rows.append(row)
@@ -212,7 +193,7 @@ class Recorder(observe.Observer):
         return [*outer, row]
 
     def open_part(self, name, args):
-        """Rows of a call inside a backward rule, begun now: one for all parts of what PyTorch computes in one call."""
+        """Return rows of a call inside a backward rule, begun now; what PyTorch computes in one call is one row."""
         last = self.rows[-1] if self.rows else None
         if (
             name == "aten::convolution_backward"
@@ -244,8 +225,6 @@ class Recorder(observe.Observer):
             row = _Row(name, start, now, sequence_nr=sequence_nr)
             if self.record_shapes:
                 row.shapes = self.shapes_of(args) + [[] for _ in op.constants]
-            if self.profile_memory and not (inplace or op.view):
-                self.count_new(row, outputs, [a._array for a in args if isinstance(a, Tensor)])
             self._layers(row)
         self.mark = clock()
 
@@ -258,66 +237,18 @@ class Recorder(observe.Observer):
                 row.shapes = self.shapes_of(a for a in args if isinstance(a, Tensor))
                 return
 
-    def made(self, row, result):
-        """Rows for the parts of a function that makes a tensor of nothing, and the bytes it allocated."""
-        parts, owner = MADE_BY.get(row.name, ()), row
-        if parts:
-            owner = _Row(parts[0], row.start, row.start + 1)
-            self.rows += [owner, *(_Row(part, row.start + 1, row.end) for part in parts[1:])]
-        elif row.name != "aten::empty":
-            return
-        if result._view is None:
-            self.count_new(owner, (result,), ())
+    def made(self, row):
+        """Add rows for the parts of a function that makes a tensor of nothing."""
+        first, *others = MADE_BY.get(row.name, (None,))
+        if first:
+            self.rows.append(_Row(first, row.start, row.start + 1))
+            self.rows += [_Row(part, row.start + 1, row.end) for part in others]
 
     def shapes_of(self, values):
-        """The shape of each tensor or array, [] for anything else; nothing unless shapes are recorded."""
+        """Return the shape of each tensor or array, [] for anything else; nothing unless shapes are recorded."""
         if not self.record_shapes:
             return []
         return [list(getattr(v, "shape", ())) for v in values]
-
-    def count_new(self, row, result, args):
-        """Counts to `row` the bytes of new arrays in `result`: not those that came in, those that share memory, or
-        those counted before."""
-        if not self.profile_memory:
-            return
-        known = [_memory(array) for array in args] + [ref() for ref in self.fresh]
-        for item in result if isinstance(result, (tuple, list)) else (result,):
-            memory = _memory(item._array if isinstance(item, Tensor) else item)
-            if id(memory) in self._owners or any(memory is other for other in known):
-                continue
-            if isinstance(memory, (np.ndarray, np.generic)):
-                row.allocated += memory.nbytes
-                known.append(memory)
-                self._watch(
-                    item._storage
-                    if isinstance(memory, np.generic) and isinstance(item, Tensor)
-                    else memory,
-                    memory.nbytes,
-                )
-                if self.node_row is not None and isinstance(memory, np.ndarray):
-                    self.fresh.append(weakref.ref(memory))
-
-    def _watch(self, owner, nbytes):
-        """Notes when `owner` of `nbytes` bytes is gone. NumPy's scalars are not told of: they are counted as freed at
-        once."""
-        if isinstance(owner, np.generic):
-            self.freed.append((clock(), nbytes))
-            return
-
-        key = id(owner)
-
-        def gone(ref):
-            self._owners.discard(key)
-            if self._alive.pop(id(ref), None) is not None and threading.get_ident() == self.thread:
-                now, last = clock(), self.evaluated
-                # what a node received lives on until the next one begins: it counts to the node
-                self.freed.append(
-                    (now if last is None or not last.end else min(now, last.end - 1), nbytes)
-                )
-
-        self._owners.add(key)
-        ref = weakref.ref(owner, gone)
-        self._alive[id(ref)] = ref
 
     # -- optimizers: named blocks, as in PyTorch -----------------------------------------------------------------------
     @_in_its_thread
@@ -339,13 +270,13 @@ class Recorder(observe.Observer):
     # -- devices -------------------------------------------------------------------------------------------------------
     @_in_its_thread
     def launch(self, device, stream, name, start, duration, nbytes):
-        if self.use_device == device.type:
+        if self.cuda and device.type == "cuda":
             self.kernels.append((clock(), name, device.index, stream, start * 1e9, duration * 1e9))
 
     @_in_its_thread
     def transfer(self, source, target, nbytes, start, duration, pinned):
         device = target if source.type == "cpu" else source
-        if self.use_device == device.type:
+        if self.cuda and device.type == "cuda":
             now, began = clock(), start * 1e9
             self.kernels.append(
                 (now, copy_name(source, target, pinned), device.index, 0, began, duration * 1e9)
@@ -355,7 +286,7 @@ class Recorder(observe.Observer):
 
     @_in_its_thread
     def synchronize(self, device, waited, stream=None):
-        if self.use_device == device.type and waited:
+        if self.cuda and device.type == "cuda" and waited:
             whole = stream is None and not self._copying
             now = clock()
             self.rows.append(
@@ -363,20 +294,9 @@ class Recorder(observe.Observer):
             )
         self._copying = False
 
-    @_in_its_thread
-    def allocate(self, device, nbytes, allocated, reserved, address, what):
-        if self.use_device == device.type and self.profile_memory:
-            self.device_bytes.append((clock(), "on_device", nbytes))
-
-    @_in_its_thread
-    def free_memory(self, device, nbytes, allocated, reserved, address):
-        if self.use_device == device.type and self.profile_memory:
-            self.device_bytes.append((clock(), "on_device", -nbytes))
-
     # -- backward ------------------------------------------------------------------------------------------------------
     def _close(self, at):
         if self.evaluating is not None:
-            self.evaluated = self.evaluating
             self.evaluating.end = at
             self.evaluating = None
 
@@ -387,11 +307,8 @@ class Recorder(observe.Observer):
     @_in_its_thread
     def before_node(self, node, grads):
         self._close(self.mark)
-        self.evaluated = None
         name, about = node.name(), {"sequence_nr": node.sequence_nr, "backward": True}
         self.evaluating = self.open(_EVALUATE + name, **about)
-        owners = [_memory(g) for g in grads if g is not None] if self.profile_memory else []
-        self.fresh = [weakref.ref(g) for g in owners if isinstance(g, np.ndarray)]
         self.node_row = self.open(
             name, self.shapes_of(g for g in grads if g is not None), scope=BACKWARD_SCOPE, **about
         )
@@ -402,12 +319,10 @@ class Recorder(observe.Observer):
             return
         now = clock()
         self.node_row.end = now
-        computed, whole = self.node_row, COMPUTED_WHOLE.get(node.name())
-        if whole is not None and self.rows[-1] is computed:
-            computed = _Row(whole, computed.start, now, backward=True, shapes=computed.shapes)
-            self.rows.append(computed)
-        self.count_new(computed, [g for g in grad_inputs if _memory(g) is g], ())
-        self.node_row, self.fresh = None, []
+        whole, row = COMPUTED_WHOLE.get(node.name()), self.node_row
+        if whole is not None and self.rows[-1] is row:
+            self.rows.append(_Row(whole, row.start, now, backward=True, shapes=row.shapes))
+        self.node_row = None
         self.mark = clock()
 
     @_in_its_thread
@@ -433,7 +348,6 @@ class Recorder(observe.Observer):
                     shapes=shapes * (2 if name == "aten::add_" else 1),
                 )
             )
-        self.count_new(self.rows[-1], (total,), ())
         self.mark = clock()
 
     @_in_its_thread
@@ -445,19 +359,19 @@ class Recorder(observe.Observer):
     def backward_end(self, error):
         now = clock()
         self._close(now if error is not None else self.mark)
-        self.evaluated = None
         if self.node_row is not None:  # the node that raised
-            self.node_row.end, self.node_row, self.fresh = now, None, []
+            self.node_row.end, self.node_row = now, None
 
 
-def _in_this_thread():
+def in_this_thread():
+    """Return the recorders that watch this thread."""
     thread = threading.get_ident()
     return [r for r in running if r.thread == thread]
 
 
 def _composed_call(name, original, args, kwargs):
-    """Calls a function made of ops, with a row around it."""
-    mine = _in_this_thread()
+    """Call a function made of ops, with a row around it."""
+    mine = in_this_thread()
     if not mine:
         return original(*args, **kwargs)
     arguments = _given(original, args, kwargs)
@@ -472,13 +386,13 @@ def _composed_call(name, original, args, kwargs):
             row.end = now
     for recorder, row, count in zip(mine, rows, counts):
         if len(recorder.rows) == count and isinstance(result, Tensor):
-            recorder.made(row, result)
+            recorder.made(row)
         recorder.kernel_start, recorder.mark = None, clock()
     return result
 
 
 def _given(f, args, kwargs):
-    """All positional arguments of `f` in order, defaults filled in."""
+    """Return all positional arguments of `f` in order, defaults filled in."""
     names = f.__code__.co_varnames[len(args) : f.__code__.co_argcount]
     defaults = dict(
         zip(f.__code__.co_varnames[: f.__code__.co_argcount][::-1], (f.__defaults__ or ())[::-1])
@@ -487,23 +401,9 @@ def _given(f, args, kwargs):
 
 
 def _how_accumulated(tensor, grad, total):
-    """What PyTorch calls how `grad` came into `tensor.grad`, which is now `total`."""
+    """Return what PyTorch calls how `grad` came into `tensor.grad`, which is now `total`."""
     if total is grad:
         return ("aten::detach", "detach")
     own = tensor._grad
-    return (
-        ("aten::clone",)
-        if isinstance(own, Tensor) and not own._storage.version
-        else ("aten::add_",)
-    )
-
-
-def _memory(array):
-    """The array that owns the memory of `array`, or has it on lease."""
-    while (
-        isinstance(array, np.ndarray)
-        and isinstance(array.base, np.ndarray)
-        and not isinstance(array.base, Lease)
-    ):
-        array = array.base
-    return array
+    first = isinstance(own, Tensor) and not own._storage.version
+    return ("aten::clone",) if first else ("aten::add_",)

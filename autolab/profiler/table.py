@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-_SIZES = (("GB", 1024**3), ("MB", 1024**2), ("KB", 1024))
 _WIDTH, _SHAPES_WIDTH = 12, 80
 
 
@@ -15,14 +14,6 @@ def format_time(us):
         if us >= size:
             return f"{us / size:.3f}{unit}"
     return f"{us:.3f}us"
-
-
-def format_memory(count):
-    """Return a number of bytes as text: '132 B', '1.50 KB'."""
-    for unit, size in _SIZES:
-        if abs(count) >= size:
-            return f"{count / size:.2f} {unit}"
-    return f"{count} B"
 
 
 def format_share(us, total):
@@ -54,15 +45,7 @@ def _time_columns(prefix, kind, total):
     return columns if kind == "cpu" else [columns[1], columns[0], *columns[3:]]
 
 
-def _memory_columns(prefix, kind):
-    own, whole = f"self_{kind}_memory_usage", f"{kind}_memory_usage"
-    return [
-        _Column(f"{prefix} Mem", lambda e: format_memory(getattr(e, whole))),
-        _Column(f"Self {prefix} Mem", lambda e: format_memory(getattr(e, own))),
-    ]
-
-
-def table(events, *, row_limit, name_width, memory):
+def table(events, row_limit, name_width):
     """Return the table of `events`, which are in order; '' when there are none."""
     if not events:
         return ""
@@ -71,7 +54,6 @@ def table(events, *, row_limit, name_width, memory):
     device_total = sum(
         event.self_device_time_total for event in events if event.device_type.name != "CPU"
     )
-    device = (events[0].use_device or "cuda").upper()
     name = _Column(
         "Name",
         lambda e: _shortened(e.key, name_width),
@@ -79,11 +61,7 @@ def table(events, *, row_limit, name_width, memory):
     )
     columns = [name, *_time_columns("CPU", "cpu", total)]
     if device_total:
-        columns += _time_columns(device, "device", device_total)
-    if memory:
-        columns += _memory_columns("CPU", "cpu")
-        if any(event.self_device_memory_usage > 0 for event in events):
-            columns += _memory_columns(device, "device")
+        columns += _time_columns("CUDA", "device", device_total)
     columns.append(_Column("# of Calls", lambda e: e.count))
     if any(event.input_shapes for event in events):
         wide = _width([str(event.input_shapes) for event in events], _SHAPES_WIDTH)
@@ -94,7 +72,7 @@ def table(events, *, row_limit, name_width, memory):
         lines.append(_line(columns, [column.text(event) for column in columns]))
     lines += [rule, f"Self CPU time total: {format_time(total)}"]
     if device_total:
-        lines.append(f"Self {device} time total: {format_time(device_total)}")
+        lines.append(f"Self CUDA time total: {format_time(device_total)}")
     return "\n".join([*lines, ""])
 
 

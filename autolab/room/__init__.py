@@ -1,6 +1,6 @@
 """A room: a class whose notebooks send anonymous answers to a page on the instructor's machine.
 
-    autolab room serve                                  # the instructor, in a terminal: says address and code
+    autolab-kit room serve                              # the instructor, in a terminal: says address and code
     autolab.room("http://192.168.1.5:8765", "4KD2")     # a student, in a notebook; answers are sent from now on
     autolab.room.hand_in()                              # sends what was answered in the inventory, too
     autolab.room.leave()                                # nothing is sent any more

@@ -10,6 +10,7 @@ from html import escape
 from urllib.parse import quote
 
 from ..engine.core.errors import fail
+from ..installation import install
 from .student import _address, _code
 from .questions import known
 
@@ -45,7 +46,7 @@ def squares(text: str) -> tuple[int, str]:
     try:
         import segno
     except ImportError:
-        note = 'pip install segno, or pip install "autolab-kit[lab]", which brings it along.'
+        note = f"Install it with: {install('segno')}"
         raise fail(RuntimeError, "a QR code needs segno, and it is not installed", note) from None
     rows = list(segno.make(text, error="m", micro=False).matrix)
     path = "".join(

@@ -180,11 +180,11 @@ class Storage:
         count = math.prod(size)
         if _is_contiguous(size, stride):
             array = flat._array[offset : offset + count].reshape(size)
-        elif self.device == devices.CPU:
-            steps = [s * flat.dtype.itemsize for s in stride]
-            array = np.lib.stride_tricks.as_strided(flat._array[offset:], size, steps)
         else:
-            array = flat.as_strided(size, stride, offset)._array
+            steps = [s * flat.dtype.itemsize for s in stride]
+            with flat.device.backend:
+                tricks = flat.device.xp.lib.stride_tricks
+                array = tricks.as_strided(flat._array[offset:], size, steps)
         result = wrap(array, flat.dtype)
         result._storage.array = flat._array
         return result

@@ -27,7 +27,7 @@ from autolab.engine.exact.refusals import unsupported
 from autolab.engine.methods.size import Size
 from autolab.engine.core.tensor import Tensor, materialise, wrap
 from autolab.engine.exact.layout import layout
-from autolab.nn.parameter import Parameter, is_lazy
+from autolab.nn.parameter import Parameter
 from autolab.serialization.names import name_in_files
 from autolab.serialization.reading import short_name
 from autolab.serialization.rebuild import STORAGES
@@ -346,8 +346,6 @@ class _Pickler(_Python):
         if not isinstance(obj, Tensor):
             return NotImplemented
         kind, attributes = type(obj), dict(obj.__dict__)
-        if is_lazy(obj):  # nothing but whether it will need a gradient
-            return Global("torch.nn.parameter", kind.__name__), (obj.requires_grad,)
         if kind is Parameter:
             name = "_rebuild_parameter_with_state" if attributes else "_rebuild_parameter"
             arguments: tuple = (obj.detach(), bool(obj.requires_grad), OrderedDict())

@@ -99,7 +99,7 @@ def exp_after_change(torch):
 
 @specimen(
     9, "in place always breaks backward", level=2, wrong=sum_after_change, right=exp_after_change,
-    places={"change": _IN_PLACE, "gradients": [(backward._Pass, "gradients")]},
+    places={"change": _IN_PLACE, "gradients": [(backward.BackwardPass, "gradients")]},
     belief="A tensor that was changed in place cannot be differentiated.",
     shows="a change in place of a result that no node saved",
     instead="it compares versions, and only of what a node saved",

@@ -9,7 +9,7 @@ from ..engine.core import backward
 from ..engine.core.tensor import Tensor, wrap
 from .specimen import specimen
 
-_Pass = backward._Pass
+BackwardPass = backward.BackwardPass
 
 
 def two_losses(torch):
@@ -51,7 +51,7 @@ def chain(torch):
 
 
 @specimen(
-    3, "set instead of add", level=1, places=[(_Pass, "add")], wrong=diamond, right=chain,
+    3, "set instead of add", level=1, places=[(BackwardPass, "add")], wrong=diamond, right=chain,
     belief="Where two paths meet, the gradient is the one that came last.",
     shows="a graph in which something is used twice",
     instead="`return first + second`",
@@ -77,7 +77,7 @@ def square_twice(torch):
 
 
 @specimen(
-    4, "nothing runs twice", level=1, places=[(_Pass, "gradients")], wrong=plus_twice, right=square_twice,
+    4, "nothing runs twice", level=1, places=[(BackwardPass, "gradients")], wrong=plus_twice, right=square_twice,
     belief="A second backward() through the same graph is always an error.",
     shows="two backward passes through one graph of sums",
     instead="it asks whether the node's saved tensors were freed: a node that saved none may run again",
@@ -135,7 +135,7 @@ def of_a_leaf(torch):
 
 @specimen(
     6, "every node keeps its gradient", level=1, wrong=of_a_result, right=of_a_leaf,
-    places={"gradients": [(_Pass, "gradients")], "grad": [(Tensor, "grad", "get")]},
+    places={"gradients": [(BackwardPass, "gradients")], "grad": [(Tensor, "grad", "get")]},
     belief="Every tensor in the graph has .grad after backward().",
     shows=".grad of a result that is no leaf",
     instead="nothing: a gradient that was passed on is forgotten, unless retain_grad() asked for it",

@@ -10,7 +10,7 @@ from ..engine.autograd import gradcheck
 from ..engine.core import backward
 from .specimen import specimen
 
-_Pass = backward._Pass
+BackwardPass = backward.BackwardPass
 
 
 def bias_over_a_batch(torch):
@@ -54,7 +54,7 @@ def finite_branches(torch):
 
 
 @specimen(
-    24, "where masks NaN", level=1, places=[(_Pass, "gradients")], wrong=root_at_zero, right=finite_branches,
+    24, "where masks NaN", level=1, places=[(BackwardPass, "gradients")], wrong=root_at_zero, right=finite_branches,
     belief="The branch that where() does not take cannot spoil the gradient.",
     shows="where() with a branch not taken whose derivative is infinite there",
     instead="it multiplies: 0 times infinity is NaN",

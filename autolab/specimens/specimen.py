@@ -65,7 +65,7 @@ class Specimen:
 
     @property
     def stands_for(self) -> tuple[str, ...]:
-        """What the rule stands in the place of: 'autolab.engine.core.backward._Pass.add'."""
+        """What the rule stands in the place of: 'autolab.engine.core.backward.BackwardPass.add'."""
         return tuple(dict.fromkeys(_written(place) for place in self._rules))
 
     def run(self, program: Program) -> Any:

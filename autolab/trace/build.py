@@ -91,6 +91,7 @@ class Builder:
     def add(self, kind: str, **fields: Any) -> Draft:
         node_id = f"n{len(self.nodes)}"
         draft = self._by_id[node_id] = Draft(node_id, kind, **fields)
+        draft.changes = self.reader.changes
         self.nodes.append(draft)
         if kind == "leaf":
             self._unnamed.append(draft)
@@ -119,10 +120,10 @@ class Builder:
         """The Value of a tensor, an array or a number; None when values are not wanted."""
         if not self.values:
             return None
-        if isinstance(item, np.generic):
-            return Value.later(seen(item, dtype))
         if is_tensor(item):
             return self.reader.value(item)
+        if isinstance(item, np.generic):
+            return Value.later(seen(item, dtype))
         if (kept := getattr(item, "value", None)) is not None and isinstance(kept, Value):
             return kept
         return Value.of(item, dtype)
@@ -134,6 +135,7 @@ class Builder:
             "dtype": facts.dtype,
             "device": facts.device,
             "version": facts.version,
+            "bytes": facts.bytes,
         }
 
     def leaf(self, tensor: Any) -> str:
@@ -209,6 +211,7 @@ class Builder:
             not self.recording
             or draft.kind == "op"
             and bool(draft.grad_fn)
+            or self.unseen.is_as_it_was(draft)
             or self.unseen.is_like(known, tensor)
         )
 
@@ -285,12 +288,21 @@ class Builder:
         memory_of = (
             self._memories if source is None or self.draft(source).kind == "op" else _of_no_memory
         )
-        saved = kept(number, draft.id, entry, (source, nr), self._look, memory_of)
+        known = None if source in (None, draft.id) or nr else self.draft(source)
+        look = self._look
+        if (
+            known is not None
+            and known.bytes is not None
+            and not known.outputs
+            and self.unseen.is_as_it_was(known)
+        ):
+            look = known.looked_at
+        saved = kept(number, draft.id, entry, (source, nr), look, memory_of)
         made = SavedDraft(saved, self.by_fn.hold(fn))
         self.saved.append(made)
         self._saved_of.setdefault(draft.id, []).append(made)
 
-    def _look(self, tensor: Any) -> tuple[Facts, Value | None]:
+    def _look(self, tensor: Any) -> tuple[Any, Value | None]:
         """What a saved tensor says and holds; of an existing graph, in which nothing changes, it is asked once."""
         found = self._looked.get(id(tensor))
         if found is None:

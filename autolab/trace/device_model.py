@@ -153,7 +153,7 @@ class Step(_Record):
 class DeviceTrace(_Record):
     """A recording of devices. memory: for each device the points at which its memory changed, as [time, step, bytes
     allocated, bytes reserved]. end: when the host or a device was done last. left_out: how many events came after the
-    recording was full."""
+    recording was full. why: sentences about what could not be followed."""
 
     _parts = {
         "devices": DeviceInfo,
@@ -176,6 +176,7 @@ class DeviceTrace(_Record):
     host_end: float = 0.0
     error: str = ""
     left_out: int = 0
+    why: str = ""
 
     def device(self, name: str) -> DeviceInfo:
         """The device of a name. Raises KeyError."""

@@ -150,6 +150,8 @@ def render(trace: DeviceTrace, *, steps: bool = True) -> str:
         ]
     if trace.left_out:
         parts += ["", f"{trace.left_out:,} later events were left out: the recording was full."]
+    if trace.why:
+        parts += ["", trace.why]
     if trace.error:
         parts += ["", trace.error]
     return "\n".join(parts)

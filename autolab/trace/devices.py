@@ -28,7 +28,9 @@ from .device_model import (
     Wait,
     queue_of,
 )
-from .device_text import render, sentence
+from .device_text import render
+from .device_text import sentence as step_sentence
+from .guard import guarded, rescue, sentence
 from .reader import dtype_name
 from .recorded import Recorded
 from .words import error as error_line
@@ -107,21 +109,30 @@ class DeviceRecording(Recorded[DeviceTrace]):
         ] = {}  # real GPU -> (kernel, mark after it); first (time, mark)
         self._left_out = 0
         self._error = ""
+        self._unfollowed: dict[str, None] = {}  # sentences about events that could not be followed
 
     # -- the block ---------------------------------------------------------------------------------------------------
     def __enter__(self) -> DeviceRecording:
         self._check_new()
         gc.collect()  # or what was given up before, in cycles, would be freed in the midst of the recording, by chance
         self._clear()
+        self._look_around(names.caller())
+        self._running = True
+        observe.add(self)
+        return self
+
+    @guarded()
+    def _look_around(self, frame: FrameType | None) -> None:
+        """Meets the devices and tensors that are there when the block begins."""
         for backend in devices.in_use():
             self._meet(backend)
-        self._running = True
-        frame = names.caller()
         if frame is not None:
             self._scan(frame, born=False)
             self._line = frame.f_code, frame.f_lineno
-        observe.add(self)
-        return self
+
+    def lost(self, event: str, args: tuple[Any, ...], error: Exception) -> None:
+        """Notes that the recorder could not follow an event; the program goes on."""
+        self._unfollowed[sentence(_EVENTS.get(event, f"`{event}`"), error)] = None
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         observe.remove(self)
@@ -133,8 +144,15 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._clear()
 
     def _so_far(self, frame: FrameType | None) -> DeviceTrace:
-        self._scan_all(frame)
-        return self._build()
+        def build() -> DeviceTrace:
+            self._scan_all(frame)
+            return self._build()
+
+        def empty(error: Exception) -> DeviceTrace:
+            self.lost("__exit__", (), error)
+            return DeviceTrace(error=self._error, why=" ".join(self._unfollowed))
+
+        return rescue(build, empty)
 
     def _render(self, trace: DeviceTrace) -> str:
         return render(trace)
@@ -231,7 +249,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         grad = tensor._grad
         if grad is None or isinstance(grad, Tensor):
             return None if grad is None else self._block(grad)
-        if grad.__class__ not in devices.ARRAYS or devices.of(grad) is devices.CPU:
+        if grad.__class__ not in devices.ARRAY_CLASSES or devices.of(grad) is devices.CPU:
             return None
         return self._blocks.get((str(devices.of(grad)), _memory(grad)[0]))
 
@@ -281,6 +299,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._tensors.append(block)
         return block
 
+    @guarded()
     def _gone(self, block: Block) -> None:
         if self._running:
             block.died, block.died_step = (
@@ -289,6 +308,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
             )
 
     # -- events ------------------------------------------------------------------------------------------------------
+    @guarded()
     def allocate(self, device, nbytes, allocated, reserved, address, what):
         name = self._device(device)
         where = self._begin()
@@ -316,6 +336,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._made.append(block)
         self._memory.setdefault(name, []).append([now, len(self._steps), allocated, reserved])
 
+    @guarded()
     def free_memory(self, device, nbytes, allocated, reserved, address):
         # No look at names here: this comes when an object dies, possibly in the middle of another event.
         name = self._device(device)
@@ -344,6 +365,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
     def _tensors_of(self, step: Step) -> Block:
         return self._tensors[int(step.items[0][1:])]
 
+    @guarded()
     def launch(self, device, stream, name, start, duration, nbytes):
         where = self._begin()
         if where is None:
@@ -373,6 +395,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         queue.append(end)
         return len(queue) - 1
 
+    @guarded()
     def transfer(self, source, target, nbytes, start, duration, pinned):
         where = self._begin()
         if where is None:
@@ -393,6 +416,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._step("copy", now, copy.id)
         self._finish_made(to)
 
+    @guarded()
     def synchronize(self, device, waited, stream=None):
         where = self._begin()
         if where is None:
@@ -418,6 +442,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._waits.append(wait)
         self._step("wait", now, wait.id)
 
+    @guarded()
     def out_of_memory(self, device, nbytes, allocated, reserved, total):
         where = self._begin()
         if where is None:
@@ -431,6 +456,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
         self._step("out of memory", now, refusal.id)
 
     # -- what the events were for ------------------------------------------------------------------------------------
+    @guarded()
     def forward(self, op, args, attrs, outputs, node, inplace=False):
         self._use((*args, *outputs))
         name = getattr(op, "name", "")
@@ -443,6 +469,7 @@ class DeviceRecording(Recorded[DeviceTrace]):
             )
         self._done(name if isinstance(name, str) else "", outputs)
 
+    @guarded()
     def after_node(self, node, grad_inputs):
         self._use(node.entries())
         self._done(node.name().rpartition("::")[2], ())
@@ -462,12 +489,14 @@ class DeviceRecording(Recorded[DeviceTrace]):
                 self._operation(device.backend, name)
         self._settle()
 
+    @guarded()
     def seed(self, node, output_nr, grad):
         self._phase = "backward"
         for kernel in self._unlabelled:  # they made the first gradient
             kernel.op, kernel.phase = "backward", "backward"
         self._unlabelled = []
 
+    @guarded()
     def backward_end(self, error):
         self._phase = "forward"
 
@@ -536,10 +565,10 @@ class DeviceRecording(Recorded[DeviceTrace]):
             tuple(infos), _copies(self._tensors), _copies(self._copies), _copies(self._kernels), _copies(self._waits),
             _copies(self._refusals), _copies(self._steps), {name: [list(point) for point in points] for name,
             points in self._memory.items()},
-            max(ends), host_end, self._error, self._left_out,
+            max(ends), host_end, self._error, self._left_out, " ".join(self._unfollowed),
         )  # fmt: skip
         for step in trace.steps:
-            step.text = sentence(trace, step.index)
+            step.text = step_sentence(trace, step.index)
         return trace
 
     def _info(self, backend: Any) -> DeviceInfo:
@@ -552,6 +581,20 @@ class DeviceRecording(Recorded[DeviceTrace]):
         return DeviceInfo(
             name, backend.name, backend.simulated, backend.pool.total, before, peak, at
         )
+
+
+_EVENTS = {
+    "_look_around": "what was there before the block",
+    "free_memory": "memory that was freed",
+    "transfer": "a copy between devices",
+    "launch": "a kernel",
+    "out_of_memory": "memory that ran out",
+    "after_node": "an operation of a backward pass",
+    "_gone": "a tensor that went",
+    "forward": "an operation",
+    "__exit__": "the block to its end",
+}
+"""What the sentence about an event that could not be followed calls it."""
 
 
 def _copies(records: list[Any]) -> tuple[Any, ...]:

@@ -40,6 +40,8 @@ class Draft(Kinds):
     scope: Any = None  # the call of a module that made it; see `scopes`
     cut: str = ""
     version: int | None = None
+    bytes: int | None = None
+    changes: int | None = None  # how often memory had been changed when it was made
     error: str = ""
     mark: str = ""
     outputs: tuple[Output, ...] = ()
@@ -64,6 +66,10 @@ class Draft(Kinds):
     def held(self) -> Any:
         """The tensor, None where it is gone or was never met."""
         return None if self.tensor is None else self.tensor()
+
+    def looked_at(self, tensor: Any) -> tuple[Draft, Value | None]:
+        """What `Builder._look` says of its first result, which is as it was."""
+        return self, self.value
 
     def change_output(self, nr: int, **fields: Any) -> None:
         """Exchanges fields of output `nr`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -273,27 +274,32 @@ def operands_of(record_: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], di
     if record_ is None:
         return {str(i): a for i, a in enumerate(args) if is_tensor(a)}, {}
     arguments = dict(zip(record_.params, args))
-    first = [record_.params[i] for i, _, _ in record_.rules]
+    order, numbers = _order(record_)
     operands: dict[str, Any] = {}
-    for name in [*first, *(p for p in record_.params if p not in first)]:
+    for name in order:
         item = arguments.get(name)
-        if isinstance(item, (list, tuple)) and any(is_tensor(x) for x in item):
-            operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if is_tensor(x))
-        elif (
-            is_tensor(item)
-            or isinstance(item, (bool, int, float))
-            and name in (first or record_.operands)
-        ):
+        if item is None:
+            continue
+        if is_tensor(item) or name in numbers and isinstance(item, (bool, int, float)):
             operands[name] = item
+            del arguments[name]
+        elif isinstance(item, (list, tuple)) and any(map(is_tensor, item)):
+            operands.update((f"{name}[{i}]", x) for i, x in enumerate(item) if is_tensor(x))
+            if is_tensor(item[0]):
+                del arguments[name]
+    known = record_.defaults
     rest = {
-        n: a
-        for n, a in arguments.items()
-        if n not in operands
-        and f"{n}[0]" not in operands
-        and a is not None
-        and (n not in record_.defaults or a != record_.defaults[n])
+        n: a for n, a in arguments.items() if a is not None and (n not in known or a != known[n])
     }
     return operands, rest
+
+
+@functools.cache
+def _order(record_: Any) -> tuple[tuple[str, ...], frozenset[str]]:
+    """(the parameters of a record in slot order, those whose numbers are operands)."""
+    first = [record_.params[i] for i, _, _ in record_.rules]
+    others = [p for p in record_.params if p not in first]
+    return (*first, *others), frozenset(first or record_.operands)
 
 
 def given(args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from .drafts import Draft
 
 
+OF_TOTAL = "of its total"
+"""The state of a shot whose total tells whether it is zero, once the trace is made."""
+
+
 @dataclass(slots=True)
 class Shot:
     """A frame in the making; texts and formulas come last, when every node has its label."""
@@ -31,7 +35,7 @@ class Shot:
     node: str = ""
     edge: str | None = None
     receiver: str | None = None
-    state: str = ""
+    state: Any = ""
     value: Value | None = None
     total: Value | None = None
     upstream: Value | None = None  # the gradient that the node's rule was applied to
@@ -107,7 +111,7 @@ class Film(Observer):
         grad = self._grad_of(leaf.held())
         self._grads[leaf.id] = grad
         self._latest[leaf.id] = None
-        state = "none" if grad is None else _state(grad)
+        state = "none" if grad is None else OF_TOTAL
         self.shots.append(
             Shot(
                 "update",
@@ -123,48 +127,43 @@ class Film(Observer):
 
     def leaves(self, with_grad: bool = False) -> list[Any]:
         """The tensors that are leaves now, each once; `with_grad`: those only whose `.grad` was seen."""
-        nodes, now = self.builder.nodes, self.builder.by_tensor.get
-        held = [(leaf, nodes[int(leaf[1:])].held()) for leaf in self._latest]
-        latest = {
-            leaf: tensor for leaf, tensor in held if tensor is not None and now(tensor) == leaf
-        }
-        if len(latest) < len(held):
-            self._latest = dict.fromkeys(latest)
         return [
             tensor
-            for leaf, tensor in latest.items()
+            for leaf, tensor in self._leaves_now()
             if not with_grad or self._grads[leaf] is not None
         ]
 
+    def _leaves_now(self) -> list[tuple[str, Any]]:
+        """(node, tensor) of every leaf that is there."""
+        nodes, now = self.builder.nodes, self.builder.by_tensor.get
+        held = [(leaf, nodes[int(leaf[1:])].tensor()) for leaf in self._latest]
+        latest = [(leaf, item) for leaf, item in held if item is not None and now(item) == leaf]
+        if len(latest) < len(held):
+            self._latest = dict.fromkeys([leaf for leaf, _ in latest])
+        return latest
+
     def check_grads(self, note: str = "") -> None:
         """Notes every leaf's `.grad` that was reset or replaced since it was last seen; `note`: by which call."""
-        for tensor in self.leaves():
-            self.check_grad(self.builder.by_tensor.get(tensor), note)
+        for leaf, tensor in self._leaves_now():
+            self._check_grad(leaf, tensor, note)
 
     def check_grad(self, leaf: str, note: str = "") -> None:
+        """The same of one leaf."""
         tensor = self.builder.draft(leaf).held()
-        if tensor is None or self.builder.by_tensor.get(tensor) != leaf:
-            return
+        if tensor is not None and self.builder.by_tensor.get(tensor) == leaf:
+            self._check_grad(leaf, tensor, note)
+
+    def _check_grad(self, leaf: str, tensor: Any, note: str) -> None:
         before, now = self._grads.get(leaf), self._grad_of(tensor)
         if now is not before and (now is None or not now.is_same(before)):
             self._grads[leaf] = now
-            state = "none" if now is None else _state(now)
-            self.shots.append(
-                Shot(
-                    "update",
-                    "clear",
-                    self.run,
-                    leaf,
-                    receiver=leaf,
-                    state=state,
-                    value=before,
-                    total=now,
-                    note=note,
-                )
-            )
+            shot = Shot("update", "clear", self.run, leaf, receiver=leaf, value=before, total=now)
+            shot.state, shot.note = "none" if now is None else OF_TOTAL, note
+            self.shots.append(shot)
 
     def _grad_of(self, tensor: Any) -> Value | None:
-        grad = self.builder.reader.grad(tensor)
+        """The `.grad` of a leaf."""
+        grad = self._reader.grad(tensor)
         return None if grad is None else self.builder.value_of(grad)
 
     def last_grad(self, leaf: str) -> Value | None:
@@ -220,9 +219,7 @@ class Film(Observer):
             arrived, known = self._sums.pop((node_id, nr), (None, None))
             if grad is not None and arrived is not None and not self._reader.same(arrived, grad):
                 before, known = known, self._value(grad)
-                self._shoot(
-                    self._changed_by(node), node_id, node_id, _state(known), before, known, nr
-                )
+                self._shoot(self._changed_by(node), node_id, node_id, OF_TOTAL, before, known, nr)
         if len(grads) == 1:
             self._upstream = self._value(grads[0]) if known is None else known
 
@@ -275,7 +272,7 @@ class Film(Observer):
             total = self._value(self._reader.added(grad, self._arrived))
         value = self._value(self._arrived)
         if total is not None and not total.is_same(value):
-            self._shoot("accumulate", node_id, node_id, _state(total), value, total)
+            self._shoot("accumulate", node_id, node_id, OF_TOTAL, value, total)
 
     def accumulate(self, tensor: Any, grad: Any, total: Any) -> None:
         grad, total = self._reader.arriving(grad), self._reader.arriving(total)
@@ -298,7 +295,7 @@ class Film(Observer):
             if self.exchanged and before is not None and not before.is_zero and total == value
             else ""
         )
-        self._shoot("accumulate", receiver, receiver, _state(total), value, total, note=lost)
+        self._shoot("accumulate", receiver, receiver, OF_TOTAL, value, total, note=lost)
 
     def _changed_by(self, item: Any) -> str:
         """Who has changed the gradient that came to a node or a leaf: a "hook", or a "rule" in the place of the
@@ -367,8 +364,8 @@ class Film(Observer):
     def end_lost(self) -> None:
         """The pass that was given up is over; what it left in `.grad` is taken as it is."""
         self.is_lost = self.running = False
-        for tensor in self.leaves():
-            self._grads[self.builder.by_tensor.get(tensor)] = self._grad_of(tensor)
+        for leaf, tensor in self._leaves_now():
+            self._grads[leaf] = self._grad_of(tensor)
 
     # -- backward: helpers -------------------------------------------------------------------------
     def _begin(self) -> None:
@@ -439,7 +436,7 @@ class Film(Observer):
 
     def _add(self, receiver: str, nr: int, grad: Any) -> tuple[Value | None, Value | None]:
         """(the value of a contribution, that of the sum so far)."""
-        before, value = self._sums.get((receiver, nr)), self._value(grad)
+        before, value = self._sums.get((receiver, nr)), self.builder.value_of(grad)
         if before is None:
             total, said = self._reader.kept_gradient(grad), value
         else:
@@ -455,9 +452,10 @@ class Film(Observer):
     def _complete(self, receiver: str) -> None:
         last = self._last.pop(receiver, None)
         if last:
-            shots = [self.shots[index] for index in last.values()]
-            newest = shots[0] if len(shots) == 1 else self.shots[max(last.values())]
-            newest.state = _state(*[shot.total for shot in shots])
+            newest = self.shots[max(last.values())]
+            newest.state = OF_TOTAL
+            if len(last) > 1:
+                newest.state = _Later(tuple([self.shots[i].total for i in last.values()]))
 
     def _node_id(self, node: Any) -> str:
         if node is self._fn:
@@ -501,7 +499,9 @@ class Film(Observer):
         shots = self.shots[:]
         for index, shot in enumerate(shots):
             shot.index = index
-            if shot.state.__class__ is _Later:
+            if shot.state is OF_TOTAL:
+                shot.state = _told((shot.total,))
+            elif shot.state.__class__ is _Later:
                 shot.state = _told(shot.state.values)
         found = passes.passes(self.plans, shots, self.builder.nodes, self.builder.edges, frozen)
         roots = {p.run: ", ".join(book.names[root] for root in p.roots) for p in found}
@@ -548,24 +548,10 @@ class Film(Observer):
 
 @dataclass(slots=True)
 class _Later:
-    """A state that depends on numbers nobody has looked at yet."""
+    """The state of a gradient that is complete, told from these numbers when the trace is made: of each result of an
+    operation."""
 
     values: tuple[Value | None, ...]
-
-
-def _state(*values: Value | None) -> Any:
-    """Of a gradient that is complete: of each result of an operation."""
-    if (
-        len(values) == 1
-        and values[0] is not None
-        and (zero := values[0].is_zero_at_once) is not None
-    ):
-        return "zero" if zero else "accumulated"
-    return (
-        _Later(values)
-        if any(value is not None and value.is_open for value in values)
-        else _told(values)
-    )
 
 
 def _told(values: tuple[Value | None, ...]) -> str:

@@ -34,14 +34,19 @@ def guarded(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..
             try:
                 return method(self, *args, **kwargs)
             except Exception as error:
-                if strict:
-                    raise
-                attempt(functools.partial(self.lost, name, args, error), None)
+                note(self, name, args, error)
                 return otherwise
 
         return run
 
     return guard
+
+
+def note(watcher: Any, event: str, args: tuple[Any, ...], error: Exception) -> None:
+    """Tell `watcher` that it lost an event, while the error is being handled."""
+    if strict:
+        raise error
+    attempt(functools.partial(watcher.lost, event, args, error), None)
 
 
 def attempt(make: Callable[[], Result], otherwise: Result) -> Result:

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.devices import device as devices
 from ..engine.core.grad_mode import per_thread
-from ..engine.core.node import Freed, Node
+from ..engine.core.node import Node
+from ..engine.core.saving import Freed
 from ..engine.autograd.packing import Packed
 from ..engine.core.record import OPS
 from ..engine.core.tensor import InferenceStorage, Tensor
 from .drafts import Seen
-from .values import Value, type_name
+from .values import FEW, Value, type_name
 
 UNKNOWN = object()
 """An operand that took part in the operation but was not kept."""
@@ -76,18 +77,13 @@ def _public_saved_names(node_class: Any) -> tuple[str, ...]:
     )
 
 
-@functools.cache
-def _inputs_in_lane(op: Any) -> list[tuple[str, int, bool]]:
-    """Of the operands that a lane saves for an op: name, place in the flat tuple, whether the version follows."""
-    from ..engine.fast.saved import (
-        kinds,
-        places,
-    )  # only where a lane has run: the plain engine does without
-
-    names, found = places(op), []
-    for k, (name, kind, stored) in enumerate(zip(op.saves, op.save_kinds, kinds(op), strict=True)):
-        if kind == "input":
-            found.append((name, names.index(f"s{k}"), stored == "input"))
+def _unchanged_inputs(node: Any) -> dict[str, Any]:
+    """Return the arguments that a node saved and that have not changed since, by name; None for what was not needed."""
+    found = {}
+    for name, kind, entry in zip(node.op.saves, node.op.save_kinds, node.entries()):
+        paired = entry.__class__ is tuple and len(entry) == 2 and isinstance(entry[0], Tensor)
+        if kind == "input" and (entry is None or paired and entry[0]._storage.version == entry[1]):
+            found[name] = entry and entry[0]
     return found
 
 
@@ -154,6 +150,11 @@ class Reader:
         ] = {}  # device that was met -> {"title", "simulated"}; without the CPU
 
     # -- tensors -----------------------------------------------------------------------------------
+    @property
+    def changes(self) -> int | None:
+        """How often memory was changed up to now; None where some may be changed unseen."""
+        return None
+
     def array(self, tensor: Any) -> Any:
         """The numbers, as a NumPy array or scalar."""
         return devices.peek(tensor._array)
@@ -233,7 +234,7 @@ class Reader:
 
     def value(self, tensor: Any) -> Value:
         """What a tensor holds."""
-        return Value.of(self.array(tensor), self.facts(tensor).dtype)
+        return Value.of(self.array(tensor), dtype_name(tensor.dtype))
 
     # -- gradients on their way ----------------------------------------------------------------------
     def arriving(self, grad: Any) -> Any:
@@ -258,6 +259,9 @@ class Reader:
             return True
         if np.shape(a) == () == np.shape(b):
             return bool(a == b or a != a and b != b)
+        if a.__class__ is np.ndarray is b.__class__ and a.size <= FEW:
+            if a.shape == b.shape and a.tobytes() == b.tobytes():
+                return True
         return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
     def hooked(self, item: Any) -> bool:
@@ -339,11 +343,12 @@ class Reader:
             return UNKNOWN
         return kept[slot]
 
-    def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
+    def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
         """(name, value) of everything the node keeps: a SavedEntry for a tensor, a plain value for an attribute."""
         stored = getattr(node, "saved", None)
         packed = self._packed_names(node) if isinstance(stored, list) else ()
-        lane = self._of_lane(node) if stored.__class__ is tuple else {}
+        unchanged = isinstance(node, Node) and node.plain and stored.__class__ is tuple
+        lane = _unchanged_inputs(node) if unchanged else {}
         for name in self._saved_names(node):
             if name in lane:
                 if (tensor := lane[name]) is not None:
@@ -410,23 +415,6 @@ class Reader:
         return {
             name for name, entry in zip(node._saved_names, node.saved) if isinstance(entry, Packed)
         }
-
-    def _of_lane(self, node: Any) -> dict[str, Any]:
-        """What can be read off the entries that a lane has saved: tensors that are as they were, and None."""
-        found: dict[str, Any] = {}
-        if isinstance(node, Node) and node.plain:
-            saved = node.saved
-            for name, place, paired in _inputs_in_lane(node.op):
-                item, version = saved[place], saved[place + 1] if paired else None
-                if item is None:
-                    found[name] = None
-                elif (
-                    version is not None
-                    and isinstance(item, Tensor)
-                    and item._storage.version == version
-                ):
-                    found[name] = item
-        return found
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
         """Names under which this node may save tensors (None there means: not needed)."""

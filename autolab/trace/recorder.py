@@ -14,7 +14,7 @@ from . import assigned, failures, lines, names, stack
 from .build import Builder
 from .drafts import Draft, operation_name, plain
 from .drafts import place as place_of
-from .guard import attempt, guarded, rescue, sentence
+from .guard import attempt, guarded, note, rescue, sentence
 from .iterations import Mark
 from .model import Output, Source, Trace
 from .parameters import Parameters
@@ -34,13 +34,18 @@ _COMPREHENSIONS = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>
 
 
 def _of_a_pass(event: Callable[..., None]) -> Callable[..., None]:
-    """An event of a backward pass; after the recording has given the pass up, its events are left out."""
-    run = guarded()(event)
+    """Guard an event of a backward pass; after the recording has given the pass up, its events are left out."""
+    name = event.__name__
+    is_end = name in ("backward_begin", "backward_end")
 
     @functools.wraps(event)
     def handle(self: Recorder, *args: Any) -> None:
-        if not self._unfollowed.enter(event.__name__):
-            run(self, *args)
+        try:
+            if self._unfollowed.enter(name) if is_end else self._builder.film.is_lost:
+                return
+            event(self, *args)
+        except Exception as error:
+            note(self, name, args, error)
 
     return handle
 
@@ -309,20 +314,16 @@ class Recorder(Recorded[Trace]):
         draft.source = self._source(frame, at.line)
         draft.time = self._times.last(custom)
         draft.operands = parents
-        if node is not None:
-            for name, item in (
-                kept := sorted(builder.reader.saved(node), key=place_of(list(operands)))
-            ):
-                if not isinstance(item, SavedEntry) and "_sym_" not in name:
-                    draft.attrs[name] = plain(item)
-        draft.attrs.update((n, plain(a)) for n, a in literals.items() if n not in draft.attrs)
+        kept = [] if node is None else self._kept(draft, node, operands)
+        for name, item in literals.items():
+            if name not in draft.attrs:
+                draft.attrs[name] = plain(item)
         self._spell(draft, frame)
         self._join(draft, parents, node, inplace)
         if node is not None:
             builder.by_fn.put(node, draft.id)
-            for _, item in kept:
-                if isinstance(item, SavedEntry):
-                    builder.save(draft, node, item)
+            for entry in kept:
+                builder.save(draft, node, entry)
         builder.cuts.by_no_grad(draft, outputs[0], node)
         for output in changed:
             self._failures.changed(output, draft.id)
@@ -344,13 +345,26 @@ class Recorder(Recorded[Trace]):
         if inplace and outputs[0]._base is not None:
             self._rebased(draft, outputs[0]._base)
 
+    def _kept(self, draft: Draft, node: Any, operands: dict[str, Any]) -> list[SavedEntry]:
+        """The tensors that a node saved, in the order of the operands; the attributes are the draft's."""
+        saved = [item for item in self._builder.reader.saved(node) if "_sym_" not in item[0]]
+        if len(saved) > 1:
+            saved.sort(key=place_of(list(operands)))
+        found = []
+        for name, item in saved:
+            if item.__class__ is SavedEntry:
+                found.append(item)
+            else:
+                draft.attrs[name] = plain(item)
+        return found
+
     def _join(
         self, draft: Draft, parents: dict[str, tuple[str, int]], node: Any, inplace: bool
     ) -> None:
         """Draws the edges from an operation's operands; a gradient goes back along those that its node has an edge
         for."""
+        ahead = () if node is None else node.next_functions
         for slot, (parent, nr) in enumerate(parents.values()):
-            ahead = () if node is None else node.next_functions
             goes_back = slot < len(ahead) and ahead[slot][0] is not None
             if (
                 node is None and inplace and draft.kind == "op" and draft.requires_grad
@@ -365,24 +379,25 @@ class Recorder(Recorded[Trace]):
     def _spell(self, draft: Draft, frame: FrameType | None) -> None:
         """Notes how the numbers among an operation's arguments are written in the learner's code."""
         if draft.attrs.get("dtype", "").rpartition(".")[2] == draft.dtype:
-            del draft.attrs[
-                "dtype"
-            ]  # handed on by the library; it says nothing that the result does not
-        constants = [self._builder.draft(parent) for parent, _ in draft.operands.values()]
-        constants = [
-            c
-            for c in constants
-            if c.kind == "data" and c.tensor is None and c.shape == () and not c.literal
-        ]
-        numbers = {n: a for n, a in draft.attrs.items() if type(a) in (int, float)}
-        if constants or numbers:
-            texts = self._spelled.at(frame)
-            for constant in constants:
-                number = constant.value.data if constant.value is not None else None
-                constant.literal = texts.get((type(number), number), "")
-            draft.spelled = {
-                n: texts[type(a), a] for n, a in numbers.items() if (type(a), a) in texts
-            }
+            # The library hands it on; it says nothing that the result does not.
+            del draft.attrs["dtype"]
+        constants = []
+        for parent, _ in draft.operands.values():
+            known = self._builder.draft(parent)
+            if known.tensor is None and known.kind == "data" and known.shape == ():
+                if not known.literal:
+                    constants.append(known)
+        numbers = [name for name, item in draft.attrs.items() if type(item) in (int, float)]
+        if not constants and not numbers:
+            return
+        texts = self._spelled.at(frame)
+        for constant in constants:
+            number = constant.value.data if constant.value is not None else None
+            constant.literal = texts.get((type(number), number), "")
+        for name in numbers if texts else ():
+            item = draft.attrs[name]
+            if (text := texts.get((type(item), item))) is not None:
+                draft.spelled[name] = text
 
     def _owner(self, target: Any, node: Any) -> Any:
         """The leaf whose memory an operation in place changes: `target` itself, or the one that it is `.data` or a part
@@ -421,12 +436,11 @@ class Recorder(Recorded[Trace]):
         frame: FrameType | None,
         leaf: Any,
     ) -> dict[str, tuple[str, int]]:
-        return {
-            n: self._parent(
-                a, next((o for o in changed if o is a), target), node, slot, frame, leaf
-            )
-            for slot, (n, a) in enumerate(operands.items())
-        }
+        found = {}
+        for slot, (name, item) in enumerate(operands.items()):
+            own = next((o for o in changed if o is item), target) if changed else target
+            found[name] = self._parent(item, own, node, slot, frame, leaf)
+        return found
 
     def _parent(
         self,
@@ -443,8 +457,10 @@ class Recorder(Recorded[Trace]):
         if not builder.reader.owns(item):
             return builder.constant(item), 0
         if item is not target:
-            builder.cuts.meet(item, frame)
-            self._updates.meet(item)
+            if not item.requires_grad:
+                builder.cuts.meet(item, frame)
+            elif builder.reader.grad_fn(item) is None:
+                self._updates.meet(item)
             return self._called_grad(builder.tensor(item), item)
         # In place: the tensor is its own result by now (one version on), so its history is what it was before.
         if node is not None:
@@ -469,11 +485,12 @@ class Recorder(Recorded[Trace]):
     def _called_grad(self, parent: tuple[str, int], tensor: Any) -> tuple[str, int]:
         """`parent`, which gets the name "w.grad" when `tensor` is the gradient of a named leaf."""
         draft = self._builder.draft(parent[0])
-        if draft.kind == "data" and not draft.name:
-            for leaf in self._builder.film.leaves(True):
-                name = self._builder.draft(self._builder.by_tensor.get(leaf)).name
-                if name and self._builder.reader.grad(leaf) is tensor:
-                    draft.name = f"{name}.grad"
+        if draft.kind != "data" or draft.name or draft is not self._builder.nodes[-1]:
+            return parent  # not new: when it was, it was nobody's gradient
+        for leaf in self._builder.film.leaves(True):
+            name = self._builder.draft(self._builder.by_tensor.get(leaf)).name
+            if name and self._builder.reader.grad(leaf) is tensor:
+                draft.name = f"{name}.grad"
         return parent
 
     def _draft(
@@ -492,6 +509,7 @@ class Recorder(Recorded[Trace]):
             dtype=facts.dtype,
             device=facts.device,
             version=facts.version,
+            bytes=facts.bytes,
             requires_grad=first.requires_grad,
             value=builder.value_of(first),
             record=record_,

@@ -9,7 +9,7 @@ from typing import Any
 
 from .drafts import SavedDraft, place, slot_names
 from .model import Saved
-from .reader import Facts, Reader, SavedEntry, saved_kinds
+from .reader import Reader, SavedEntry, saved_kinds
 from .values import Value
 
 States = dict[str, dict[str, str]]
@@ -21,7 +21,7 @@ def kept(
     node: str,
     entry: SavedEntry,
     source: tuple[str | None, int],
-    look: Callable[[Any], tuple[Facts, Value | None]],
+    look: Callable[[Any], tuple[Any, Value | None]],
     memory_of: Callable[[Any], int | None],
 ) -> Saved:
     """What `node` keeps under the entry's name; `source`: whose result it is, and which; `look` tells facts and value

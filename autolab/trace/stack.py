@@ -53,11 +53,11 @@ def at(custom: bool) -> At:
     return At(learner, modules, applies > custom, optimizer)
 
 
-def at_torch(custom: bool, frame: FrameType | None = None) -> At:
+def at_torch(custom: bool, modules: list[Any], frame: FrameType | None = None) -> At:
     """The same for PyTorch's operations, or from `frame` outwards. A library's line counts only where no line of the
     learner's is around it."""
     frame = frame or sys._getframe(2)
-    learner, library, modules, applies, optimizer, compiled = None, None, [], 0, None, False
+    learner, library, applies, optimizer, compiled = None, None, 0, None, False
     while frame is not None:
         code = frame.f_code
         kind = _kind(code.co_filename, code.co_name)
@@ -67,8 +67,6 @@ def at_torch(custom: bool, frame: FrameType | None = None) -> At:
             library = library or frame
         elif kind == "apply":
             applies += 1
-        elif kind == "module":
-            modules.append(names.local_names(frame)["self"])
         elif kind == "optimizer" and library is None and optimizer is None:
             optimizer = type(frame.f_locals.get("self"))
         elif kind == "compiled":
@@ -108,7 +106,6 @@ def _kind(filename: str, name: str) -> str:
 
 _KINDS = {
     "apply": ("apply", "torch/autograd/function.py"),
-    "module": ("_call_impl", "torch/nn/modules/module.py"),
     "compiled": ("compile_wrapper", "torch/_dynamo/eval_frame.py"),
 }
 
@@ -116,9 +113,12 @@ _KINDS = {
 def clearing() -> Any:
     """The optimizer or module of PyTorch's whose `zero_grad()` is running, or None."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and names.ours(frame):
-        if frame.f_code.co_name == "zero_grad":
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "zero_grad" and names.inside(code.co_filename):
             return frame.f_locals.get("self")
+        if not names.inside(code.co_filename):
+            return None
         frame = frame.f_back
     return None
 
@@ -138,7 +138,8 @@ def lines(frame: FrameType | None) -> tuple[tuple[str, int], ...]:
     """Where the learner's code is: file and line of every frame of it, from `frame` outwards."""
     found = []
     while frame is not None:
-        if not names.ours(frame):
-            found.append((frame.f_code.co_filename, frame.f_lineno))
+        filename = frame.f_code.co_filename
+        if not names.inside(filename):
+            found.append((filename, frame.f_lineno))
         frame = frame.f_back
     return tuple(found)

@@ -10,16 +10,15 @@ import functools
 import heapq
 import itertools
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 
 from .drafts import operation_name
-from .reader import UNKNOWN, Facts, Reader, device_name, dtype_name
+from .reader import UNKNOWN, Facts, Reader, SavedEntry, device_name, dtype_name, is_tensor
 from . import torch_names
 from .torch_snapshots import PLAIN, Snapshots, history, memory_of, numbers
-from .values import Value
 
 
 DEEP = 5_000
@@ -67,6 +66,15 @@ class _HeldNodes:
 atexit.register(_HeldNodes.at_exit)
 
 
+class _Plan(NamedTuple):
+    """What nodes of one class save: (name, attribute, whether it may be a tensor), the names that may be tensors, and
+    whether it is the class of a custom function."""
+
+    names: tuple[tuple[str, str, bool], ...]
+    tensors: frozenset[str]
+    is_function: bool
+
+
 class TorchReader(Reader):
     """Questions about torch tensors and grad_fn nodes."""
 
@@ -77,10 +85,11 @@ class TorchReader(Reader):
     def __init__(self) -> None:
         torch_names.check()
         super().__init__()
-        self._names: dict[type, tuple[str, ...]] = {}
-        self._tensors: dict[type, frozenset[str]] = {}
+        self._plans: dict[type, _Plan] = {}
         self._walked: list[Any] = []
-        self.snapshots = Snapshots(self)
+        self.snapshots = Snapshots()
+        self.value = self.snapshots.value  # type: ignore[method-assign,assignment]
+        self.kept_gradient = self.snapshots.part  # type: ignore[method-assign]
         self.with_hooks: set[Any] = set()  # nodes whose hooks may change what they send on
         _HeldNodes.sweep()
 
@@ -115,7 +124,11 @@ class TorchReader(Reader):
         )
 
     def version(self, tensor: Any) -> int | None:
-        return None if tensor.is_inference() else tensor._version
+        try:
+            count: int = tensor._version
+        except RuntimeError:  # of an inference tensor nobody counts them
+            return None
+        return count
 
     def data_key(self, item: Any) -> Any:
         # A saved tensor unpacks to a new object each time, unless the learner still holds the original.
@@ -126,14 +139,12 @@ class TorchReader(Reader):
             pass
         return id(item)
 
-    def value(self, tensor: Any) -> Value | None:  # type: ignore[override]
-        return self.snapshots.value(tensor)
+    @property
+    def changes(self) -> int | None:
+        return self.snapshots.changes
 
     def arriving(self, grad: Any) -> Any:
         return grad.detach() if grad is not None and grad.requires_grad else grad
-
-    def kept_gradient(self, grad: Any) -> Any:
-        return self.snapshots.part(grad)
 
     def plus(self, a: Any, b: Any) -> Any:
         with torch.no_grad():
@@ -179,9 +190,7 @@ class TorchReader(Reader):
 
     def watch(self, tensor: Any) -> tuple[Any, int]:
         memory = self.memory(tensor)
-        return lambda: memory, self.version(
-            tensor
-        ) or 0  # of an inference tensor nobody counts them
+        return lambda: memory, self.version(tensor) or 0
 
     def grad_enabled(self) -> bool:
         return torch.is_grad_enabled()
@@ -212,23 +221,40 @@ class TorchReader(Reader):
         # A normalisation keeps the weight that it has, needed or not; without one there is no bias either.
         return UNKNOWN if "weight" in dict(super().saved(node)) else None
 
-    def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
-        for name, value in super().saved(node):
-            yield name, _signed(value)
+    def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        plan = self._plans.get(type(node)) or self._plan(node)
+        for name, attribute, is_tensor_name in plan.names:
+            try:
+                value = getattr(node, attribute)
+            except RuntimeError as error:
+                state = "modified" if "modified by an inplace operation" in str(error) else "freed"
+                found.append((name, SavedEntry(name, None, state)))
+                continue
+            kind = type(value)
+            if kind in PLAIN:
+                found.append((name, SavedEntry(name, value, "alive")))
+            elif kind is float or kind is bool or kind is int and value < 2**63:
+                found.append((name, value))
+            elif value is not None:
+                found += _parts(name, value)
+            elif not is_tensor_name:
+                found.append((name, None))
+        if plan.is_function:
+            found += self._saved_by_function(node)
+        return found
 
-    def _saved_names(self, node: Any) -> tuple[str, ...]:
+    def _plan(self, node: Any) -> _Plan:
+        """Notes what nodes of this kind save."""
         kind = type(node)
-        if kind not in self._names:
-            self._names[kind] = tuple(n[7:] for n in dir(node) if n.startswith("_saved_"))
-        return self._names[kind]
+        names = [n[7:] for n in dir(node) if n.startswith("_saved_")]
+        tensors = frozenset(n for n in names if hasattr(kind, f"_raw_saved_{n}"))
+        places = tuple((n, f"_saved_{n}", n in tensors) for n in names)
+        found = self._plans[kind] = _Plan(places, tensors, hasattr(kind, "saved_tensors"))
+        return found
 
     def _tensor_names(self, node: Any) -> frozenset[str]:
-        kind = type(node)
-        if kind not in self._tensors:
-            self._tensors[kind] = frozenset(
-                n for n in self._saved_names(node) if hasattr(kind, f"_raw_saved_{n}")
-            )
-        return self._tensors[kind]
+        return (self._plans.get(type(node)) or self._plan(node)).tensors
 
     def without_grad(self) -> Any:
         return torch.no_grad()
@@ -410,8 +436,18 @@ def _overloads(name: str) -> list[Any]:
     ]
 
 
+def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
+    """What a node saved under a name that is not one plain tensor."""
+    if is_tensor(value):
+        return [(name, SavedEntry(name, value, "alive"))]
+    if isinstance(value, (list, tuple)) and any(is_tensor(v) for v in value):
+        named = [(f"{name}[{i}]", v) for i, v in enumerate(value) if is_tensor(v)]
+        return [(n, SavedEntry(n, v, "alive")) for n, v in named]
+    return [(name, _signed(value))]
+
+
 def _signed(value: Any) -> Any:
     """torch hands saved sizes and dims out as unsigned 64-bit numbers: -1 arrives as 18446744073709551615."""
     if type(value) is tuple:
-        return tuple(_signed(v) for v in value)
+        return tuple([_signed(v) for v in value])
     return value - 2**64 if type(value) is int and value >= 2**63 else value

@@ -10,6 +10,7 @@ from ..engine.core.record import OPS
 from ..engine.core.record import Op
 from .drafts import operation_name
 from .reader import is_tensor
+from .torch_snapshots import PLAIN
 
 SILENT = frozenset(
     "detach detach_ alias lift lift_fresh lift_fresh_copy empty_like zeros_like ones_like full_like rand_like randn_like randint_like "
@@ -51,7 +52,10 @@ class Schema:
 
     def named(self, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name, defaults included."""
-        return self.defaults | dict(zip(self.params, args)) | kwargs
+        found = self.defaults.copy()
+        found.update(zip(self.params, args))
+        found.update(kwargs)
+        return found
 
     def changed(self, args: Any, kwargs: dict[str, Any]) -> list[tuple[Any, bool]]:
         """The arguments of a call whose memory it changes, and whether their versions will say so."""
@@ -71,10 +75,23 @@ class Schema:
         return next((OPS[n] for name in names for n in (name, name.lstrip("_")) if n in OPS), None)
 
 
-@functools.cache
+_SCHEMAS: dict[int, tuple[Any, Schema | None]] = {}
+"""Of each operation that was met, by its id: PyTorch finds out its hash anew each time."""
+
+
 def schema_of(func: Any) -> Schema | None:
     """None for an operation that is given functions (`torch.cond`)."""
-    return Schema(func) if hasattr(func, "_schema") else None
+    found = _SCHEMAS.get(id(func))
+    if found is None:
+        schema = Schema(func) if hasattr(func, "_schema") else None
+        found = _SCHEMAS[id(func)] = func, schema
+    return found[1]
+
+
+@functools.cache
+def _strangers(schema: Schema, record: Op) -> tuple[str, ...]:
+    """The arguments of an operation that a record does not know."""
+    return tuple(name for name in schema.params if name not in record.params)
 
 
 class Call:
@@ -89,12 +106,7 @@ class Call:
 
     def _fits(self, record: Op) -> bool:
         """Whether the record knows the arguments that are tensors by the same names."""
-        tensors = {
-            n
-            for n, a in self.arguments.items()
-            if is_tensor(a) or isinstance(a, (list, tuple)) and any(map(is_tensor, a))
-        }
-        return tensors <= {*record.params}
+        return not any(tensors_in(self.arguments[n]) for n in _strangers(self.schema, record))
 
     def operands(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """(operands, other arguments) where there is no record: tensors as the schema names them."""
@@ -140,10 +152,17 @@ class Function(Call):
 
 def tensors_in(item: Any, deep: int = 3) -> list[Any]:
     """The tensors of an argument or a result: itself, or those in its lists, tuples and dicts."""
-    if is_tensor(item):
+    if type(item) in PLAIN or is_tensor(item):
         return [item]
-    if isinstance(item, dict):
-        item = list(item.values())
-    if isinstance(item, (list, tuple)) and deep:
-        return [t for part in item for t in tensors_in(part, deep - 1)]
-    return []
+    parts = item.values() if isinstance(item, dict) else item
+    found: list[Any] = []
+    if isinstance(item, (list, tuple, dict)) and deep:
+        for part in parts:
+            if type(part) in PLAIN:
+                found += (part,)
+            elif part is not None and type(part) not in _NUMBERS:
+                found += tensors_in(part, deep - 1)
+    return found
+
+
+_NUMBERS = (bool, int, float, str)

@@ -98,12 +98,15 @@ class _Operation:
             if t.requires_grad
         )
 
-    def place(self, seen: list[Any]) -> bool:
-        """Whether the results have their history. A view gets it in a tensor of its own, which `seen` may have."""
-        if not self.enabled or any(history(t) is not None for t in self.results):
+    def place(self, after: list[_Operation], around: list[Any]) -> bool:
+        """Whether the results have their history. A view gets it in a tensor of its own, which operations `after` it or
+        the tensors `around` may have."""
+        if not self.enabled or self.schema.in_place or not self.schema.view:
             return True
-        if self.schema.in_place or not self.schema.view:
-            return True
+        for result in self.results:
+            if history(result) is not None:
+                return True
+        seen = [t for other in after for t in tensors_in(other.arguments)] + around
         found = [
             next((s for s in seen if history(s) is not None and _alike(s, t)), None)
             for t in self.results
@@ -133,7 +136,9 @@ class _Calls(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
         # torch.jit.trace would write down what is asked of a tensor here; under its calls, operations are seen as ever.
-        if Silence.on or torch.jit.is_tracing() or events.exports():
+        if Silence.on or torch._C._is_tracing():
+            return func(*args, **kwargs)
+        if torch.compiler.is_compiling() and events.exports():
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if name == "__get__":  # an attribute: few compute anything, as `.T` does
@@ -177,7 +182,9 @@ class _Told:
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         events, kwargs = self.events, kwargs or {}
-        running = None if Silence.on else events.begins(func, args, kwargs)
+        if Silence.on or events.passes and events.is_arithmetic(func):
+            return func(*args, **kwargs)
+        running = events.begins(func, args, kwargs)
         if running is None:
             return func(*args, **kwargs)
         try:
@@ -209,9 +216,9 @@ class _Operations(_Told, TorchDispatchMode):
 class _Custom:
     """A custom function: its operations are its own affair."""
 
-    def __init__(self, frame: FrameType) -> None:
+    def __init__(self, frame: FrameType, modules: list[Any]) -> None:
         self.frame, self.results = frame, list[Any]()
-        self.at = stack.at_torch(True, frame.f_back)
+        self.at = stack.at_torch(True, modules, frame.f_back)
         self.at = self.at._replace(line=None if self.at.frame is None else self.at.frame.f_lineno)
 
     def runs(self) -> bool:
@@ -321,18 +328,16 @@ class Events:
     def tell(self, seen: Any, last: bool = False) -> None:
         """Tells the operations whose results have their history by now; `seen`: where tensors may be that have it. With
         `last` the call is over."""
-        around = tensors_in(seen)
+        queue, self.queue = self.queue, []
+        around = tensors_in(seen) if queue or self.custom is not None else []
         if self.custom is not None and not self.custom.runs():
             custom, self.custom = self.custom, None
             custom.tell(self.recording, around)
-        waiting: list[_Operation] = []
-        queue, self.queue = self.queue, waiting
         for i, operation in enumerate(queue):
-            later = [t for other in queue[i + 1 :] for t in tensors_in(other.arguments)]
-            if operation.place(later + around):
+            if operation.place(queue[i + 1 :], around):
                 self._tell(operation)
             elif not last:
-                waiting.append(operation)
+                self.queue.append(operation)
 
     @guarded()
     def _tell(self, operation: _Operation) -> None:
@@ -342,11 +347,10 @@ class Events:
             return
         self.told = operation.scope
         reader = self.recording.reader
-        node = (
-            next((fn for t in results if (fn := history(t)) is not None), None)
-            if operation.enabled or schema.in_place
-            else None
-        )
+        node = None
+        for result in results if operation.enabled or schema.in_place else ():
+            if (node := history(result)) is not None:
+                break
         if node is not None and not schema.in_place and self.recording.knows(node):
             return
         if schema.in_place and operation.enabled and results[0]._base is not None:
@@ -370,10 +374,18 @@ class Events:
         )
         self.told = None
 
+    def is_arithmetic(self, func: Any) -> bool:
+        """Whether an operation is a backward rule's own arithmetic, and nothing waits to be told. A result of it that
+        is held would not become a leaf's `.grad` as it is."""
+        if self.queue or self.custom is not None or torch.is_grad_enabled():
+            return False
+        schema = schema_of(func)
+        return schema is not None and not schema.changes
+
     @guarded()
     def begins(self, func: Any, args: Any, kwargs: dict[str, Any]) -> _Running | None:
         """What is about to run; None if it is not recorded."""
-        if self.exports():
+        if torch.compiler.is_compiling() and self.exports():
             return None
         schema, on = schema_of(func), torch.is_grad_enabled()
         if schema is None:
@@ -388,7 +400,7 @@ class Events:
             self.tell(args)
         inside = self.passes and not on
         if inside and not schema.changes:
-            return None  # a rule's own arithmetic; a result that is held would not become a leaf's `.grad` as it is
+            return None
         if schema.changes:
             self.before_change(schema, args, kwargs)
         return None if inside else _Running(schema, schema.named(args, kwargs), on)
@@ -401,10 +413,10 @@ class Events:
         if schema is None:
             if not on:
                 self.in_function(results)
-        elif any(map(is_transformed, results)) or any(map(is_transformed, given)):
+        elif any(map(is_transformed, results or given)):
             self.meet_transform()
         elif (on or not self.in_function(results)) and results and given and not schema.silent:
-            wanted = any(t.requires_grad for t in given)
+            wanted = True in [t.requires_grad for t in given]
             self.queue.append(_Operation(schema, arguments, results, on, wanted, self.scope))
 
     @quietly()
@@ -413,10 +425,7 @@ class Events:
         self._warn_once(TRANSFORM)
 
     def exports(self) -> bool:
-        """Whether what runs is traced by torch.export, or by torch.compile where it does not run as written; says so
-        once."""
-        if not torch.compiler.is_compiling():
-            return False
+        """Says once that torch.export traces what runs, unless torch.compile does where it does not run as written."""
         if not torch.compiler.is_dynamo_compiling():  # which would trace this as well
             self._warn_once(EXPORT)
         return True
@@ -424,7 +433,7 @@ class Events:
     def _warn_once(self, message: str) -> None:
         if message not in self._said:
             self._said.add(message)
-            warn(message, stack.at_torch(False).frame)
+            warn(message, stack.at_torch(False, []).frame)
 
     @quietly()
     def before_change(self, schema: Schema, args: Any, kwargs: dict[str, Any]) -> None:
@@ -465,7 +474,7 @@ class Events:
             return False
         if self.custom is None or not self.custom.runs():
             self.tell(())
-            self.custom = _Custom(frame)
+            self.custom = _Custom(frame, self.running_modules())
         self.custom.results += results
         return True
 
@@ -473,8 +482,10 @@ class Events:
     @quietly()
     def before(self, name: str, func: Any, args: Any) -> None:
         if name in _SHARED:
+            snapshots = self.recording.reader.snapshots
             for tensor in tensors_in(args):
-                self.recording.reader.snapshots.before_change(tensor, False)
+                snapshots.before_change(tensor, False)
+            snapshots.changes = None
         else:
             self._meet_clearing()
 
@@ -521,6 +532,10 @@ class Events:
         return watched
 
     # -- modules -----------------------------------------------------------------------------------
+    def running_modules(self) -> list[Any]:
+        """The modules whose forward is running, outermost last."""
+        return [module for module, _ in reversed(self.modules)]
+
     @property
     def scope(self) -> Any:
         """The call of a module in which what is told happened."""

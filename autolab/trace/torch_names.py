@@ -21,10 +21,12 @@ USED = {
     "torch.utils._python_dispatch": ("TorchDispatchMode",),
     "torch._C": (
         "DisableTorchFunction",
+        "_is_tracing",
         "_len_torch_dispatch_stack",
         "_pop_torch_dispatch_stack",
         "_push_on_torch_dispatch_stack",
     ),
+    "torch._C._autograd": ("_top_saved_tensors_default_hooks",),
     "the grad_fn of x * x": ("_saved_self", "_raw_saved_self"),
 }
 """Where -> the names."""

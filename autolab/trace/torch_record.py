@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -85,15 +85,12 @@ class RecordingReader(TorchReader):
     def scope_now(self) -> Any:
         return None if self.events is None else self.events.scope
 
-    def saved(self, node: Any) -> Iterator[tuple[str, Any]]:
-        if (
-            self.packed in node.metadata or packs()
-        ):  # looking would call the hooks, after their block too
-            state = node.metadata.setdefault(self.packed, "alive")
-            for name in self._tensor_names(node):
-                yield name, SavedEntry(name, None, state)
-            return
-        yield from super().saved(node)
+    def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
+        known = node.metadata
+        if self.packed not in known and not packs():
+            return super().saved(node)
+        state = known.setdefault(self.packed, "alive")  # looking would call the hooks, even later
+        return [(name, SavedEntry(name, None, state)) for name in self._tensor_names(node)]
 
     def stale(self, node: Any) -> Iterator[Stale]:
         number = self.nodes.get(node)
@@ -116,13 +113,7 @@ class RecordingReader(TorchReader):
 
 def packs() -> bool:
     """Whether hooks take what is saved now (`saved_tensors_hooks`, checkpointing): looking at it would call them."""
-    try:
-        with torch.autograd.graph.disable_saved_tensors_hooks(
-            "autolab asks whether there are hooks"
-        ):
-            return False
-    except RuntimeError:
-        return True
+    return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
 
 
 class TorchRecording(Recorder):
@@ -159,7 +150,7 @@ class TorchRecording(Recorder):
         return self._builder.by_fn.get(node) is not None
 
     def _at(self, custom: bool) -> stack.At:
-        at = self._known_at or stack.at_torch(custom)
+        at = self._known_at or stack.at_torch(custom, self._events.running_modules())
         if at.compiled and not self._said:
             self._said = True
             warn(COMPILED, at.frame)

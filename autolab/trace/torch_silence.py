@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .guard import guarded
+from .guard import note
 
 
 class Silence:
@@ -19,15 +19,16 @@ class Silence:
 
     on = False  # one for all: what a recording asks is no event of one around it either
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Silence:
         self.was, Silence.on = Silence.on, True
         self._modes: list[Any] = []
         self._functions = None
         if not self.was:
             self._functions = torch._C.DisableTorchFunction()
             self._functions.__enter__()
-            count = torch._C._len_torch_dispatch_stack()
-            self._modes = [torch._C._pop_torch_dispatch_stack(None) for _ in range(count)]
+            for _ in range(torch._C._len_torch_dispatch_stack()):
+                self._modes.append(torch._C._pop_torch_dispatch_stack(None))
+        return self
 
     def __exit__(self, *error: Any) -> None:
         for mode in reversed(self._modes):
@@ -41,14 +42,19 @@ def quietly(otherwise: Any = None) -> Callable[[Callable[..., Any]], Callable[..
     """A guarded method (see `guard`) that runs in silence."""
 
     def silence(method: Callable[..., Any]) -> Callable[..., Any]:
-        run = guarded(otherwise)(method)
+        name = method.__name__
 
         @functools.wraps(method)
-        def quiet(*args: Any, **kwargs: Any) -> Any:
-            if Silence.on:
-                return run(*args, **kwargs)
-            with Silence():
-                return run(*args, **kwargs)
+        def quiet(self: Any, *args: Any, **kwargs: Any) -> Any:
+            begun = None if Silence.on else Silence().__enter__()
+            try:
+                return method(self, *args, **kwargs)
+            except Exception as error:
+                note(self, name, args, error)
+                return otherwise
+            finally:
+                if begun is not None:
+                    begun.__exit__()
 
         return quiet
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .drafts import Draft
-from .reader import is_tensor
+from .reader import SavedEntry, is_tensor
 from .values import WHOLE, Value
 
 if TYPE_CHECKING:
@@ -38,13 +38,19 @@ class Unseen:
         except RuntimeError:  # within a transform of torch.func nothing can be read
             return True
 
+    def is_as_it_was(self, draft: Draft) -> bool:
+        """Whether no memory at all was changed since a node was made, so that nothing needs to be compared."""
+        return draft.changes is not None and draft.changes == self.builder.reader.changes
+
     def operands(self, draft: Draft, given: Mapping[str, Any]) -> str:
         """What to say of results that were changed before `draft` used them; its formula has not their numbers then."""
         said = []
         for name, (parent, nr) in draft.operands.items():
             origin, item = self.builder.draft(parent), given.get(name)
+            if origin.kind != "op" or not origin.grad_fn or self.is_as_it_was(origin):
+                continue
             known = origin.outputs[nr].value if 0 < nr < len(origin.outputs) else origin.value
-            if origin.kind == "op" and origin.grad_fn and not self.is_like(known, item):
+            if not self.is_like(known, item):
                 now = self.builder.value_of(item)
                 said.append(
                     f"{origin.name or name} had been changed {UNSEEN}, and was {now.text if now else '?'} here"
@@ -54,14 +60,15 @@ class Unseen:
 
     def saved(self, node_id: str, node: Any) -> str:
         """What to say when the rule of a node reads what was changed since it was saved."""
-        saved = (item.saved for item in self.builder.saved_of(node_id))
-        known = {
-            s.name: s.value
-            for s in saved
-            if s.value is not None and math.prod(s.shape or ()) <= WHOLE
-        }
-        kept = self.builder.reader.saved(node) if known else ()
-        tensors = {name: getattr(entry, "tensor", None) for name, entry in kept if name in known}
-        return ", ".join(
-            name for name, tensor in tensors.items() if not self.is_like(known[name], tensor)
-        )
+        if self.is_as_it_was(self.builder.draft(node_id)):
+            return ""
+        known = {}
+        for item in self.builder.saved_of(node_id):
+            if item.saved.value is not None and math.prod(item.saved.shape or ()) <= WHOLE:
+                known[item.saved.name] = item.saved.value
+        changed = []
+        for name, entry in self.builder.reader.saved(node) if known else ():
+            if name in known and entry.__class__ is SavedEntry:
+                if not self.is_like(known[name], entry.tensor):
+                    changed.append(name)
+        return ", ".join(changed)

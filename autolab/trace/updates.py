@@ -19,7 +19,7 @@ from .labels import Book
 from .model import Group
 from .terms import Line, Term, constant, named
 from .unseen import UNSEEN
-from .values import Value, rounded_up, short
+from .values import Copy, Value, rounded_up, short
 
 if TYPE_CHECKING:
     from .build import Builder
@@ -40,9 +40,8 @@ class _Change:
 
     optimizer: type
     call: str
-    settings: dict[str, Any]
     facts: optimizers.Facts
-    moved: float | None
+    moved: Callable[[], float | None]
 
 
 class Updates:
@@ -53,6 +52,7 @@ class Updates:
         self.steps: list[Step] = []
         self.clearing = ""  # the call of zero_grad() that is under way
         self._depth = 0
+        self._group: tuple[Any, dict[str, Any]] = None, {}  # of this step: a group, its settings
         self._before: dict[
             int, tuple[str, Any, optimizers.Facts]
         ] = {}  # of the parameters that are being changed
@@ -65,6 +65,7 @@ class Updates:
 
     def step(self, optimizer: Any, over: bool, frame: FrameType | None) -> None:
         self._depth += -1 if over else 1
+        self._group = None, {}
         if self._depth == 1 and not over:
             self.film.check_grads()
             kind = type(optimizer).__name__
@@ -72,21 +73,17 @@ class Updates:
 
     def update(self, optimizer: Any, group: dict[str, Any], parameter: Any, over: bool) -> None:
         if not over:
-            facts = optimizers.Facts(
-                "", {name: item for name, item in group.items() if name != "params"}
-            )
+            if group is not self._group[0]:
+                self._group = group, _settings_of(group)
+            facts = optimizers.Facts("", self._group[1])
             self.meet(parameter)
-            facts.before, facts.grad, facts.state_before = self._numbers(optimizer, parameter)
-            state = optimizer.state.get(parameter, {})
-            facts.kept = frozenset(name for name, value in state.items() if value is not None)
-            self._before[id(parameter)] = (
-                self.builder.leaf(parameter),
-                np.array(self._array(parameter)),
-                facts,
-            )
+            self._look(optimizer, parameter, facts, False)
+            leaf = self.builder.leaf(parameter)
+            array = self._numbers(self.builder.draft(leaf).value, parameter)
+            self._before[id(parameter)] = leaf, array, facts
         elif id(parameter) in self._before:
             before, array, facts = self._before.pop(id(parameter))
-            facts.after, _, facts.state_after = self._numbers(optimizer, parameter)
+            self._look(optimizer, parameter, facts, True)
             self._changed_by(type(optimizer), before, array, parameter, facts)
 
     def moved(self, optimizer: type, leaf: Any) -> None:
@@ -99,52 +96,59 @@ class Updates:
         self, optimizer: type, before: str, array: Any, parameter: Any, facts: optimizers.Facts
     ) -> None:
         builder = self.builder
-        known = builder._facts(parameter)
-        value = builder.value_of(parameter)
+        known = builder._facts(parameter) | {"value": builder.value_of(parameter)}
         draft = builder.add(
-            "update", op=optimizer.__name__, value=value, operands={"self": (before, 0)}, **known
+            "update", op=optimizer.__name__, operands={"self": (before, 0)}, **known
         )
         builder.edge(before, 0, draft.id, 0, differentiable=False, update=True)
-        moved = (
-            None
-            if array is None or not array.size
-            else float(np.abs(self._array(parameter).astype(float) - array).max())
-        )
+        now = None if array is None else self._numbers(draft.value, parameter)
+        moved = _moved(array, now)
         call = self.steps[-1].call if self.steps else ""
-        self._changes[draft.id] = _Change(
-            optimizer, call, optimizers.settings(facts.settings), facts, moved
-        )
+        self._changes[draft.id] = _Change(optimizer, call, facts, moved)
         if self.steps:
             self.steps[-1].nodes.append(draft.id)
-        self.after(parameter, before, draft.id)
+        self.after(parameter, before, draft.id, known=known)
+
+    def _numbers(self, value: Value | None, tensor: Any) -> Any:
+        """The numbers that a tensor has now: those of its value where they were copied for that."""
+        copy = None if value is None else value.copied
+        return np.array(self._array(tensor)) if copy is None else copy
 
     def _array(self, tensor: Any) -> Any:
         return np.asarray(self.builder.reader.array(tensor))
 
-    def _numbers(
-        self, optimizer: Any, parameter: Any
-    ) -> tuple[float | None, float | None, dict[str, float]]:
-        """(value, gradient, state) of a parameter of one number; else (None, None, {})."""
+    def _look(self, optimizer: Any, parameter: Any, facts: optimizers.Facts, is_over: bool) -> None:
+        """Notes value, gradient and state of a parameter of one number, before the step or after it."""
+        if not is_over:
+            state = optimizer.state.get(parameter, {})
+            facts.kept = frozenset([name for name, value in state.items() if value is not None])
         if parameter.numel() != 1 or not self.builder.values:
-            return None, None, {}
+            return
         number = optimizers.number
-        state = {k: number(v) for k, v in optimizer.state.get(parameter, {}).items()}
-        grad = parameter.grad
-        numbers = {k: float(v) for k, v in state.items() if isinstance(v, (int, float))}
-        return float(number(parameter)), None if grad is None else float(number(grad)), numbers
+        found = {k: number(v) for k, v in optimizer.state.get(parameter, {}).items()}
+        numbers = {k: float(v) for k, v in found.items() if isinstance(v, (int, float))}
+        if is_over:
+            facts.after, facts.state_after = float(number(parameter)), numbers
+            return
+        facts.before, facts.state_before = float(number(parameter)), numbers
+        facts.grad = None if parameter.grad is None else float(number(parameter.grad))
 
     # -- changed tensors ---------------------------------------------------------------------------
-    def after(self, tensor: Any, before: str, by: str, op: str = "") -> Draft:
-        """The leaf that `tensor` is now: what it was is node `before`, what changed it `by`."""
+    def after(
+        self, tensor: Any, before: str, by: str, op: str = "", known: dict[str, Any] | None = None
+    ) -> Draft:
+        """The leaf that `tensor` is now: what it was is node `before`, what changed it `by`; `known`: its value and
+        facts, where they were looked at already."""
         builder = self.builder
+        if known is None:
+            known = builder._facts(tensor) | {"value": builder.value_of(tensor)}
         draft = builder.add(
             "leaf",
             op=op,
             name=builder.draft(before).name,
             requires_grad=True,
-            value=builder.value_of(tensor),
             tensor=builder.by_tensor.hold(tensor),
-            **builder._facts(tensor),
+            **known,
         )
         builder._register(tensor, draft)
         builder.edge(by, 0, draft.id, 0, differentiable=False, update=True)
@@ -158,6 +162,7 @@ class Updates:
         if (
             draft is None
             or draft.kind != "leaf"
+            or self.builder.unseen.is_as_it_was(draft)
             or draft.version != self.builder.reader.version(tensor)
         ):
             return
@@ -270,9 +275,9 @@ class Updates:
             "call": change.call,
             "optimizer": change.optimizer.__name__,
             "name": change.facts.name,
-            "settings": change.settings,
+            "settings": optimizers.settings(change.facts.settings),
             "lines": [line.to_json() for line in lines],
-            "change": _change(before.value, draft.value, change.moved),
+            "change": _change(before.value, draft.value, change.moved()),
         }
 
     def _in_place(self, draft: Draft, book: Book) -> dict[str, Any]:
@@ -310,6 +315,33 @@ _SIGNS: dict[str, Callable[[Term, Term], Term]] = {
 def _single(value: Value | None) -> float | None:
     data = None if value is None or value.shape != () else value.data
     return float(data) if data is not None else None
+
+
+def _settings_of(group: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a parameter group, as they are now: a rate may be a tensor."""
+    found = {}
+    for name, item in group.items():
+        if name != "params":
+            found[name] = item if type(item) in _PLAIN else optimizers.number(item)
+    return found
+
+
+_PLAIN = (bool, int, float, str, tuple, type(None))
+
+
+def _moved(before: Any, after: Any) -> Callable[[], float | None]:
+    """What finds how far the numbers of a parameter moved at most; of copies of few numbers, when it is asked for."""
+    if before is None or after is None:
+        return lambda: None
+
+    def farthest() -> float | None:
+        one, other = (i.array() if isinstance(i, Copy) else i for i in (before, after))
+        return float(np.abs(other.astype(float) - one).max()) if one.size else None
+
+    if isinstance(before, Copy) and isinstance(after, Copy):
+        return farthest
+    distance = farthest()
+    return lambda: distance
 
 
 def _change(before: Value | None, after: Value | None, moved: float | None) -> str:

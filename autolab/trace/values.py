@@ -215,18 +215,18 @@ class Value(_Later):
     @property
     def is_zero_at_once(self) -> bool | None:
         """`is_zero` of one number that nobody has asked for yet: it need not be put into words for that. Else None."""
-        copy = self._copy
+        copy = self.copied
         return not copy.item if copy is not None and isinstance(copy.item, np.floating) else None
 
     @property
-    def _copy(self) -> Copy | None:
+    def copied(self) -> Copy | None:
         """The copy of few numbers that nobody has asked for yet, or None."""
         make = self._make if self.is_open else None
         return make if isinstance(make, Copy) else None
 
     def is_same(self, other: Value | None) -> bool:
         """Whether another value has the same numbers; copies need not be put into words for that."""
-        mine, theirs = self._copy, None if other is None else other._copy
+        mine, theirs = self.copied, None if other is None else other.copied
         if mine is None or theirs is None:
             return self == other
         return self is other or mine.dtype == theirs.dtype and mine.is_like(theirs)

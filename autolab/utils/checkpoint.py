@@ -13,9 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.core.differentiate import backward
-from autolab.engine.autograd.function import Function
-from autolab.engine.autograd.modes import enable_grad, no_grad
+from autolab.engine.autograd.modes import enable_grad
 from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.autograd.graph import saved_tensors_hooks
 from autolab.engine.autograd.packing import Packed
@@ -25,7 +23,7 @@ from autolab.engine.exact.refusals import unsupported
 from autolab.engine.exact.random import fork_rng, get_rng_state, set_rng_state
 from autolab.engine.core.tensor import Tensor
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint"]
+__all__ = ["CheckpointError", "checkpoint"]
 
 _SHOULD_PASS = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
@@ -57,25 +55,19 @@ def checkpoint(
 ) -> Any:
     """Return `function(*args, **kwargs)`, whose inner tensors are not kept for backward but computed again there.
 
-    use_reentrant: False is the variant to use; True is PyTorch's older one. preserve_rng_state: recompute with the
-    random numbers of the first run. Raises ValueError for keywords with use_reentrant=True, NotImplementedError for
-    PyTorch's other options; backward raises CheckpointError when recomputing gives other tensors.
+    use_reentrant: pass False, as PyTorch recommends. preserve_rng_state: recompute with the random numbers of the
+    first run. Raises NotImplementedError for use_reentrant=True, PyTorch's older variant, and for its other options;
+    backward raises CheckpointError when recomputing gives other tensors.
     """
     for option in ("context_fn", "determinism_check", "debug", "early_stop"):
         if option in kwargs:
             raise unsupported("checkpoint", option)
     if use_reentrant is None:
         warnings.warn(_SHOULD_PASS, stacklevel=2)
-        use_reentrant = True
-    if not use_reentrant:
-        return _Frame(function, args, kwargs, preserve_rng_state).forward()
-    note = "With use_reentrant=True only positional arguments reach the function."
-    if kwargs:
-        raise fail(ValueError, "Unexpected keyword arguments: " + ",".join(kwargs), note)
-    return CheckpointFunction.apply(function, preserve_rng_state, *args)
-
-
-# use_reentrant=False -------------------------------------------------------------------------------------------------
+    elif use_reentrant:
+        note = "Pass use_reentrant=False, which gives the same gradients; PyTorch recommends it."
+        raise unsupported("checkpoint", "use_reentrant", note)
+    return _Frame(function, args, kwargs, preserve_rng_state).forward()
 
 
 class _Holder:
@@ -234,61 +226,3 @@ class _Frame:
 
 def _facts(tensor):
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
-
-
-# use_reentrant=True --------------------------------------------------------------------------------------------------
-
-
-class CheckpointFunction(Function):
-    """The older variant: the whole call is one node, whose backward runs the function again and backward through it."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any
-    ) -> Any:
-        if not any(a.requires_grad for a in args if isinstance(a, Tensor)):
-            message = "None of the inputs have requires_grad=True. Gradients will be None"
-            warnings.warn(message, stacklevel=2)
-        ctx.run_function = run_function
-        ctx.rng_state = get_rng_state() if preserve_rng_state else None
-        ctx.tensor_places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
-        ctx.save_for_backward(*(args[i] for i in ctx.tensor_places))
-        with no_grad():
-            return run_function(*args)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        if per_thread.state.backward_pass.targets is not None:
-            raise fail(
-                RuntimeError,
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
-                "passing the `inputs` argument.",
-                "This variant runs a backward pass of its own inside, which knows nothing of the inputs asked for.",
-            )
-        inputs = list(ctx.inputs)
-        for place, tensor in zip(ctx.tensor_places, ctx.saved_tensors, strict=True):
-            inputs[place] = tensor
-        with fork_rng(enabled=ctx.rng_state is not None):
-            if ctx.rng_state is not None:
-                set_rng_state(ctx.rng_state)
-            leaves = [
-                i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i
-                for i in inputs
-            ]
-            with enable_grad():
-                outputs = ctx.run_function(*leaves)
-        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
-        asking = [
-            (o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad
-        ]
-        if not asking:
-            message = "none of output has requires_grad=True, this checkpoint() is not necessary"
-            raise fail(
-                RuntimeError,
-                message,
-                "Nothing inside depends on a parameter or input that asks for a gradient.",
-            )
-        backward([o for o, _ in asking], [g for _, g in asking])
-        return None, None, *(i.grad if isinstance(i, Tensor) else None for i in leaves)

@@ -24,12 +24,18 @@ import sys
 import threading
 from pathlib import Path
 
+from .. import installation
+
 ENGINES = ("dot", "pygraphviz", "browser")
-INSTALL = 'pip install "autolab-kit[graphviz]"'
 
 
 class LayoutUnavailable(RuntimeError):
     """Nothing on this machine can lay a graph out; a widget draws in the browser instead."""
+
+
+def install() -> str:
+    """Return the command that installs Graphviz here, bundled with pygraphviz."""
+    return installation.install("autolab-kit[graphviz]")
 
 
 def which() -> str:
@@ -219,7 +225,7 @@ def _advice(reason: str) -> str:
             "`autolab.viz.to_html(...)` writes a page that draws it."
         )
     return (
-        f"no graph layout on this machine: {reason}. Install Graphviz: `{INSTALL}`, or Debian and Ubuntu "
+        f"no graph layout on this machine: {reason}. Install Graphviz: `{install()}`, or Debian and Ubuntu "
         "`sudo apt install graphviz`, macOS `brew install graphviz`, Windows `winget install graphviz`. Without it, the "
         "explorer is drawn in the browser."
     )

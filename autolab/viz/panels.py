@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import installation
 from ..engine.core.errors import fail
 from . import palette
 
@@ -30,7 +31,7 @@ def matplotlib(module: str) -> Any:
         return importlib.import_module(f"matplotlib.{module}")
     except ModuleNotFoundError as error:
         error.add_note(
-            'Plots are drawn by Matplotlib: pip install matplotlib, or "autolab-kit[lab]", which brings it.'
+            f"Plots are drawn by Matplotlib. Install it with: {installation.install('matplotlib')}"
         )
         raise
 

@@ -29,6 +29,8 @@ KNOWN: dict[str, Make] = {
 """What a name stands for: parameters and rate -> optimizer. LBFGS finds its step by a line search, whatever the rate
 is."""
 
+SEARCHES = 30  # line searches that look for the lowest point
+FLAT = 1e-3  # of the slope at the start: less counts as level
 MOMENTA = ("momentum_buffer", "exp_avg")
 
 
@@ -162,6 +164,16 @@ def descend(
             break
         optimizer.step(again) if isinstance(optimizer, optim.LBFGS) else optimizer.step()
     return run
+
+
+def bottom(
+    closure: Callable[[], Any], parameters: list[Any], start: np.ndarray
+) -> np.ndarray | None:
+    """Return the lowest point below `start`, found by line searches; None if the loss has none that is found soon."""
+    run = descend("LBFGS", KNOWN["LBFGS"], closure, parameters, start, 1.0, SEARCHES)
+    steep = [float(np.linalg.norm(gradient)) for gradient in run.gradients]
+    flat = np.isfinite(run.losses[-1]) and steep[-1] <= FLAT * steep[0]
+    return run.points[-1] if flat else None
 
 
 def _momentum(optimizer: Any, parameters: list[Any]) -> np.ndarray | None:

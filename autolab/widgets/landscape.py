@@ -209,7 +209,8 @@ class LossLandscape(Displayed):
                 if start is not None and len(self._here) > 2:
                     return self._computed(start, lr)
             self.runs = {run.name: run for run in runs}
-            xs, ys = self._window(runs)
+            bottom = descents.bottom(self._closure, self._all, begin) if len(begin) == 2 else None
+            xs, ys = self._window(runs, bottom)
             heights = descents.surface(self._closure, self._all, self._plane, xs, ys)
         here = self._plane.place(begin)
         lines = [self._line(i, run) for i, run in enumerate(runs)]
@@ -229,9 +230,11 @@ class LossLandscape(Displayed):
             np.asarray(start, dtype=np.float64) if self._plane is None else self._plane.point(start)
         )
 
-    def _window(self, runs: list[descents.Run]) -> tuple[np.ndarray, np.ndarray]:
-        """What is looked at: all that the paths come by, but for where one climbs to four times the loss at the
-        start."""
+    def _window(
+        self, runs: list[descents.Run], bottom: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coordinates of the picture: it shows the lowest point and the paths, except where a path climbs to
+        four times the loss at the start."""
         assert self._plane is not None
         high = max(4 * abs(runs[0].losses[0]), 1e-12)
         seen = [
@@ -240,6 +243,7 @@ class LossLandscape(Displayed):
             for p, loss in zip(run.points, run.losses)
             if np.isfinite(loss) and loss <= high
         ]
+        seen += [] if bottom is None else [self._plane.place(bottom)]
         low, top = np.min(seen, axis=0), np.max(seen, axis=0)
         half = np.maximum(
             (top - low) * 0.65,

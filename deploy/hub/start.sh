@@ -9,6 +9,6 @@ export JUPYTER_CONFIG_PATH
 if [ "${MEM_LIMIT:-0}" -gt 0 ] 2>/dev/null; then
   ulimit -d "$((MEM_LIMIT / 1024))" || echo "the limit of memory could not be set" >&2
 fi
-autolab lab "$HOME/autolab-course" --copy-only ${AUTOLAB_COURSE:+--course "$AUTOLAB_COURSE"} \
+autolab-kit lab "$HOME/autolab-course" --copy-only ${AUTOLAB_COURSE:+--course "$AUTOLAB_COURSE"} \
   || echo "the course was not brought up to date; JupyterLab starts with what is there" >&2
 cd "$HOME" && exec jupyterhub-singleuser "$@"

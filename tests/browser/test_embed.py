@@ -75,7 +75,7 @@ def test_nbconvert_makes_a_page_that_asks_nobody(page: Page, tmp_path: Path) -> 
 
 LINES = re.findall(
     r"^    (.*<iframe .*)$",
-    (ROOT / "docs" / "frontends.md").read_text(encoding="utf-8"),
+    (ROOT / "docs" / "where_it_runs.md").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
 
@@ -84,7 +84,7 @@ LINES = re.findall(
 def test_it_steps_in_a_frame_that_may_run_scripts_but_is_nobodys(
     page: Page, tmp_path: Path, line: str
 ) -> None:
-    """The lines of docs/frontends.md."""
+    """The lines of docs/where_it_runs.md."""
     with contextlib.chdir(tmp_path):
         explorer = Widget(learners_trace())
         explorer.to_html("graph.html")

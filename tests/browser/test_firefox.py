@@ -1,4 +1,4 @@
-"""A deck of `autolab lecture` in Firefox, offline, stepped by keys. Runs where Firefox is installed, driven by
+"""A deck of `autolab-kit lecture` in Firefox, offline, stepped by keys. Runs where Firefox is installed, driven by
 Mozilla's own
 client: Playwright drives an ordinary Firefox only in part."""
 

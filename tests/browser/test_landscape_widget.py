@@ -70,6 +70,21 @@ def test_a_page_steps_and_the_explorer_goes_along(page: Page, tmp_path: Path) ->
     expect(legend).to_have_text(["downhill: against the gradient"])
 
 
+def test_a_run_that_leaves_the_picture_says_when(page: Page, tmp_path: Path) -> None:
+    w, b = (torch.tensor(v, requires_grad=True) for v in (4.0, 1.0))
+    valley = lambda: (w - 1) ** 2 + 8 * b**2
+    race = LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD"], lr=0.5, steps=5)
+    (tmp_path / "race.html").write_text(html.page([race]))
+    page.goto((tmp_path / "race.html").as_uri())
+    land = shown(page)
+    land.root.focus()
+    expect(land.said).not_to_contain_text("left the picture")
+    page.keyboard.press("ArrowRight")
+    expect(land.said).to_contain_text("loss 392. It left the picture at step 1.")
+    page.keyboard.press("End")
+    expect(land.said).to_contain_text("It left the picture at step 1.")
+
+
 def test_the_kernel_computes_another_start_and_rate(
     server: Server, open_notebook: Callable[..., Notebook]
 ) -> None:
@@ -87,9 +102,9 @@ def computed(*args):
     return type(race)._computed(race, *args)
 race._computed = computed""")
     rate.press("Enter")
-    expect(land.said).to_have_text("The kernel computes the paths anew.")
+    expect(land.said).to_have_text("The kernel computes the paths again.")
     time.sleep(0.5)
-    expect(land.said).to_have_text("The kernel computes the paths anew.")  # until it has
+    expect(land.said).to_have_text("The kernel computes the paths again.")  # until it has
     rate.fill("0.02")  # typed on, and not yet to be taken
     go.touch()
     expect(land.said).to_contain_text("at the start")  # drawn anew, with new fields

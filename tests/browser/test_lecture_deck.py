@@ -1,5 +1,5 @@
-"""A deck of `autolab lecture`, offline, as a lecturer uses it: with a clicker, arrows, the mouse, a second window, and
-on paper."""
+"""A deck of `autolab-kit lecture`, offline, as a lecturer uses it: with a clicker, arrows, the mouse, a second
+window, and on paper."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
+from lab import Explorer, offline
 from zoo import convolutions
 
 import autolab as torch
@@ -217,3 +218,64 @@ def test_a_question_that_was_compared_can_be_answered_on_a_page(page: Page, tmp_
         "Your prediction came true. It is: 1048576."
     )
     expect(page.get_by_role("button", name="Show me")).to_have_count(0)
+
+
+def test_a_graph_without_steps_has_no_player(browser: Browser, tmp_path: Path) -> None:
+    x = torch.tensor(3.0)
+    with offline(browser) as page:
+        page.goto(torch.explore(x).to_html(tmp_path / "leaf.html").as_uri())
+        shown = Explorer(page)
+        expect(shown.root.get_by_text("No steps")).to_be_visible()
+        for hidden in (shown.button("Play"), shown.slider, shown.button("Next step")):
+            expect(hidden).to_be_hidden()
+        expect(shown.root.get_by_role("spinbutton", name="Step number")).to_be_hidden()
+
+
+def test_a_question_that_holds_the_steps_leaves_room_on_the_slider(
+    browser: Browser, tmp_path: Path
+) -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    explorer = torch.explore(x * x + 3 * x)
+    explorer.ask("x", "grad")
+    with offline(browser) as page:
+        page.goto(explorer.to_html(tmp_path / "asked.html").as_uri())
+        shown = Explorer(page)
+        shown.root.focus()
+        page.keyboard.press("End")
+        step, last = int(shown.slider.input_value()), int(shown.slider.get_attribute("max"))
+        count = shown.root.locator(".al-count").inner_text()
+        assert count == f"Step {step + 1} of {last + 1}" and step < last
+        shown.slider.fill(str(last))
+        expect(shown.slider).to_have_value(str(step))
+
+
+def test_a_scrolled_page_goes_on_over_details(browser: Browser, tmp_path: Path) -> None:
+    """The wheel scrolls Details once the pointer has moved in them."""
+    x = torch.tensor(3.0, requires_grad=True)
+    y = ((x * x).exp() * x).sin() + x * 2
+    with offline(browser, viewport={"width": 1000, "height": 620}) as page:
+        page.goto(torch.explore(y).to_html(tmp_path / "page.html").as_uri())
+        shown = Explorer(page)
+        shown.graph.wait_for()
+        for where in ("afterbegin", "beforeend"):
+            page.evaluate(
+                f"document.body.insertAdjacentHTML('{where}', '<div style=\"height:1500px\"></div>')"
+            )
+        details = shown.root.get_by_role("group", name="Details", exact=True)
+        details.evaluate("d => { d.style.maxHeight = '120px'; }")
+        details.evaluate("d => scrollTo(0, d.getBoundingClientRect().top + scrollY - 500)")
+        box = details.bounding_box()
+        page.mouse.move(box["x"] + 40, box["y"] - 300)
+        scrolled = "d => [Math.round(scrollY), d.scrollTop]"
+        page.mouse.wheel(0, 330)  # Details are below the pointer now
+        page.wait_for_timeout(300)
+        before = details.evaluate(scrolled)
+        page.mouse.wheel(0, 30)
+        page.wait_for_timeout(300)
+        assert details.evaluate(scrolled) == [before[0] + 30, 0]
+        box = details.bounding_box()
+        page.mouse.move(box["x"] + 50, box["y"] + 50)
+        page.mouse.move(box["x"] + 60, box["y"] + 55)
+        page.mouse.wheel(0, 20)
+        page.wait_for_timeout(300)
+        assert details.evaluate(scrolled)[1] == 20

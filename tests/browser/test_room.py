@@ -51,7 +51,7 @@ def test_the_page_fills_and_shows_what_was_released(room, page):
     expect(page.get_by_role("heading", level=2)).to_have_text(["my.2", "my.1"])
     expect(button).to_be_focused()
     room.says("answer", "b" * 16, **answer("Kim is late"))
-    said = "1 answer to 1 question that is not in the course. Yours? autolab room serve --questions NOTEBOOK goes on here, and shows it."
+    said = "1 answer to 1 question that is not in the course. Yours? autolab-kit room serve --questions NOTEBOOK goes on here, and shows it."
     expect(page.get_by_text(said)).to_be_visible()
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)

@@ -98,6 +98,32 @@ def test_a_number_is_changed_by_field_and_slider(browser: Browser, tmp_path: Pat
         expect(shown.button("Tools")).to_be_focused()
 
 
+def test_before_the_graph_was_computed_what_if_shows_all_of_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    apart = torch.tensor(5.0, requires_grad=True) * 2
+    y = x * 2 + apart
+    with offline(browser) as page:
+        page.goto(torch.explore(y).to_html(tmp_path / "early.html").as_uri())
+        shown = Explorer(page)
+        shown.graph.wait_for()
+        shown.slider.fill("0")
+        waiting = shown.graph.locator(".al-node.al-pending")
+        before = waiting.count()
+        assert before > 0
+        shown.button("Tools").press("Enter")
+        shown.root.get_by_role("button", name="What if: change a number").press("Enter")
+        expect(waiting).to_have_count(before)  # nothing is changed yet
+        panel = shown.root.get_by_role("group", name="What if", exact=True)
+        panel.get_by_role("spinbutton", name="Its value").fill("4")
+        expect(waiting).to_have_count(0)
+        expect(shown.graph.locator(".al-value", has_text="…")).to_have_count(0)
+        panel.get_by_role("button", name="Close").click()
+        expect(waiting).to_have_count(before)
+        expect(shown.graph.locator(".al-changed")).to_have_count(0)
+
+
 LOOP = """import autolab as torch
 w = torch.tensor([1., 2.], requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.1)

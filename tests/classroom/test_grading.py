@@ -236,7 +236,7 @@ def test_what_failed_is_said(graded):
         of(graded, "broken")[""].status == "unreadable"
         and "no notebook that can be read" in of(graded, "broken")[""].why
     )
-    assert of(graded, "sub/=1+1")[""].why == "no cell of it checks an exercise of the course"
+    assert of(graded, "sub/=1+1")[""].why == "no cell of it checks an exercise"
 
 
 def test_the_table_is_no_formula(graded):

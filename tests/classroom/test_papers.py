@@ -23,7 +23,7 @@ def test_plans(tmp_path, capsys):
     )
     assert (
         cli.main(["plans", "99"]) == 1
-        and "there is no plan '99'; there are 01" in capsys.readouterr().err
+        and "no plan is called '99'; type one of 01" in capsys.readouterr().err
     )
 
 
@@ -38,7 +38,7 @@ def test_solutions(tmp_path, capsys):
     assert cli.main(["solutions", "01"]) == 0
     ast.parse(capsys.readouterr().out)
     assert cli.main(["solutions", "01.99"]) == cli.main(["solutions", "7"]) == 1
-    assert "there is no solution of '01.99'" in capsys.readouterr().err
+    assert "'01.99' has no solution; type one of 01.1" in capsys.readouterr().err
     assert cli.main(["solutions", "-o", str(tmp_path / "s")]) == 0
     for number in papers.known():
         (solved,) = (tmp_path / "s").glob(f"{number}_*.ipynb")
@@ -63,7 +63,7 @@ def test_not_where_a_learner_works(tmp_path, capsys):
 
 
 def test_a_lesson_that_is_not_there():
-    with pytest.raises(KeyError, match="there is no lesson '77'; there are 01"):
+    with pytest.raises(KeyError, match="no lesson is called '77'; the kit has 01"):
         papers.notebook("77")
 
 

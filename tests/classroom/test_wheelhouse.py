@@ -75,7 +75,7 @@ def test_what_fails_is_said_with_what_to_do(pip, tmp_path, capsys, error, said):
     pip.error = error
     assert cli.main(["wheelhouse", str(tmp_path)]) == 1
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("autolab: ") and said in lines[0] and len(lines) == 2
+    assert lines[0].startswith("autolab-kit: ") and said in lines[0] and len(lines) == 2
 
 
 def test_a_folder_that_cannot_be_made(pip, tmp_path, capsys):

@@ -134,7 +134,7 @@ def test_colab_installs_from_the_index_else_from_the_repository_else_says_so(mon
     assert tried == ["autolab-kit", f"autolab-kit @ {repository}/archive/{branch}.zip"][:asked]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/frontends.md"])
+@pytest.mark.parametrize("page", ["docs/where_it_runs.md"])
 def test_pages_open_the_lessons_on_colab(page):
     named = re.findall(r"https://colab\.research\.google\.com/[^)\s]*", (ROOT / page).read_text(encoding="utf-8"))
     assert named == [address.colab(path.stem) for path in NOTEBOOKS]

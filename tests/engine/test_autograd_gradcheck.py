@@ -98,13 +98,16 @@ def test_gradgradcheck(torch):
     )
 
 
-@same_as_torch
-def test_fast_mode(torch):
-    x = torch.tensor([[0.5, -1.5], [2.0, 0.1]], dtype=torch.float64, requires_grad=True)
-    return (
-        torch.autograd.gradcheck(lambda t: (t**3).cos(), x, fast_mode=True),
-        torch.autograd.gradcheck(wrong(torch), x, fast_mode=True, raise_exception=False),
-    )
+@pytest.mark.parametrize(
+    "option", ["fast_mode", "check_forward_ad", "check_batched_grad", "masked"]
+)
+def test_options_that_are_refused(option):
+    torch = oracle.engine()
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        assert check(torch.sin, x, **{option: False})
+        with pytest.raises(NotImplementedError, match=f"argument '{option}' is not supported"):
+            check(torch.sin, x, **{option: True})
 
 
 @pytest.mark.parametrize(

@@ -161,20 +161,6 @@ def test_saved_tensor_hooks_pack_and_unpack(torch):
     return log, x.grad
 
 
-@same_as_torch
-def test_multi_grad_hooks_run_once_all_or_any_gradients_are_there(torch):
-    log = []
-    a, b, c = (torch.ones(2, requires_grad=True) for _ in range(3))
-    torch.autograd.graph.register_multi_grad_hook(
-        [a, b, c], lambda grads: log.append([g is not None for g in grads])
-    )
-    torch.autograd.graph.register_multi_grad_hook(
-        [a, b], lambda g: log.append(("any", g)), mode="any"
-    )
-    (a * b).sum().backward()
-    return log
-
-
 def hooked_network(torch, log):
     """A leaf `x`, results and a leaf `w` whose hooks of every kind write into `log`."""
     x, w = (
@@ -265,16 +251,13 @@ def test_an_optimizer_in_a_hook_of_a_backward_of_some_parameters(torch):
 
 
 @same_as_torch
-def test_a_hook_after_accumulation_returns_nothing_or_a_tensor_of_that_kind(torch):
+def test_a_hook_after_accumulation_returns_nothing(torch):
     def outcome(result):
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         x.register_post_accumulate_grad_hook(lambda t: result)
         return error_of(lambda: x.sum().backward()), x.grad
 
-    return [
-        outcome(r)
-        for r in (None, torch.ones(2), (), 5, torch.ones(3), torch.ones(2, dtype=torch.float64))
-    ]
+    return [outcome(r) for r in (None, torch.ones(2))]
 
 
 @same_as_torch
@@ -307,36 +290,6 @@ def test_a_hook_sees_no_gradient_of_an_index(torch):
     values.grad_fn.register_hook(lambda gi, go: seen.append((gi, go)))
     values.sum().backward()
     return seen, x.grad
-
-
-@same_as_torch
-def test_hooks_of_several_gradients_get_lists(torch):
-    def run(call, names, mode):
-        x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
-        tensors = {"x": x, "w": w, "y": x * w}
-        tensors["z"] = tensors["y"].exp()
-        seen = []
-        torch.autograd.graph.register_multi_grad_hook(
-            [tensors[name] for name in names],
-            lambda got: seen.append((type(got).__name__, got) if mode == "all" else got),
-            mode=mode,
-        )
-        return error_of(lambda: call(torch, tensors)), seen
-
-    calls = [
-        lambda torch, t: t["z"].backward(),
-        lambda torch, t: t["z"].backward(inputs=[t["w"]]),
-        lambda torch, t: torch.autograd.grad(t["z"], t["y"]),
-        lambda torch, t: torch.autograd.grad(t["z"], t["x"]),
-        lambda torch, t: [t["z"].backward(retain_graph=True) for _ in range(2)] and None,
-    ]
-    frozen = error_of(lambda: torch.autograd.graph.register_multi_grad_hook([torch.ones(2)], print))
-    return frozen, [
-        run(call, names, mode)
-        for call in calls
-        for names in (["x", "w"], ["y", "x"], ["y"])
-        for mode in ("all", "any")
-    ]
 
 
 @same_as_torch

@@ -238,7 +238,7 @@ def test_an_array_that_was_pickled_is_summed_alike(dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_planned_sums_are_the_plain_ones_to_the_last_bit(dtype):
     """`fast/sums.py` and `exact.sums._rows`, for every length below 1,200; zeros keep torch's sign."""
-    lanes, random = cascade._LANES[np.dtype(dtype)], np.random.default_rng(0)
+    lanes, random = cascade._LANES[np.dtype(dtype).char], np.random.default_rng(0)
     for n in range(lanes, 1200):
         for x in (random.standard_normal(n).astype(dtype), np.full(n, -0.0, dtype)):
             planned, plain = (

@@ -27,7 +27,6 @@ EXPRESSIONS = [
     "x<y",
     "torch.tensor([255],dtype=torch.uint8)==-1",
     "torch.lt(x,2)",
-    "i.eq_(1)",
     "torch.ge(x,y).dtype",
     "torch.less_equal(x,1)",
     "torch.greater(x,1)",
@@ -48,9 +47,6 @@ EXPRESSIONS = [
     "torch.bitwise_not(x)",
     "torch.bitwise_xor(x,x)",
     "torch.bitwise_or(x,1)",
-    "i<<1",
-    "i>>1",
-    "x<<1",
     "1&i",
     "True&m",
     "m&x",
@@ -58,7 +54,6 @@ EXPRESSIONS = [
     "m and m",
     "i.__and__(1)",
     "torch.bitwise_and(1,i)",
-    "1<<i",
     "m.logical_and_(m)",
     "torch.isclose(x,y)",
     "torch.isclose(x,y.double())",
@@ -112,19 +107,12 @@ EXPRESSIONS = [
     "m&True",
     "m|1",
     "m^m",
-    "i<<i",
-    "i>>-1",
-    "u<<7",
     "~u",
     "u&300",
-    "-i>>1",
     "i.bitwise_and_(2)",
     "i.bitwise_xor(u)",
     "m.__invert__()",
     "~torch.tensor(True)",
-    "i.__rshift__(1)",
-    "8>>i",
-    "m<<1",
     "torch.isnan(S)",
     "torch.isinf(S)",
     "torch.isfinite(S)",
@@ -151,9 +139,6 @@ EXPRESSIONS = [
     "torch.equal(m,i)",
     "x.equal(None)",
     "m.all()==True",
-    "x.ne_(y)",
-    "T.gt_(1)",
-    "T.le_(1)",
     "bool(z==.5)",
     "bool(x==x)",
     "[1.,2.]==x",
@@ -179,14 +164,6 @@ def test_nothing_here_has_a_gradient(torch):
         x.grad,
         y.grad_fn.next_functions[0][0].name(),
     )
-
-
-@same_as_torch
-def test_comparison_in_place_makes_ones_and_zeros(torch):
-    x = torch.tensor([1.0, 2.0, 3.0])
-    before = x._version
-    result = x.gt_(1.5)
-    return result is x, x, x._version - before
 
 
 OPERATORS = {

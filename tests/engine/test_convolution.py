@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import autolab as torch
 from autolab.engine.kernels import convolution as kernels
-from autolab.engine.kernels import reuse as memory, threads, windows
+from autolab.engine.kernels import reuse as memory, threads
 from autolab.engine.kernels.layout import Geometry
 
 F = torch.nn.functional
@@ -58,25 +58,18 @@ def by_definition(x, weight, geo):
 def blocks(request, monkeypatch):
     """The ways in which the work is cut."""
     if request.param not in ("one block", "filters"):
-        monkeypatch.setattr(windows, "ROW", {True: 1, False: 1})
+        monkeypatch.setattr(kernels, "ROW", {True: 1, False: 1})
     if request.param in ("small blocks", "threads"):
-        monkeypatch.setattr(windows, "BLOCK", 1)
-        monkeypatch.setattr(windows, "COLUMNS", 1)
+        monkeypatch.setattr(kernels, "BLOCK", 1)
+        monkeypatch.setattr(kernels, "COLUMNS", 1)
     if request.param == "trimmed":
-        monkeypatch.setattr(windows, "SPARED", 0)
+        monkeypatch.setattr(kernels, "SPARED", 0)
     if request.param == "filters":
-        monkeypatch.setattr(
-            windows.Sizes,
-            "few",
-            property(lambda sizes: sizes.geo.groups == 1 and not sizes.by_rows),
-        )
+        monkeypatch.setattr(kernels, "_few", lambda columns, filters: True)
     if request.param in ("threads", "filters"):
         monkeypatch.setattr(threads, "WORTH_IT", -1)
         monkeypatch.setattr(threads, "TINY", -1)
         monkeypatch.setattr(threads, "available", lambda: 3)
-    windows.plan.cache_clear()
-    yield
-    windows.plan.cache_clear()
 
 
 @settings(
@@ -136,7 +129,8 @@ def test_thin_filters_are_multiplied_in_small_products(c, o, n, cuts):
         rng.standard_normal((o, c, 3, 5)),
         rng.standard_normal((n, o, 7, 8)),
     )
-    assert windows.cuts(weight.size, 8 * n) == cuts
+    windows = kernels.Windows(x, o, geo)
+    assert windows.cut(windows.gather(0, 2)).shape[2] == cuts
     np.testing.assert_allclose(
         kernels.forward(x, weight, None, geo), by_definition(x, weight, geo), rtol=1e-11, atol=1e-11
     )

@@ -69,8 +69,6 @@ def test_limits_of_another_kind_than_the_tensor(torch):
         lambda: small.clamp_(max=1.5),
         lambda: torch.tensor([True]).clamp_(0, 3),
         lambda: torch.tensor([1], dtype=torch.int16).clamp_(0.5),
-        lambda: torch.ones(2).clamp(0, torch.ones(2)),
-        lambda: torch.ones(2).clamp(torch.zeros(1), 3.0),
     ]
     return found, [error_of(call) for call in calls]
 
@@ -82,7 +80,6 @@ def test_dtypes_by_the_names_of_cplusplus(torch):
         lambda: torch.lerp(x, x.to(torch.int16), 0.5),
         lambda: torch.masked_fill(x, mask, 1.0),
         lambda: torch.masked_fill(x, mask.to(torch.uint8), 1.0),
-        lambda: mask.cumsum_(0, dtype=torch.uint8),
         lambda: torch.addmm(torch.ones(2, 2), torch.ones(2, 2), torch.ones(2, 2).to(torch.int8)),
         lambda: torch.nn.functional.linear(x, torch.ones(2, 2, dtype=torch.int16)),
     ]
@@ -249,8 +246,6 @@ def test_arguments_that_numpy_or_python_refused(torch):
     x, f = torch.ones(3, 3), torch.nn.functional
     calls = (
         lambda: x.diagonal(1, -1, 1),
-        lambda: x.narrow(0, torch.tensor([0, 1]), 1),
-        lambda: x.narrow(1, torch.tensor(0.5), 1),
         lambda: torch.cdist(x, 3.0),
         lambda: f.linear(x, None),
         lambda: f.linear(x[0], [1.0, 2.0, 3.0]),
@@ -345,9 +340,6 @@ def test_transforms_of_functions_of_nothing(torch):
             lambda: f.jacfwd(lambda x: x**3)(x),
             lambda: f.jacfwd(lambda x: (x * x).sum())(x),
             lambda: f.hessian(lambda x: x.pow(4).sum())(x),
-            lambda: f.vmap(lambda row: row.sin())(x),
-            lambda: f.vmap(lambda row: row * row)(x),
-            lambda: f.vmap(lambda row: row.sum())(x),
             lambda: torch.autograd.functional.jacobian(lambda x: x * 3, x),
             lambda: torch.autograd.functional.jacobian(lambda x: x.sum(), x),
             lambda: torch.autograd.functional.hessian(lambda x: x.exp().sum(), x),
@@ -387,7 +379,6 @@ def test_places_in_a_dimension_without_entries(torch):
         lambda: x[torch.tensor([4, 7])],
         lambda: wide[[0, 5]],
         lambda: wide[:, [0]],
-        lambda: x[[[]]],
         lambda: x[torch.ones(0).bool()],
     )
     return [shown(call) for call in calls]

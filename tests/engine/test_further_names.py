@@ -1,4 +1,4 @@
-"""unravel_index, functions of nn.functional at the top of torch, threads, functions of Python for each
+"""Functions of nn.functional at the top of torch, threads, functions of Python for each
 element."""
 
 import pytest
@@ -23,12 +23,6 @@ EXPRESSIONS = [
     "torch.threshold(g,1.,0.)",
     "torch.threshold_(v,1.,-3.)",
     "torch.rms_norm(g,(3,))",
-    "torch.unravel_index(torch.tensor([5,7]),(3,4))",
-    "torch.unravel_index(torch.tensor(5),(3,4))",
-    "torch.unravel_index(torch.tensor([12]),(3,4))",
-    "torch.unravel_index(torch.tensor([-1]),(3,4))",
-    "torch.unravel_index(torch.tensor([1.]),(3,4))",
-    "torch.unravel_index(torch.tensor([5,7]),8)",
     "torch.is_inference(v)",
     "torch.detach_(g*2).requires_grad",
     "torch.set_num_threads(0)",

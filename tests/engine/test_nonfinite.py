@@ -48,6 +48,7 @@ OTHERWISE = {
         "self",
         "PyTorch's float32 gelu of inf is NaN on some processors (oneDNN) and inf on others",
     ),
+    "mode": ("", "it refuses nan"),
     "unique_dim": ("", "rows are sorted, which NaN have no place in"),
 }
 

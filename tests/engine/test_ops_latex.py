@@ -30,8 +30,6 @@ NOT_NUMBERS = networks.NOT_NUMBERS | {
     "argmin": "value",
     "as_strided": "value self",
     "bitwise_and": "value",
-    "bitwise_left_shift": "value",
-    "bitwise_right_shift": "value",
     "bitwise_not": "value",
     "bitwise_or": "value",
     "bitwise_xor": "value",
@@ -227,7 +225,6 @@ OTHER_FORM = {
     ("gelu", 1): "the tanh approximation",
     ("softplus", 2): "above the threshold it is the identity",
     ("transpose", 1): "three dimensions",
-    ("clamp_tensor", 0): "a lower bound above the upper one",
     ("dist", 1): "another norm than the Euclidean",
     **{("linalg_vector_norm", k): "another norm" for k in range(2, 8)},
 }

@@ -18,9 +18,6 @@ REFUSED = [  # dtypes that PyTorch has no kernel for
     "torch.fmod(m, 2)",
     "torch.addcmul(m, m, m)",
     "m.addcmul_(m, m)",
-    "torch.addcdiv(r, i, i)",
-    "torch.addcdiv(i, r, i).detach()",
-    "i.addcdiv_(i, i)",
     "i.sub(True, alpha=2)",
     "i.sub_(True, alpha=2)",
     "F.huber_loss(i, r)",
@@ -86,10 +83,7 @@ SIZES = [
     "A.size(-3)",
     "A.unflatten(1, ())",
     "torch.ones(2, 0).unflatten(1, (1, -1))",
-    "torch.ones(1).expand(-2)",
     "x.expand(-1, 6)",
-    "x.expand(-2, 6)",
-    "x.expand(2, -3)",
     "torch.ones(2, 3).expand(1, 4, 5)",
     "torch.broadcast_to(x, (-1, 6))",
     "torch.tensordot(torch.ones(2, 1), A.t(), 1)",
@@ -118,8 +112,6 @@ PIECES = [
     "torch.ones(2, 3, 4).index_select(1, torch.tensor([0, 9]))",
     "A.index_select(0, torch.tensor([5]))",
     "torch.ones(0, 2).index_select(0, torch.tensor([0]))",
-    "A.index_add(0, torch.tensor([0, -1]), A)",
-    "V.index_add(0, torch.tensor([0, -1]), V)",
     "[A[:1].t(), A[:1], A[:, :1], V[:, :1].mT, x.expand(1, 6), x.expand(2, 1, 6), x[::2].unsqueeze(-1), A.t().unsqueeze(1), x[::2].unsqueeze(0)]",
 ]
 EDGES = [
@@ -129,8 +121,6 @@ EDGES = [
     "x.median(None)",
     "x.prod(None)",
     "torch.zeros(0, requires_grad=True).unbind()",
-    "torch.fliplr(x)",
-    "torch.flipud(z)",
 ]
 PROTOCOLS = [
     "int(x)",
@@ -209,13 +199,7 @@ WORDS = [
     "torch.exp(torch.float32)",
     "torch.argmax(3)",
 ]
-NUMBERS = [
-    "torch.mode(torch.tensor([1., nan, nan, 2.]))",
-    "torch.mode(torch.tensor([nan, nan, 2.]))",
-    "torch.mode(torch.tensor([1., nan]))",
-    "torch.mode(torch.tensor([3., nan, 1., 1., nan, 2., 2., 2.]))",
-    "torch.mode(torch.tensor([[3., nan, 1.], [1., nan, 2.], [nan, 2., 2.]]), 0)",
-]
+NUMBERS = []
 ALL = (
     REFUSED
     + MASKS

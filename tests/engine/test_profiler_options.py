@@ -51,7 +51,13 @@ def test_asked_too_early_or_twice(torch):
 
 @pytest.mark.parametrize("make", [profiler.profile, autolab.profiler.profile])
 def test_what_is_not_supported_is_refused(make):
-    for option in ("experimental_config", "with_stack", "schedule", "on_trace_ready"):
+    for option in (
+        "profile_memory",
+        "experimental_config",
+        "with_stack",
+        "schedule",
+        "on_trace_ready",
+    ):
         with pytest.raises(NotImplementedError, match=f"argument '{option}' is not supported"):
             make(**{option: True})
     with pytest.raises(TypeError, match="unexpected keyword argument 'with_everything'"):

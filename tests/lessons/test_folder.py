@@ -142,20 +142,20 @@ def test_a_lesson_that_was_only_run_and_saved_is_unchanged(lesson, mine):
     told = "which stay as they are: [01_graphs.new.ipynb](01_graphs.new.ipynb)."
     assert told in (mine / folders.START).read_text()
     assert any(
-        "begun anew" in said for said in folders.copy_course(lesson, mine, "01_graphs.ipynb")
+        "started again" in said for said in folders.copy_course(lesson, mine, "01_graphs.ipynb")
     )
     folders.start_page(mine)
     assert "New versions" not in (mine / folders.START).read_text()
 
 
-def test_a_lesson_begins_anew_and_the_old_one_is_put_beside_it(lesson, mine):
+def test_a_lesson_starts_again_and_the_old_one_is_put_beside_it(lesson, mine):
     copy(lesson, mine)
     written = notebook("# a title", "my_own = 1")
     (mine / "01_graphs.ipynb").write_text(written)
     said = list(folders.copy_course(lesson, mine, "01_graphs.ipynb"))
     assert (
         said[0]
-        == f"begun anew: {mine / '01_graphs.ipynb'}; what you wrote in it is in 01_graphs.mine.ipynb"
+        == f"started again: {mine / '01_graphs.ipynb'}; what you wrote in it is in 01_graphs.mine.ipynb"
     )
     assert (mine / "01_graphs.mine.ipynb").read_text() == written
     assert "print(12)" in (mine / "01_graphs.ipynb").read_text()
@@ -209,7 +209,7 @@ def test_the_start_page_leads_to_the_section_where_one_was(tmp_path):
     )
 
 
-def test_what_begins_anew_counts_as_never_tried():
+def test_what_starts_again_counts_as_never_tried():
     for id in ("01.5", "01.6", "02.1"):
         progress.record("exercise", id, right=True)
     progress.record("prediction", "01.q9", right=False)
@@ -220,7 +220,7 @@ def test_what_begins_anew_counts_as_never_tried():
     assert overview("01")[0] == 2, "what came after counts"
     reset("01")
     assert overview("01") == (0, 16, 0, 35) and overview("02")[0] == 1
-    with pytest.raises(KeyError, match='there is no "01.99"'):
+    with pytest.raises(KeyError, match='lesson "01" has no exercise "01.99"'):
         reset("01.99")
 
 

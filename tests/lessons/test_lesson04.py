@@ -70,7 +70,7 @@ def test_the_lesson_runs_to_its_end_whatever_is_answered(answers, tmp_path, monk
     )
     yours = [
         text
-        for head, text in beside(space["order"], "backward._Pass.plan").pieces
+        for head, text in beside(space["order"], "backward.plan").pieces
         if head.startswith("yours")
     ]
     assert (
@@ -109,6 +109,6 @@ def test_what_is_shown_of_the_core_is_its_source():
         and text.startswith("class Tensor(")
         and text.endswith("...")
     )
-    assert "def deliver(self" in repr(beside(None, "backward._Pass.deliver"))
+    assert "def deliver(self" in repr(beside(None, "backward.BackwardPass.deliver"))
     with pytest.raises(AttributeError):
         beside(None, "backward.nothing")

@@ -88,9 +88,9 @@ def test_progress_counts_and_solved_stays_solved():
 
 
 def test_unknown_names_are_told_with_the_known_ones():
-    with pytest.raises(KeyError, match=r"there is no \"01\.99\"; there are 01\.1, 01\.2"):
+    with pytest.raises(KeyError, match=r"has no exercise \"01\.99\"; it has 01\.1, 01\.2"):
         check("01.99", 1)
-    with pytest.raises(KeyError, match='there is no lesson "77"'):
+    with pytest.raises(KeyError, match='no lesson is called "77"; the kit has "01"'):
         hint("77.1")
 
 

@@ -2,7 +2,7 @@
 are saved."""
 
 import pytest
-from goldens.oracle import check, same_as_torch
+from goldens.oracle import check, error_of, same_as_torch
 
 LAYERS = [
     "Conv1d(4, 6, 3)",
@@ -16,6 +16,9 @@ LAYERS = [
         for mode in ("reflect", "replicate", "circular")
     ],
     "Conv2d(4, 6, (2, 3), padding='same', padding_mode='reflect', dilation=(2, 1))",
+    "Conv3d(4, 6, 3)",
+    "Conv3d(4, 6, (1, 2, 3), stride=(1, 2, 1), padding=(0, 1, 2), dilation=(2, 1, 1), groups=2, bias=False)",
+    "Conv3d(4, 8, 2, padding='same', groups=4)",
     "ConvTranspose1d(4, 6, 3, stride=2, padding=1, output_padding=1)",
     "ConvTranspose2d(4, 6, 3)",
     "ConvTranspose2d(4, 6, (2, 3), stride=2, padding=1, output_padding=(1, 0), groups=2, bias=False, dilation=(1, 2))",
@@ -65,7 +68,7 @@ LAYERS = [
 
 
 def shape_for(code):
-    return (2, 4, 9) if "1d" in code else (2, 4, 6, 5)
+    return (2, 4, 9) if "1d" in code else (2, 4, 5, 4, 6) if "Conv3d" in code else (2, 4, 6, 5)
 
 
 @pytest.mark.parametrize("code", LAYERS)
@@ -200,3 +203,13 @@ def test_a_network_trains(torch):
         losses.append(loss.item())
     net.eval()
     return [losses, net(x), net[2].norm.running_var]
+
+
+@same_as_torch
+def test_errors_of_volumes(torch):
+    conv = torch.nn.Conv3d(2, 3, 2)
+    shapes = (2, 2, 2), (1, 3, 4, 4, 4), (1, 2, 1, 4, 4)
+    return [
+        conv(torch.ones(2, 3, 3, 3)).shape,
+        *[error_of(lambda: conv(torch.ones(s))) for s in shapes],
+    ]

@@ -200,8 +200,5 @@ def test_what_may_replace_gradients(kind):
 
 def test_what_is_refused_says_what_to_use():
     module = autolab.nn.ReLU()
-    with pytest.raises(NotImplementedError) as caught:
-        module.register_backward_hook(print)
-    assert caught.value.__notes__[0] == "Use register_full_backward_hook."
     with pytest.raises(NotImplementedError, match="always_call"):
         module.register_forward_hook(print, always_call=True)

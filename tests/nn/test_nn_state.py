@@ -1,6 +1,5 @@
 """State dicts: what they contain, what loading does and says; the same programs run on PyTorch."""
 
-import warnings
 from collections import OrderedDict
 
 from goldens.oracle import engine, error_of, same_as_torch
@@ -79,14 +78,6 @@ def test_errors_of_loading(t):
     m.register_buffer("b", t.ones(1))
     good = m.state_dict()
 
-    class Extra(nn.Linear):
-        def get_extra_state(self):
-            return {"n": 1}
-
-        def set_extra_state(self, state):
-            self.n = state["n"]
-
-    extra = Extra(1, 1)
     return {
         "no dict": error_of(lambda: m.load_state_dict([1])),
         "empty": error_of(lambda: m.load_state_dict({})),
@@ -105,51 +96,7 @@ def test_errors_of_loading(t):
             lambda: m.load_state_dict({"0.weight": t.ones(3, 3)}, strict=False)
         ),
         "no tensor": error_of(lambda: m.load_state_dict({**good, "0.bias": 3})),
-        "extra state": [
-            extra.state_dict(),
-            repr(extra.load_state_dict(extra.state_dict())),
-            extra.n,
-        ],
-        "extra state missing": error_of(
-            lambda: Extra(1, 1).load_state_dict(nn.Linear(1, 1).state_dict())
-        ),
-        "extra state unexpected": error_of(
-            lambda: nn.Linear(1, 1).load_state_dict(extra.state_dict())
-        ),
     }
-
-
-@same_as_torch
-def test_hooks_of_state(t):
-    nn = t.nn
-    log = []
-    m = nn.Sequential(nn.Linear(1, 1))
-    m.register_state_dict_pre_hook(
-        lambda module, prefix, keep_vars: log.append(["pre", prefix, keep_vars])
-    )
-    post = m.register_state_dict_post_hook(
-        lambda module, state, prefix, metadata: state.update(added=1)
-    )
-    m[0].register_load_state_dict_pre_hook(
-        lambda module, state, prefix, *rest: log.append(
-            ["load pre", type(module).__name__, prefix, sorted(state)]
-        )
-    )
-    m.register_load_state_dict_post_hook(
-        lambda module, keys: log.append(
-            ["load post", list(keys.missing_keys), list(keys.unexpected_keys)]
-        )
-    )
-    state = m.state_dict()
-    log.append(list(state))
-    m.load_state_dict(state, strict=False)
-    post.remove()
-    log.append(list(m.state_dict(keep_vars=True)))
-    m.register_state_dict_post_hook(lambda *args: 3)
-    log.append(error_of(m.state_dict))
-    m.register_load_state_dict_post_hook(lambda *args: 3)
-    log.append(error_of(lambda: m.load_state_dict({})))
-    return log
 
 
 @same_as_torch
@@ -168,11 +115,3 @@ def test_versions_of_a_format(t):
     once = new[0].weight.item()
     new.load_state_dict(new.state_dict())
     return [once, new[0].weight.item()]
-
-
-@same_as_torch
-def test_positional_arguments_are_deprecated(t):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        keys = list(t.nn.Linear(1, 1).state_dict(None, "p."))
-    return [keys, [str(w.message) for w in caught]]

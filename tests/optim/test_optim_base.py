@@ -232,10 +232,6 @@ def test_hooks(t):
             lambda o, args, kwargs: log.append(["pre", o is optimizer, len(args), list(kwargs)])
         ),
         optimizer.register_step_post_hook(lambda o, args, kwargs: log.append("post")),
-        optimizer.register_load_state_dict_pre_hook(
-            lambda o, state: log.append(["load pre", sorted(state)])
-        ),
-        optimizer.register_load_state_dict_post_hook(lambda o: log.append("load post")),
     ]
     optimizer.step()
     state = optimizer.state_dict()

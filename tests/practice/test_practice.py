@@ -450,6 +450,6 @@ def test_levels_are_small_and_say_nothing_in_advance(tasks):
     ]
 
 
-def test_the_page_runs():
+def test_the_page_on_practice_questions_and_wrong_engines_runs():
     page = doctest.testfile(str(ROOT / "docs" / "practice.md"), module_relative=False)
-    assert page.attempted and not page.failed
+    assert page.attempted > 30 and not page.failed

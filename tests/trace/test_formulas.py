@@ -397,3 +397,11 @@ def test_a_derivative_that_is_a_number_of_the_code_stands_as_it_is_written():
         [e for e in recording.trace().edges if e.differentiable], ["1.0003", "-1.0003"], strict=True
     ):
         assert edge.tex.endswith(f"= {factor}") and edge.tex_numbers.endswith(f"= {factor}")
+
+
+def test_views_are_called_as_the_learner_called_them():
+    """Each was called `view`, which nobody had written."""
+    row = torch.tensor([1.0, 2.0], requires_grad=True)
+    result = row.unsqueeze(0).squeeze(0).unsqueeze(-1).squeeze()
+    formulas = [node.tex for node in torch.explore(result).trace.nodes if node.kind == "op"]
+    assert [tex.split("{")[2].split("}")[0] for tex in formulas] == ["unsqueeze", "squeeze"] * 2

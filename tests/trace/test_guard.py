@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import autolab
-from autolab.trace import film, guard, labels, recorder, updates
+from autolab.trace import devices, film, guard, labels, recorder, updates
 from autolab.trace.build import Builder
 
 torch = pytest.importorskip("torch")
@@ -99,6 +99,48 @@ def test_nor_does_one_in_what_watches_pytorch(part, lenient, monkeypatch):
     monkeypatch.setattr(guard, "strict", False)
     autolab.explore(recording)
     assert trained(torch) == want
+
+
+def on_a_device():
+    """Everything a learner sees of a step on a simulated GPU."""
+    with autolab.cuda.simulate(memory="4MiB"):
+        w = autolab.full((3, 2), 0.5, device="cuda", requires_grad=True)
+        y = (autolab.ones(4, 3).to("cuda") @ w).sum()
+        y.backward()
+        autolab.cuda.synchronize()
+        with pytest.raises(autolab.OutOfMemoryError):
+            autolab.empty(3_000_000, device="cuda")
+        return y.item(), w.grad.tolist(), autolab.cuda.memory_allocated()
+
+
+OF_DEVICES = [
+    "_begin",
+    "_block",
+    "_build",
+    "_device",
+    "_done",
+    "_finish_made",
+    "_meet",
+    "_scan",
+    "_scan_all",
+    "_settle",
+    "_step",
+    "_use",
+]
+
+
+@pytest.mark.parametrize("part", OF_DEVICES)
+def test_nor_does_one_of_the_recorder_of_devices(part, lenient, monkeypatch):
+    want = on_a_device()
+    monkeypatch.setattr(devices.DeviceRecording, part, broken)
+    with autolab.record_devices() as recording:
+        assert on_a_device() == want
+    monkeypatch.undo()
+    monkeypatch.setattr(guard, "strict", False)
+    trace = recording.trace()
+    assert "could not follow" in trace.why and "KeyError: 'a fault" in trace.why
+    assert trace.why in str(recording)
+    assert devices.DeviceTrace.from_json(trace.to_json()).why == trace.why
 
 
 @LIBRARIES

@@ -219,6 +219,44 @@ def test_values_are_those_of_their_moment():
     assert norm.running_mean[0] > 0
 
 
+def calls_of(run):
+    """How many functions a call of `run` calls, those written in C included."""
+    counts = {"call": 0, "c_call": 0, "return": 0, "c_return": 0, "c_exception": 0}
+
+    def count(frame, event, argument):
+        counts[event] += 1
+
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return counts["call"] + counts["c_call"]
+
+
+@pytest.mark.parametrize(
+    ("library", "most"), [(torch, 11_000), (autolab, 9_500)], ids=["torch", "autolab"]
+)
+def test_a_recorded_step_of_a_small_network_calls_few_functions(library, most):
+    """Of a step of ten operations and six parameters. A bound on time would fail on a machine that has other work."""
+    nn = library.nn
+    layers = nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 3)
+    model = nn.Sequential(*layers)
+    optimizer = library.optim.SGD(model.parameters(), lr=0.01)
+    x, y = library.randn(32, 8), library.randint(0, 3, (32,))
+
+    def step():
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+    with autolab.record():
+        step(), step()
+        counts = [calls_of(step) for _ in range(5)]
+    assert max(counts) < most
+    assert max(counts) < 1.1 * min(counts)  # a long recording does not become slower
+
+
 def test_a_recording_keeps_no_tensor():
     with autolab.record() as recording:
         x = torch.ones(1000, requires_grad=True)
@@ -408,6 +446,8 @@ def test_no_other_private_name_of_pytorch_is_used():
     assert set(re.findall(r"torch(?:\.\w+)*\.(_\w+)", sources)) == {
         "_python_dispatch",
         "_C",
+        "_is_tracing",
+        "_top_saved_tensors_default_hooks",
         "_len_torch_dispatch_stack",
         "_pop_torch_dispatch_stack",
         "_push_on_torch_dispatch_stack",

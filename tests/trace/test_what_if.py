@@ -1,8 +1,5 @@
 """A recorded run again with other numbers: equal to what the program gives with them."""
 
-import doctest
-from pathlib import Path
-
 import numpy as np
 import pytest
 from what_if_programs import PROGRAMS, recorded, values
@@ -48,13 +45,6 @@ def test_what_cannot_be_run_again_says_so():
     with pytest.raises(Unknown, match="the step of Adam is not run again here"):
         rerun(trace, {step: {"lr": 0.2}})
     assert "why" in answer(trace, {"id": "1", "edits": {step: {"lr": 0.2}}})
-
-
-def test_the_page_on_questions_paths_and_what_if_runs():
-    page = doctest.testfile(
-        str(Path(torch.__file__).parents[1] / "docs" / "ask.md"), module_relative=False
-    )
-    assert page.attempted and not page.failed
 
 
 def test_from_python_with_the_gradient_check():

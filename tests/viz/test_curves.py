@@ -155,4 +155,4 @@ def test_without_matplotlib_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ModuleNotFoundError) as raised:
         plot_losses([1.0])
-    assert 'pip install matplotlib, or "autolab-kit[lab]"' in raised.value.__notes__[0]
+    assert "-m pip install matplotlib" in raised.value.__notes__[0]

@@ -12,7 +12,7 @@ DRAWING = assets.files("drawing")
 
 
 @pytest.mark.parametrize(
-    ("files", "count"), [(FILES, 40), (DRAWING, 10)], ids=["explorer", "drawing"]
+    ("files", "count"), [(FILES, 41), (DRAWING, 10)], ids=["explorer", "drawing"]
 )
 def test_every_file_stands_after_what_it_imports(files, count):
     seen = []

@@ -95,6 +95,23 @@ def test_a_path_that_runs_away_ends_and_the_window_stays():
     assert max(map(abs, race.data["box"])) < 100
 
 
+@pytest.mark.parametrize("lr", [0.01, 0.07, 0.13, 0.2, 0.5, 1e30])
+def test_the_picture_shows_start_and_lowest_point_at_every_rate(lr):
+    w, b = (torch.tensor(v, requires_grad=True) for v in (4.0, 1.0))
+    valley = lambda: (w - 1) ** 2 + 8 * b**2
+    race = LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD"], lr=lr, steps=10)
+    x0, x1, y0, y1 = race.data["box"]
+    assert x0 < 1 < 4 < x1 and y0 < 0 < 1 < y1
+    assert x1 - x0 < 12 and y1 - y0 < 12, "a run that leaves it does not stretch it"
+
+
+@pytest.mark.parametrize("loss", [lambda w, b: w + b, lambda w, b: (-w).exp() + b * b])
+def test_a_loss_without_a_lowest_point_is_drawn_where_its_paths_are(loss):
+    w, b = (torch.tensor(v, requires_grad=True) for v in (1.0, 1.0))
+    race = LossLandscape(lambda: loss(w, b), {"w": w, "b": b}, optimizers=["SGD"], steps=3)
+    assert max(map(abs, race.data["box"])) < 30
+
+
 def test_an_explorer_and_the_landscape_lead_each_other():
     w, b, loss = bowl()
     race = LossLandscape(loss, {"w": w, "b": b}, steps=4, lr=0.04)

@@ -28,36 +28,36 @@ REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")
 ]["Repository"]
 GROUPS = {
     "Learn": [
+        "docs/installing",
         "docs/gallery",
         "docs/practice",
-        "docs/ask",
+        "docs/explorer",
         "docs/own_engine",
         "docs/progress",
-        "docs/browser",
+        "docs/where_it_runs",
     ],
     "Teach": [
         "docs/teaching",
+        "docs/authoring",
         "docs/grading",
         "docs/lectures",
         "docs/room",
-        "docs/frontends",
-        "docs/specimens",
     ],
     "From PyTorch": [
         "docs/pytorch",
         "docs/differences",
         "docs/checkpoints",
         "docs/finetuning",
-        "docs/speed",
+        "docs/dev/viewers",
     ],
     "Contribute": [
         "CONTRIBUTING",
         "ARCHITECTURE",
         "docs/engine_tour",
-        "docs/contracts",
-        "docs/rooms",
-        "docs/tried",
-        "docs/publishing",
+        "docs/dev/contracts",
+        "docs/dev/rooms",
+        "docs/dev/speed",
+        "docs/dev/publishing",
         "CHANGELOG",
     ],
 }
@@ -69,7 +69,7 @@ def sources(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     written = [
         *ROOT.glob("*.md"),
-        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "course").glob("*.md"),
         *(ROOT / "course" / "plans").glob("*.md"),
     ]

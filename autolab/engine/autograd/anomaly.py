@@ -47,7 +47,7 @@ def _user_stack():
 
 
 def explain(node):
-    """Warns with the place in the forward pass that made `node`."""
+    """Warn with the place in the forward pass that made `node`."""
     where = node.extra().get("metadata", {}).get("traceback_")
     if where is None:
         text = (
@@ -63,13 +63,8 @@ _current: _Anomaly | None = None
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on. Source: torch.is_anomaly_enabled."""
+    """Return whether anomaly detection is on. Source: torch.is_anomaly_enabled."""
     return _current is not None
-
-
-def is_anomaly_check_nan_enabled() -> bool:
-    """Whether it is on and looks for nan in gradients. Source: torch.is_anomaly_check_nan_enabled."""
-    return _current is not None and _current.check_nan
 
 
 def _switch(to):
@@ -82,7 +77,7 @@ def _switch(to):
 
 
 class set_detect_anomaly:
-    """Switches anomaly mode at once; as a context manager only for the block. Source:
+    """Switch anomaly mode at once; as a context manager only for the block. Source:
     torch.autograd.set_detect_anomaly."""
 
     def __init__(self, mode: bool, check_nan: bool = True):

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from ..core.backward import accumulate
-from ..core.device import ARRAYS, copied, of, plus
+from ..core.device import ARRAY_CLASSES, copied, of, plus
 from ..core.errors import fail, type_name
 from ..core.grad_mode import guard, set_grad_enabled
 from ..core.namespaces import TRACED, raw
@@ -28,13 +28,13 @@ class RemovableHandle:
 
     @classmethod
     def add(cls, hooks: dict, fn: Callable[..., Any]) -> RemovableHandle:
-        """Puts `fn` into the dict `hooks`; the handle takes it away again."""
+        """Put `fn` into the dict `hooks`; the handle takes it away again."""
         handle = cls(hooks)
         hooks[handle.id] = fn
         return handle
 
     def remove(self) -> None:
-        """Takes the hook away; a second time without effect."""
+        """Take the hook away; a second time without effect."""
         for hooks in self._dicts:
             hooks.pop(self.id, None)
 
@@ -52,7 +52,7 @@ class RemovableHandle:
 
 
 def _revive(dicts, number):
-    """The handle of a hook that was pickled with it. Hooks that are registered from now on get other numbers."""
+    """Return the handle of a hook that was pickled with it. Hooks that are registered from now on get other numbers."""
     global _ids
     handle = RemovableHandle(dicts[0], extra_dict=dicts[1:])
     handle.id, _ids = number, count(max(handle.id, number + 1))
@@ -112,7 +112,8 @@ class NodeHooks:
     # What `core/backward.py` calls. `run` is the backward pass, gradients are arrays, or Tensors when they are to have
     # a graph.
     def arrived(self, run, gs):
-        """The gradients `gs`, one per output, after the tensor hooks; those of tensors that retain theirs are kept."""
+        """Return the gradients `gs`, one per output, after the tensor hooks; those of tensors that retain theirs are
+        kept."""
         for nr in sorted({*self.tensor, *self.retain}):
             if gs[nr] is None:
                 continue
@@ -128,7 +129,7 @@ class NodeHooks:
         return gs
 
     def before(self, run, node, gs):
-        """The gradients `gs` as the prehooks of the node leave them."""
+        """Return the gradients `gs` as the prehooks of the node leave them."""
         if not self.pre:
             return gs
         shown = node.differentiable_outputs
@@ -138,7 +139,7 @@ class NodeHooks:
         ]
 
     def after(self, run, node, out, g):
-        """The gradients `out` that the node sends on as its post hooks leave them; `g` had arrived."""
+        """Return the gradients `out` that the node sends on as its post hooks leave them; `g` had arrived."""
         if not self.post:
             return out
         gs = g[: node.differentiable_outputs] if node.num_outputs > 1 else (g,)
@@ -160,7 +161,7 @@ def _expands_to(shape, target):
 
 
 def _through(run, function, *grads):
-    """What a function of the user's, which sees tuples of Tensors and returns one, makes of gradients."""
+    """Return gradients after a function of the user's, which sees tuples of Tensors and returns one."""
     with set_grad_enabled(run.create_graph):
         result = function(
             *[
@@ -172,7 +173,7 @@ def _through(run, function, *grads):
 
 
 def _retain(keeper, g, create_graph):
-    """Adds `g` to the gradient of a non-leaf: a new tensor, where a leaf's is changed in place."""
+    """Add `g` to the gradient of a non-leaf: a new tensor, where a leaf's is changed in place."""
     if create_graph:
         return accumulate(keeper, g, True)
     with guard:
@@ -180,33 +181,27 @@ def _retain(keeper, g, create_graph):
             plus(keeper.grad._array, g)
             if keeper._grad is not None
             else copied(g)
-            if g.__class__ in ARRAYS
+            if g.__class__ in ARRAY_CLASSES
             else g
         )
 
 
 def run_tensor_hooks(hooks, grad):
-    """Passes the Tensor `grad` through `hooks` in order. Raises RuntimeError when one changes its size, TypeError when
-    no Tensor returns."""
+    """Return the Tensor `grad` after `hooks` in order. Raises RuntimeError when one changes its size, TypeError when
+    one returns no Tensor."""
     for fn in list(hooks.values()):
         result = fn(grad)
-        if result is None:
-            continue
-        _check_replacement(fn, result, grad)
-        grad = result
+        if result is not None:
+            _check_replacement(fn, result, grad)
+            grad = result
     return grad
 
 
 def run_accumulated_hooks(hooks, leaf):
-    """Calls the hooks that wait until `leaf.grad` was updated. Raises what torch raises when one returns anything but
+    """Call the hooks that wait until `leaf.grad` was updated. Raises RuntimeError when one returns anything but
     None."""
-    returned = False
-    for fn in list(hooks.values()):
-        result = fn(leaf)
-        if result is not None:
-            _check_replacement(fn, result, leaf)
-            returned = True
-    if returned:
+    results = [fn(leaf) for fn in list(hooks.values())]
+    if any(result is not None for result in results):
         raise fail(
             RuntimeError,
             "Tensor post accumulate grad hooks should return None.",
@@ -215,19 +210,16 @@ def run_accumulated_hooks(hooks, leaf):
 
 
 def run_node_hooks(hooks, *tuples):
-    """Runs pre or post hooks: each sees the tuples, and may return a tuple in place of the first, with gradients of the
-    same sizes and dtypes."""
+    """Run pre or post hooks: each sees the tuples, and may return a tuple in place of the first, with gradients of the
+    same sizes and dtypes. Return the first as they leave it."""
     first, rest = tuples[0], tuples[1:]
     for fn in list(hooks.values()):
         result = fn(first, *rest)
         if result is None:
             continue
         if not isinstance(result, tuple):
-            raise fail(
-                TypeError,
-                f"expected tuple, but hook returned '{type_name(result)}'",
-                "Return a tuple of gradients, or None.",
-            )
+            message = f"expected tuple, but hook returned '{type_name(result)}'"
+            raise fail(TypeError, message, "Return a tuple of gradients, or None.")
         if len(result) != len(first):
             raise fail(
                 RuntimeError,
@@ -242,31 +234,22 @@ def run_node_hooks(hooks, *tuples):
 
 
 def _check_replacement(fn, new, old):
-    """Raises PyTorch's error unless the hook `fn` may put `new` in the place of the gradient `old`."""
+    """Raise PyTorch's error unless the hook `fn` may put `new` in the place of the gradient `old`."""
+    note = "Return None to leave the gradient as it is, or a tensor of its shape and dtype."
     if old is None:
-        raise fail(
-            RuntimeError,
-            "can't replace a None gradient with a non-None value",
-            "There is no gradient here: return None in its place.",
-        )
+        message = "can't replace a None gradient with a non-None value"
+        raise fail(RuntimeError, message, "There is no gradient here: return None in its place.")
     if not isinstance(new, Tensor):
-        raise fail(
-            TypeError,
-            f"expected Variable, but hook returned '{type_name(new)}'",
-            "Return None to leave the gradient as it is, or the tensor that should replace it.",
-        )
+        message = f"expected Variable, but hook returned '{type_name(new)}'"
+        raise fail(TypeError, message, note)
+    what = f"hook '{_name(fn)}' has changed the"
     if new.dtype is not old.dtype:
-        raise fail(
-            RuntimeError,
-            f"hook '{_name(fn)}' has changed the type of value (was torch.{old.dtype.short}Tensor got torch.{new.dtype.short}Tensor)",
-            "Return a tensor of the gradient's dtype.",
-        )
+        message = f"{what} type of value (was torch.{old.dtype.short}Tensor got torch.{new.dtype.short}Tensor)"
+        raise fail(RuntimeError, message, note)
     if new._array.shape != old._array.shape:
-        raise fail(
-            RuntimeError,
-            f"hook '{_name(fn)}' has changed the size of value",
-            f"The gradient has shape {tuple(old._array.shape)}, the hook returned {tuple(new._array.shape)}; a gradient keeps its shape.",
-        )
+        message = f"{what} size of value"
+        sizes = f" The gradient has shape {tuple(old._array.shape)}, the hook returned {tuple(new._array.shape)}."
+        raise fail(RuntimeError, message, note + sizes)
 
 
 def _name(fn):

@@ -12,7 +12,7 @@ from ..core.tensor import attach
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops record history in this thread. Source: torch.is_grad_enabled.
+    """Return whether ops record history in this thread. Source: torch.is_grad_enabled.
 
     >>> with torch.no_grad():
     ...     torch.is_grad_enabled()
@@ -42,29 +42,27 @@ class Mode:
         return wrapped
 
     def _wrap_generator(self, function):
-        """A generator in the mode while it runs; not while its consumer does."""
+        """Return a generator function that is in the mode while it runs, and not while its consumer does."""
+
+        def step(method, *given):
+            with self._clone():
+                return method(*given)
 
         @functools.wraps(function)
         def wrapped(*args, **kwargs):
             generator = function(*args, **kwargs)
             try:
-                with self._clone():
-                    value = generator.send(None)
+                value = step(generator.send, None)
                 while True:
                     try:
                         sent = yield value
                     except GeneratorExit:
-                        with self._clone():
-                            generator.close()
+                        step(generator.close)
                         raise
-                    except (
-                        BaseException
-                    ) as error:  # thrown in by the consumer: the generator may handle it
-                        with self._clone():
-                            value = generator.throw(error)
+                    except BaseException as error:  # the generator may handle it
+                        value = step(generator.throw, error)
                     else:
-                        with self._clone():
-                            value = generator.send(sent)
+                        value = step(generator.send, sent)
             except StopIteration as stop:
                 return stop.value
 

@@ -8,27 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.device import CPU, filled, of
-from ..core.dtype import FROM_NUMPY
+from ..core.dtype import FROM_NUMPY, NUMBERS
 from ..core.errors import fail
+from ..exact.refusals import unsupported
 from ..core.grad_mode import guard
 from ..core.namespaces import raw
-from ..core.node import ACCUMULATE_NR, GONE, AccumulateGrad, Freed, GradientEdge, Node, apply_fix
-from ..core.op import EQUIPMENT
+from ..core.node import ACCUMULATE_NR, AccumulateGrad, GradientEdge, Node, apply_fix
+from ..core.saving import GONE, Freed
 from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
 from .packing import Packed
 
-_SHOWN = [
-    "__call__",
-    "_input_metadata",
-    "_register_hook_dict",
-    "_sequence_nr",
-    "_set_sequence_nr",
-    "metadata",
-    "name",
-] + ["next_functions", "register_hook", "register_prehook", "requires_grad"]
+_SHOWN = (
+    "__call__ _input_metadata _register_hook_dict _sequence_nr _set_sequence_nr metadata name "
+    "next_functions register_hook register_prehook requires_grad"
+).split()
 """What `dir(node)` shows of every node, as in PyTorch."""
-
 
 if TYPE_CHECKING:
     Base = Node
@@ -41,42 +36,28 @@ class _Face(Base):
     """The part of Node that only users call, and the explorer."""
 
     def node_hooks(self):
-        """The hooks at this node; made when the first is registered."""
+        """Return the hooks at this node; made when the first is registered."""
         if self.hooks is None:
             with guard:
                 self.hooks = self.hooks or NodeHooks()
         return self.hooks
 
     def register_hook(self, fn):
-        """Calls `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
+        """Call `fn(grad_inputs, grad_outputs)` after the node ran; a returned tuple replaces grad_inputs."""
         return self.node_hooks().add("post", fn)
 
     def register_prehook(self, fn):
-        """Calls `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
+        """Call `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
         return self.node_hooks().add("pre", fn)
 
-    def _set_sequence_nr(self, nr):
-        raise fail(
-            RuntimeError,
-            "_set_sequence_nr is not supported by autolab",
-            "The order of backward is the order of creation, reversed.",
-        )
-
-    def _register_hook_dict(self, d):
-        raise fail(
-            RuntimeError,
-            "_register_hook_dict is not supported by autolab",
-            "Use register_hook or register_prehook.",
-        )
-
     def expect(self, nr: int, shape: tuple[int, ...], dtype: Any) -> None:
-        """Gradients of output `nr` keep `shape` and `dtype`, though the tensor has others from now on."""
+        """Keep `shape` and `dtype` for gradients of output `nr`, though the tensor has others from now on."""
         self.node_hooks().kinds.setdefault(nr, (shape, dtype))
 
     @property
     def differentiable_outputs(self):
-        """How many gradients hooks are shown: an index that `max` returns beside the maximum is no output of the node
-        in PyTorch."""
+        """The number of gradients that hooks see: an index that `max` returns beside the maximum is no output of the
+        node in PyTorch."""
         return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
 
     @property
@@ -100,11 +81,19 @@ class _Face(Base):
     def _input_metadata(self) -> Any:
         return self.extra().get("input_metadata", ())
 
+    def _set_sequence_nr(self, nr):
+        note = "The order of backward is the order of creation, reversed."
+        raise unsupported("Node._set_sequence_nr", "nr", note)
+
+    def _register_hook_dict(self, d):
+        note = "Use register_hook or register_prehook."
+        raise unsupported("Node._register_hook_dict", "d", note)
+
     def _sequence_nr(self) -> int:
         return ACCUMULATE_NR if self.refuses else self.sequence_nr
 
     def __call__(self, *grads: Tensor | None) -> Any:
-        """Runs the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one
+        """Run the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one
         input)."""
         arrays = [None if g is None else g._array for g in grads]
         where = of(next((a for a in arrays if a is not None), np.float32(0)))
@@ -119,38 +108,44 @@ class _Face(Base):
     def __dir__(self) -> list[str]:
         names = [n for n in self._saved_names if n is not None]
         saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
-        raw = [
+        raw_saved = [
             f"_raw_saved_{n}"
             for n in names
             if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")
         ]
         leaf = ["variable"] if isinstance(self, AccumulateGrad) else []
-        return sorted([*dir(object), *raw, *saved, *_SHOWN, *leaf])
+        return sorted([*dir(object), *raw_saved, *saved, *_SHOWN, *leaf])
+
+    def __init_subclass__(cls) -> None:
+        """Give the nodes of an operation what torch shows of what they save: `_saved_<name>`, `_raw_saved_<name>`. (A
+        `__getattr__` for all of them would make every attribute of a node slow to read in CPython.)"""
+        op = vars(cls).get("op")
+        if op is None:
+            return
+        for name in filter(None, cls._saved_names):
+            setattr(cls, f"_saved_{name}", property(functools.partial(_saved, name)))
+            setattr(cls, f"_raw_saved_{name}", property(functools.partial(_raw_saved, name)))
+        for name, value in op.constants.items():
+            setattr(cls, f"_saved_{name}", value)
 
     def _saved_attribute(self, name: str) -> Any:
-        """`_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool whatever the
-        others' dtype."""
-        k = self._saved_names.index(name)
-        op, kind = self.op, self.op.save_kinds[k]
-        entry = None if self.saved is None else self.entries()[k]
-        if self.saved is not None and (
-            entry is None or self.saved.__class__ is Freed and entry is not GONE
-        ):
-            return entry
-        readers = op.needed_by[k]
-        if (
-            self.saved is None
-            and len(op.rules) > 1
-            and not op.spread
-            and readers
-            and all(self.inputs[rule] is None for rule in readers)
-        ):
-            return None  # freed, but of this there was nothing
+        """Return `_saved_<name>`: torch keeps an operand that is a number as a tensor, a double, a long or a bool
+        whatever the others' dtype."""
+        k, op = self._saved_names.index(name), self.op
+        if self.saved is None:
+            readers = op.needed_by[k]
+            several = len(op.rules) > 1 and not op.spread
+            if several and readers and all(self.inputs[rule] is None for rule in readers):
+                return None  # everything was freed, but this entry was empty
+        else:
+            entry = self.entries()[k]
+            if entry is None or self.saved.__class__ is Freed and entry is not GONE:
+                return entry
         value = self.unpack(k)
         if isinstance(value, list):
             return tuple(value)
-        operand = kind == "input" and op.params[op.save_index[k]] in op.operands
-        if operand and isinstance(value, (bool, int, float, complex)) and not op.keeps_number(name):
+        operand = op.save_kinds[k] == "input" and op.params[op.save_index[k]] in op.operands
+        if operand and isinstance(value, NUMBERS) and not op.keeps_number(name):
             return wrap(np.asarray(value))
         return value
 
@@ -160,7 +155,8 @@ class _Edge:
     """The part of GradientEdge that only the user's calls need."""
 
     def result(self, g):
-        """A tensor like the result that the edge belongs to; like `g`, its gradient, where the node does not know."""
+        """Return a tensor like the result that the edge belongs to; like `g`, its gradient, where the node does not
+        know."""
         node, nr = self
         if isinstance(node, AccumulateGrad):
             return node.variable
@@ -179,26 +175,12 @@ class _Edge:
         return like
 
 
-def _show_saved(op):
-    """Gives the nodes of `op` what torch shows of what they save: `_saved_<name>`, `_raw_saved_<name>`. (A
-    `__getattr__` for all of them would make every look at a node slow: CPython specialises none of a class that has
-    one.)"""
-    for name in filter(None, op.node_class._saved_names):
-        setattr(op.node_class, f"_saved_{name}", property(functools.partial(_saved, name)))
-        setattr(op.node_class, f"_raw_saved_{name}", property(functools.partial(_raw_saved, name)))
-    for name, value in op.constants.items():
-        setattr(op.node_class, f"_saved_{name}", value)
-
-
 def _saved(name, node):
     return node._saved_attribute(name)
 
 
 def _raw_saved(name, node):
     return SavedTensor(node, node._saved_names.index(name))
-
-
-EQUIPMENT.append(_show_saved)
 
 
 class SavedTensor:
@@ -209,7 +191,7 @@ class SavedTensor:
         self._node, self._position = node, position
 
     def register_hooks(self, pack_hook, unpack_hook):
-        """Replaces the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
+        """Replace the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
         node, k = self._node, self._position
         saved = node.entries()
         if k < len(saved) and isinstance(saved[k], Packed):

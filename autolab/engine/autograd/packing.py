@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import weakref
 
-from ..core.node import AccumulateGrad, Node, Parcel, accumulator
+from ..core.node import AccumulateGrad, Node, accumulator
+from ..core.saving import PackedTensor
 from ..core.tensor import attach
 
 
-class Packed(Parcel):
+class Packed(PackedTensor):
     """A saved tensor that hooks took: `value` is what pack returned, `origin` (node, output number) where the tensor
     came from.
 
@@ -28,7 +29,7 @@ class Packed(Parcel):
 
     @classmethod
     def of(cls, t, pack, unpack, node=None):
-        """The tensor `t` as it is kept, by `node`."""
+        """Return the tensor `t` as it is kept, by `node`."""
         origin = None
         if t.requires_grad:
             made_by = t.grad_fn
@@ -40,8 +41,8 @@ class Packed(Parcel):
         return cls(pack(t), unpack, origin)
 
     def tensor(self, node=None, traced=True):
-        """What unpack returns, traced: with the history that the tensor had, for a second derivative goes on from
-        there."""
+        """Return the tensor that unpack gives, traced: with the history that the tensor had, for a second derivative
+        goes on from there."""
         t = self.unpack(self.value)
         if not traced or self.origin is None or t.requires_grad:
             return t
@@ -60,7 +61,7 @@ class _Packing:
     """The part of Node that knows hooks on saved tensors."""
 
     def pack(self, pack, unpack):
-        """Hands every tensor that the node saved to the hooks of `saved_tensors_hooks`, and keeps what they return."""
+        """Hand every tensor that the node saved to the hooks of `saved_tensors_hooks`, and keeps what they return."""
         packed = list(self.entries())
         for k, entry in enumerate(packed):
             if entry.__class__ is not tuple or self.op.save_kinds[k] not in ("input", "output"):

@@ -19,7 +19,7 @@ FREED = (
 
 
 def freed() -> Exception:
-    """The error for a backward pass through what an earlier one freed.
+    """Return the error for a backward pass through what an earlier one freed.
 
     >>> str(freed())[:57]
     'Trying to backward through the graph a second time (or di'
@@ -41,8 +41,8 @@ def stale(
     made_by: Any,
     nr: int = 0,
 ) -> Exception:
-    """The error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of its
-    outputs, told (as in PyTorch) only by the node that saved its own output; an operand is called output 0."""
+    """Return the error for a saved tensor, made by the node `made_by`, that was modified in place since. nr: which of
+    its outputs, told (as in PyTorch) only by the node that saved its own output; an operand is called output 0."""
     which = ""
     if made_by is not None and made_by.inputs:
         which = f", which is output {nr} of {re_name(made_by.name())},"
@@ -60,7 +60,7 @@ def stale(
 
 
 def re_name(name: str) -> str:
-    """The name of a node as torch's messages shorten it.
+    """Return the name of a node as torch's messages shorten it.
 
     >>> re_name("MulBackward0"), re_name("torch::autograd::CopySlices")
     ('Mul', 'torch::autograd::CopySlices')
@@ -70,7 +70,7 @@ def re_name(name: str) -> str:
 
 
 def _where_hint() -> str:
-    """The last sentence of a version error, in torch's words."""
+    """Return the last sentence of a version error, in torch's words."""
     if anomaly.is_anomaly_enabled():
         return (
             "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed "

@@ -1,9 +1,9 @@
-"""The engine, in plain Python. Read it in this order; an afternoon will do.
+"""The engine, in plain Python. Read the files in this order; an afternoon will do.
 
-What a tensor stands on:
+What a tensor needs:
 
 1. `errors.py`: how the engine refuses, in PyTorch's words.
-2. `dtype.py`, `device.py`: what its numbers are, and where.
+2. `dtype.py`, `device.py`: what kind of numbers a tensor has, and where they are.
 3. `observe.py`: who watches, and what they are told. Everything that can be seen of a run is an event here.
 4. `grad_mode.py`: what threads share; when history is recorded.
 5. `tensor.py`: what a tensor holds, and its place in the graph.
@@ -12,17 +12,19 @@ Forward:
 
 6. `record.py`, `namespaces.py`: how an operation is stated, once; the two kinds of numbers that its gradient rules
 compute with.
-7. `node.py`: what an operation leaves behind. **What backward is** stands here.
-8. `apply.py`: how an operation runs.
-9. `op.py`: how a record becomes an operation that can be called, and which code runs it.
+7. `saving.py`: what is kept of an operation for backward.
+8. `node.py`: the node that an operation leaves behind. **What backward is** stands here.
+9. `apply.py`: how an operation runs.
+10. `op.py`: how a record becomes an operation that can be called, and which engine runs it.
 
 Backward:
 
-10. `backward.py`: the order of the nodes, and the sums where paths meet.
-11. `differentiate.py`: `backward()` and `grad()`.
+11. `backward.py`: the order of the nodes, and the sums where paths meet.
+12. `differentiate.py`: `backward()` and `grad()`.
 
-Nothing here imports another room of the engine. What others add, they put into the places that are made for it: methods
-on Tensor, Node, View and device by `tensor.attach`; ways to run operations into `op.LANES`, ways through graphs into
-`differentiate.SHORTCUTS`; checks before a pass into `backward.CHECKS`; who is told of errors into `errors.WITNESSES`.
-Every file imports only what stands above it. The examples know `torch`, which is autolab, `np`, `OPS` and `raw`.
+Nothing here imports another room of the engine, and every file imports only what stands above it. Other rooms add to
+the core in five ways. `tensor.attach` puts methods on Tensor, Node, View, device and Engine. `op.use` puts a faster
+engine into the place of the plain one. `backward.VALIDATORS` holds the checks before a pass, `errors.ERROR_LISTENERS`
+the objects that are told of errors, `grad_mode.THREAD_INIT` what each new thread calls. The examples know `torch`,
+which is autolab, `np`, `OPS` and `raw`.
 """

@@ -1,6 +1,6 @@
 """The backward pass: nodes in torch's order, gradients summed where paths meet.
 
-`steps` is a generator; `backward()` merely exhausts it, the explorer looks between its steps. Nothing here recurses:
+`steps` is a generator; `backward()` merely exhausts it, the explorer looks between its steps. Nothing here recurses, so
 graphs of any depth run. Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from . import namespaces, observe
 from .errors import fail
-from .device import ARRAYS, CPU, copied, device, filled, of, plus
+from .device import ARRAY_CLASSES, copied, device, filled, of, plus
 from .grad_mode import guard, per_thread, set_grad_enabled
 from .node import AccumulateGrad, Node, apply_fix
 from .tensor import Tensor, wrap
@@ -23,13 +23,13 @@ from .tensor import Tensor, wrap
 Root = tuple[Node, int]
 """A node and the number of its output."""
 
-CHECKS: list[Callable[[Sequence[Node]], None]] = []
-"""What else is asked before a pass runs: functions of its nodes that raise where it may not."""
+VALIDATORS: list[Callable[[Sequence[Node]], None]] = []
+"""Functions that run before a backward pass: each receives the planned nodes, and raises if they may not run."""
 
 
 def steps(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> Iterator[Node]:
-    """Runs a backward pass, yielding each node after it ran. grads: the raw array arriving at each root (a Tensor when
-    create_graph). settings: those of `_Pass`.
+    """Run a backward pass and yield each node after it ran. grads: the raw array arriving at each root (a Tensor when
+    create_graph). settings: those of `BackwardPass`.
 
     >>> x = wrap(np.float64(3))
     >>> x.requires_grad = True
@@ -39,11 +39,11 @@ def steps(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> Itera
     >>> float(x.grad)
     6.0
     """
-    return _Pass(roots, **settings).steps(grads)
+    return BackwardPass(roots, **settings).steps(grads)
 
 
 def execute(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> dict[Root, Any]:
-    """The same at once, without NumPy's warnings (torch gives none for 1/0). Returns the gradients of `targets`.
+    """Run a whole backward pass without NumPy's warnings (torch gives none for 1/0). Return the gradients of `targets`.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> y = x * x
@@ -51,16 +51,40 @@ def execute(roots: Sequence[Root], grads: Sequence[Any], **settings: Any) -> dic
     >>> execute([(y.grad_fn, 0)], [np.float32(1)], targets={(leaf, 0)})[leaf, 0]
     np.float32(6.0)
     """
-    backward_pass = _Pass(roots, **settings)
+    backward_pass = BackwardPass(roots, **settings)
     with np.errstate(all="ignore"):
         for _ in backward_pass.steps(grads):
             pass
     return backward_pass.captured
 
 
-def _with_refusal_early(order: list[Node]) -> list[Node]:
-    """`order` with a node that can only raise directly after the last node that leads to it: PyTorch gives such a node
-    the highest number, so nothing else runs before it that needs not."""
+# -- the order of the nodes ------------------------------------------------------------------------------------------
+def plan(roots: Sequence[Node]) -> tuple[list[Node], dict[Node, int]]:
+    """Return all nodes that `roots` lead to, newest first, and how many contributions each leaf's AccumulateGrad waits
+    for.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> order, waiting = plan([(x * x).exp().grad_fn])
+    >>> [node.name() for node in order], list(waiting.values())
+    (['ExpBackward0', 'MulBackward0'], [2])
+    """
+    waiting: dict[Node, int] = {node: 0 for node in roots if node.__class__ is AccumulateGrad}
+    found = [node for node in dict.fromkeys(roots) if node not in waiting]
+    seen = set(found)
+    for node in found:
+        for n in node.inputs:
+            if n.__class__ is AccumulateGrad:
+                waiting[n] = waiting.get(n, 0) + 1
+            elif n is not None and n not in seen:
+                seen.add(n)
+                found.append(n)
+    found.sort(key=attrgetter("sequence_nr"), reverse=True)
+    return found, waiting
+
+
+def with_refusal_early(order: list[Node]) -> list[Node]:
+    """Return `order` with a node that can only raise directly after the last node that leads to it: PyTorch gives such
+    a node the highest number, so nothing else runs before it that needs not."""
     refusing = [node for node in order if node.refuses]
     if not refusing:
         return order
@@ -71,80 +95,63 @@ def _with_refusal_early(order: list[Node]) -> list[Node]:
 
 
 def fitted(node: Node, slot: int, target: Node, nr: int, g: Any) -> Any:
-    """The gradient number `slot` that `node` gives, as output `nr` of `target`, which has hooks, takes it."""
+    """Return the gradient number `slot` that `node` gives, as output `nr` of `target`, which has hooks, takes it."""
     wrong = f"Function {node.name()} returned an invalid gradient at index {slot}"
     return target.hooks.fitted(nr, g, wrong)
 
 
+def nodes_on_the_way(order: Sequence[Node], leaves: Iterable[Node], wanted: set[Node]) -> set[Node]:
+    """Return the nodes on a path to one that is wanted.
+
+    >>> x, y = (torch.tensor(3., requires_grad=True) for _ in range(2))
+    >>> order, waiting = plan([(x.exp() * y.sin()).grad_fn])
+    >>> sorted(n.name() for n in nodes_on_the_way(order, waiting, {x.exp().grad_fn.inputs[0]}))
+    ['ExpBackward0', 'MulBackward0', 'torch::autograd::AccumulateGrad']
+    """
+    needed = {n for n in leaves if n in wanted}
+    for node in reversed(order):  # oldest first, so a node's inputs are decided before it
+        if node in wanted or any(n in needed for n in node.inputs):
+            needed.add(node)
+    return needed
+
+
 _STOP = object()
-"""In the place of a gradient: the node need not run."""
+"""Stands for a gradient when the node need not run."""
 
 
 @dataclass(eq=False)
-class _Pass:
-    """One backward pass: what it works on, and what waits where."""
+class BackwardPass:
+    """One backward pass: its settings, and the gradients that wait at its nodes.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> [node.name() for node in BackwardPass([((x * x).grad_fn, 0)]).order]
+    ['MulBackward0']
+    """
 
     roots: Sequence[Root]
     retain_graph: bool = False  # nodes keep what they saved
     create_graph: bool = False  # gradients are Tensors, with a graph of their own
-    targets: set[Root] | None = (
-        None  # their gradients are wanted, instead of accumulation: they are `captured`
-    )
-    only: set[Node] | None = (
-        None  # these run, hooks and all, and what is on a path to them: `backward(inputs=)`
-    )
-    accumulate: bool = True  # False: all is computed and reported, `.grad` left alone (a rehearsal)
+    targets: set[Root] | None = None  # `grad()`: their gradients are captured, nothing accumulates
+    only: set[Node] | None = None  # `backward(inputs=)`: they run, and the nodes on a path to them
+    accumulate: bool = True  # False: everything is computed and reported, `.grad` is left alone
 
     def __post_init__(self) -> None:
         self.captured: dict[Root, Any] = {}
-        self.needed: set[Node] | None = (
-            None  # the nodes to which gradients go when not all are wanted
-        )
-        self.pending: dict[
-            Node, Any
-        ] = {}  # what has arrived so far; of a node with several outputs a list
+        self.pending: dict[Node, Any] = {}  # what has arrived; a list for several outputs
         self.wanted = self.only if self.targets is None else {node for node, _ in self.targets}
-        self.order, self.waiting = self.plan([node for node, _ in self.roots], self.wanted)
-
-    def plan(
-        self, roots: list[Node], wanted: set[Node] | None
-    ) -> tuple[list[Node], dict[Node, int]]:
-        """All nodes that must run, newest first, and how many contributions each accumulator waits for. wanted: the
-        nodes whose gradients are wanted, None for all."""
-        waiting: dict[Node, int] = {node: 0 for node in roots if node.__class__ is AccumulateGrad}
-        seen = set(roots)
-        queue = [node for node in dict.fromkeys(roots) if node not in waiting]
-        for node in queue:
-            for n in node.inputs:
-                if n is None:
-                    continue
-                if n.__class__ is AccumulateGrad:
-                    waiting[n] = waiting.get(n, 0) + 1
-                elif n not in seen:
-                    seen.add(n)
-                    queue.append(n)
-        queue.sort(key=attrgetter("sequence_nr"), reverse=True)
-        if wanted is not None:
-            queue, waiting = self._needed(queue, waiting, wanted)
-        return _with_refusal_early(queue), waiting
-
-    def _needed(
-        self, queue: list[Node], waiting: dict[Node, int], wanted: set[Node]
-    ) -> tuple[list[Node], dict[Node, int]]:
-        """Only the nodes on a path from a root to one that is wanted."""
-        self.needed = needed = {n for n in waiting if n in wanted}
-        for node in reversed(queue):  # oldest first, so a node's inputs are decided before it
-            if node in wanted or any(n in needed for n in node.inputs):
-                needed.add(node)
-        order = [node for node in queue if node in needed]
-        counts = dict.fromkeys((n for n in waiting if n in needed), 0)
-        for n in [n for node in order for n in node.inputs if n in counts]:
-            counts[n] += 1
-        return order, counts
+        self.order, self.waiting = plan([node for node, _ in self.roots])
+        self.needed: set[Node] | None = None  # to these gradients go; None: to all
+        if self.wanted is not None:
+            self.needed = needed = nodes_on_the_way(self.order, self.waiting, self.wanted)
+            self.order = [node for node in self.order if node in needed]
+            self.waiting = dict.fromkeys((n for n in self.waiting if n in needed), 0)
+            for n in [n for node in self.order for n in node.inputs if n in self.waiting]:
+                self.waiting[n] += 1
+        self.order = with_refusal_early(self.order)
 
     # -- the run -----------------------------------------------------------------------------------------------------
     def steps(self, grads: Sequence[Any]) -> Iterator[Node]:
-        """The generator behind `steps`: announces the pass and its end."""
+        """Run the pass and tell the observer of its beginning and end; see the function `steps`."""
         state = per_thread.state
         before, state.backward_pass = state.backward_pass, self
         try:
@@ -163,70 +170,69 @@ class _Pass:
             observe.observer.backward_end(None)
 
     def run(self, grads: Sequence[Any]) -> Iterator[Node]:
-        """Runs the nodes, one after the other; what arrives along several edges is summed before the node is there."""
-        for check in CHECKS:
-            check(self.order)
-        watching, pending = observe.observer, self.pending
-        for i, ((node, nr), g) in enumerate(zip(self.roots, grads)):
-            if node.hooks is not None and g is not None:
-                g = node.hooks.fitted(nr, g, f"invalid gradient at index {i}")
-            if watching is not None and (self.needed is None or node in self.needed):
-                watching.seed(node, nr, g._array if self.create_graph else g)
-            if g is not None:
-                self.deliver(node, nr, g)
+        """Run the nodes, one after the other; what arrives along several edges is summed before the node runs."""
+        for validate in VALIDATORS:
+            validate(self.order)
+        self.begin(grads)
         for leaf in [n for n, left in self.waiting.items() if not left]:
             self.finish_leaf(leaf)
             yield leaf
         for node in self.order:
-            g = pending.pop(node, None)
+            g = self.pending.pop(node, None)
             if g is None and not node.runs_without_grad:
                 out: Any = (None,) * len(node.inputs)
             else:
-                if node.hooks is not None or self.targets is not None:
-                    g = self.arrived(node, g)
-                    if g is _STOP:
-                        continue
-                if watching is not None:
-                    watching.before_node(
-                        node,
-                        _raws([g] if node.num_outputs == 1 else g or [None] * node.num_outputs),
-                    )
+                g = self.arrived(node, g)
+                if g is _STOP:
+                    continue
                 out = self.run_node(node, g)
-                if watching is not None:
-                    self.report(watching, node, out)
             for leaf in self.send(node, g, out):
                 self.finish_leaf(leaf)
                 yield leaf
-            if not self.retain_graph and node.release() and watching is not None:
-                watching.free(node)
+            if not self.retain_graph and node.release() and observe.observer is not None:
+                observe.observer.free(node)
             yield node
 
+    def begin(self, grads: Sequence[Any]) -> None:
+        """Deliver the gradients that the pass starts with to its roots."""
+        for i, ((node, nr), g) in enumerate(zip(self.roots, grads)):
+            if node.hooks is not None and g is not None:
+                g = node.hooks.fitted(nr, g, f"invalid gradient at index {i}")
+            if observe.observer is not None and (self.needed is None or node in self.needed):
+                observe.observer.seed(node, nr, g._array if self.create_graph else g)
+            if g is not None:
+                self.deliver(node, nr, g)
+
     def run_node(self, node: Node, g: Any) -> Any:
-        """The gradients that `node` sends on, one per input: its rules', and what its hooks make of them."""
-        if node.num_outputs != 1:
+        """Return the gradients that `node` sends on, one per input, from its rules and its hooks."""
+        watching, several = observe.observer, node.num_outputs != 1
+        if watching is not None:
+            watching.before_node(node, _raws((g or [None] * node.num_outputs) if several else [g]))
+        if several:
             g = self.filled(node, g)
-        in_part = self.needed is not None and not self.needed.issuperset(node.inputs)
-        out = self.in_part(node, g) if in_part else self.gradients(node, g)
-        return out if node.hooks is None else node.hooks.after(self, node, out, g)
+        some = self.needed is not None and not self.needed.issuperset(node.inputs)
+        out = self.some_gradients(node, g) if some else self.gradients(node, g)
+        if node.hooks is not None:
+            out = node.hooks.after(self, node, out, g)
+        if watching is not None:
+            self.report(watching, node, out)
+        return out
 
     def gradients(self, node: Node, g: Any) -> Any:
-        """What the rules of a node give, computed where the gradient is, or on Tensors when it is to have a graph of
-        its own."""
+        """Return what the rules of a node give, computed where the gradient is, or on Tensors when it is to have a
+        graph of its own."""
         if self.create_graph:
+            m = namespaces.TRACED
             with set_grad_enabled(True):
-                return apply_fix(
-                    namespaces.TRACED, node.fix, node.backward_traced(namespaces.TRACED, g)
-                )
-        where = CPU if isinstance(g, (np.ndarray, np.generic)) else _place(g)
+                return apply_fix(m, node.fix, node.backward_traced(m, g))
+        where = _place(g)
         m = namespaces.raw(where.xp)
-        if where is CPU:
-            return apply_fix(m, node.fix, node.backward_raw(m, g))
         with where.backend:
             return apply_fix(m, node.fix, node.backward_raw(m, g))
 
-    def in_part(self, node: Node, g: Any) -> Any:
-        """Runs a node of which not all gradients are wanted. An operation leaves out the others, as in PyTorch: its
-        hooks see None."""
+    def some_gradients(self, node: Node, g: Any) -> Any:
+        """Return the gradients of a node that are needed, and None for the others: as in PyTorch, an operation does not
+        compute them, and its hooks see None."""
         assert self.needed is not None
         if not node.plain or node.refuses:
             return self.gradients(node, g)
@@ -240,10 +246,9 @@ class _Pass:
         return tuple([None if n is None else x for n, x in zip(wanted, self.gradients(alike, g))])
 
     def send(self, node: Node, g: Any, out: Sequence[Any]) -> list[Node]:
-        """Hands the gradients `out` of a node, at which `g` had arrived, along its edges. Returns the leaves that now
-        have all of theirs."""
-        pending, waiting, nrs = self.pending, self.waiting, node.input_nrs
-        complete = []
+        """Send the gradients `out` of a node, at which `g` had arrived, along its edges. Return the leaves that now
+        have all of their contributions."""
+        nrs, complete = node.input_nrs, []
         for slot, target in enumerate(node.inputs):
             if target is None:
                 continue
@@ -252,18 +257,17 @@ class _Pass:
                 nr = 0 if nrs is None else nrs[slot]
                 if target.hooks is not None:
                     contribution = fitted(node, slot, target, nr, contribution)
-                if target.__class__ is AccumulateGrad and target not in pending:
+                if target.__class__ is AccumulateGrad and target not in self.pending:
                     contribution = own(contribution, g)
                 self.deliver(target, nr, contribution)
-            left = waiting.get(target)
-            if left is not None:
-                waiting[target] = left - 1
-                if left == 1:
+            if target in self.waiting:
+                self.waiting[target] -= 1
+                if not self.waiting[target]:
                     complete.append(target)
         return complete
 
     def deliver(self, node: Node, nr: int, g: Any) -> None:
-        """Adds a gradient to what waits at output `nr` of `node`."""
+        """Add a gradient to what waits at output `nr` of `node`."""
         pending = self.pending
         if node.num_outputs == 1:
             before = pending.get(node)
@@ -273,29 +277,31 @@ class _Pass:
             slots[nr] = g if slots[nr] is None else self.add(slots[nr], g)
 
     def add(self, a: Any, b: Any) -> Any:
-        """The sum of two gradients."""
+        """Return the sum of two gradients."""
         if not self.create_graph:
             return plus(a, b)
         with set_grad_enabled(True):
             return a + b
 
     def filled(self, node: Node, gs: Any) -> Any:
-        """Zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient for each.
-        Custom functions fill them in themselves, unless asked not to."""
+        """Return zeros for the outputs of a node where nothing arrived: a rule of several outputs expects a gradient
+        for each. Custom functions fill them in themselves, unless asked not to."""
         if not node.plain or gs is None or node.op.partial:
             return gs
-        gs, where = list(gs), _place(_raws(gs))
+        gs, where = list(gs), _place(gs)
         for nr, (shape, d) in enumerate(node.extra()["shapes"]):
             if gs[nr] is None and d.is_inexact:
                 zeros = filled(where, 0, shape, d)
                 gs[nr] = wrap(zeros) if self.create_graph else zeros
         return gs
 
-    # -- hooks and captures ------------------------------------------------------------------------------------------
+    # -- hooks, captures, leaves ---------------------------------------------------------------------------------------
     def arrived(self, node: Node, g: Any) -> Any:
-        """Tensor hooks, retained gradients, captures and prehooks, in torch's order. Returns the gradient, or _STOP
+        """Run tensor hooks, retain gradients, capture, run prehooks, in torch's order. Return the gradient, or _STOP
         when the node need not run."""
         hooks, single = node.hooks, node.num_outputs == 1
+        if hooks is None and self.targets is None:
+            return g
         gs = [g] if single else list(g or [None] * node.num_outputs)
         if hooks is not None:
             gs = hooks.arrived(self, gs)
@@ -312,9 +318,9 @@ class _Pass:
             gs = hooks.before(self, node, gs)
         return gs[0] if single else gs
 
-    # -- leaves ------------------------------------------------------------------------------------------------------
     def finish_leaf(self, node: Any) -> None:
-        """All contributions to a leaf are in: hooks, then capture or accumulation. node: its AccumulateGrad."""
+        """Run the hooks of a leaf that has all of its contributions, then capture or accumulate its gradient. node: its
+        AccumulateGrad."""
         g = self.pending.pop(node, None)
         if g is None:
             return
@@ -337,78 +343,63 @@ class _Pass:
         if own_hooks is not None:
             own_hooks.after(self, node, (), g)
         if observe.observer is not None and trained:
-            arrived = getattr(g, "_array", g)
-            total = (
-                leaf._grad
-                if self.accumulate
-                else g
-                if leaf._grad is None
-                else plus(leaf.grad._array, arrived)
-            )
-            observe.observer.accumulate(leaf, arrived, getattr(total, "_array", total))
+            (arrived,) = _raws([g])
+            total = leaf._grad
+            if not self.accumulate:
+                total = arrived if total is None else plus(leaf.grad._array, arrived)
+            observe.observer.accumulate(leaf, arrived, *_raws([total]))
 
-    # -- for observers -----------------------------------------------------------------------------------------------
     def report(self, watching: Any, node: Node, out: Sequence[Any]) -> None:
-        """Tells an observer what a node computed, and where it goes."""
+        """Tell an observer what a node computed, and where it goes."""
         raws = _raws(out)
         watching.after_node(node, raws)
-        for slot, (target, g) in enumerate(zip(node.inputs, raws)):
+        numbers = node.input_nrs or (0,) * len(raws)
+        for slot, (target, nr, g) in enumerate(zip(node.inputs, numbers, raws)):
             if target is not None and g is not None:
-                watching.contribution(
-                    node, slot, target, 0 if node.input_nrs is None else node.input_nrs[slot], g
-                )
+                watching.contribution(node, slot, target, nr, g)
 
 
 def _place(g: Any) -> device:
-    """Where a raw gradient is, or the first of several."""
-    if g.__class__ in (list, tuple) or g is None:
-        g = next((x for x in g or () if x is not None), np.float32(0))
-    return of(g)
+    """Return where a raw gradient is, or the first of several."""
+    several = g.__class__ in (list, tuple) or g is None
+    return of(next((x for x in _raws(g or ()) if x is not None), np.float32(0)) if several else g)
 
 
 def _raws(gs: Iterable[Any]) -> tuple[Any, ...]:
     return tuple([getattr(g, "_array", g) for g in gs])
 
 
+# -- `.grad` ---------------------------------------------------------------------------------------------------------
 def own(contribution: Any, g: Any = None) -> Any:
-    """What may become `.grad`: it must not share memory with a gradient that somebody else holds, as `g`, which arrived
-    at the node.
+    """Return an array that may become `.grad`: it must not share memory with a gradient that is used elsewhere, such as
+    `g`, which arrived at the node.
 
     >>> g = np.ones(2)
     >>> own(g, g) is g, own(g * 2, g) is g
     (False, False)
     """
-    is_array: bool = contribution.__class__ in ARRAYS
-    return (
-        copied(contribution)
-        if is_array and (contribution is g or contribution.base is not None)
-        else contribution
-    )
+    is_array = contribution.__class__ in ARRAY_CLASSES
+    shared = is_array and (contribution is g or contribution.base is not None)
+    return copied(contribution) if shared else contribution
 
 
 def accumulate(leaf: Tensor, g: Any, create_graph: bool = False) -> None:
-    """`tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless it has a
+    """Run `tensor.grad += g`: in place on the gradient that is there, so that it stays the same object, unless it has a
     graph. Threads that accumulate into one leaf come one after the other.
 
     >>> x = wrap(np.float64(3))
     >>> accumulate(x, np.float64(2)), accumulate(x, np.float64(5)), float(x.grad)
     (None, None, 7.0)
     """
-    if not create_graph:
-        with guard:
+    with guard:
+        if not create_graph:
             return add_to_grad(leaf, g)
-    while True:  # until no other thread accumulated while the sum was computed
-        before = leaf.grad if leaf._grad is not None else None
         with set_grad_enabled(True):
-            total = g.clone_by_copy() if before is None else before + g
-        with guard:
-            if leaf._grad is before:
-                leaf._grad = total
-                return
+            leaf._grad = g.clone_by_copy() if leaf._grad is None else leaf.grad + g
 
 
 def _other_shape(shape: tuple[int, ...], came: tuple[int, ...]) -> Exception:
-    """PyTorch's error for a gradient of the shape `came` that cannot be added in place to one of `shape`."""
+    """Return PyTorch's error for a gradient of the shape `came` that cannot be added in place to one of `shape`."""
     message = f"output with shape {list(shape)} doesn't match the broadcast shape {list(came)}"
     sizes = [(a, b) for a, b in zip(reversed(shape), reversed(came)) if a != b and 1 not in (a, b)]
     if sizes:
@@ -421,7 +412,7 @@ def _other_shape(shape: tuple[int, ...], came: tuple[int, ...]) -> Exception:
 
 
 def add_to_grad(leaf: Tensor, g: Any) -> None:
-    """What `accumulate` does for who holds the guard.
+    """Add an array to `.grad`. The caller holds `guard`.
 
     >>> x = torch.tensor(3.)
     >>> add_to_grad(x, np.float32(2)), x.grad
@@ -430,21 +421,18 @@ def add_to_grad(leaf: Tensor, g: Any) -> None:
     before = leaf._grad
     if before is None:
         leaf._grad = g if g.__class__ is not Tensor else g._array
-    elif isinstance(before, Tensor):
-        if before._array.__class__ is np.ndarray:
-            try:
-                np.add(before._array, g, before._array)
-            except ValueError:  # `leaf.data = …` gave it another shape
-                raise _other_shape(before._array.shape, g.shape) from None
-        elif before._array.__class__ in ARRAYS:
+        return
+    total = before._array if isinstance(before, Tensor) else before
+    try:
+        if total is before:
+            leaf._grad = plus(before, g)
+        elif total.__class__ in ARRAY_CLASSES:
             where = before._storage.device
             with where.backend:
-                where.xp.add(before._array, g, out=before._array)
+                where.xp.add(total, g, out=total)
         else:
-            before._array = before._array + g
+            before._array = total + g
+    except ValueError:  # `leaf.data = …` gave it another shape
+        raise _other_shape(total.shape, g.shape) from None
+    if total is not before:
         before._storage.version += 1
-    else:
-        try:
-            leaf._grad = plus(before, g)
-        except ValueError:
-            raise _other_shape(before.shape, g.shape) from None

@@ -39,7 +39,7 @@ class device:
 
 
 def named(kind: str, index: int | None, backend: Any = None) -> device:
-    """The name of device number `index` of a kind, or with `backend` the object that stands for it.
+    """Return the name of device number `index` of a kind, or with `backend` the object that stands for it.
 
     >>> str(named("cuda", 1))
     'cuda:1'
@@ -51,8 +51,8 @@ def named(kind: str, index: int | None, backend: Any = None) -> device:
 
 
 class Host(nullcontext[None]):
-    """The CPU as a backend: NumPy. A backend of another device has these, and answers for its arrays and for what
-    crosses to it; arrays that are made inside `with backend:` lie there.
+    """The CPU as a backend: NumPy. The backend of another device has the same methods, and decides what may cross to
+    it; arrays that are made inside `with backend:` lie there.
 
     >>> CPU.backend.xp.__name__, CPU.backend.adopt(None, 1.0)
     ('numpy', array(1.))
@@ -60,22 +60,21 @@ class Host(nullcontext[None]):
 
     simulated, host, alive = False, True, True
     xp, array = np, np.ndarray
-    marker = None  # what stands in the `_view` slot of the tensors here that are no views; see `tensor.View`
 
     def run(self, state: Any, kernel: Callable[..., Any], *args: Any) -> Any:
-        """`kernel(*args)`, with NumPy's warnings off as `state` has them."""
+        """Return `kernel(*args)`, computed with NumPy's warnings off."""
         return state.run(kernel, *args)
 
     def adopt(self, op: Any, result: Any) -> Any:
-        """What the kernel of `op` returned, as an array (or NumPy scalar) of this device."""
+        """Return what the kernel of `op` gave as an array (or NumPy scalar) of this device."""
         return (
             result
             if result.__class__ is np.ndarray or isinstance(result, np.generic)
             else np.asarray(result)
         )
 
-    def keepsake(self, array: Any, most: int) -> Any:
-        """What the explorer is shown of a result: itself if it has at most `most` elements, else (shape, dtype)."""
+    def preview(self, array: Any, most: int) -> Any:
+        """Return what the explorer shows of a result: itself if it has at most `most` elements, else (shape, dtype)."""
         return (
             array
             if array.__class__ is not np.ndarray or array.size <= most
@@ -85,34 +84,34 @@ class Host(nullcontext[None]):
 
 HOST = Host()
 CPU = named("cpu", None, HOST)
-ARRAYS: dict[type, Callable[[Any], device]] = {np.ndarray: lambda array: CPU}
-"""The classes of arrays in use, and where an array of the class is."""
+ARRAY_CLASSES: dict[type, Callable[[Any], device]] = {np.ndarray: lambda array: CPU}
+"""The classes of arrays in use, each with a function that tells on which device an array of the class is."""
 
 
 def of(array: Any) -> device:
-    """The device of a raw array or NumPy scalar.
+    """Return the device of a raw array or NumPy scalar.
 
     >>> of(np.ones(3)) is CPU
     True
     """
     kind = array.__class__
-    return CPU if kind is np.ndarray or isinstance(array, np.generic) else ARRAYS[kind](array)
+    return (
+        CPU if kind is np.ndarray or isinstance(array, np.generic) else ARRAY_CLASSES[kind](array)
+    )
 
 
 def copied(array: Any) -> Any:
-    """A row-major copy of a raw array with memory of its own, on the same device.
+    """Return a row-major copy of a raw array, with memory of its own, on the same device.
 
     >>> copied(np.ones((2, 3)).T).flags.c_contiguous
     True
     """
-    if array.__class__ is np.ndarray or isinstance(array, np.generic):
-        return array.copy()
     with of(array).backend:
         return array.copy()
 
 
 def plus(a: Any, b: Any) -> Any:
-    """The sum of two raw arrays of one device.
+    """Return the sum of two raw arrays of one device.
 
     >>> plus(np.ones(2), np.ones(2))
     array([2., 2.])
@@ -124,7 +123,7 @@ def plus(a: Any, b: Any) -> Any:
 
 
 def filled(where: device, value: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    """A raw array with the same number everywhere. dtype: a `dtype` of the engine.
+    """Return a raw array with the same number everywhere. dtype: a `dtype` of the engine.
 
     >>> filled(CPU, 1, (2,), torch.float32)
     array([1., 1.], dtype=float32)

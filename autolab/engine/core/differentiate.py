@@ -1,23 +1,19 @@
-"""`backward` and `grad`: what the user says, checked and turned into a backward pass.
+"""`backward` and `grad`: check what the user passes, and turn it into a backward pass.
 
 Source: https://docs.pytorch.org/docs/2.13/autograd.html"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from . import observe
+from . import observe, op
 from .backward import Root, execute, own
 from .device import CPU, filled
 from .errors import fail, type_name
 from .node import GradientEdge, accumulator
 from .tensor import Tensor, wrap
-
-SHORTCUTS: list[Callable[[Sequence[Root], Sequence[Any], bool], bool]] = []
-"""Faster ways through plain graphs: `shortcut(roots, seeds, retain_graph)` runs the whole pass and says so, or does
-nothing."""
 
 CREATE_GRAPH_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
@@ -34,7 +30,7 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Accumulates gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward.
+    """Accumulate gradients of `tensors` into the leaves' `.grad`. Source: torch.autograd.backward.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> torch.autograd.backward([x * x, 2 * x])
@@ -44,8 +40,7 @@ def backward(
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         note = "Leave it out to accumulate into every leaf."
         raise fail(RuntimeError, "`inputs` argument to `backward()` cannot be empty.", note)
-    create_graph = _flag("create_graph", create_graph)
-    retain = create_graph if retain_graph is None else _flag("retain_graph", retain_graph)
+    retain, create_graph = _flags(retain_graph, create_graph)
     tensors = _listed(tensors)
     seeds = _seeds(tensors, grad_variables if grad_tensors is None else grad_tensors, create_graph)
     roots = _roots(tensors)
@@ -53,17 +48,14 @@ def backward(
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     only = None
     if inputs is not None:
-        refusal = (
-            "can't retain_grad on Tensor that has requires_grad=False",
-            "No gradient is computed for it at all.",
-        )
-        inputs = _wanted(inputs, *refusal)
+        refusal = "can't retain_grad on Tensor that has requires_grad=False"
+        inputs = _wanted(inputs, refusal, "No gradient is computed for it at all.")
         only = {_target(t)[0] for t in inputs}
         for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
             if isinstance(t, Tensor):
                 t.retain_grad()
     plain = only is None and not create_graph and observe.observer is None
-    if not (plain and any(shortcut(roots, seeds, retain) for shortcut in SHORTCUTS)):
+    if not (plain and op.engine.run_graph(roots, seeds, retain)):
         execute(roots, seeds, retain_graph=retain, create_graph=create_graph, only=only)
 
 
@@ -76,7 +68,7 @@ def grad(
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
+    """Return the gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
 
     grad_outputs: one vector per output (shaped like it). Raises RuntimeError for an input that the outputs do not
     depend on, unless allow_unused. Source: torch.autograd.grad.
@@ -94,26 +86,22 @@ def grad(
             "Materialised gradients are zeros for unused inputs, so unused inputs must be allowed."
         )
         raise fail(ValueError, message, note)
-    create_graph = _flag("create_graph", create_graph)
-    retain = create_graph if retain_graph is None else _flag("retain_graph", retain_graph)
+    retain, create_graph = _flags(retain_graph, create_graph)
     outputs, inputs = _listed(outputs), _listed(inputs)
     if not inputs:
         note = "Name the tensors whose gradients you want."
         raise fail(RuntimeError, "`inputs` argument to `grad()` cannot be empty.", note)
     seeds = _seeds(outputs, grad_outputs, create_graph)
     roots = _roots(outputs)
-    refusal = (
-        "One of the differentiated Tensors does not require grad",
-        "Set requires_grad=True before computing.",
-    )
-    keys = [_target(t) for t in _wanted(inputs, *refusal)]
+    refusal = "One of the differentiated Tensors does not require grad"
+    wanted = _wanted(inputs, refusal, "Set requires_grad=True before computing.")
+    keys = [_target(t) for t in wanted]
     captured = execute(
         roots, seeds, retain_graph=retain, create_graph=create_graph, targets=set(keys)
     )
+    may_miss = materialize_grads if allow_unused is None else allow_unused
     for i, k in enumerate(keys):
-        if captured.get(k) is None and not (
-            materialize_grads if allow_unused is None else allow_unused
-        ):
+        if captured.get(k) is None and not may_miss:
             message = f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
             message += "Set allow_unused=True if this is the desired behavior."
             note = "No path leads from the outputs to this input, so the derivative is zero everywhere."
@@ -128,23 +116,23 @@ def grad(
 
 
 def _as_result(g: Any, zeros_like: Any, create_graph: bool) -> Tensor | None:
-    """A captured gradient as a Tensor that shares memory with no other gradient. zeros_like: what zeros stand for where
-    there is none."""
+    """Return a captured gradient as a Tensor that shares memory with no other gradient. zeros_like: the tensor for
+    which zeros stand where there is no gradient."""
     if g is None and zeros_like is not None:
         t = wrap(filled(zeros_like._storage.device, 0, zeros_like._array.shape, zeros_like.dtype))
         t._req = create_graph
         return t
-    if g is None or isinstance(g, Tensor):
-        return g
-    return wrap(own(g))
+    return g if g is None or isinstance(g, Tensor) else wrap(own(g))
 
 
-def _flag(name: str, value: Any) -> bool:
-    """A switch of `backward` and `grad`: a bool, or a whole number as PyTorch takes it."""
-    if isinstance(value, int):
-        return bool(value)
-    message = f"'{type_name(value)}' object cannot be interpreted as an integer"
-    raise fail(TypeError, message, f"`{name}` is True or False; {value!r:.60} came.")
+def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
+    """Return both switches of `backward` and `grad`: each is a bool, or a whole number as PyTorch takes it."""
+    retain_graph = create_graph if retain_graph is None else retain_graph
+    for name, value in (("create_graph", create_graph), ("retain_graph", retain_graph)):
+        if not isinstance(value, int):
+            message = f"'{type_name(value)}' object cannot be interpreted as an integer"
+            raise fail(TypeError, message, f"`{name}` is True or False; {value!r:.60} came.")
+    return bool(retain_graph), bool(create_graph)
 
 
 def _listed(tensors: Any) -> tuple[Any, ...]:
@@ -152,8 +140,8 @@ def _listed(tensors: Any) -> tuple[Any, ...]:
 
 
 def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor | GradientEdge, ...]:
-    """What gradients are asked for, as a tuple. Raises torch's error for what has none: a tensor that requires no
-    gradient (`refusal` says so), or no tensor."""
+    """Return the tensors whose gradients are wanted, as a tuple. Raise torch's error for one that requires no gradient
+    (`refusal` says so), or for no tensor."""
     listed = _listed(inputs)
     for t in listed:
         if not isinstance(t, (Tensor, GradientEdge)):
@@ -165,7 +153,7 @@ def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor | GradientEdge
 
 
 def _target(t: Tensor | GradientEdge) -> Root:
-    """The node and output number to which the gradient for `t` goes."""
+    """Return the node and output number to which the gradient for `t` goes."""
     if not isinstance(t, Tensor):
         return t.node, t.output_nr
     node = t.grad_fn
@@ -173,7 +161,7 @@ def _target(t: Tensor | GradientEdge) -> Root:
 
 
 def _roots(tensors: Sequence[Tensor | GradientEdge]) -> list[Root]:
-    """Where backward begins: the node of each tensor, and the number of its output. Raises torch's error for one
+    """Return where backward begins: the node of each tensor, and the number of its output. Raise torch's error for one
     without a graph."""
     for i, t in enumerate(tensors):
         if isinstance(t, Tensor) and t.grad_fn is None and not (t.requires_grad and accumulator(t)):
@@ -185,15 +173,9 @@ def _roots(tensors: Sequence[Tensor | GradientEdge]) -> list[Root]:
 
 
 def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
-    """What arrives at each result: the gradient that the user passed, or 1 for a single number. Arrays, or Tensors
-    under create_graph."""
-    grads = (
-        (None,) * len(outputs)
-        if grads is None
-        else (grads,)
-        if isinstance(grads, Tensor)
-        else tuple(grads)
-    )
+    """Return what arrives at each result: the gradient that the user passed, or 1 for a single number. Arrays, or
+    Tensors under create_graph."""
+    grads = (None,) * len(outputs) if grads is None else _listed(grads)
     for g in grads:
         if g is not None and not isinstance(g, Tensor):
             message = f"gradients can be either Tensors or None, but got {type(g).__name__}"
@@ -206,14 +188,15 @@ def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
 
 
 def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:
-    """What arrives at the result `t`, output number `i`."""
+    """Return what arrives at the result `t`, output number `i`."""
     where, shape = t._storage.device, t._array.shape
     if g is None:
         if t.requires_grad and t._array.size != 1:
             note = f"This tensor has {t._array.size} elements, and a gradient belongs to one number: reduce it (.sum(), .mean()), "
             note += "or pass gradient= with the vector of the vector-Jacobian product."
             raise fail(RuntimeError, "grad can be implicitly created only for scalar outputs", note)
-        one = t.dtype.one if where is CPU and not shape else filled(where, 1, shape, t.dtype)
+        one = filled(where, 1, shape, t.dtype)
+        one = one[()] if where is CPU and not shape else one
         return wrap(one) if create_graph else one
     if g._array.shape != shape:
         message = f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}."

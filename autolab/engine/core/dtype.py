@@ -45,14 +45,9 @@ class dtype:
         self.name, self.short, self.np = name, short, np.dtype(name)
         kind, self.itemsize, self.scalar = self.np.kind, self.np.itemsize, self.np.type
         self.is_bool, self.is_integer, self.is_signed = kind == "b", kind in "iu", kind in "ifc"
-        self.is_floating_point, self.is_complex, self.is_inexact = (
-            kind == "f",
-            kind == "c",
-            kind in "fc",
-        )
-        self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}[
-            kind
-        ]  # torch's word: the higher one wins
+        self.is_floating_point, self.is_complex = kind == "f", kind == "c"
+        self.is_inexact = kind in "fc"
+        self.category = "b ui f c".split().index("ui" if kind in "ui" else kind)  # the higher wins
         self.cpp_name = _CPP_NAMES.get(name, name)
         self.one = self.scalar(1)
 
@@ -60,50 +55,33 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return (
-            "bool_" if self.is_bool else self.name
-        )  # as which pickle finds it in this module; a copy is the same
+        return "bool_" if self.is_bool else self.name  # the name by which pickle finds it here
 
     def to_complex(self) -> dtype:
-        """The complex dtype of this precision: complex128 for float64, else complex64."""
+        """Return the complex dtype of this precision: complex128 for float64, else complex64."""
         return complex128 if self is float64 else complex64
 
     def to_real(self) -> dtype:
-        """The dtype of the parts of a complex one; any other itself."""
+        """Return the dtype of the parts of a complex dtype; any other dtype itself."""
         return {complex64: float32, complex128: float64}.get(self, self)
 
 
 bool_ = dtype("bool", "Bool")
 uint8 = dtype("uint8", "Byte")
 int8 = dtype("int8", "Char")
-int16 = short = dtype("int16", "Short")
-int32 = int_ = dtype("int32", "Int")
-int64 = long = dtype("int64", "Long")
+int16 = dtype("int16", "Short")
+int32 = dtype("int32", "Int")
+int64 = dtype("int64", "Long")
 uint16 = dtype("uint16", "UInt16")
 uint32 = dtype("uint32", "UInt32")
 uint64 = dtype("uint64", "UInt64")
-float16 = half = dtype("float16", "Half")
-float32 = float_ = dtype("float32", "Float")
-float64 = double = dtype("float64", "Double")
-complex64 = cfloat = dtype("complex64", "ComplexFloat")
-complex128 = cdouble = dtype("complex128", "ComplexDouble")
+float16 = dtype("float16", "Half")
+float32 = dtype("float32", "Float")
+float64 = dtype("float64", "Double")
+complex64 = dtype("complex64", "ComplexFloat")
+complex128 = dtype("complex128", "ComplexDouble")
 
-ALL = (
-    bool_,
-    uint8,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint16,
-    uint32,
-    uint64,
-    float16,
-    float32,
-    float64,
-    complex64,
-    complex128,
-)
+ALL = tuple(value for value in vars().copy().values() if isinstance(value, dtype))
 BY_NAME = {d.name: d for d in ALL}
 FROM_NUMPY = {d.np: d for d in ALL}
 NUMBERS = (int, float, complex, np.number, np.bool_)
@@ -113,7 +91,7 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floats that name none. Source: torch.get_default_dtype.
+    """Return the dtype of floats that name none. Source: torch.get_default_dtype.
 
     >>> torch.get_default_dtype()
     torch.float32
@@ -122,7 +100,8 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Sets it. Raises TypeError for anything but a floating-point dtype. Source: torch.set_default_dtype.
+    """Set the dtype of floats that name none. Raises TypeError for anything but a floating-point dtype. Source:
+    torch.set_default_dtype.
 
     >>> torch.set_default_dtype(torch.float64)
     >>> torch.ones(1).dtype
@@ -144,7 +123,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def python_scalar_dtype(value: object) -> dtype:
-    """The dtype that torch gives a number standing alone.
+    """Return the dtype that torch gives a number standing alone.
 
     >>> python_scalar_dtype(True), python_scalar_dtype(2), python_scalar_dtype(2.5)
     (torch.bool, torch.int64, torch.float32)
@@ -163,7 +142,7 @@ def python_scalar_dtype(value: object) -> dtype:
 
 @functools.cache
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest dtype that holds both, by torch's table. Source: torch.promote_types.
+    """Return the smallest dtype that holds both, by torch's table. Source: torch.promote_types.
 
     >>> torch.promote_types(torch.int32, torch.float16)
     torch.float16
@@ -186,32 +165,27 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 def result_type_of(
     dim_dtypes: Iterable[dtype], zero_dtypes: Iterable[dtype], scalar_values: Iterable[object]
 ) -> dtype:
-    """Torch's three-level rule: tensors with dimensions decide (`dim_dtypes`); 0-d tensors only if of a higher kind
-    (`zero_dtypes`); numbers last (`scalar_values`).
+    """Return the dtype of a result by torch's three-level rule: tensors with dimensions decide (`dim_dtypes`); 0-d
+    tensors only if of a higher kind (`zero_dtypes`); numbers last (`scalar_values`).
 
     >>> result_type_of([int32], [float64], [])  # a 0-d tensor of a higher kind decides, as a number does
     torch.float64
     >>> result_type_of([float32], [float64], [2.5])
     torch.float32
     """
-    numbers = _combine(_together(zero_dtypes), _together(map(python_scalar_dtype, scalar_values)))
-    return _combine(_together(dim_dtypes), numbers) or _default
+    result = None
+    for level in (dim_dtypes, zero_dtypes, map(python_scalar_dtype, scalar_values)):
+        dtypes = list(level)
+        if dtypes:
+            lower = functools.reduce(promote_types, dtypes)
+            result = lower if result is None else _combine(result, lower)
+    return result or _default
 
 
-def _together(dtypes: Iterable[dtype]) -> dtype | None:
-    first = None
-    for d in dtypes:
-        first = d if first is None else promote_types(first, d)
-    return first
-
-
-def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
-    if higher is None or lower is None:
-        return lower if higher is None else higher
-    if higher.is_complex:
-        return higher
-    if higher.is_floating_point:
-        return higher.to_complex() if lower.is_complex else higher
-    if higher is bool_ or lower.is_inexact:
+def _combine(higher: dtype, lower: dtype) -> dtype:
+    """Return the dtype of two levels: the lower one counts only where it is of a higher kind."""
+    if higher.is_floating_point and lower.is_complex:
+        return higher.to_complex()
+    if higher is bool_ or lower.is_inexact and not higher.is_inexact:
         return promote_types(higher, lower)
     return higher

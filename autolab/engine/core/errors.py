@@ -7,14 +7,14 @@ why it happened and what to do; Python prints it under the traceback.
 from typing import Any
 
 
-WITNESSES: list[Any] = []
-"""Who is told of errors: objects with `refused(error)`, of one that `fail` just made, and `failed(op, args, error,
-inplace)`, of one that an operation raised, which returns the error to raise. One is `exact/failing.py`: it says in
-PyTorch's words what NumPy says in its own, and points to `autolab.explain()`."""
+ERROR_LISTENERS: list[Any] = []
+"""Objects with two methods: `refused(error)` is called for an error that `fail` just made, `failed(op, args, error,
+inplace)` for an error that an operation raised, and returns the error to raise. `exact/failing.py` is one: it puts
+NumPy's errors into PyTorch's words and points to `autolab.explain()`."""
 
 
 def fail(kind: type[Exception], message: str, note: str | None = None) -> Exception:
-    """The exception `kind(message)` with `note` attached; the caller raises it.
+    """Return the exception `kind(message)` with `note` attached; the caller raises it.
 
     >>> error = fail(RuntimeError, "shape '[4]' is invalid for input of size 6", "A view keeps the number of elements.")
     >>> error.__notes__
@@ -23,13 +23,13 @@ def fail(kind: type[Exception], message: str, note: str | None = None) -> Except
     error = kind(message)
     if note:
         error.add_note(note)
-    for witness in WITNESSES:
-        witness.refused(error)
+    for listener in ERROR_LISTENERS:
+        listener.refused(error)
     return error
 
 
 def type_name(value: object) -> str:
-    """What PyTorch's messages call the type of a value.
+    """Return what PyTorch's messages call the type of a value.
 
     >>> type_name(1.5), type_name(torch.float32)
     ('float', 'torch.dtype')
@@ -50,19 +50,15 @@ def bad_argument(
     position: int | None,
     kind: str,
     value: object,
-    found: str | None = None,
+    but: str | None = None,
 ) -> Exception:
-    """PyTorch's TypeError for one argument of the wrong type. found: what is said of `value`, where it is not its type.
+    """Return PyTorch's TypeError for one argument of the wrong type. but: what to say instead of the type of `value`.
 
     >>> print(bad_argument("exp", "input", 1, "Tensor", 2.0))
     exp(): argument 'input' (position 1) must be Tensor, not float
     """
     where = f" (position {position})" if position else ""
-    message = f"{function}(): argument '{name}'{where} must be {kind}, {found or f'not {type_name(value)}'}"
-    error: Any = fail(TypeError, message, f"'{name}' was given {value!r:.60}.")
-    error.misfit = (
-        name,
-        kind,
-        value,
-    )  # for whoever knows other forms of the function, and words it anew
-    return error  # type: ignore[no-any-return]
+    message = (
+        f"{function}(): argument '{name}'{where} must be {kind}, {but or f'not {type_name(value)}'}"
+    )
+    return fail(TypeError, message, f"'{name}' was given {value!r:.60}.")

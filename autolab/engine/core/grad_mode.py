@@ -1,4 +1,4 @@
-"""What threads share, and what each has of its own: whether history is recorded.
+"""What threads share, and what each thread has of its own: whether history is recorded.
 
 Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#locally-disabling-gradient-computation"""
 
@@ -15,33 +15,30 @@ import numpy as np
 
 from .errors import bad_argument
 
-# -- what threads share ----------------------------------------------------------------------------------------------
 guard = threading.RLock()
-"""Held by whoever reads a leaf's `.grad`, its one node or a tensor's one storage, to write it again: for an addition,
-never for a kernel or a function of the user's. A finalizer may run meanwhile, so the thread may enter again."""
+"""Held while a thread reads a leaf's `.grad`, its one node or a tensor's one storage in order to write it again: during
+an addition, never during a kernel or a function of the user's. A finalizer may run meanwhile, so a thread may enter
+twice."""
 
-ENTRANCES: list[Callable[[], None]] = []
-"""Called in each thread before it uses the engine for the first time (`fast/threads.py`)."""
-
-if hasattr(os, "register_at_fork"):  # a child must not wait for a thread that it does not have
+if hasattr(
+    os, "register_at_fork"
+):  # a child process must not wait for a thread that it does not have
     os.register_at_fork(
         before=guard.acquire, after_in_parent=guard.release, after_in_child=guard.release
     )
 
 
-# -- what each thread has --------------------------------------------------------------------------------------------
 def _quiet() -> Callable[..., Any]:
-    """Calls a function without NumPy's float warnings."""
-    context = (
-        contextvars.copy_context()
-    )  # np.errstate around each kernel costs 1.2 µs, a context of its own 20 ns
+    """Return a function that calls another one without NumPy's float warnings."""
+    # np.errstate around each kernel takes 1.2 µs, a context of its own 20 ns.
+    context = contextvars.copy_context()
     context.run(np.seterr, all="ignore")
     return context.run
 
 
 @dataclass(eq=False, slots=True)
 class State:
-    """What one thread's ops consult.
+    """What the operations of one thread look up.
 
     >>> state = State()
     >>> state.grad, state.run(np.log, 0.0)  # torch warns of no division by zero
@@ -52,23 +49,23 @@ class State:
     grad: bool = True  # is history recorded
     inference: bool = False
     saves_inference: bool = False  # may a node save what was made in inference mode
-    special: bool = False  # inference mode or saved-tensor hooks are on, so no shortcut is taken
-    saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = (
-        None  # the active pack and unpack functions
-    )
-    hooks_disabled: str | None = None  # the message that forbids them
+    special: bool = False  # inference mode or saved-tensor hooks are on, so no fast path is taken
+    saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # pack and unpack
     backward_pass: Any = None  # the one that is running
     module: Any = None  # the nn.Module whose forward is running
-    scope: Any = None  # where that is, see `Node.scope`
-    silence: Any = None  # of `fast/straight.py`
+    scope: Any = None  # which call of it that is, see `Node.scope`
+
+
+THREAD_INIT: list[Callable[[], None]] = []
+"""Functions that are called in each thread before it uses the engine for the first time (`fast/threads.py`)."""
 
 
 class _PerThread(threading.local):
-    known = 0  # how many threads have come here
+    known = 0  # how many threads have used the engine
 
     def __init__(self) -> None:
         _PerThread.known += 1
-        for enter in ENTRANCES:
+        for enter in THREAD_INIT:
             enter()
         self.state = State()
 

@@ -13,7 +13,7 @@ from .record import OPS, Op
 
 
 class Namespace:
-    """`m.exp(x)`, `m.sum(x, dim, keepdim)`: looked up on first use and kept.
+    """The operations by name: `m.exp(x)`, `m.sum(x, dim, keepdim)`. Each is looked up on first use and kept.
 
     >>> float(raw(np).exp(np.zeros(())))
     1.0
@@ -30,7 +30,7 @@ class Namespace:
         return call
 
     def binding(self, op: Op) -> Callable[..., Any]:
-        """A function that takes the arguments of `op` as its schema has them, and runs it."""
+        """Return a function that takes the arguments of `op` as its schema has them, and runs it."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if len(args) < len(op.params):
@@ -48,7 +48,7 @@ _raw: dict[Any, Namespace] = {}
 
 
 def raw(xp: Any) -> Namespace:
-    """The raw namespace of an array module.
+    """Return the raw namespace of an array module.
 
     >>> raw(np) is raw(np)
     True
@@ -59,7 +59,7 @@ def raw(xp: Any) -> Namespace:
 
 
 def forget() -> None:
-    """Every function is looked up again: what runs operations has changed.
+    """Look every function up again, because another engine runs the operations now.
 
     >>> _ = raw(np).exp
     >>> forget(), "exp" in vars(raw(np))

@@ -23,7 +23,8 @@ import numpy as np
 
 from .grad_mode import guard, per_thread
 from .record import Op
-from .tensor import Tensor, nowhere, wrap
+from .saving import GONE, Freed, opened
+from .tensor import Tensor, no_accumulator, wrap
 
 sequence = count()
 next_sequence_nr = sequence.__next__
@@ -41,54 +42,43 @@ class Node:
     inputs: one entry per differentiable argument, the node that its gradient goes to or None. input_nrs: to which
     output of that node, None where all are the first. saved: what the rules read (`entries`). fix: per input the (shape
     or None, dtype) its gradient must be brought to, where operands were broadcast or converted; None mostly. value,
-    operands, scope: for the explorer, see docs/contracts.md. Hooks, and what users see of a node, are in
+    operands, scope: for the explorer, see docs/dev/contracts.md. Hooks, and what users see of a node, are in
     `autograd/nodes.py`."""
 
     __slots__ = tuple(
         "inputs input_nrs saved sequence_nr fix hooks value operands scope _extra __weakref__".split()
     )
-    inputs: tuple[Node | None, ...]
-    input_nrs: tuple[int, ...] | None
-    saved: Any
-    sequence_nr: int
-    fix: Any
-    hooks: Any
-    value: Any
-    operands: Any
-    scope: Any
-    _extra: dict[str, Any]
     op: Any = None
     num_outputs: int = 1
     _name = "Node"
     _saved_names: tuple[str | None, ...] = ()
-    plain = False  # whether it is of a registered operation, so that an engine knows what its backward reads
+    plain = False  # made by a registered operation, so that an engine knows what its backward reads
     direct = False  # plain, and one differentiable output, the first
-    away = False  # whether it takes or gives something on another device than the CPU
-    frees_all = False  # whether everything saved is a tensor, so that freeing is one assignment
-    runs_without_grad = (
-        False  # whether the node runs even when nothing arrived (custom functions see zeros)
-    )
-    refuses = (
-        False  # whether its backward can only raise: PyTorch runs such a node as early as it may
-    )
-    backward_raw: Callable[
-        ..., Any
-    ]  # on arrays, and on Tensors: `backward`, or what is compiled for it
+    away = False  # takes or gives something on another device than the CPU
+    frees_all = False  # everything saved is a tensor, so that freeing is one assignment
+    runs_without_grad = False  # runs even when nothing arrived (custom functions see zeros)
+    refuses = False  # its backward can only raise: PyTorch runs such a node as early as it may
+    # `backward` on arrays and on Tensors, or what a faster engine compiled for it
+    backward_raw: Callable[..., Any]
     backward_traced: Callable[..., Any]
-    _freed: Callable[
-        ..., Exception
-    ]  # what is said of what was freed, or changed since: `autograd/refusals.py`
+    # the errors for what was freed, or changed since: `autograd/refusals.py`
+    _freed: Callable[..., Exception]
     _stale: Callable[..., Exception]
     if TYPE_CHECKING:
+        inputs: Any
+        saved: Any
+        fix: Any
+        hooks: Any
+        _extra: dict[str, Any]
 
         def __getattr__(self, name: str) -> Any: ...
 
     def name(self) -> str:
-        """The node's name as torch gives it: 'MulBackward0', 'torch::autograd::AccumulateGrad'."""
+        """Return the node's name as torch gives it: 'MulBackward0', 'torch::autograd::AccumulateGrad'."""
         return self._name
 
     def extra(self) -> dict[str, Any]:
-        """Rarely used facts, in a dict made on demand."""
+        """Return a dict for facts that few nodes have, made when it is first asked for."""
         with guard:
             if not hasattr(self, "_extra"):
                 self._extra = {}
@@ -96,57 +86,44 @@ class Node:
 
     # -- what it saved -----------------------------------------------------------------------------------------------
     def entries(self) -> list[Any]:
-        """What was saved, one entry for each name in `op.saves`: an argument as (Tensor, version), or a number; a
-        result as (array, storage, version), for the Tensor itself would hold the node that holds it; a `Parcel`;
-        anything else as it is. None where no gradient asks for it."""
+        """Return what was saved, one entry for each name in `op.saves`: an argument as (Tensor, version), or a number;
+        a result as (array, storage, version); a `PackedTensor`; anything else as it is. None where no gradient needs
+        it."""
         return self.saved if isinstance(self.saved, list) else []
 
     def unpack(self, k: int, traced: bool = True) -> Any:
-        """The saved entry `k`: a Tensor, a list of them, a number or None; with `traced=False` arrays for Tensors.
-        Raises torch's error if they were freed, or changed since."""
+        """Return the saved entry `k`: a Tensor, a list of them, a number or None; with `traced=False` arrays for
+        Tensors. Raise torch's error if they were freed, or changed since."""
         if self.saved is None or self.saved.__class__ is Freed:
             raise self._freed()
-        op = self.op
-        entry, kind = self.entries()[k], op.save_kinds[k]
+        op, entry, kind = self.op, self.entries()[k], self.op.save_kinds[k]
         if entry is None or kind not in ("input", "output"):
             return entry
-        if op.lists and self._is_list(k):
+        if self._is_list(k):
             return [opened(self, item, traced) for item in entry]
         if kind == "output" and entry.__class__ is tuple:
-            entry = self._own_output(k, *entry)
+            entry = self._own_output(op, k, *entry)
         return opened(self, entry, traced)
 
     def _is_list(self, k: int) -> bool:
-        """Whether the entry `k` is of an argument that is a list of tensors."""
-        return (
-            self.op.save_kinds[k] == "input"
-            and self.op.params[self.op.save_index[k]] in self.op.lists
-        )
+        op = self.op
+        return op.save_kinds[k] == "input" and op.params[op.save_index[k]] in op.lists
 
-    def _own_output(self, k: int, array: Any, storage: Any, version: int) -> Tensor | None:
-        """The result that this node saved, as a Tensor again, a part of its graph."""
-        op, nr = self.op, self.op.save_index[k]
-        no_gradient = (
-            bool(op.outputs) and op.outputs[nr] in op.nondiff
-        )  # as an index, which was made by no node
+    def _own_output(self, op: Op, k: int, array: Any, storage: Any, version: int) -> Tensor | None:
+        """Return the result that this node saved as a Tensor again, a part of its graph."""
+        nr = op.save_index[k]
+        made_by = None if op.outputs and op.outputs[nr] in op.nondiff else self  # None of an index
         if storage.version != version:
-            if (
-                op.saves[k] in op.hidden
-            ):  # PyTorch keeps something else of it: the rule finds it again
+            if op.saves[k] in op.hidden:  # PyTorch keeps something else, so the rule finds it again
                 return None
-            raise self._stale(
-                storage, version, array.shape, array.dtype, None if no_gradient else self, nr
-            )
-        t = wrap(
-            storage.array if storage.array is not None and isinstance(array, np.generic) else array
-        )
-        t._storage, t._nr = storage, nr
-        if not no_gradient:
-            t._node, t._req = self, True
+            raise self._stale(storage, version, array.shape, array.dtype, made_by, nr)
+        owned = storage.array is not None and isinstance(array, np.generic)
+        t = wrap(storage.array if owned else array)
+        t._storage, t._nr, t._node, t._req = storage, nr, made_by, made_by is not None
         return t
 
     def release(self) -> bool:
-        """Frees the saved tensors, keeps plain attributes. Returns whether there were any."""
+        """Free the saved tensors and keep plain attributes. Return whether there were any."""
         if not self.op.saves_tensors or self.saved is None or self.saved.__class__ is Freed:
             return False
         if self.frees_all:
@@ -154,75 +131,24 @@ class Node:
             return True
         saved = self.entries()
         held = [self._holds(k, e) for k, e in enumerate(saved)]
-        if not any(held):
-            return False
-        self.saved = Freed(GONE if gone else e for gone, e in zip(held, saved))
-        return True
+        if any(held):
+            self.saved = Freed(GONE if gone else e for gone, e in zip(held, saved))
+        return any(held)
 
     def _holds(self, k: int, entry: Any) -> bool:
-        """Whether the saved entry `k` is a tensor in PyTorch: the number of `x * 2` is, the index of `x[0]` is not."""
-        if entry is None or self.op.save_kinds[k] not in ("input", "output"):
+        """Return whether the saved entry `k` is a tensor in PyTorch: the 2 of `x * 2` is, the index of `x[0]` is
+        not."""
+        op = self.op
+        if entry is None or op.save_kinds[k] not in ("input", "output"):
             return False
-        op, number = self.op, isinstance(entry, (bool, int, float, complex))
-        return (
-            not number
-            or op.params[op.save_index[k]] in op.operands
-            and not op.keeps_number(op.saves[k])
-        )
-
-
-class Parcel:
-    """A saved tensor that is kept in another form, as hooks on saved tensors leave it (`autograd/packing.py`).
-
-    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
-    ...     y = torch.tensor([1., 2.], requires_grad=True).exp()
-    >>> [isinstance(entry, Parcel) for entry in y.grad_fn.entries()]
-    [True]
-    """
-
-    __slots__ = ()
-
-    def tensor(self, node: Any = None, traced: bool = True) -> Tensor:
-        """The tensor again, `traced`: with the history that it had."""
-        raise NotImplementedError
-
-
-GONE = ("a saved tensor that backward freed",)
-
-
-class Freed(list[Any]):
-    """The entries of a node after a backward pass: numbers and sizes are still there, in the place of tensors is
-    `GONE`.
-
-    >>> y = torch.tensor([1., 2.], requires_grad=True).softmax(0)
-    >>> y.sum().backward()
-    >>> y.grad_fn.op.saves, y.grad_fn.entries() == [GONE, 0]
-    (('result', 'dim'), True)
-    """
-
-
-def opened(node: Any, item: Any, traced: bool) -> Any:
-    """What was saved of a tensor, with its version: the Tensor when traced, else its array. Raises torch's error for
-    one that was changed in place since.
-
-    >>> opened(None, (torch.tensor([1., 2.]), 0), traced=False)
-    array([1., 2.], dtype=float32)
-    """
-    if item.__class__ is tuple:
-        item, version = item
-        if item._storage.version != version:
-            raise node._stale(
-                item._storage, version, item._array.shape, item._array.dtype, item.grad_fn
-            )
-    elif isinstance(item, Parcel):
-        item = item.tensor(node, traced)
-    return item if traced else getattr(item, "_array", item)
+        operand = op.params[op.save_index[k]] in op.operands and not op.keeps_number(op.saves[k])
+        return operand or not isinstance(entry, (bool, int, float, complex))
 
 
 def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
-    """What a node does when the gradient `g` of its result arrives: the chain rule.
+    """Return what a node sends on when the gradient `g` of its result arrives: the chain rule.
 
-    For each operand that wants a gradient, the operation's rule multiplies what arrived by the local derivative, which
+    For each operand that needs a gradient, the operation's rule multiplies what arrived by the local derivative, which
     it works out from what the node saved. m: the operations the rules are written in, on arrays, or on Tensors when the
     gradient is to have a graph of its own.
 
@@ -231,17 +157,10 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     >>> [float(g) for g in backward((x * x).grad_fn, raw(np), np.float64(1))]
     [3.0, 3.0]
     """
-    op = node.op
-    if g.__class__ is not list and (
-        node.num_outputs == 1 if op.variadic else node.num_outputs > 1 and node.direct
-    ):
-        g = (g,)  # the rules of an operation with several results read a list
+    op, g = node.op, _as_rules_read(node, g)
     saved = {name: node.unpack(k, m.traced) for k, name in enumerate(op.saves)}
-    if op.spread:  # one rule for all elements of a list
-        ((_, rule, names),) = op.rules
-        return tuple(rule(m, g, *[saved[name] for name in names]))
-    if op.fused is not None and not m.traced:
-        return tuple(op.fused(m, g, [target is not None for target in node.inputs], **saved))
+    if op.spread or op.fused is not None and not m.traced:
+        return _all_at_once(node, m, g, saved)
     return tuple(
         [
             None if target is None else rule(m, g, *[saved[name] for name in names])
@@ -250,12 +169,27 @@ def backward(node: Node, m: Any, g: Any) -> tuple[Any, ...]:
     )
 
 
+def _as_rules_read(node: Node, g: Any) -> Any:
+    """Return the gradient as rules expect it: a list when the operation can have several results."""
+    op = node.op
+    alone = node.num_outputs == 1 if op.variadic else node.num_outputs > 1 and node.direct
+    return (g,) if alone and g.__class__ is not list else g
+
+
+def _all_at_once(node: Node, m: Any, g: Any, saved: dict[str, Any]) -> tuple[Any, ...]:
+    """Return all gradients of a node from one function: the rule for every element of a list, or a fused kernel."""
+    op = node.op
+    if op.spread:
+        ((_, rule, names),) = op.rules
+        return tuple(rule(m, g, *[saved[name] for name in names]))
+    return tuple(op.fused(m, g, [target is not None for target in node.inputs], **saved))
+
+
 Node.backward_raw = Node.backward_traced = backward
 
 
 def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
-    """Sums gradients over broadcast dimensions and casts them to their input's dtype: `fix` says to what; see
-    `Node`.
+    """Sum gradients over broadcast dimensions and cast them to their input's dtype: `fix` says to what; see `Node`.
 
     >>> apply_fix(raw(np), (((), torch.float32), None), (np.ones(3), None))
     [array(3., dtype=float32), None]
@@ -268,11 +202,7 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
             shape, dtype = target
             if shape is not None and g.shape != shape:
                 g = m.sum_to(g, shape)
-            if (
-                g.dtype is not dtype.np
-                and g.dtype is not dtype
-                and g.dtype != (dtype if m.traced else dtype.np)
-            ):
+            if g.dtype != (dtype if m.traced else dtype.np):
                 g = m.to_copy(g, dtype)
             if target.__class__ is not tuple:  # an operand on another device
                 g = m.to_device(g, target.device)
@@ -282,7 +212,7 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
 
 # -- the classes of nodes --------------------------------------------------------------------------------------------
 def node_class(op: Op) -> type[Node]:
-    """The class of the nodes of an operation.
+    """Return the class of the nodes of an operation.
 
     >>> node_class(OPS["exp"]).__name__
     'ExpBackward0'
@@ -307,8 +237,8 @@ def node_class(op: Op) -> type[Node]:
 
 @cache
 def off_cpu(kind: type[Node]) -> type[Node]:
-    """The class of those nodes of an op that take or give what lies on another device than the CPU: the same, but that
-    shortcuts through plain graphs leave them to the general pass. So asking about devices costs other graphs nothing.
+    """Return the class of those nodes of an op that take or give something on another device than the CPU. It is the
+    same class, but fast paths leave its nodes to the general pass, so that other graphs need not ask about devices.
 
     >>> y = torch.tensor(2., device="sim:0", requires_grad=True) * 3
     >>> type(y.grad_fn) is off_cpu(y.grad_fn.op.node_class), y.grad_fn.away
@@ -334,15 +264,17 @@ class AccumulateGrad(Node):
     input_nrs = fix = value = operands = scope = None
     sequence_nr = ACCUMULATE_NR
     variable: Any
-    version: int  # of the leaf when this was made: what tells the explorer that the leaf was changed since
+    version: (
+        int  # of the leaf when this was made: it tells the explorer that the leaf was changed since
+    )
 
 
 AccumulateGrad.__module__ = "builtins"
 
 
 def accumulator(leaf: Tensor) -> Any:
-    """The AccumulateGrad of a leaf that requires grad, made on first use. None of a view that requires grad only
-    because its base does.
+    """Return the AccumulateGrad of a leaf that requires grad, made on first use; None for a view that requires grad
+    only because its base does.
 
     >>> x = wrap(np.float32(3))
     >>> x.requires_grad = True
@@ -350,30 +282,21 @@ def accumulator(leaf: Tensor) -> Any:
     >>> accumulator(x) is node and node.variable is x
     True
     """
-    _ = per_thread.state  # this thread is known from now on
-    return leaf._acc and leaf._acc() or new_accumulator(leaf)
-
-
-def new_accumulator(leaf: Tensor) -> AccumulateGrad | None:
-    """An AccumulateGrad for a leaf that has none (any more).
-
-    >>> new_accumulator(torch.tensor(3., requires_grad=True)).name()
-    'torch::autograd::AccumulateGrad'
-    """
-    if leaf._acc is nowhere:
+    _ = per_thread.state  # registers this thread
+    if leaf._acc is no_accumulator:
         return None
-    node = AccumulateGrad()
-    node.variable, node.hooks = leaf, None
-    node.version = 0 if leaf._memory is None else leaf._memory.version
     with guard:  # another thread may ask for the same
-        first: AccumulateGrad | None = leaf._acc and leaf._acc()
-        if not first:
+        node = leaf._acc and leaf._acc()
+        if not node:
+            node = AccumulateGrad()
+            node.variable, node.hooks = leaf, None
+            node.version = 0 if leaf._memory is None else leaf._memory.version
             leaf._acc = weakref.ref(node)
-        return first or node
+        return node
 
 
 def edge(t: Tensor) -> Node | None:
-    """The node to which a gradient for `t` goes, or None.
+    """Return the node to which a gradient for `t` goes, or None.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> edge(x).name(), edge(x * 2).name(), edge(torch.tensor(3.))

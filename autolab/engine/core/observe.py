@@ -13,7 +13,7 @@ observer: Any = None
 
 class Observer:
     """Base class: every event does nothing. Values are raw arrays; `args` and `outputs` of `forward` are Tensors and
-    numbers. docs/contracts.md has the events in a table; those of devices are in `devices/events.py`.
+    numbers. docs/dev/contracts.md has the events in a table; those of devices are in `devices/events.py`.
 
     >>> Observer().backward_end(None)
     """
@@ -71,9 +71,6 @@ class Observer:
 
     def grad_set(self, tensor: Any) -> None:
         """`tensor.grad` was assigned or deleted; backward does not come here."""
-
-    def data_set(self, tensor: Any, value: Any) -> None:
-        """`tensor.data = value` ran: other memory, the same tensor."""
 
 
 class _Several:

@@ -1,7 +1,7 @@
 """The `Op` record: an operation is stated once, and everything else is derived from the record.
 
-Here is what a record says, and what follows from it without running anything: which arguments are tensors, what a node
-of the operation saves, and which gradient reads what.
+This file says what a record holds, and what follows from it without running anything: which arguments are tensors, what
+a node of the operation saves, and which gradient reads what.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ OPS: dict[str, Op] = {}
 """Every registered operation by name."""
 
 Rule = tuple[int, Callable[..., Any], tuple[str, ...]]
-"""Of which argument a rule gives the gradient (its position), the rule, and the names of what it reads."""
+"""The position of the argument whose gradient a rule gives, the rule, and the names of what it reads."""
 
 
 @dataclass(eq=False, slots=True)
 class Op:
-    """One operation. docs/contracts.md says how its fields are written.
+    """One operation. docs/dev/contracts.md says how its fields are written.
 
     >>> OPS["mul"]
     <Op mul(self, other)>
@@ -30,83 +30,68 @@ class Op:
     (('result',), ('output',))
     """
 
+    # What the schema says.
     name: str
     params: tuple[str, ...]  # argument names in schema order
     defaults: dict[str, Any]
     keyword_only: frozenset[str]
-    kinds: tuple[
-        str, ...
-    ]  # of what kind each is: 'Tensor', 'int[]', 'bool', …; an 'operand' is a tensor that may be a number
-    lists: tuple[
-        str, ...
-    ]  # what it says is a list of tensors: 'tensors' of cat, 'indices' of index
+    kinds: tuple[str, ...]  # 'Tensor', 'int[]', 'bool' …; an 'operand' is a tensor or a number
+    lists: tuple[str, ...]  # the arguments that are lists of tensors: 'tensors' of cat
+    # What the record adds.
     forward: Callable[..., Any]  # forward(xp, *args) on raw arrays
-    vjp: dict[str, Callable[..., Any]]
+    vjp: dict[str, Callable[..., Any]]  # a rule per differentiable argument
     operands: tuple[str, ...]  # the arguments that are promoted together and broadcast
     dtype: str | None = None
     view: bool = False
     outputs: tuple[str, ...] = ()
     nondiff: tuple[str, ...] = ()
-    partial: bool = False  # of several outputs: rules take None for a gradient that did not come, others get zeros
+    partial: bool = False  # rules take None for an output's gradient that did not come
     node: str = ""
     also_saves: tuple[str, ...] = ()
-    hidden: tuple[
-        str, ...
-    ] = ()  # saved, but not by torch: no `_saved_` attribute; None for an output changed since
-    constants: dict[str, Any] = field(
-        default_factory=dict
-    )  # `_saved_` attributes that need no saving: alpha=1
+    hidden: tuple[str, ...] = ()  # saved, but not by torch: no `_saved_` attribute
+    constants: dict[str, Any] = field(default_factory=dict)  # shown as `_saved_alpha`, not saved
     inplace: bool = False
-    inplace_fields: dict[str, Any] = field(
-        default_factory=dict
-    )  # what the in-place form has otherwise: a rule
+    inplace_fields: dict[str, Any] = field(default_factory=dict)  # where the in-place form differs
     variadic: bool = False  # the number of outputs depends on the arguments (split, unbind)
     latex: str = ""
     vjp_latex: dict[str, str] = field(default_factory=dict)
     samples: Callable[..., Any] | None = None
     fused: Callable[..., Any] | None = (
-        None  # on raw arrays, all gradients at once: fused(m, g, wanted, name=saved, …)
+        None  # all gradients at once: fused(m, g, wanted, name=saved)
     )
-    fast: Callable[..., Any] | None = (
-        None  # the kernel without xp and attributes, for the fast lanes: operator.mul
-    )
+    fast: Callable[..., Any] | None = None  # the kernel without xp and attributes: operator.mul
     check: Callable[..., Any] | None = (
-        None  # check(dtypes of operands, promoted dtype) raises what torch raises
+        None  # check(dtypes, promoted dtype) raises what torch raises
     )
+    runs: Callable[..., Any] | None = None  # runs the operation in the place of `apply`
     doc: str = ""
-    # derived here
-    saves: tuple[
-        str, ...
-    ] = ()  # what a node of this op may save, in order; None in an entry that was not needed
+    # What `plan_saving` derives.
+    saves: tuple[str, ...] = ()  # what a node of this op may save, in order
     save_kinds: tuple[str, ...] = ()  # 'input', 'output', 'attr', 'derived:…'
     save_index: tuple[int, ...] = ()  # the argument or output number each entry comes from
-    rules: tuple[Rule, ...] = ()  # one per differentiable argument
     needed_by: tuple[
         frozenset[int] | None, ...
-    ] = ()  # per save: numbers of the rules that read it; None = always
+    ] = ()  # numbers of the rules that read it; None: always
+    rules: tuple[Rule, ...] = ()  # one per differentiable argument
     broadcast: tuple[int, ...] = ()  # positions of operands
     tensors: frozenset[int] = frozenset()  # positions of what is a tensor, or may be one
     saves_tensors: bool = False
     spread: bool = (
-        False  # the one differentiable argument is a list: the rule returns a gradient per element
+        False  # the differentiable argument is a list: its rule returns a gradient for each
     )
-    # filled in by `op.py`, and by faster engines
+    # What `op.py` fills in.
     node_class: Any = None
     return_type: Callable[..., Any] | None = None
-    call: Any = (
-        None  # takes all arguments in schema order; runs the op in the first lane that takes it
-    )
+    call: Any = None  # runs the op; takes all arguments in schema order
     change: Any = None  # the same in place: the result is written into the first argument
-    general: Any = None  # the same, for operands that a lane leaves alone
     changing: Any = None  # the record of the in-place form: this one, or a variant
-    save: Any = None  # what `apply.save` does for this op, where there is something faster
 
     def __repr__(self) -> str:
         return f"<Op {self.name}({', '.join(self.params)})>"
 
     def keeps_number(self, name: str) -> bool:
-        """Whether a number saved as `name` is one in PyTorch, too, and stays: of `x ** 2`; that of `x * 2` is a
-        tensor."""
+        """Return whether a number saved as `name` stays a number, as in PyTorch the 2 of `x ** 2` does; the 2 of
+        `x * 2` becomes a tensor there."""
         return (
             name in self.hidden
             or name != "other"
@@ -120,8 +105,8 @@ _PARAMETER = re.compile(
 
 
 def parsed(schema: str) -> dict[str, Any]:
-    """What a schema says, as fields of an `Op`. Raises ValueError for anything that is no name with arguments, and for
-    an argument without a kind.
+    """Return what a schema says, as fields of an `Op`. Raises ValueError for anything that is no name with arguments,
+    and for an argument without a kind.
 
     >>> fields = parsed("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)")
     >>> fields["params"], fields["defaults"], fields["kinds"]
@@ -157,7 +142,7 @@ _DERIVED = re.compile(
 
 
 def plan_saving(op: Op) -> None:
-    """Derives from the rules' signatures what a node saves, and for which gradients; and which arguments are tensors.
+    """Derive from the rules' signatures what a node saves, and which rules read it; and which arguments are tensors.
 
     >>> op = OPS["div"]
     >>> plan_saving(op), op.saves, op.needed_by, op.tensors
@@ -167,32 +152,29 @@ def plan_saving(op: Op) -> None:
     op.tensors = frozenset(
         i for i, kind in enumerate(op.kinds) if kind.startswith(("Tensor", "operand"))
     )
-    rules: list[Rule] = []
     readers: dict[str, set[int]] = {}
+    rules: list[Rule] = []
     for number, (arg, rule) in enumerate(op.vjp.items()):
         names = rule.__code__.co_varnames[2 : rule.__code__.co_argcount]
         rules.append((op.params.index(arg), rule, names))
         for name in names:
             readers.setdefault(name, set()).add(number)
-    op.saves = tuple(dict.fromkeys([*readers, *op.also_saves]))
     op.rules = tuple(rules)
-    sources = [_source(op, name) for name in op.saves]
-    op.save_kinds, op.save_index = (
-        tuple(kind for kind, _ in sources),
-        tuple(index for _, index in sources),
-    )
-    always = {
-        name
-        for name, (kind, _) in zip(op.saves, sources)
-        if kind == "attr" or name in op.also_saves
-    }
-    op.needed_by = tuple(None if name in always else frozenset(readers[name]) for name in op.saves)
-    op.saves_tensors = any(kind in ("input", "output") for kind in op.save_kinds)
     op.spread = bool(rules) and op.params[rules[0][0]] in op.lists
+    op.saves = tuple(dict.fromkeys([*readers, *op.also_saves]))
+    sources = [_source(op, name) for name in op.saves]
+    op.save_kinds = tuple(kind for kind, _ in sources)
+    op.save_index = tuple(index for _, index in sources)
+    op.needed_by = tuple(
+        None if kind == "attr" or name in op.also_saves else frozenset(readers[name])
+        for name, kind in zip(op.saves, op.save_kinds)
+    )
+    op.saves_tensors = not {"input", "output"}.isdisjoint(op.save_kinds)
 
 
 def _source(op: Op, name: str) -> tuple[str, int]:
-    """Where a node finds `name`, which a rule reads: the kind of the entry, and of which argument or output."""
+    """Return where a node finds `name`, which a rule reads: the kind of the entry, and the number of the argument or
+    output."""
     outputs = op.outputs or ("result",)
     if name in outputs:
         return "output", outputs.index(name)

@@ -1,5 +1,5 @@
-"""What a tensor holds, and its place in the graph. All else that it can do is put on the class later: mathematics by
-the records of operations, conversions, copies, hooks and what is refused by `engine/methods/`."""
+"""What a tensor holds, and its place in the graph. Its other methods are put on the class later: mathematics by the
+records of operations; conversions, copies, hooks and refusals by `engine/methods/`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import observe
-from .device import ARRAYS, CPU, copied, of
+from .device import ARRAY_CLASSES, CPU, copied, of
 from .device import device as Device
 from .dtype import FROM_NUMPY
 from .dtype import dtype as DType
@@ -22,13 +22,13 @@ else:
     Declared = object
 
 SMALL = 1024
-"""Results of at most this many elements stay with their node, so that a graph can be explored without a recording; of
-bigger ones the node keeps (shape, dtype)."""
+"""Results of at most this many elements stay with their node, so that a graph can be explored without a recording; the
+node of a bigger one keeps (shape, dtype)."""
 
 
 # -- memory ----------------------------------------------------------------------------------------------------------
 class Storage:
-    """What a tensor and its views share. version: how often the memory was modified in place; a node remembers the
+    """The memory that a tensor and its views share. version: how often it was modified in place; a node remembers the
     version it saved and refuses a stale value. array: what owns the memory, set once a view of it is taken.
 
     >>> x = torch.zeros(3)
@@ -38,11 +38,10 @@ class Storage:
     (True, 1)
     """
 
-    # No __init__: two plain stores after object.__new__ cost 75 ns, a call of __init__ 145 ns, and one is made per op.
     __slots__ = ("version", "device", "array", "__weakref__")
-    version: int
-    device: Device
-    array: Any
+
+    def __init__(self, device: Device = CPU, version: int = 0, array: Any = None) -> None:
+        self.device, self.version, self.array = device, version, array
 
 
 class InferenceStorage(Storage):
@@ -58,26 +57,13 @@ class InferenceStorage(Storage):
     unsaved: ClassVar[Any]
 
 
-def new_storage(
-    where: Device = CPU, kind: type[Storage] = Storage, version: int = 0, array: Any = None
-) -> Storage:
-    """A storage that nobody shares yet.
-
-    >>> new_storage().version
-    0
-    """
-    storage: Storage = object.__new__(kind)
-    storage.version, storage.device, storage.array = version, where, array
-    return storage
-
-
 class View:
-    """In the `_view` slot of a tensor that is not plain: what it is a view of, or why a shortcut must leave it alone.
+    """What a tensor is a view of, or why a fast path must leave it alone; None in the `_view` slot of a plain tensor.
 
     base: the root tensor whose memory is shared; None for inference tensors and tensors on a device. version: the
     memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi', 'function' or
-    'inference'. `inplace/views.py` tells how history follows when the shared memory changes: `refresh` brings a view's
-    `grad_fn` up to date before anybody looks at it.
+    'inference'. `inplace/views.py` adds the methods, and with them how history follows when the shared memory changes:
+    `refresh` brings a view's `grad_fn` up to date before it is read.
 
     >>> x = torch.zeros(3)
     >>> x[1:]._view.base is x, x._view
@@ -95,19 +81,18 @@ class View:
         self.base, self.version, self.creation = base, version, creation
 
 
-AWAY = View(None, 0, "default")
-"""The marker of every tensor off the CPU that is no view: shortcuts, which leave alone what has a `_view`, need not ask
-for the device."""
+OFF_CPU_VIEW = View(None, 0, "default")
+"""The `_view` of every tensor off the CPU that is no view: fast paths leave alone what has a `_view`, so they need not
+ask for the device."""
 
 
-def nowhere() -> None:
-    """In the place of a view's AccumulateGrad (`_acc`): it requires grad only because its base does, and no gradient
-    gets from it to the base.
+def no_accumulator() -> None:
+    """Stand in a view's `_acc` when it requires grad only because its base does: no gradient gets from it to the base.
 
     >>> x = torch.zeros(3)
     >>> view = x[1:]
     >>> _ = x.requires_grad_()
-    >>> (view * 1).grad_fn.inputs, view._acc is nowhere
+    >>> (view * 1).grad_fn.inputs, view._acc is no_accumulator
     ((None, None), True)
     """
 
@@ -119,10 +104,10 @@ class Tensor(Declared):
     >>> x.shape, x.dtype, x.is_leaf
     (torch.Size([2]), torch.float32, True)
 
-    Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` what
-    its views share, `_node`/`_nr` the node and output number it came from, `_req` whether it needs a gradient, `_view`
-    what it is a view of, `_grad` its gradient (a raw array until somebody looks at it), `_acc` the end of the graph's
-    edges that lead to it (see `node.accumulator`), `_hooks` what sees its gradient.
+    Inside: `_array` is the raw array (a NumPy scalar for a 0-d result, 8 times faster to compute with), `_storage` the
+    memory that its views share, `_node`/`_nr` the node and output number it came from, `_req` whether it needs a
+    gradient, `_view` what it is a view of, `_grad` its gradient (a raw array until `grad` is read), `_acc` the end of
+    the graph's edges that lead to it (see `node.accumulator`), `_hooks` the functions that see its gradient.
     """
 
     __slots__ = tuple(
@@ -143,17 +128,18 @@ class Tensor(Declared):
 
     @property
     def _storage(self) -> Storage:
-        """What its views share with it. Made when somebody asks: most results are neither changed nor looked into."""
+        """The memory that its views share with it. It is made on first use, because most results are never changed or
+        viewed."""
         if self._memory is None:
             with guard:  # two threads that ask get the same
-                self._memory = self._memory or new_storage()
+                self._memory = self._memory or Storage()
         return self._memory
 
     @_storage.setter
     def _storage(self, storage: Storage) -> None:
         self._memory = storage
 
-    # read in C: most operations ask for it
+    # `attrgetter` reads it in C, because most operations ask for it
     dtype: DType = property(  # type: ignore[assignment]
         attrgetter("_dtype"),
         doc="The type of its numbers, a `torch.dtype`. Source: torch.Tensor.dtype.",
@@ -169,7 +155,7 @@ class Tensor(Declared):
     def requires_grad(self, value: bool) -> None:
         self._check_requiring(value)
         self._req = value
-        if self._acc is nowhere:
+        if self._acc is no_accumulator:
             self._acc = None
 
     @property
@@ -192,7 +178,7 @@ class Tensor(Declared):
             if self._node is not None and not self.retains_grad:
                 self._warn_of_no_gradient()
             return None
-        return g if isinstance(g, Tensor) else first_look(self)
+        return g if isinstance(g, Tensor) else grad_as_tensor(self)
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -210,44 +196,13 @@ class Tensor(Declared):
             observe.observer.grad_set(self)
 
 
-def read_only(name: str, attribute: property) -> property:
-    """A property that refuses to be set, in torch's words, as `attribute` without a setter does in Python's.
-
-    >>> read_only("half", property(lambda self: 0.5)).fset is None
-    False
-    """
-
-    def refuse(self: Tensor, *value: object) -> None:
-        message = f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"
-        note = f"`{name}` follows from the tensor: make another one, such as x.to(torch.float64) or x.reshape(2, 3)."
-        raise fail(AttributeError, message, note)
-
-    return property(attribute.fget, refuse, refuse, attribute.__doc__)
-
-
-def attributes(part: type) -> dict[str, Any]:
-    """What the class `part` defines; its properties without a setter as `read_only` ones.
-
-    >>> class Part: half = property(lambda self: 0.5)
-    >>> attributes(Part)["half"].fset is None
-    False
-    """
-    return {
-        name: read_only(name, value) if isinstance(value, property) and not value.fset else value
-        for name, value in vars(part).items()
-        if hasattr(value, "__get__") and name not in ("__dict__", "__weakref__")
-    }
-
-
-for _name, _attribute in attributes(Tensor).items():
-    setattr(Tensor, _name, _attribute)
 Tensor.__module__ = "torch"  # type(x) prints as <class 'torch.Tensor'>, which tutorials show
-TENSORS: set[type] = {Tensor}
+TENSOR_CLASSES: set[type] = {Tensor}
 """The classes whose tensors behave as Tensor does: itself, and subclasses that say so (`nn.Parameter`)."""
 
 
 def attach(part: type, to: type = Tensor) -> type:
-    """Puts the methods and properties that the class `part` defines on the Tensor class, or on another; a decorator.
+    """Put the methods and properties that the class `part` defines on the Tensor class, or on another; a decorator.
 
     >>> class Point: pass
     >>> class Length:
@@ -257,32 +212,53 @@ def attach(part: type, to: type = Tensor) -> type:
     >>> Point().length()
     5
     """
-    for name, value in (attributes(part) if to is Tensor else vars(part)).items():
+    for name, value in vars(part).items():
         if hasattr(value, "__get__") and name not in ("__dict__", "__weakref__"):
             setattr(to, name, value)
     return part
 
 
-def first_look(t: Tensor) -> Tensor | None:
-    """Makes a Tensor of the gradient of `t`, until now a raw array.
+def refuse_assignment(cls: type) -> None:
+    """Let every property of `cls` without a setter refuse to be set, in torch's words.
+
+    >>> class Half:
+    ...     half = property(lambda self: 0.5)
+    >>> refuse_assignment(Half)
+    >>> Half.half.fset is None
+    False
+    """
+
+    def read_only(name: str, attribute: property) -> property:
+        def refuse(self: Tensor, *value: object) -> None:
+            message = f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"
+            note = f"`{name}` follows from the tensor: make another one, such as x.to(torch.float64) or x.reshape(2, 3)."
+            raise fail(AttributeError, message, note)
+
+        return property(attribute.fget, refuse, refuse, attribute.__doc__)
+
+    for name, value in list(vars(cls).items()):
+        if isinstance(value, property) and not value.fset:
+            setattr(cls, name, read_only(name, value))
+
+
+def grad_as_tensor(t: Tensor) -> Tensor | None:
+    """Make a Tensor of the gradient of `t`, which was a raw array until now, and return it.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> (x * x).backward()
-    >>> x._grad, first_look(x) is x.grad
+    >>> x._grad, grad_as_tensor(x) is x.grad
     (np.float32(6.0), True)
     """
-    _ = per_thread.state  # this thread is known from now on
-    with guard:
-        if t._grad is not None and not isinstance(
-            t._grad, Tensor
-        ):  # else another thread was here, too
+    _ = per_thread.state  # registers this thread
+    with guard:  # another thread may read it, too
+        if t._grad is not None and not isinstance(t._grad, Tensor):
             t._grad = wrap(t._grad, t.dtype)
         return t._grad
 
 
 # -- tensors and arrays ----------------------------------------------------------------------------------------------
 def wrap(array: Any, dtype: DType | None = None) -> Tensor:
-    """A Tensor over `array` without copying, outside any graph; it is where its array is.
+    """Return a Tensor over `array` without copying, outside any graph, on the device of its array.
 
     >>> wrap(np.float32(2)).grad_fn is None
     True
@@ -292,44 +268,39 @@ def wrap(array: Any, dtype: DType | None = None) -> Tensor:
     t._node = t._view = t._grad = t._acc = t._hooks = t._memory = None
     device = CPU
     if array.__class__ is not np.ndarray and not isinstance(array, np.generic):
-        if array.__class__ in ARRAYS:
-            device, t._view = of(array), AWAY
+        if array.__class__ in ARRAY_CLASSES:
+            device, t._view = of(array), OFF_CPU_VIEW
         else:
             array = np.asarray(array)
     t._array = array
     t._dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
     if per_thread.state.inference:
-        t._memory, t._view = new_storage(device, InferenceStorage), View(None, 0, "inference")
+        t._memory, t._view = InferenceStorage(device), View(None, 0, "inference")
     elif device is not CPU:
-        t._memory = new_storage(device)
+        t._memory = Storage(device)
     return t
 
 
 def materialise(t: Tensor) -> Any:
-    """The array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist. Convolutions keep
-    a batch of images innermost in memory, which nobody has seen until here: then it is put into PyTorch's order.
+    """Return the array of `t`, made one if it is a NumPy scalar: from now on views of the memory can exist.
+    Convolutions keep a batch of images innermost in memory; before a view can show that, the images are put into
+    PyTorch's order.
 
     >>> x = torch.tensor(1.) * 2
     >>> type(x._array).__name__, type(materialise(x)).__name__, type(x._array).__name__
     ('float32', 'ndarray', 'ndarray')
     """
-    owner, d = (
-        t._storage.array,
-        t._array,
-    )  # in this order: `_array` is exchanged before there is an owner
-    if owner is not None and (d.__class__ is np.ndarray or not isinstance(d, np.generic)):
+    # in this order: `_array` is exchanged before there is an owner
+    owner, d = t._storage.array, t._array
+    if owner is not None and not isinstance(d, np.generic):
         return d
     with guard:  # of two threads that make views, the first one makes the array
         d = t._array
-        if d.__class__ is not np.ndarray and isinstance(d, np.generic):
+        if isinstance(d, np.generic):
             d = t._array = np.asarray(d)
         if t._storage.array is None:
-            if (
-                d.ndim == 4
-                and t._view in (None, AWAY)
-                and not d.flags.c_contiguous
-                and d.strides[0] < max(d.strides)
-            ):
-                d = t._array = copied(d)
+            if d.ndim == 4 and t._view in (None, OFF_CPU_VIEW) and not d.flags.c_contiguous:
+                if d.strides[0] < max(d.strides):
+                    d = t._array = copied(d)
             t._storage.array = d
     return d

@@ -32,7 +32,7 @@ def found() -> list:
         raise fail(
             ImportError,
             f"autolab needs CuPy {OLDEST} or newer, found {cupy.__version__}",
-            'pip install -U "autolab-kit[gpu]"',
+            'Install a newer CuPy: python -m pip install -U "autolab-kit[gpu]"',
         )
     if not cupy.cuda.is_available():
         return []
@@ -219,7 +219,7 @@ class CupyDevice(Accelerator):
         with self.gpu:
             return array.get()
 
-    def keepsake(self, array, most):
+    def preview(self, array, most):
         """Nothing is copied for the explorer: only (shape, dtype)."""
         return array.shape, array.dtype
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy
 
-from ..core.device import ARRAYS, CPU, HOST, Host, copied, device, filled, named, of, plus  # noqa: F401 (found here with the others)
+from ..core.device import ARRAY_CLASSES, CPU, HOST, Host, copied, device, filled, named, of, plus  # noqa: F401 (found here with the others)
 from ..core.errors import bad_argument, fail
 from ..core.tensor import attach
 from . import events  # noqa: F401 (what observers are told)
@@ -187,7 +187,7 @@ def register_backends(kind, backends):
         _backends.pop(kind, None)
     else:
         _backends[kind] = backends
-        ARRAYS.update(dict.fromkeys([b.array for b in backends], _owner))
+        ARRAY_CLASSES.update(dict.fromkeys([b.array for b in backends], _owner))
     return before
 
 
@@ -207,7 +207,7 @@ def new_canonical(kind, index, make):
 
 def away() -> bool:
     """Whether any device but the CPU has been used yet."""
-    return len(ARRAYS) > 1
+    return len(ARRAY_CLASSES) > 1
 
 
 def backends(kind) -> list:
@@ -366,7 +366,7 @@ def peek(array):
         array is None
         or array.__class__ is numpy.ndarray
         or isinstance(array, numpy.generic)
-        or array.__class__ not in ARRAYS
+        or array.__class__ not in ARRAY_CLASSES
     ):
         return array
     return of(array).backend.peek(array)

@@ -11,7 +11,6 @@ from ..core.device import CPU, of
 from ..core.errors import fail
 from ..core.grad_mode import per_thread
 from ..autograd.packing import Packed
-from ..core.tensor import AWAY
 from ..core.tensor import SMALL, Tensor
 
 _INDEXES = {"index", "index_put"}
@@ -119,7 +118,7 @@ def gathered(op, args, device):
 def kept(d):
     """What a node keeps of a result for the explorer: small ones as they are (from a device: as a copy on the host,
     where that costs nothing), of others (shape, dtype)."""
-    return of(d).backend.keepsake(d, SMALL)
+    return of(d).backend.preview(d, SMALL)
 
 
 class Elsewhere(tuple):
@@ -132,7 +131,6 @@ class Accelerator:
     """What every backend but the host answers `core/apply.py`: which of an operation's arguments may lie elsewhere, and
     how they come here."""
 
-    marker = AWAY
     device: Any
     xp: Any
     array: type

@@ -15,87 +15,74 @@ from .dtypes import as_dtype
 from .layout import strided
 from .refusals import beyond_numpy, of_complex, too_many_dimensions, unsupported
 
-_OVERFLOW_NAMES = {  # what C++ calls a dtype when a number does not fit it
-    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
-    "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # fmt: skip
-
 
 def mismatch():
-    """The TypeError for arguments that each fit but go together in no form; what binds the call words it."""
+    """Return the TypeError for arguments that each fit but go together in no form; the function's front words it."""
     error = TypeError("received an invalid combination of arguments")
     error.is_mismatch = True
     return error
 
 
+def _types(args, kwargs):
+    return [*map(type_name, args), *(f"{k}={type_name(v)}" for k, v in sorted(kwargs.items()))]
+
+
+def _invalid(function, got, note):
+    message = f"{function}() received an invalid combination of arguments - got {got}"
+    return fail(TypeError, message, note)
+
+
 def no_match(function, args, kwargs, signatures):
-    """PyTorch's TypeError for arguments that fit none of `signatures`."""
-    got = ", ".join(
-        [type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in sorted(kwargs.items())]
-    )
-    got += ", " if kwargs and not args else ""
-    expected = "".join(
-        f" * ({signature})\n{_why_not(signature, args, kwargs)}" for signature in signatures
-    )
-    return fail(
-        TypeError,
-        f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}",
+    """Return PyTorch's TypeError for arguments that fit none of `signatures`."""
+    got = ", ".join(_types(args, kwargs)) + (", " if kwargs and not args else "")
+    lines = "".join(f" * ({text})\n{_why_not(text, args, kwargs)}" for text in signatures)
+    return _invalid(
+        function,
+        f"({got}), but expected one of:\n{lines}",
         "Compare the types in the first line with the lists below it: one of them has to fit.",
     )
 
 
 def no_match_of_one(function, args, kwargs, signature):
-    """The same where PyTorch lists one signature alone, the others being old ones: it names the keywords that it did
-    not find in there."""
+    """Return PyTorch's TypeError for a call of the one form that PyTorch still lists: it names the keywords that it did
+    not find there."""
     wanted = signature.split(", ")
-    # of what has a default, PyTorch finds none
+    # PyTorch does not find a keyword that has a default
     names = [text.split(" ")[-1] for text in wanted[max(0, len(wanted) - len(kwargs)) :]]
     unknown = sorted(name for name in kwargs if name not in names)
     if unknown:
-        what = f"unrecognized keyword arguments: {', '.join(unknown)}"
+        got = f"unrecognized keyword arguments: {', '.join(unknown)}"
     else:
-        given = (
-            [_detailed(v, text.rpartition(" ")[0]) for v, text in zip(args, wanted)]
-            if len(wanted) == len(args)
-            else [*map(type_name, args)]
-        )
-        what = f"({', '.join(given + [f'{k}={type_name(v)}' for k, v in sorted(kwargs.items())])}), but expected ({signature})"
-    return fail(
-        TypeError,
-        f"{function}() received an invalid combination of arguments - got {what}",
-        f"It is {function}({signature}).",
-    )
+        given = _types(args, kwargs)
+        if len(wanted) == len(args):
+            given = [_detailed(v, text) for v, text in zip(args, wanted)] + _types((), kwargs)
+        got = f"({', '.join(given)}), but expected ({signature})"
+    return _invalid(function, got, f"It is {function}({signature}).")
 
 
 def _why_not(signature, args, kwargs):
-    """PyTorch's line on a signature that takes as many arguments as were given, but other ones; else nothing."""
+    """Return PyTorch's line on a signature that takes as many arguments as were given, but other ones; else nothing."""
     wanted = signature.split(", ")
     if len(wanted) != len(args) + len(kwargs):
         return ""
-    names = [text.split(" ")[-1] for text in wanted[len(args) :]]
-    wrong = sorted(name for name in kwargs if name not in names)
-    start = "      didn't match because some of the "
+    by_name = {text.split(" ")[-1]: text for text in wanted[len(args) :]}
+    wrong = sorted(name for name in kwargs if name not in by_name)
     if wrong:
-        return f"{start}keywords were incorrect: {', '.join(wrong)}\n"
-    given = [_detailed(value, text.rpartition(" ")[0]) for value, text in zip(args, wanted)]
-    given += [
-        f"{k}={_detailed(v, wanted[len(args) + names.index(k)].rpartition(' ')[0])}"
-        for k, v in kwargs.items()
-    ]
-    return f"{start}arguments have invalid types: ({', '.join(given)})\n"
+        what = f"keywords were incorrect: {', '.join(wrong)}"
+    else:
+        given = [_detailed(value, text) for value, text in zip(args, wanted)]
+        given += [f"{k}={_detailed(v, by_name[k])}" for k, v in kwargs.items()]
+        what = f"arguments have invalid types: ({', '.join(given)})"
+    return f"      didn't match because some of the {what}\n"
 
 
-def _detailed(value, wanted):
-    """The type of `value`, between exclamation marks when it is not the wanted one."""
-    name = type_name(value)
+def _detailed(value, text):
+    """Return the type of `value`, between exclamation marks when it is not what the parameter `text` takes."""
+    name, wanted = type_name(value), text.rpartition(" ")[0]
     if isinstance(value, (tuple, list)):
-        inner = ", ".join(type_name(v) for v in value)
-        name = (
-            f"tuple of ({inner}{',' * (len(value) == 1)})"
-            if isinstance(value, tuple)
-            else f"list of [{inner}]"
-        )
+        inner = ", ".join(map(type_name, value))
+        one = "," * (len(value) == 1)
+        name = f"tuple of ({inner}{one})" if isinstance(value, tuple) else f"list of [{inner}]"
     number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
     fits = (
         name.replace("._C", "") == wanted
@@ -144,18 +131,18 @@ class Options:
             raise unsupported(self.function, name)
 
     def dtype_or_default(self):
-        """The dtype asked for, or the default float dtype."""
+        """Return the dtype asked for, or the default float dtype."""
         return self.dtype or get_default_dtype()
 
     def tensor(self, array):
-        """A leaf over the host array `array`, on the device asked for, requiring grad if asked for."""
+        """Return a leaf over the host array `array`, on the device asked for, requiring grad if asked for."""
         dtype = FROM_NUMPY[array.dtype]
         if self.device is not CPU and array.__class__ is not self.device.backend.array:
             array = self.device.backend.from_host(array)
         return self._leaf(array, dtype)
 
     def computed(self, compute):
-        """A leaf over `compute(xp)`, which runs on the device asked for: nothing is copied to it."""
+        """Return a leaf over `compute(xp)`, which runs on the device asked for: nothing is copied to it."""
         try:
             array = (
                 compute(np)
@@ -167,8 +154,8 @@ class Options:
         return self._leaf(array, FROM_NUMPY[array.dtype])
 
     def generated(self, array):
-        """A leaf over numbers that follow from a rule (a range): a GPU computes them itself, so there is no copy to
-        it."""
+        """Return a leaf over numbers that follow from a rule (a range): a GPU computes them itself, so there is no copy
+        to it."""
         if self.device is not CPU:
             array = self.device.backend.generated(array)
         return self._leaf(array, FROM_NUMPY[array.dtype])
@@ -198,7 +185,7 @@ class Options:
 
 
 def shape_of(function, args):
-    """The shape given as `f(2, 3)` or `f((2, 3))`, as a tuple.
+    """Return the shape given as `f(2, 3)` or `f((2, 3))`, as a tuple.
 
     Raises TypeError for what is no int, RuntimeError for a negative size.
     """
@@ -223,7 +210,7 @@ def shape_of(function, args):
 
 
 def as_int(value):
-    """`value` as an int if it is a whole number or a one-element integer tensor, but no bool; else None."""
+    """Return `value` as an int if it is a whole number or a one-element integer tensor, but no bool; else None."""
     if isinstance(value, (bool, np.bool_)):
         return None
     try:
@@ -233,7 +220,7 @@ def as_int(value):
 
 
 def int_argument(function, name, position, value):
-    """`value` as an int. Raises PyTorch's TypeError for what is none, a bool too."""
+    """Return `value` as an int. Raise PyTorch's TypeError for what is none, a bool too."""
     number = as_int(value)
     if number is None:
         raise bad_argument(function, name, position, "int", value)
@@ -241,14 +228,15 @@ def int_argument(function, name, position, value):
 
 
 def bool_argument(function, name, position, value):
-    """`value`, a bool. Raises PyTorch's TypeError for what is none, 0 and 1 too."""
+    """Return `value`, a bool. Raise PyTorch's TypeError for what is none, 0 and 1 too."""
     if not isinstance(value, bool):
         raise bad_argument(function, name, position, "bool", value)
     return value
 
 
 def ints_argument(function, name, position, value):
-    """`value` as an int or as a tuple of ints: what PyTorch calls a "tuple of ints" where one number may stand for all.
+    """Return `value` as an int or as a tuple of ints: what PyTorch calls a "tuple of ints" where one number may stand
+    for all.
 
     Raises PyTorch's TypeError for anything else: it looks at the first number when it chooses a signature (a bool is
     none), at the others when it reads them (a bool counts)."""
@@ -263,7 +251,7 @@ def ints_argument(function, name, position, value):
 
 
 def misfit_in_list(function, name, position, kind, value):
-    """PyTorch's TypeError for a list of which the first element is none of its kind."""
+    """Return PyTorch's TypeError for a list of which the first element is none of its kind."""
     return bad_argument(
         function,
         name,
@@ -275,7 +263,8 @@ def misfit_in_list(function, name, position, kind, value):
 
 
 def numbers_of(function, name, value):
-    """The list `value` as a tuple of ints; a bool counts. Raises PyTorch's TypeError for the first that is no int."""
+    """Return the list `value` as a tuple of ints; a bool counts. Raise PyTorch's TypeError for the first that is no
+    int."""
     numbers = []
     for place, item in enumerate(value, 1):
         try:
@@ -303,7 +292,7 @@ class Passed:
         self._known = {}
 
     def find(self, given, about):
-        """What was kept for these; else None."""
+        """Return what was kept for these; else None."""
         try:
             return self._known.get((dumps(given, 2), about))
         except ValueError:  # no plain Python value
@@ -327,7 +316,8 @@ _PLAIN = {int, bool, type(None), tuple, list}
 
 
 def as_number(value):
-    """`value` as a Python number if it is one, a NumPy number, or a 0-d tensor that needs no gradient; else None."""
+    """Return `value` as a Python number if it is one, a NumPy number, or a 0-d tensor that needs no gradient; else
+    None."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
@@ -338,7 +328,7 @@ def as_number(value):
 
 
 def check_tensors(function, first=1, /, *, or_none=False, **given):
-    """Raises PyTorch's TypeError for the first of `given` that is no Tensor (nor None, where it may be); `first`: the
+    """Raise PyTorch's TypeError for the first of `given` that is no Tensor (nor None, where it may be); `first`: the
     position of the first."""
     for position, (name, value) in enumerate(given.items(), first):
         if not isinstance(value, Tensor) and not (or_none and value is None):
@@ -346,7 +336,7 @@ def check_tensors(function, first=1, /, *, or_none=False, **given):
 
 
 def check_fits(value, dtype):
-    """Raises RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes,
+    """Raise RuntimeError unless the number `value` fits into `dtype`; negative integers wrap in unsigned dtypes,
     floats do not."""
     # 0.1 µs where it mostly ends
     if (
@@ -368,15 +358,15 @@ def check_fits(value, dtype):
         real = max(abs(value.real), abs(value.imag))
         fits = fits and not (math.isfinite(real) and real > float(np.finfo(dtype.np).max))
     if not fits:
-        message = (
-            f"value cannot be converted to type {_OVERFLOW_NAMES[dtype.name]} without overflow"
-        )
+        # C++'s name, but for whole numbers other than int
+        kind = f"{dtype.name}_t" if dtype.is_integer and dtype.name != "int32" else dtype.cpp_name
+        message = f"value cannot be converted to type {kind} without overflow"
         raise fail(RuntimeError, message, f"{value} lies outside what {dtype} can hold.")
 
 
 def held_by(value, dtype):
-    """The Python number `value` as one that `dtype` holds: no imaginary part, no fraction, wrapped. Raises RuntimeError
-    as `check_fits` does."""
+    """Return the Python number `value` as one that `dtype` holds: no imaginary part, no fraction, wrapped. Raises
+    RuntimeError as `check_fits` does."""
     if dtype.is_bool:
         return bool(value)
     check_fits(value, dtype)
@@ -389,7 +379,7 @@ def held_by(value, dtype):
 
 
 def scalar_tensor(value):
-    """A Python number as a 0-d tensor, with the dtype torch gives it.
+    """Return a Python number as a 0-d tensor, with the dtype torch gives it.
 
     >>> scalar_tensor(True), scalar_tensor(2.5)
     (tensor(True), tensor(2.5000))

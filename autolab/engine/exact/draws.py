@@ -11,12 +11,12 @@ from ..core.errors import fail
 
 
 def source(generator):
-    """The Generator to draw from: the one given, or the global one for None."""
+    """Return the Generator to draw from: the one given, or the global one for None."""
     return random.default_generator if generator is None else generator
 
 
 def arranged(values, target):
-    """1-d `values` in the shape of `target`, laid out in the order in which its elements lie in memory."""
+    """Return 1-d `values` in the shape of `target`, laid out in the order in which its elements lie in memory."""
     if target.__class__ is not np.ndarray or target.flags.c_contiguous:
         return values.reshape(target.shape)
     order = sorted(range(target.ndim), key=lambda dim: -target.strides[dim])
@@ -24,13 +24,9 @@ def arranged(values, target):
     return laid.transpose(np.argsort(order))
 
 
-def _complexes(values, dtype):
-    """Pairs of real numbers as complex ones, if `dtype` is complex."""
-    return values.view(dtype.np) if dtype.is_complex else values
-
-
 def uniform(target, dtype, low, high, g):
-    """Numbers uniform in [low, high), of `dtype`, arranged like `target`; the parts of complex ones are independent."""
+    """Return numbers uniform in [low, high), of `dtype`, arranged like `target`; the parts of complex ones are
+    independent."""
     if not dtype.is_inexact:
         message = f"\"check_uniform_bounds\" not implemented for '{dtype.short}'"
         raise fail(
@@ -38,12 +34,14 @@ def uniform(target, dtype, low, high, g):
             message,
             "Uniform numbers are floats; for integers use torch.randint.",
         )
-    real, n = dtype.to_real(), target.size * (2 if dtype.is_complex else 1)
-    return arranged(_complexes(random.uniform(g, n, low, high, real.np), dtype), target)
+    n = target.size * (2 if dtype.is_complex else 1)
+    values = random.uniform(g, n, low, high, dtype.to_real().np)
+    return arranged(values.view(dtype.np), target)
 
 
 def normal(target, dtype, mean, std, g):
-    """Normal numbers of `dtype`, arranged like `target`. Raises RuntimeError for a negative standard deviation."""
+    """Return normal numbers of `dtype`, arranged like `target`. Raises RuntimeError for a negative standard
+    deviation."""
     if not dtype.is_inexact:
         message = f"\"normal_kernel_cpu\" not implemented for '{dtype.short}'"
         raise fail(NotImplementedError, message, "Normal numbers are floats; name a float dtype.")
@@ -51,22 +49,22 @@ def normal(target, dtype, mean, std, g):
         message = f"normal expects std >= 0.0, but found std {std:g}"
         raise fail(RuntimeError, message, "A standard deviation is not negative.")
     dense = target.__class__ is not np.ndarray or target.flags.c_contiguous
+    n = target.size
     if dtype.is_complex:  # the variance is shared between the two parts
-        values = random.normal(
-            g, 2 * target.size, mean, std / math.sqrt(2), dtype.to_real().np, dense
-        )
-        return arranged(values.view(dtype.np), target)
-    return arranged(random.normal(g, target.size, mean, std, dtype.np, dense), target)
+        n, std = 2 * n, std / math.sqrt(2)
+    values = random.normal(g, n, mean, std, dtype.to_real().np, dense)
+    return arranged(values.view(dtype.np), target)
 
 
 def integers(target, dtype, low, high, g):
-    """Integers in [low, high), as int64, arranged like `target`. Raises RuntimeError when `dtype` cannot hold them."""
+    """Return integers in [low, high), as int64, arranged like `target`. Raises RuntimeError when `dtype` cannot hold
+    them."""
     low, high = _bounds(low, high, dtype)
     return arranged(random.randint(g, target.size, low, high), target)
 
 
 def _bounds(low, high, dtype):
-    """The bounds to draw between: those given, moved inwards where a float dtype would round them outwards.
+    """Return the bounds to draw between: those given, moved inwards where a float dtype would round them outwards.
 
     Raises RuntimeError when [low, high) is empty or `dtype` cannot hold it; warns where floats are too coarse.
     """
@@ -103,17 +101,18 @@ def _rounded(n, dtype):
 
 
 def _spacing(n, digits):
-    """The distance between neighbouring floats with `digits` binary digits around the integer `n`."""
+    """Return the distance between neighbouring floats with `digits` binary digits around the integer `n`."""
     return 1 << max(0, abs(n).bit_length() - digits)
 
 
 def shaped(shape):
-    """Something of this shape that takes no memory: where draws are to go."""
+    """Return an array of this shape that takes no memory, in the place of the tensor that draws are for."""
     return np.empty(shape, np.dtype([]))
 
 
 def bernoulli(target, p, g):
-    """Booleans arranged like `target`, each true with its probability in the array `p`, which broadcasts to it."""
+    """Return booleans arranged like `target`, each true with its probability in the array `p`, which broadcasts to
+    it."""
     if not FROM_NUMPY[p.dtype].is_floating_point:
         message = f"\"bernoulli_tensor_cpu_p_\" not implemented for '{FROM_NUMPY[p.dtype].short}'"
         raise fail(NotImplementedError, message, "Probabilities are floats; write p.float().")
@@ -128,14 +127,15 @@ def bernoulli(target, p, g):
 
 
 def check_probability(p):
-    """Raises RuntimeError unless the number `p` lies in [0, 1]."""
+    """Raise RuntimeError unless the number `p` lies in [0, 1]."""
     if not 0 <= p <= 1:
         message = f"bernoulli_ expects p to be in [0, 1], but got p={p:g}"
         raise fail(RuntimeError, message, "A probability lies between 0 and 1.")
 
 
 def multinomial(weights, n, replacement, g):
-    """`n` category numbers for each row of the 2-d float array `weights` (rows need not sum to 1): int64, (rows, n).
+    """Return `n` category numbers for each row of the 2-d float array `weights` (rows need not sum to 1): int64, (rows,
+    n).
 
     One draw, or drawing without replacement: the largest weights divided by exponential numbers ("exponential race").
     Otherwise: float64 uniform numbers looked up in each row's cumulative sum.

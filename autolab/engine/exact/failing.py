@@ -11,7 +11,7 @@ import os
 import sys
 
 from ..core import observe
-from ..core.errors import WITNESSES, bad_argument
+from ..core.errors import ERROR_LISTENERS, bad_argument
 from ..core.tensor import Tensor
 from .broadcasting import misfit
 from .kinds import KINDS
@@ -21,35 +21,17 @@ EXPLAIN = ".explain() shows where."
 """How the note ends that names `autolab.explain`; before it stands what the learner's code calls this library."""
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
-_OPERATIONS = (
-    os.path.join(_PACKAGE, "engine"),
-    os.path.join(_PACKAGE, "nn"),
-    os.path.join(_PACKAGE, "func"),
-)
+_OPERATIONS = tuple(_PACKAGE + room for room in ("engine", "nn", "func"))
 _MODULES = os.path.join(_PACKAGE, "nn", "modules") + os.sep
-_NAMELESS = {
-    "call",
-    "f",
-    "function",
-    "method",
-    "operator",
-    "slow",
-    "stub",
-    "target",
-    "update",
-    "wrapper",
-    "<lambda>",
-}
+_NAMELESS = set("call f function method operator slow stub target update wrapper <lambda>".split())
 
 
 def failed(op, args, error, inplace=False):
-    """What every lane does with an error: `op`, called with `args`, raised it. Of operations inside one another the
-    innermost counts. Returns the error to raise: in PyTorch's words where it came from NumPy."""
+    """Note that `op`, called with `args`, raised `error`. Of operations inside one another the innermost counts. Return
+    the error to raise: in PyTorch's words where it came from NumPy."""
     error = _in_torchs_words(op, args, error, inplace)
     if isinstance(getattr(error, "_autolab_call", ("",))[0], str):
-        error._autolab_call = op, args
-        point_to_explain(error)
-        _tell(op, args, error, inplace)
+        _note(op, args, error, inplace)
     return error
 
 
@@ -58,9 +40,7 @@ def _in_torchs_words(op, args, error, inplace):
         if kind == "operand" and place < len(args) and not KINDS["operand"].fits(args[place]):
             function, position = (f"{op.name}_", place) if inplace else (op.name, place + 1)
             return bad_argument(function, name, position, "Tensor", args[place])
-    if isinstance(
-        error, NotImplementedError
-    ):  # no kernel for the dtype: torch looks at the shapes first
+    if isinstance(error, NotImplementedError):  # of a dtype: torch looks at the shapes first
         return misfit(op, args, inplace) or error
     if isinstance(error, ValueError) and op.broadcast and "broadcast" in str(error):
         return misfit(op, args, False) or error
@@ -68,27 +48,25 @@ def _in_torchs_words(op, args, error, inplace):
 
 
 def refused(error):
-    """The same for an error that `errors.fail` just made: the call that the learner wrote (`matmul`, `linear`) may have
-    refused its arguments before any operation ran. Does nothing where no tensor was among them. Returns the error."""
+    """Note the call of an error that `errors.fail` just made: the function that the learner called (`matmul`, `linear`)
+    may have refused its arguments before any operation ran. Do nothing where no tensor was among them."""
     name, arguments = _call(sys._getframe(2))
     if any(_holds_tensor(a) for a in arguments.values()):
-        error._autolab_call = name, arguments
-        point_to_explain(error)
-        _tell(name, arguments, error)
+        _note(name, arguments, error)
     return error
 
 
-def _tell(op, args, error, inplace=False):
-    """An error that an observer meets while it looks at this one is its own affair."""
+def _note(op, args, error, inplace=False):
+    """Keep the call on the error, and tell the observer. Errors that the observer raises meanwhile are not told."""
     global _telling
+    error._autolab_call = op, args
+    point_to_explain(error)
     if observe.observer is None or _telling:
         return
     _telling = True
     try:
         observe.observer.failed(op, args, error, inplace)
-    except (
-        Exception
-    ):  # what has no shape yet, say: the learner's error counts, not that it could not be drawn
+    except Exception:  # the learner's error counts, not that it could not be drawn
         pass
     finally:
         _telling = False
@@ -98,14 +76,14 @@ _telling = False
 
 
 def point_to_explain(error):
-    """Gives `error` the note that names `autolab.explain`, once. The name is what the learner's code calls this
+    """Give `error` the note that names `autolab.explain`, once, under the name that the learner's code has for this
     library: after `import autolab as torch` it is `torch.explain()`."""
     if not any(note.endswith(EXPLAIN) for note in getattr(error, "__notes__", ())):
         error.add_note(_name_of_library() + EXPLAIN)
 
 
 def sentences(error):
-    """The notes of an error without the one that names `autolab.explain`: for places that show the error by
+    """Return the notes of an error without the one that names `autolab.explain`, for places that show the error
     themselves."""
     return [note for note in getattr(error, "__notes__", ()) if not note.endswith(EXPLAIN)]
 
@@ -121,8 +99,8 @@ def _name_of_library():
 
 
 def _call(frame):
-    """(name, arguments by name) of the outermost call that `frame` is in: what the learner, or a module's forward,
-    called."""
+    """Return (name, arguments by name) of the outermost call that `frame` is in: the function that the learner, or a
+    module's forward, called."""
     outermost, inner, name = None, None, ""
     while frame is not None and frame.f_code.co_filename.startswith(_OPERATIONS):
         code = frame.f_code
@@ -137,20 +115,17 @@ def _call(frame):
     wrapper = (
         outermost.f_code.co_flags & inspect.CO_VARARGS and "by_name" not in outermost.f_globals
     )
-    if inner is not None and wrapper:  # a wrapper: the function in it has names for them
+    if inner is not None and wrapper:  # the wrapped function has names for them
         named = arguments(inner)
-        given = (
-            named
-            if sum(map(_holds_tensor, named.values())) == sum(map(_holds_tensor, given.values()))
-            else given
-        )
+        if sum(map(_holds_tensor, named.values())) == sum(map(_holds_tensor, given.values())):
+            given = named
     if outermost.f_code.co_filename.startswith(_MODULES):
         return type(given.pop("self", None)).__name__, given
     return name.strip("_").removesuffix("_method"), given
 
 
 def arguments(frame):
-    """What a function was called with, by name: `*args` one by one, `**kwargs` by their names."""
+    """Return the arguments of a call by name: `*args` one by one, `**kwargs` by their names."""
     code, found = frame.f_code, {}
     count = code.co_argcount + code.co_kwonlyargcount
     held = frame.f_locals
@@ -182,4 +157,4 @@ def _holds_tensor(item):
     )
 
 
-WITNESSES.append(sys.modules[__name__])
+ERROR_LISTENERS.append(sys.modules[__name__])

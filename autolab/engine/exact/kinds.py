@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.dtype import dtype
 from ..core.errors import bad_argument, fail, type_name
-from ..core.tensor import TENSORS, Tensor
+from ..core.tensor import TENSOR_CLASSES, Tensor
 from ..devices.device import device
 from .arguments import misfit_in_list, numbers_of
 from .layout import layout
@@ -35,7 +35,7 @@ INTS, LISTED_TENSORS = type("INTS", (), {}), type("LISTED_TENSORS", (), {})
 
 
 def _number(value):
-    """Whether a tensor counts as a number."""
+    """Return whether a tensor counts as a number."""
     return isinstance(value, Tensor) and not value.ndim and not value.requires_grad
 
 
@@ -46,7 +46,7 @@ def _an_int(value):
 
 
 def an_index(value):
-    """Whether `value` may stand first in a list of ints."""
+    """Return whether `value` may stand first in a list of ints."""
     return (
         _an_int(value)
         or isinstance(value, Tensor)
@@ -64,7 +64,7 @@ def _of(*classes):
 
 
 def _list(first):
-    """A list of which the first element decides."""
+    """Return a test for a list, which looks at the first element."""
     return lambda value: isinstance(value, (tuple, list)) and (not value or first(value[0]))
 
 
@@ -88,7 +88,7 @@ class Kind:
 
 _NUMBERS = {float, int, complex, bool}
 KINDS = {
-    "Tensor": Kind("Tensor", TENSORS, _of(Tensor)),
+    "Tensor": Kind("Tensor", TENSOR_CLASSES, _of(Tensor)),
     "operand": Kind(
         "Tensor",
         {Tensor, *_NUMBERS},
@@ -127,19 +127,6 @@ KINDS = {
 class Parameter:
     """One argument of a form."""
 
-    __slots__ = (
-        "kind",
-        "name",
-        "names",
-        "none",
-        "empty",
-        "one",
-        "optional",
-        "keyword_only",
-        "text",
-        "spread",
-    )
-
     def __init__(self, text, keyword_only=False):
         declared, _, default = text.partition("=")
         kind, self.name = declared.split(" ")
@@ -157,16 +144,16 @@ class Parameter:
         ).replace("'", '"')
 
     def classes(self):
-        """The classes of which a value fits as it is."""
+        """Return the classes whose values fit as they are."""
         plain = self.kind.plain | ({int} if self.one else set())
         return plain | {NoneType} if self.none and not self.empty else plain
 
     def fits(self, value):
-        """Whether a call may have `value` here."""
+        """Return whether a call may have `value` here."""
         return value is None and self.none or self.kind.fits(value) or self.one and an_index(value)
 
     def brought(self, function, value):
-        """`value`, which fits, as the function's body wants it: with Python's numbers.
+        """Return `value`, which fits, as the function's body expects it: with Python's numbers.
 
         Raises TypeError for a later element of a list that is none of its kind."""
         if value is None:
@@ -185,14 +172,14 @@ class Parameter:
         return self.kind.brought(value)
 
     def refused(self, function, value, position=None):
-        """PyTorch's TypeError for a `value` that does not fit."""
+        """Return PyTorch's TypeError for a `value` that does not fit."""
         if position and self.kind.shown.startswith("tuple") and isinstance(value, (tuple, list)):
             return misfit_in_list(function, self.name, position, self.kind.shown, value)
         return bad_argument(function, self.name, position, self.kind.shown, value)
 
 
 def check_settings(function, *settings):
-    """Raises PyTorch's TypeError for the first of `settings`, (name, position, kind, value), that is none of its kind.
+    """Raise PyTorch's TypeError for the first of `settings`, (name, position, kind, value), that is none of its kind.
 
     For what PyTorch writes in Python: there `function`, which it calls, looks at them."""
     for name, position, kind, value in settings:

@@ -20,7 +20,7 @@ _float32 = np.float32
 
 
 def unary(name: str):
-    """A kernel for the NumPy function `name`: `kernel(x)` for NumPy arrays and scalars of a float dtype."""
+    """Return a kernel for the NumPy function `name`: `kernel(x)` for NumPy arrays and scalars of a float dtype."""
     function = getattr(np, name)
 
     def kernel(x):
@@ -35,8 +35,8 @@ def unary(name: str):
 
 
 def fma(a, b, c):
-    """`a * b + c`, rounded once where the operands are few: compiled PyTorch fuses the product and the sum in addcmul
-    and lerp."""
+    """Return `a * b + c`, rounded once where the operands are few: compiled PyTorch fuses the product and the sum in
+    addcmul and lerp."""
     kinds = {getattr(x, "dtype", None) for x in (a, b, c)} - {None}
     if any(
         x.__class__ is not np.ndarray and not isinstance(x, np.generic) or x.size > FEW

@@ -6,9 +6,8 @@ dot, else fixed point, else scientific when the values span more than three deca
 Source: the printed output of PyTorch 2.13; https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
 """
 
-import contextlib
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,31 +42,10 @@ def set_printoptions(
     Source: https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
     """
     global _options
-    given = {
-        "precision": precision,
-        "threshold": threshold,
-        "edgeitems": edgeitems,
-        "linewidth": linewidth,
-    }
     base = _PROFILES.get(profile, _options)
-    _options = replace(base, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None})
-
-
-def get_printoptions():
-    """The current options as a dict that `set_printoptions(**options)` takes back."""
-    return asdict(_options)
-
-
-@contextlib.contextmanager
-def printoptions(**kwargs):
-    """Set print options inside a `with` block only; the arguments are those of `set_printoptions`."""
-    global _options
-    saved = _options
-    set_printoptions(**kwargs)
-    try:
-        yield
-    finally:
-        _options = saved
+    kept = (base.precision, base.threshold, base.edgeitems, base.linewidth)
+    given = (precision, threshold, edgeitems, linewidth)
+    _options = _Options(*(k if g is None else g for k, g in zip(kept, given)), sci_mode)
 
 
 def tensor_repr(t):

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..devices.device import usable
 from ..core.errors import fail
+from ..core.tensor import wrap
 from .rounding import cast, each, fma, to_float32
 
 __all__ = [
@@ -73,9 +74,7 @@ class Generator:
             )
         self._seed = int(seed) % (1 << 64)  # PyTorch's twister uses the lower 32 bits only
         self._seeder.seed(self._seed & 0xFFFFFFFF)
-        self._spare = (
-            None  # the sine of the last Box-Muller pair, handed out by the next scalar draw
-        )
+        self._spare = None  # the sine of the last Box-Muller pair, for the next scalar draw
         return self
 
     def seed(self):
@@ -89,8 +88,6 @@ class Generator:
 
     def get_state(self):
         """The state as a uint8 tensor of 5056 bytes, laid out as PyTorch's, so that either library can continue it."""
-        from ..core.tensor import wrap
-
         twister = self._twister.state["state"]
         drawn = twister["pos"]
         if drawn == 624 and np.array_equal(twister["key"], self._fresh_key()):
@@ -108,38 +105,36 @@ class Generator:
         Raises TypeError unless it is a uint8 tensor, RuntimeError when its size is wrong.
         """
         note = "Pass what get_state() or torch.get_rng_state() returned."
-        if not hasattr(new_state, "_array"):
-            raise fail(
-                TypeError, f"expected a torch.ByteTensor, but got {type(new_state).__name__}", note
-            )
-        if new_state._array.dtype != np.uint8:
+        array = getattr(new_state, "_array", None)
+        if array is None:
+            message = f"expected a torch.ByteTensor, but got {type(new_state).__name__}"
+            raise fail(TypeError, message, note)
+        if array.dtype != np.uint8:
             raise fail(TypeError, "RNG state must be a torch.ByteTensor", note)
-        if new_state._array.size != _STATE.itemsize:
-            size = new_state._array.size
-            message = f"Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size to be {size}"
+        if array.size != _STATE.itemsize:
+            message = f"Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size to be {array.size}"
             raise fail(RuntimeError, message, note)
-        state = np.ascontiguousarray(new_state._array).view(_STATE)[0]
+        state = np.ascontiguousarray(array).view(_STATE)[0]
         if not (state["seeded"] and 0 < state["left"] <= 624 and state["next"] <= 624):
             raise fail(RuntimeError, "Invalid mt19937 state", note)
         twister = {
             "key": state["key"].astype(np.uint32),
             "pos": 624 if state["left"] == 1 else int(state["next"]),
         }
-        self._twister.state = {"bit_generator": "MT19937", "state": twister}
-        self._seed = int(state["seed"])
-        self._spare = float(state["spare"]) if state["has_spare"] else None
+        spare = float(state["spare"]) if state["has_spare"] else None
+        self._continue(int(state["seed"]), spare, {"bit_generator": "MT19937", "state": twister})
 
     def clone_state(self):
-        """A new generator that continues from the same state."""
-        twin = Generator(self.device)
-        twin._twister.state = self._twister.state
-        twin._seed, twin._spare = self._seed, self._spare
-        return twin
+        """Return a new generator that continues from the same state."""
+        return _restored(*self.__reduce__()[1])
+
+    def _continue(self, seed, spare, twister):
+        self._seed, self._spare, self._twister.state = seed, spare, twister
+        return self
 
     def _fresh_key(self):
-        return np.random.RandomState(self._seed & 0xFFFFFFFF).get_state(legacy=False)["state"][
-            "key"
-        ]
+        fresh = np.random.RandomState(self._seed & 0xFFFFFFFF).get_state(legacy=False)
+        return fresh["state"]["key"]
 
     def __repr__(self):
         return f"<torch._C.Generator object at {id(self):#x}>"
@@ -148,13 +143,11 @@ class Generator:
         return self.clone_state()
 
     def __reduce__(self):
-        return _restore, (str(self.device), self._seed, self._spare, self._twister.state)
+        return _restored, (str(self.device), self._seed, self._spare, self._twister.state)
 
 
-def _restore(device, seed, spare, twister):
-    generator = Generator(device)
-    generator._seed, generator._spare, generator._twister.state = seed, spare, twister
-    return generator
+def _restored(device, *state):
+    return Generator(device)._continue(*state)
 
 
 default_generator = Generator()
@@ -190,36 +183,35 @@ def set_rng_state(new_state):
 
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, device_type=None):
-    """Inside the `with` block draw as one likes; afterwards the global stream goes on as if nothing had been drawn.
+    """Inside the `with` block you can draw; afterwards the global stream goes on as if nothing had been drawn.
 
     All devices draw from the one global stream, so `devices` and `device_type` select nothing.
     Source: https://pytorch.org/docs/stable/random.html#torch.random.fork_rng
     """
-    saved = default_generator.clone_state() if enabled else None
+    _, (_, *state) = default_generator.__reduce__()
     try:
         yield
     finally:
-        if saved is not None:
-            default_generator._twister.state = saved._twister.state
-            default_generator._seed, default_generator._spare = saved._seed, saved._spare
+        if enabled:
+            default_generator._continue(*state)
 
 
 # words and uniform numbers ----------------------------------------------------------------------------------
 
 
 def words32(g, n):
-    """`n` words of 32 bits (as uint64)."""
+    """Return `n` words of 32 bits (as uint64)."""
     return g._twister.random_raw(n) if n else np.empty(0, u64)
 
 
 def words64(g, n):
-    """`n` words of 64 bits; the first 32-bit draw of each is its high half."""
+    """Return `n` words of 64 bits; the first 32-bit draw of each is its high half."""
     pairs = words32(g, 2 * n).reshape(n, 2)
     return (pairs[:, 0] << u64(32)) | pairs[:, 1]
 
 
 def _unit(g, n, dtype):
-    """`n` numbers in [0, 1) as float64: multiples of 2**-53 from 64-bit words for float64, else of 2**-24."""
+    """Return `n` numbers in [0, 1) as float64: multiples of 2**-53 from 64-bit words for float64, else of 2**-24."""
     words, bits = (words64(g, n), 53) if dtype == f64 else (words32(g, n), 24)
     words &= u64((1 << bits) - 1)
     return (
@@ -228,7 +220,8 @@ def _unit(g, n, dtype):
 
 
 def uniform(g, n, low=0.0, high=1.0, dtype=f32):
-    """`n` numbers uniform in [low, high); a value that rounding makes `high` becomes `low`. float16 rounds float32."""
+    """Return `n` numbers uniform in [low, high); a value that rounding makes `high` becomes `low`. float16 rounds
+    float32."""
     x = _unit(g, n, dtype)
     if low == 0.0 and high == 1.0 and dtype != np.float16:
         return x.astype(dtype, copy=False)
@@ -243,7 +236,8 @@ def uniform(g, n, low=0.0, high=1.0, dtype=f32):
 
 
 def bernoulli(g, n, p):
-    """`n` booleans, each true with probability `p` (a float): float64 draws, as for `Tensor.bernoulli_` and dropout."""
+    """Return `n` booleans, each true with probability `p` (a float): float64 draws, as for `Tensor.bernoulli_` and
+    dropout."""
     return _unit(g, n, f64) < p
 
 
@@ -251,7 +245,7 @@ def bernoulli(g, n, p):
 
 
 def normal(g, n, mean=0.0, std=1.0, dtype=f32, contiguous=True):
-    """`n` normal numbers by Box-Muller. A tensor that is not contiguous takes the small tensors' algorithm."""
+    """Return `n` normal numbers by Box-Muller. A tensor that is not contiguous takes the small tensors' algorithm."""
     with g.guard:
         return _normal(g, n, mean, std, dtype, contiguous)
 
@@ -270,7 +264,8 @@ def _normal(g, n, mean, std, dtype, contiguous):
 
 
 def _one_normal(g):
-    """One standard normal number in float64; every second call returns the sine that the call before set aside."""
+    """Return one standard normal number in float64; every second call returns the sine that the call before set
+    aside."""
     if g._spare is not None:
         value, g._spare = g._spare, None
         return value
@@ -315,31 +310,35 @@ def _box_muller32(u, mean, std):
 
 
 def _log(x):
-    """Cephes' logf on (0, 1]: x = m * 2**e, m in [0.7071, 1.4142); polynomial in m - 1, and e * log(2) in two parts."""
+    """Return Cephes' logf on (0, 1]: x = m * 2**e, m in [0.7071, 1.4142); polynomial in m - 1, and e * log(2) in two
+    parts."""
     m, e = np.frexp(x)
     low = m < _SQRT_HALF
     e = e - low.astype(f64)
     x = m + m * low - 1.0
     z = to_float32(x * x)
-    y = _LOG[0]
-    for coefficient in _LOG[1:]:
-        y = to_float32(y * x + coefficient)
+    y = _polynomial(_LOG, x)
     y = to_float32(to_float32(y * x) * z + to_float32(e * _LOG2_LOW))
     return to_float32(e * _LOG2_HIGH + to_float32(x + to_float32(y - z * 0.5)))
 
 
+def _polynomial(coefficients, x):
+    """Return a polynomial by Horner's scheme in float32, highest power first."""
+    y = coefficients[0]
+    for coefficient in coefficients[1:]:
+        y = to_float32(y * x + coefficient)
+    return y
+
+
 def _sincos(x):
-    """Cephes' sinf and cosf on [0, 2 pi]: subtract a multiple of pi/4 in three parts, then a polynomial for each."""
+    """Return Cephes' sinf and cosf on [0, 2 pi]: subtract a multiple of pi/4 in three parts, then a polynomial for
+    each."""
     j = (to_float32(x * _FOUR_OVER_PI).astype(np.int32) + 1) & ~1
     quarter = j.astype(f64)
     for part in _PI_OVER_4:
         x = to_float32(quarter * part + x)
     z = to_float32(x * x)
-    c, s = _COS[0], _SIN[0]
-    for coefficient in _COS[1:]:
-        c = to_float32(c * z + coefficient)
-    for coefficient in _SIN[1:]:
-        s = to_float32(s * z + coefficient)
+    c, s = _polynomial(_COS, z), _polynomial(_SIN, z)
     c = to_float32(to_float32(to_float32(c * z) * z - z * 0.5) + 1.0)
     s = to_float32(to_float32(s * z) * x + x)
     swap = (j & 2) != 0
@@ -368,13 +367,13 @@ _SIN = _single(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 
 
 def exponential(g, n, rate=1.0, dtype=f32):
-    """`n` numbers with density `rate * exp(-rate * x)`, computed in float64."""
+    """Return `n` numbers with density `rate * exp(-rate * x)`, computed in float64."""
     u = _unit(g, n, f64)
     return cast(-1.0 / rate * (each(math.log1p, -u) if dtype == f64 else np.log1p(-u)), dtype)
 
 
 def randint(g, n, low, high):
-    """`n` integers in [low, high) as int64; 64-bit words when the range has 2**28 values or more."""
+    """Return `n` integers in [low, high) as int64; 64-bit words when the range has 2**28 values or more."""
     span = high - low
     if span == 1 << 64:
         return words64(g, n).view(np.int64)
@@ -383,7 +382,8 @@ def randint(g, n, low, high):
 
 
 def randperm(g, n):
-    """A random order of 0 … n-1: Fisher and Yates from the front, one 32-bit word for every place but the last."""
+    """Return a random order of 0 … n-1: Fisher and Yates from the front, one 32-bit word for every place but the
+    last."""
     order = list(range(n))
     places = np.arange(max(n - 1, 0), dtype=u64)
     for i, j in enumerate((words32(g, len(places)) % (u64(n) - places) + places).tolist()):

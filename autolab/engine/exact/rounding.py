@@ -14,7 +14,7 @@ def to_float32(x):
 
 
 def fma(a, b, c):
-    """`a * b + c` rounded once, in float64: Dekker's exact product and Knuth's exact sum, then their errors.
+    """Return `a * b + c` rounded once, in float64: Dekker's exact product and Knuth's exact sum, then their errors.
 
     Where a number on the way is inf or NaN (an operand is, or half the digits of a very large one are rounded up to
     inf), the errors are NaN, and the result is found without them. Source: T. J. Dekker, "A floating-point technique
@@ -31,39 +31,34 @@ def fma(a, b, c):
 
 
 def _unbounded_fma(a, b, c, result):
-    """`result` with what is not finite in it replaced: as IEEE 754 has it where an operand is inf or NaN, by exact
-    fractions elsewhere."""
+    """Return `result` with what is not finite in it replaced: by IEEE 754 where an operand is inf or NaN, else by exact
+    fractions."""
     a, b, c = np.broadcast_arrays(a, b, c)
     bounded = np.isfinite(a) & np.isfinite(b)
-    straight = np.where(
-        bounded & ~np.isfinite(c), c, a * b + c
-    )  # a product that overflows is no reason for inf - inf
+    # a product that overflows is no reason for inf - inf
+    straight = np.where(bounded & ~np.isfinite(c), c, a * b + c)
     result = np.where(np.isfinite(result), result, straight)
     for at in map(tuple, np.argwhere(~np.isfinite(result) & bounded & np.isfinite(c))):
-        result[at] = _nearest(
-            Fraction(float(a[at])) * Fraction(float(b[at])) + Fraction(float(c[at]))
-        )
+        exact = Fraction(float(a[at])) * Fraction(float(b[at])) + Fraction(float(c[at]))
+        try:
+            result[at] = float(exact)
+        except OverflowError:
+            result[at] = math.inf if exact > 0 else -math.inf
     return result[()]
 
 
-def _nearest(exact):
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
-
-
 def _upper_half(a):
-    """The upper 26 of the 53 bits of a float64."""
+    """Return the upper 26 of the 53 bits of a float64."""
     scaled = a * 134217729.0  # 2**27 + 1
     return scaled - (scaled - a)
 
 
 def each(function, array):
-    """`function` of Python's `math` on every element; NumPy's own float64 kernels differ from C's in the last bit."""
+    """Return `function` of Python's `math` on every element; NumPy's own float64 kernels differ from C's in the last
+    bit."""
     return np.fromiter(map(function, array.ravel().tolist()), f64, array.size).reshape(array.shape)
 
 
 def cast(x, dtype):
-    """float64 values in the NumPy dtype `dtype`; float16 by way of float32, as PyTorch converts a C double."""
+    """Return float64 values in the NumPy dtype `dtype`; float16 by way of float32, as PyTorch converts a C double."""
     return x.astype(f32).astype(dtype) if dtype == np.float16 else x.astype(dtype, copy=False)

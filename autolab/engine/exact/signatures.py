@@ -10,13 +10,14 @@ of arguments, and raises PyTorch's errors.
 from __future__ import annotations
 
 import functools
-from inspect import CO_VARARGS, CO_VARKEYWORDS
+from functools import partial
+from inspect import CO_VARARGS, CO_VARKEYWORDS, unwrap
 from pathlib import Path
 from types import FunctionType
 
 from ..core.errors import fail
 from ..exact.refusals import beyond_numpy
-from ..core.tensor import TENSORS, Tensor
+from ..core.tensor import TENSOR_CLASSES, Tensor
 from .. import generated
 from .arguments import no_match, no_match_of_one
 from .kinds import INTS, LISTED_TENSORS, Parameter, an_index
@@ -44,127 +45,102 @@ class Form:
             shown.insert(len(positional), "*")
         self.text = ", ".join(shown)
 
-    def bind(self, function, args, kwargs, strict=False):
-        """[(parameter, value, whether by position)] of the arguments that were given; None where the call is not of
-        this form.
-
-        strict: raises why not."""
+    def bind(self, function, args, kwargs):
+        """Return [(parameter, value, whether by position)] for the arguments that were given; where the call is not of
+        this form, a function that makes PyTorch's error."""
+        too_many = partial(self._too_many, function, len(args))
         if len(args) > self.most and not self.spread:
-            return self._too_many(function, args) if strict else None
+            return too_many
         bound, place, left = [], 0, len(kwargs)
-        for p in self.parameters:
+        for number, p in enumerate(self.parameters):
             positional = place < len(args)
             if positional:
                 if p.keyword_only:
-                    return self._too_many(function, args) if strict else None
+                    return too_many
                 value = args[place]
             else:
                 value = next((kwargs[n] for n in p.names if n in kwargs), _ABSENT)
             if value is _ABSENT:
                 if p.optional:
                     continue
-                if strict:
-                    raise _missing(
-                        function,
-                        [
-                            q.name
-                            for q in self.parameters[self.parameters.index(p) :]
-                            if not q.optional
-                        ],
-                    )
-                return None
+                return partial(_missing, function, self.parameters[number:])
             if not p.fits(value):
                 if self.spread and positional and not place and (len(args) > 1 or an_index(value)):
-                    if an_index(value):
-                        bound.append((p, args, True))
-                        place = len(args)
-                        continue
-                    return self._too_many(function, args) if strict else None
-                if strict:
-                    raise p.refused(function, value, place + 1 if positional else None)
-                return None
+                    if not an_index(value):
+                        return too_many
+                    bound.append((p, args, True))
+                    place = len(args)
+                    continue
+                return partial(p.refused, function, value, place + 1 if positional else None)
             bound.append((p, value, positional))
             place += positional
             left -= not positional
         if left:
-            if strict:
-                raise self._unexpected(function, kwargs, len(args))
-            return None
-        return (
-            self._too_many(function, args)
-            if strict and place < len(args)
-            else None
-            if place < len(args)
-            else bound
-        )
+            return partial(self._unexpected, function, kwargs, len(args))
+        return too_many if place < len(args) else bound
 
-    def _too_many(self, function, args):
+    def _too_many(self, function, given):
         # also "from 2 to 1", as PyTorch counts
         takes = str(self.most) if self.least == self.most else f"from {self.least} to {self.most}"
         plural = "" if self.least == self.most == 1 else "s"
-        verb = "was" if len(args) == 1 else "were"
-        message = (
-            f"{function}() takes {takes} positional argument{plural} but {len(args)} {verb} given"
+        verb = "was" if given == 1 else "were"
+        return self._error(
+            f"{function}() takes {takes} positional argument{plural} but {given} {verb} given",
+            function,
         )
-        raise fail(TypeError, message, f"It is {function}({self.text}).")
 
     def _unexpected(self, function, kwargs, given):
+        names = [p.name for p in self.parameters]
         for name in kwargs:
-            owner = next((i for i, p in enumerate(self.parameters) if name == p.name), None)
-            if owner is None:
-                return fail(
-                    TypeError,
-                    f"{function}() got an unexpected keyword argument '{name}'",
-                    f"It is {function}({self.text}).",
-                )
-            if owner < given:
-                return fail(
-                    TypeError,
-                    f"{function}() got multiple values for argument '{name}'",
-                    "It is given by position already.",
-                )
-        return fail(TypeError, "invalid keyword arguments", f"It is {function}({self.text}).")
+            if name not in names:
+                message = f"{function}() got an unexpected keyword argument '{name}'"
+                return self._error(message, function)
+            if names.index(name) < given:
+                message = f"{function}() got multiple values for argument '{name}'"
+                return fail(TypeError, message, "It is given by position already.")
+        return self._error("invalid keyword arguments", function)
+
+    def _error(self, message, function):
+        return fail(TypeError, message, f"It is {function}({self.text}).")
 
 
 _ABSENT = object()
 
 
-def _missing(function, names):
+def _missing(function, parameters):
+    names = [p.name for p in parameters if not p.optional]
     listed = ", ".join(f'"{name}"' for name in names)
     plural = "s" if len(names) == 1 else ""  # PyTorch has it the wrong way round
-    return fail(
-        TypeError,
-        f"{function}() missing {len(names)} required positional argument{plural}: {listed}",
-        "Add what is named.",
-    )
+    message = f"{function}() missing {len(names)} required positional argument{plural}: {listed}"
+    return fail(TypeError, message, "Add what is named.")
 
 
 def bound(function, forms, args, kwargs):
-    """The arguments of a call of `function` as its form takes them. Raises PyTorch's TypeError for what is of no
-    form."""
+    """Return the form of a call of `function`, and its arguments as the form takes them. Raise PyTorch's TypeError for
+    a call of no form."""
+    for form in forms:
+        found = form.bind(function, args, kwargs)
+        if found.__class__ is list:
+            return form, found
     if len(forms) > 1:
-        for form in forms:
-            found = form.bind(function, args, kwargs)
-            if found is not None:
-                return form, found
-        given = len(args) + len(kwargs)
-        plausible = [f for f in forms if f.least <= given <= len(f.parameters) and not f.hidden]
-        listed = [f.text for f in forms if not f.hidden]
-        if not plausible and len(listed) == 1:
-            raise no_match_of_one(function, args, kwargs, listed[0])
+        given, listed = len(args) + len(kwargs), [f for f in forms if not f.hidden]
+        plausible = [f for f in listed if f.least <= given <= len(f.parameters)]
+        texts = [f.text for f in listed]
+        if not plausible and len(texts) == 1:
+            raise no_match_of_one(function, args, kwargs, texts[0])
         if len(plausible) != 1:
-            raise no_match(function, args, kwargs, listed)
-        forms = plausible
-    return forms[0], forms[0].bind(function, args, kwargs, strict=True)
+            raise no_match(function, args, kwargs, texts)
+        found = plausible[0].bind(function, args, kwargs)
+    raise found()
 
 
 def marked(inplace):
-    """What ends the name of a function in place."""
+    """Return the ending of the name of a function in place."""
     return "_" if inplace else ""
 
 
 def named(function, args, kwargs):
-    """The arguments of a method, without `self`, by their names."""
+    """Return the arguments of a method, without `self`, by their names."""
     return {
         p.name: p.brought(function, value)
         for p, value, _ in bound(function, forms_of("m", function), args, kwargs)[1]
@@ -172,7 +148,7 @@ def named(function, args, kwargs):
 
 
 def sizes(function, args, kwargs):
-    """The list of ints that a method of one list, `view(2, 3)`, was called with."""
+    """Return the list of ints that a method of one list, `view(2, 3)`, was called with."""
     (p, value, _), *_ = bound(function, forms_of("m", function), args, kwargs)[1]
     if p.name == "dtype":
         note = "Reinterpreting the bytes of a tensor is not differentiable; use .to(dtype) to convert values."
@@ -183,36 +159,27 @@ def sizes(function, args, kwargs):
 # -- the table ---------------------------------------------------------------------------------------------------------
 @functools.cache
 def table():
-    """What `signatures.txt` says: the text of the forms by (space, name)."""
+    """Return what `signatures.txt` says: the text of the forms by (space, name)."""
     lines = Path(__file__).with_name("signatures.txt").read_text().splitlines()
     return {tuple(line.partition(": ")[0].split(" ")): line.partition(": ")[2] for line in lines}
 
 
 @functools.cache
 def forms_of(space, name):
-    """The forms of a public function or method; none where there is nothing to check."""
-    texts = table().get((space, name))
-    if texts is not None:
-        same = (
-            [table().get(("f", n), "").split("; ") for n in {name, name.removesuffix("_")}]
-            if space == "m"
-            else []
-        )
-        return [
-            Form(text)
-            for text in (
-                *texts.split("; "),
-                *(_without_input(t) for function in same for t in function if t.startswith("~")),
-            )
-        ]
-    if space != "m":
-        return []
-    texts = (
-        table().get(("f", name))
-        or table().get(("f", name.removesuffix("_")))
-        or table().get(("m", name.removesuffix("_")))
-    )
-    return [Form(_without_input(text)) for text in texts.split("; ")] if texts else []
+    """Return the forms of a public function or method; none where there is nothing to check."""
+    texts, others = table().get((space, name)), _same_forms(name) if space == "m" else []
+    if texts is None:
+        texts = next((table()[key] for key in others if key in table()), None)
+        return [Form(_without_input(text)) for text in texts.split("; ")] if texts else []
+    functions = {key for key in others if key[0] == "f"}
+    hidden = [t for key in functions for t in table().get(key, "").split("; ") if t[:1] == "~"]
+    return [Form(text) for text in (*texts.split("; "), *map(_without_input, hidden))]
+
+
+def _same_forms(name):
+    """Return the places in the table whose forms the method `name` has, too."""
+    stem = name.removesuffix("_")
+    return [("f", name), ("f", stem), ("m", stem)]
 
 
 def _without_input(text):
@@ -231,72 +198,47 @@ def _without_input(text):
 class _Front:
     """What the front of one function knows; it learns it at the first call."""
 
-    __slots__ = (
-        "space",
-        "name",
-        "body",
-        "code",
-        "names",
-        "forms",
-        "slots",
-        "known",
-        "quick",
-        "environment",
-    )
-
     def __init__(self, body, space, name):
         self.space, self.name, self.body, self.forms = space, name, body, None
-        # now: while a profiler runs, functions have other code, which takes anything
+        # read now: while a profiler runs, functions have other code, which takes anything
         self.code = signature_of(body)
 
     def learn(self):
-        """Fills in the classes of arguments that pass. `forms` comes last: a thread that finds it there finds all."""
+        """Fill in the classes of arguments that pass. `forms` comes last: a thread that finds it there finds all."""
         code = self.code
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        slots, known, quick = [set() for _ in range(code.co_argcount)], {}, {}
         self.names = names = None if code.co_flags & CO_VARKEYWORDS else named
+        slots, known = [set() for _ in range(code.co_argcount)], {}
         forms = forms_of(self.space, self.name)
         for form in forms:
             if form.hidden:
                 continue
-            if form.least <= form.most:
-                positional = form.parameters[: form.most]
-                taken = ([p.name for p in positional], [p.classes() for p in positional])
-                quick.setdefault(form.most, []).append(taken)
             for place, p in enumerate(form.parameters, self.space == "m"):
                 if not p.keyword_only and place < len(slots):
                     slots[place] |= p.classes()
                 if names is None or p.name in named:
                     known[p.name] = known.get(p.name, set()) | p.classes()
         if self.space == "m":
-            slots[0] |= TENSORS
-        self.slots, self.known, self.quick = slots, known, quick
+            slots[0] |= TENSOR_CLASSES
+        self.slots, self.known = slots, known
         self.environment |= {f"s{i}": s for i, s in enumerate(slots)} | {"known": known}
         self.forms = forms
 
     def unusual(self, args, kwargs):
-        """The arguments as `body` wants them, by position and by keyword."""
+        """Return the arguments as `body` expects them, by position and by keyword."""
         if self.forms is None:
             self.learn()
-        more = self.code.co_flags & CO_VARARGS
+        more, known = self.code.co_flags & CO_VARARGS, self.known
         if (
-            len(args) <= len(self.slots) and not more
-        ):  # a loop: what comes here often is a list of ints or of tensors
-            known = self.known
-            for value, classes in zip(args, self.slots):
-                if value.__class__ not in classes and not _passes(value, classes):
-                    break
-            else:
-                if not kwargs or all(_passes(v, known.get(k, ())) for k, v in kwargs.items()):
-                    return args, kwargs
+            not more
+            and len(args) <= len(self.slots)
+            and all(map(_passes, args, self.slots))
+            and all(_passes(v, known.get(k, ())) for k, v in kwargs.items())
+        ):
+            return args, kwargs
         before = args[: self.space == "m"]
-        by_name = len(self.slots) == len(before) and not more
-        if by_name and not kwargs:  # mostly the arguments fit a form as they are
-            for names, classes in self.quick.get(len(args) - len(before), ()):
-                if all(value.__class__ in c for value, c in zip(args[len(before) :], classes)):
-                    return before, dict(zip(names, args[len(before) :]))
         form, found = self.bound(args, kwargs)
-        if by_name:
+        if len(self.slots) == len(before) and not more:
             return before, {p.name: p.brought(self.shown, value) for p, value, _ in found}
         return _call(self.shown, form, found, before, self.names, more)
 
@@ -312,11 +254,9 @@ class _Front:
         return bound(self.shown, self.forms, args, kwargs)
 
     def by_name(self, args, kwargs):
-        """The arguments of a call by name, with what was left out: what a recording shows of a call that failed."""
-        function = self.body
-        while hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        code = self.code
+        """Return the arguments of a call by name, with what was left out: a recording shows them of a call that
+        failed."""
+        function, code = unwrap(self.body), self.code
         names = list(code.co_varnames[: code.co_argcount])
         left_out = dict(zip(reversed(names), reversed(function.__defaults__ or ()))) | (
             function.__kwdefaults__ or {}
@@ -329,13 +269,13 @@ class _Front:
 
     @property
     def shown(self):
-        """What errors call the function."""
+        """The name of the function in errors."""
         return (
             self.name if self.space in ("f", "m", "nn.functional") else f"{self.space}_{self.name}"
         )
 
     def reworded(self, error, args, kwargs):
-        """The error to raise for `error`, which a call of the body came to."""
+        """Return the error to raise for `error`, which a call of the body raised."""
         if isinstance(error, (ValueError, MemoryError)):
             return beyond_numpy(error)
         # the arguments did not bind, or are of several forms
@@ -347,14 +287,12 @@ class _Front:
 
 
 def signature_of(function):
-    """The code of what a function wraps: its arguments are those that the function takes."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    return function.__code__
+    """Return the code of the function that `function` wraps: it has the arguments."""
+    return unwrap(function).__code__
 
 
 def front(body, space, name):
-    """The public function that checks what `body` is called with."""
+    """Return the public function that checks the arguments of `body` and calls it."""
     known = _Front(body, space, name)
     code = known.code
     environment = {"body": body, "all_ints": _all_ints, "known": _NOTHING}
@@ -389,37 +327,36 @@ def _passes(value, classes):
         return False
     if INTS in classes and _all_ints(value):
         return True
-    return LISTED_TENSORS in classes and TENSORS.issuperset([item.__class__ for item in value])
+    return LISTED_TENSORS in classes and TENSOR_CLASSES.issuperset(
+        [item.__class__ for item in value]
+    )
 
 
 def _call(function, form, found, before, names, more):
-    """(arguments by position, by keyword) for a body with the arguments `names` (None: any): by keyword what was given
-    so, if it has that name. more: whether a list of ints is spread over its arguments by position."""
+    """Return (arguments by position, by keyword) for a body with the arguments `names` (None: any). What was given by
+    keyword stays so, if the body has that name. more: whether the body takes a list of ints one by one."""
     given = {p.name: p.brought(function, value) for p, value, _ in found}
     by_name = {p.name: given[p.name] for p, _, positional in found if not positional}
     names = by_name if names is None else names
     for p in form.parameters:
-        if (
-            p.name in by_name
-            and p.name not in names
-            and (p.keyword_only or p.name in ("out", "dtype"))
-        ):
+        spare = p.keyword_only or p.name in ("out", "dtype")
+        if spare and p.name in by_name and p.name not in names:
             if by_name.pop(p.name) is not None:
                 raise unsupported(function, p.name)
             del given[p.name]
     if more and form.spread:
         by_name.pop(form.parameters[0].name, None)
-    unnamed = [
-        i
-        for i, p in enumerate(form.parameters)
-        if p.name in given and not (p.name in by_name and p.name in names)
-    ]
+    unnamed = [n for n in given if n not in by_name or n not in names]
     args = []
-    for p in form.parameters[: max(unnamed, default=-1) + 1]:
+    for p in form.parameters:
+        if not unnamed:
+            break
         if p.name not in given:
-            raise unsupported(function, form.parameters[unnamed[-1]].name)
+            raise unsupported(function, unnamed[-1])
         args.append(given[p.name])
         by_name.pop(p.name, None)
+        if p.name in unnamed:
+            unnamed.remove(p.name)
     return (*before, *args), by_name
 
 
@@ -472,7 +409,8 @@ def put_in_front(spaces):
                     f.op, f.__name__, f.place, "self" if space == "m" else "input"
                 )
         names = {n for s, n in table() if s == space}
-        names |= {n for n in functions if space == "m" and forms_exist(n)}
+        if space == "m":
+            names |= {n for n in functions if not table().keys().isdisjoint(_same_forms(n))}
         for name in sorted(names & functions.keys() - OWN.get(space, set())):
             if isinstance(functions[name], FunctionType) and not hasattr(
                 functions[name], "checks_itself"
@@ -503,11 +441,3 @@ def put_before_methods(cls):
     for name, f in own.items():
         if f is not vars(cls)[name]:
             setattr(cls, name, f)
-
-
-def forms_exist(name):
-    """Whether a method's forms follow from another name's."""
-    return any(
-        key in table()
-        for key in (("f", name), ("f", name.removesuffix("_")), ("m", name.removesuffix("_")))
-    )

@@ -15,72 +15,63 @@ import math
 
 import numpy as np
 
+from . import rounding
 from .refusals import of_complex
 
 FEW = 1 << 15
 """Below this many elements PyTorch reduces on one thread."""
 
-_F32, _F64 = np.dtype("float32"), np.dtype("float64")
-_LANES = {_F32: 8, _F64: 4}
+_LANES = {"f": 8, "d": 4}  # running sums side by side
 INTERLEAVED = 4  # independent chains of additions, for the processor's pipeline
 BLOCK = 16  # additions before a running sum is passed on to the next level
 _SHORT = [None, *(np.array([0, *range(4, n), 1, 2, 3][:n]) for n in range(1, 8))]
 _in_order, _reduce = np.add.accumulate, np.add.reduce
-_plans_f32: dict[tuple, list] = {}  # for sums of all elements: by shape, those that nobody uses now
-_plans_f64: dict[tuple, list] = {}
+_plans: dict[int, dict] = {
+    8: {},
+    4: {},
+}  # for sums of all elements: by lanes and shape, those not in use
 _MOST_PLANS = 128
 planner = None
-"""What makes a plan, `planner(dtype, shape, lanes)`: a function of a row-major array of `shape` that returns an array
-whose last number is the sum. None: every sum is `_rows`, in the same order."""
+"""A function that makes a plan, `planner(dtype, shape, lanes)`: the plan takes a row-major array of `shape` and returns
+an array whose last number is the sum. None: every sum is `_rows`, in the same order."""
 
 
-def plan_with(what):
-    """Sets `planner`; what was planned is forgotten."""
+def plan_with(maker):
+    """Set `planner`, and forget the plans of the last one."""
     global planner
-    planner = what
-    _plans_f32.clear()
-    _plans_f64.clear()
+    planner = maker
+    for plans in _plans.values():
+        plans.clear()
 
 
 def add(x, axis=None, keepdims=False):
-    """`np.add.reduce(x, axis, keepdims=keepdims)` in PyTorch's order; `axis` is None, an int or a tuple."""
+    """Return `np.add.reduce(x, axis, keepdims=keepdims)` in PyTorch's order; `axis` is None, an int or a tuple."""
     if axis is None or x.ndim == 1:
-        return total(x) if not keepdims else alone(total(x), (1,) * x.ndim)
-    dtype = x.dtype
-    if not (dtype is _F32 or dtype is _F64):
-        if dtype not in _LANES:
-            return _reduce(x, axis=axis, keepdims=keepdims)
-        x = _own_dtype(x)
-    if not 1 < x.size < FEW:
+        return alone(total(x), (1,) * x.ndim) if keepdims else total(x)
+    lanes = _LANES.get(x.dtype.char)
+    if lanes is None or not 1 < x.size < FEW:
         return _reduce(x, axis=axis, keepdims=keepdims)
-    lanes = _LANES[x.dtype]
-    if x.ndim == 2 and axis is not None and x.flags.c_contiguous and 1 not in x.shape:
+    if x.ndim == 2 and x.flags.c_contiguous and 1 not in x.shape:
         only = axis if axis.__class__ is int else axis[0] if len(axis) == 1 else None
+        if only in (1, -1):
+            sums = _rows(x, lanes)
+            return sums[:, None] if keepdims else sums
         if only is not None:
-            sums = (
-                _rows(x, lanes)
-                if only in (1, -1)
-                else _columns_of_matrix(x, _width(x.shape[1], lanes))
-            )
-            return sums if not keepdims else sums[:, None] if only in (1, -1) else sums[None]
+            sums = _columns_of_matrix(x, _width(x.shape[1], lanes))
+            return sums[None] if keepdims else sums
     return _placed(_any_layout(x, axis, lanes), x, axis, keepdims)
 
 
-def _own_dtype(x):
-    """`x` with NumPy's own object for its dtype: arrays that were pickled have an equal one, and `is` is asked for on
-    the way of every loss."""
-    return x.view(_F32 if x.dtype == _F32 else _F64)
-
-
 def alone(number, shape):
-    """An array of `shape` that has no element but `number`, and memory of its own."""
-    made = np.empty(shape, number.dtype)
+    """Return an array of `shape` that has no element but `number`, and memory of its own."""
+    made = np.empty(shape, number.dtype)  # np.full takes three times as long
     made.fill(number)
     return made
 
 
 def sum_to(x, shape):
-    """`x` summed over the dimensions that broadcasting from `shape`, a tuple, made; `x` itself where there are none."""
+    """Return `x` summed over the dimensions that broadcasting from `shape`, a tuple, made; `x` itself if there are
+    none."""
     if math.prod(shape) == 1:
         return alone(total(x), shape)
     axes = broadcast_axes(x.shape, shape)
@@ -88,7 +79,7 @@ def sum_to(x, shape):
 
 
 def fitted(g, target):
-    """An array in host memory, a gradient, summed over broadcast dimensions and with the dtype of its input; see
+    """Return a gradient in host memory summed over broadcast dimensions and with the dtype of its input; see
     `node.apply_fix`."""
     if g is None or target is None:
         return g
@@ -104,7 +95,7 @@ def fitted(g, target):
 
 @functools.lru_cache(maxsize=1024)
 def broadcast_axes(shape, target):
-    """The dimensions of `shape` that broadcasting from `target` made."""
+    """Return the dimensions of `shape` that broadcasting from `target` made."""
     extra = len(shape) - len(target)
     return (
         *range(extra),
@@ -113,15 +104,12 @@ def broadcast_axes(shape, target):
 
 
 def _reduced(x, axis):
-    return (
-        range(x.ndim)
-        if axis is None
-        else {a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)}
-    )
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return {a % x.ndim for a in axes}
 
 
 def _placed(result, x, axis, keepdims):
-    """The flat `result` in the shape of the reduction of `x`."""
+    """Return the flat `result` in the shape of the reduction of `x`."""
     axes = _reduced(x, axis)
     if not result.flags.c_contiguous:
         result = result.copy()
@@ -131,7 +119,7 @@ def _placed(result, x, axis, keepdims):
 
 
 def _merged(x, dims):
-    """The (size, stride) of `dims`, given from the fastest on, where neighbours that lie as one in memory are
+    """Return the (size, stride) of `dims`, given from the fastest on, where neighbours that lie as one in memory are
     merged."""
     groups = []
     for d in dims:
@@ -144,8 +132,8 @@ def _merged(x, dims):
 
 
 def _fastest_first(x, dims):
-    """`dims` by rising stride; a repeated dimension (stride 0) compares with none and is passed by. An insertion sort,
-    as in PyTorch, because the order of what does not compare depends on it."""
+    """Return `dims` by rising stride; a repeated dimension (stride 0) compares with none and is skipped. An insertion
+    sort, as in PyTorch, because the order of what does not compare depends on it."""
     for i in range(1, len(dims)):
         at = i
         for before in range(i - 1, -1, -1):
@@ -160,7 +148,8 @@ def _fastest_first(x, dims):
 
 
 def _loops(x, axis):
-    """How PyTorch walks through `x`: (x as rows (A, n1, n0), whether n1 is reduced too, stride of n0, stride of n1).
+    """Return the loops of PyTorch through `x`: (x as rows (A, n1, n0), whether n1 is reduced too, stride of n0, stride
+    of n1).
 
     The reduced dimensions come first, the fastest in memory innermost; then the kept ones, the last innermost. The two
     innermost loops are one call of the kernel. The leading A counts the kept elements, and inside them what is left of
@@ -180,7 +169,7 @@ def _loops(x, axis):
 
 
 def _any_layout(x, axis, lanes):
-    """The sums of `x`, flat."""
+    """Return the sums of `x`, flat."""
     rows, both, step, second = _loops(x, axis)
     a, n1, n0 = rows.shape
     if step == x.itemsize and n0 >= lanes:
@@ -194,7 +183,7 @@ def _any_layout(x, axis, lanes):
 
 
 def _accumulated(parts, x, axis):
-    """Parts of the same result, added one after the other."""
+    """Return parts of the same result, added one after the other."""
     results = 1
     for d in set(range(x.ndim)) - set(_reduced(x, axis)):
         results *= x.shape[d]
@@ -203,50 +192,43 @@ def _accumulated(parts, x, axis):
 
 # -- contiguous rows ---------------------------------------------------------------------------------------------------
 def total(x):
-    """The sum of all elements of `x`, as a NumPy scalar of its dtype.
+    """Return the sum of all elements of `x`, as a NumPy scalar of its dtype.
 
-    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length cost
-    half of what slicing, `np.add.reduce` and `np.concatenate` cost: 2 µs for 100 elements (`fast/sums.py`). A plan is
-    taken off its list while it is used, so that no other thread writes into its buffer."""
-    dtype = x.dtype
-    if dtype is _F32:
-        plans = _plans_f32
-    elif dtype is _F64:
-        plans = _plans_f64
-    else:
-        return total(_own_dtype(x)) if dtype in _LANES else _reduce(x, axis=None)
-    unused = plans.get(x.shape)
+    Losses and gradients of biases come this way. A few additions of pieces of a buffer that is cut once per length take
+    half the time of slicing, `np.add.reduce` and `np.concatenate`: 2 µs for 100 elements (`fast/sums.py`). A plan is
+    taken off its list while it is in use, so that no other thread writes into its buffer."""
+    lanes = _LANES.get(x.dtype.char)
+    if lanes is None:
+        return _reduce(x, axis=None)
+    unused = _plans[lanes].get(x.shape)
     if unused is None or not x.flags.c_contiguous:
-        return _unplanned(x, dtype, plans)
+        return _unplanned(x, lanes)
     try:
         plan = unused.pop()
     except IndexError:  # another thread has it
-        plan = planner(dtype, x.shape, _LANES[dtype])
+        plan = planner(x.dtype, x.shape, lanes)
     result = plan(x)[-1]
     unused.append(plan)
     return result
 
 
-def _unplanned(x, dtype, plans):
-    """`total` of an array whose shape has no plan, or not yet."""
-    lanes, n = _LANES[dtype], x.size
+def _unplanned(x, lanes):
+    """Return `total` of an array whose shape has no plan, or not yet."""
+    n, plans = x.size, _plans[lanes]
     if not 1 < n < FEW:
         return _reduce(x, axis=None)
     if not x.flags.c_contiguous:
         return _placed(_any_layout(x, None, lanes), x, None, False)
-    if n < lanes:
-        flat = x.reshape(-1)
-        return (_in_order(flat if n < 4 else flat[_SHORT[n]]) + 0)[-1]
-    if planner is None or n >= BLOCK * BLOCK * INTERLEAVED * lanes:
-        return _rows(x.reshape(1, n), lanes)[-1]
+    if planner is None or n < lanes or n >= BLOCK * BLOCK * INTERLEAVED * lanes:
+        return (_rows(x.reshape(1, n), lanes) + 0)[-1]
     if len(plans) >= _MOST_PLANS:
         plans.clear()
-    plans[x.shape] = [planner(dtype, x.shape, lanes)]
+    plans[x.shape] = [planner(x.dtype, x.shape, lanes)]
     return total(x)
 
 
 def _rows(x, lanes):
-    """The sums of the rows of a 2-d array: (K, R) -> (K,)."""
+    """Return the sums of the rows of a 2-d array: (K, R) -> (K,)."""
     k, n = x.shape
     if n < lanes:
         return _in_order(x if n < 4 else x[:, _SHORT[n]], axis=1)[:, -1].copy()
@@ -306,7 +288,8 @@ def _width(columns, lanes):
 
 
 def _columns(x, width):
-    """The sums of the columns, for each leading index: (A, R, K) -> (A, K). `width` columns are added side by side."""
+    """Return the sums of the columns, for each leading index: (A, R, K) -> (A, K). `width` columns are added side by
+    side."""
     whole = x.shape[2] // width * width
     if whole == x.shape[2]:
         return _cascade(x)
@@ -349,9 +332,9 @@ def _blocks(x):
 
 # -- products and lengths ----------------------------------------------------------------------------------------------
 def multiply(x, axis=None, keepdims=False):
-    """`np.multiply.reduce` in PyTorch's order, for one contiguous row; NumPy's order is the same for shorter ones and
-    columns."""
-    lanes = _LANES.get(x.dtype)
+    """Return `np.multiply.reduce` in PyTorch's order, for one contiguous row; NumPy's order is the same for shorter
+    ones and columns."""
+    lanes = _LANES.get(x.dtype.char)
     if (
         lanes is None
         or x.size >= FEW
@@ -370,8 +353,8 @@ def multiply(x, axis=None, keepdims=False):
 
 
 def length(x, axis=None, keepdims=False):
-    """The square root of the sum of squares, in PyTorch's order."""
-    lanes = _LANES.get(x.dtype)
+    """Return the square root of the sum of squares, in PyTorch's order."""
+    lanes = _LANES.get(x.dtype.char)
     if lanes is None or not 1 < x.size < FEW:
         return np.sqrt(_reduce(x * x, axis=axis, keepdims=keepdims))
     if x.ndim == 1 and not keepdims and x.flags.c_contiguous:
@@ -387,7 +370,7 @@ def length(x, axis=None, keepdims=False):
 
 
 def _squares(x, lanes):
-    """The sums of squares of the rows of a 2-d array."""
+    """Return the sums of squares of the rows of a 2-d array."""
     k, n = x.shape
     main = n // lanes * lanes
     tail = x[:, main:]
@@ -410,8 +393,6 @@ def _squares(x, lanes):
 
 
 def _fused(x, total):
-    from . import rounding
-
     if x.dtype == np.float32:
         return (x.astype(np.float64) * x + total).astype(np.float32)
     return rounding.fma(x, x, total)

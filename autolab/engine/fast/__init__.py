@@ -1,22 +1,6 @@
 """The engine of `core/`, with its questions answered beforehand: functions compiled from the records of operations.
 
-`install()` puts them over the core, in the places that the core has for it, and `remove()` takes them away: lanes
-before `apply` (`core/op.py`), what a node saves and does in backward (its class), a way through plain graphs
-(`core/differentiate.py`), operators.
+`installation.install()` puts them over the core, and `remove()` takes them away: an engine that runs operations
+(`core/op.py`), the steps that nodes take in backward (their class), a fast way through plain graphs, operators. Nothing
+outside this room imports it but `engine.plain`, which switches.
 """
-
-from __future__ import annotations
-
-
-def install() -> None:
-    """Puts the fast engine over the core."""
-    from . import installation
-
-    installation.install()
-
-
-def remove() -> None:
-    """Takes it away: the core runs alone."""
-    from . import installation
-
-    installation.remove()

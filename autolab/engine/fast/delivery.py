@@ -1,6 +1,6 @@
 """Where the gradients of a node go in the straight pass, stated once: leaves collect theirs in `leaves`; for others
 they wait in `pending`, or, while it walks without a plan (`pending` is None), the pass goes on at the one node that is
-left. The same as in `core.backward._Pass.run`.
+left. The same as in `core.backward.BackwardPass.run`.
 
 This stands in the compiled `step` of every class of nodes (`steps.py`), once per gradient: a loop over targets and
 gradients would take 0.2 µs a node more.
@@ -41,7 +41,8 @@ def delivering(out, targets, names):
 
     They return (the next node, what arrives there); (None, out) when the walk cannot go on, because several nodes
     follow, a leaf has hooks or a gradient is missing, `beyond_leaves` being what leaves did not take; and (None, no
-    tuple or list) when nothing is left: all was taken, or was for a view that passes nothing on (`views.nowhere`)."""
+    tuple or list) when nothing is left: all was taken, or was for a view that passes nothing on
+    (`tensor.no_accumulator`)."""
     start, end = (
         "following = arriving = None; alone = True",
         f"return (following, arriving) if alone else (None, {out})",

@@ -1,64 +1,47 @@
-"""Where the fast engine meets the core: all that is put over it, and taken away again."""
+"""Where the fast engine meets the core: everything that is put over it, and taken away again."""
 
 from __future__ import annotations
 
 import functools
+from typing import Any
 
-from ..core import differentiate, namespaces, op as registry, tensor
-from ..core.apply import apply, reporting
-from ..core.node import Node, backward
-from ..exact.sums import plan_with
-from ..core.tensor import Tensor
-from ..inplace import changes
-from ..ops.functions import METHODS, OPERATORS
 from .. import generated
-from . import inplace_lane, lanes, saved, saving, steps, straight, sums, threads
+from ..core import differentiate, namespaces, tensor
+from ..core import op as operations
+from ..core.node import Node, backward
+from ..core.record import OPS
+from ..core.tensor import Tensor
+from ..exact.sums import plan_with
+from ..ops.functions import METHODS, OPERATORS
+from . import inplace_lane, lanes, saved, steps, straight, sums, threads
 
 
-def lane(op):
-    """What runs `op`: for plain operands where there is a kernel for them, else for those of all kinds that can be
-    compiled."""
-    if op.fast is not None and len(op.operands) == 2:
-        return lanes.make_binary(op)
-    if op.fast is not None and len(op.params) == len(op.defaults) + 1:
-        return lanes.make_unary(op)
-    return _general(op)
+class FastEngine(operations.Engine):
+    """The engine that compiles a function for every operation it runs, and a step for every class of nodes."""
+
+    def runner(self, op):
+        """Return the fast lane of an operation of plain operands, else the general one."""
+        if op.fast is not None and len(op.operands) == 2:
+            return lanes.make_binary(op)
+        if op.fast is not None and len(op.params) == len(op.defaults) + 1:
+            return lanes.make_unary(op)
+        return lanes.general(op)
+
+    def inplace_runner(self, op):
+        """Return the lane of an update such as `+=`, else what the plain engine runs."""
+        return inplace_lane.make(op, super().inplace_runner(op))
+
+    def run_graph(self, roots, seeds, retain_graph):
+        """Run a backward pass with one root that needs nothing unusual."""
+        node = roots[0][0]
+        return len(roots) == 1 and node.direct and straight.backward(node, seeds[0], retain_graph)
 
 
-def _general(op):
-    return lanes.make_general(op) if lanes.can_compile(op) else None
-
-
-def lane_in_place(op):
-    """What runs `op` in place."""
-    return inplace_lane.make(op, changes.lane(op))
-
-
-def _equip(op):
-    """Gives `op` what is compiled for it."""
-    op.save = functools.partial(_save, op)
-
-    def first_call(*args):  # compiling all would add 60 ms to `import autolab`
-        if op.general is first_call:
-            op.general = _general(op) or reporting(apply, op)
-        return op.general(*args)
-
-    op.general = first_call
-
-
-def _save(op, args, outs, edges):
-    """`op.save` until its first call."""
-    return saving.saver(op)(args, outs, edges)
-
-
-def _shortcut(roots, seeds, retain_graph):
-    """A backward pass with one root that asks for nothing unusual; see `core.differentiate.SHORTCUTS`."""
-    node = roots[0][0]
-    return len(roots) == 1 and node.direct and straight.backward(node, seeds[0], retain_graph)
+FAST = FastEngine()
 
 
 def _backward(run):
-    """The method `Tensor.backward`, which asks first whether it is that of one number, as mostly."""
+    """Return the method `Tensor.backward` with a fast path for a loss of one number."""
 
     @functools.wraps(run)
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
@@ -75,7 +58,7 @@ def _backward(run):
 
 
 def _binding(self, op):
-    """A function with the signature of `op` that calls it: of a namespace of rules, compiled once per record."""
+    """Return what `Namespace.binding` returns, compiled once per record."""
     shown = [p if p not in op.defaults else f"{p}=_d_{p}" for p in op.params]
     environment = {f"_d_{p}": v for p, v in op.defaults.items()} | {
         "_op": op,
@@ -87,53 +70,38 @@ def _binding(self, op):
     return generated.function(op.name, source, environment, f"fast/<rules' {op.name}>")
 
 
-_plain_binding = namespaces.Namespace.binding
-_plain_backward, _plain_look = None, tensor.first_look
+_plain_binding: Any = namespaces.Namespace.binding
+_plain_backward: Any = vars(Tensor)["backward"]
+_plain_grad: Any = tensor.grad_as_tensor
 
 
 def install():
-    """Puts everything in its place."""
-    global _plain_backward
-    if lane in registry.LANES:
-        return
-    registry.LANES.insert(-1, lane)
-    registry.INPLACE_LANES.insert(0, lane_in_place)
-    differentiate.SHORTCUTS.append(_shortcut)
+    """Put everything in its place."""
     namespaces.Namespace.binding = _binding
-    _plain_backward = Tensor.backward
-    Tensor.backward = _backward(Tensor.backward)
-    tensor.first_look = threads.first_look
+    Tensor.backward = _backward(_plain_backward)
+    tensor.grad_as_tensor = threads.grad_as_tensor
     plan_with(sums.plan)
     for name in steps.SIGNATURES:
         setattr(Node, name, steps.first(name))
     # these stay: what a node has saved can be read and freed whichever engine made it
     Node.entries, Node.release = saved.entries, saved.release
-    registry.EQUIPMENT.append(_equip)
-    for op in registry.RECORDS:
-        _equip(op)
     for name, (op, of_tensors) in OPERATORS.items():
         setattr(Tensor, name, lanes.make_operator(op, of_tensors))
-    registry.choose_lanes_again()
+    operations.use(FAST)
 
 
 def remove():
-    """Leaves the core alone: nodes that were made before run by `core.node.backward`, too."""
-    if lane not in registry.LANES:
-        return
-    registry.LANES.remove(lane)
-    registry.INPLACE_LANES.remove(lane_in_place)
-    differentiate.SHORTCUTS.remove(_shortcut)
+    """Leave the core alone: nodes that were made before run by `core.node.backward`, too."""
     namespaces.Namespace.binding = _plain_binding
     _plain_backward.__doc__ = Tensor.backward.__doc__  # examples, perhaps
-    Tensor.backward, tensor.first_look = _plain_backward, _plain_look
+    Tensor.backward, tensor.grad_as_tensor = _plain_backward, _plain_grad
     plan_with(None)
     for name in OPERATORS:
         setattr(Tensor, name, METHODS[name])
-    registry.EQUIPMENT.remove(_equip)
-    for op in registry.RECORDS:
-        op.save = op.general = None
-        for name in set(steps.SIGNATURES) & set(vars(op.node_class)):
-            delattr(op.node_class, name)
-    Node.backward_raw = Node.backward_traced = backward
+    for record in OPS.values():
+        for node_class in {record.node_class, record.changing.node_class}:
+            for name in set(steps.SIGNATURES) & set(vars(node_class)):
+                delattr(node_class, name)
+    Node.backward_raw = backward
     del Node.step
-    registry.choose_lanes_again()
+    operations.use(operations.PLAIN)

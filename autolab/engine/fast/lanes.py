@@ -1,9 +1,8 @@
-"""The lanes: `core.apply.apply` as functions of their own, compiled for each op from its record.
+"""The lanes: a function for each op that does what `core.apply.apply` does, compiled from the op's record.
 
 `apply` asks at every call what the record says: which arguments are tensors, whether they are promoted, what a node
-saves. Here the answers stand in the code. An op has up to two lanes, and both do what `apply` does, in its order
-(unwrap, compute, wrap, record), and are put together from the same statements: `_TENSOR` fills a tensor, `_NODE` a
-node, `saving` writes what it saves.
+saves. Here the answers stand in the code. An op has up to two lanes. Both do what `apply` does, in its order (unwrap,
+compute, wrap, record), and are put together from the same statements: `_TENSOR` fills a tensor, `_NODE` a node.
 
 - The *general lane* (`make_general`) takes what lies in host memory and needs no conversion, views too: 2 µs besides
   the kernel, where `apply` takes 4-6, to which it leaves whatever is unusual: other devices, inference, saved-tensor
@@ -14,22 +13,23 @@ node, `saving` writes what it saves.
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
 
 from .. import generated
 from ..core import observe
-from ..exact import failing
 from ..core.apply import apply, reporting
+from ..core.device import CPU
 from ..core.dtype import FROM_NUMPY, NUMBERS, bool_
 from ..core.grad_mode import per_thread
 from ..core.node import sequence
+from ..core.tensor import SMALL, TENSOR_CLASSES, Storage, Tensor, View, materialise
+from ..exact import failing
 from ..methods.facts import strides_of
-from ..core.tensor import SMALL, TENSORS, Storage, Tensor, View, materialise
-from ..core.device import CPU
-from .saving import Words, saving
-from .threads import new_accumulator
+from . import saved
+from .threads import accumulator
 
 # In the generated code argument number i is `ai` and its raw value `xi`; where it may also be a number or None, `ki`
 # says whether it is a tensor. The result is `d` and as a Tensor `t`, its storage `s`; `n` is the node, to whose input
@@ -80,8 +80,8 @@ if state.grad and (<wanted>):
 
 
 def _filled(template, **blocks):
-    """`template` with every `<name>` replaced by its block; one that stands alone on its line may have several lines,
-    or none."""
+    """Return `template` with every `<name>` replaced by its block; one that stands alone on its line may have several
+    lines, or none."""
     lines = []
     for line in template.strip("\n").splitlines():
         alone = re.fullmatch(r"( *)<(\w+)>", line)
@@ -92,87 +92,67 @@ def _filled(template, **blocks):
     return "\n".join(lines)
 
 
-class _Call(Words):
+class _Call:
     """A call of an op as a lane sees it. is_tensor: per argument "True", "False" or the name of the variable that says
     so."""
 
     def __init__(self, op, is_tensor):
-        self.op, self.is_tensor_or_not = op, is_tensor
-        self.sources = [
-            (j, i) for j, (i, _, _) in enumerate(op.rules) if self.is_tensor(i) != "False"
-        ]
+        self.op, self.is_tensor = op, is_tensor
+        self.sources = [(j, i) for j, (i, _, _) in enumerate(op.rules) if is_tensor[i] != "False"]
 
-    # -- for `saving` --
     def wants(self, rule):
+        """Return whether the gradient of a rule goes anywhere: "True", "False", or an expression."""
         if all(j != rule for j, _ in self.sources):
             return "False"
         return "True" if len(self.sources) == 1 else f"e{rule} is not None"
 
-    def argument(self, i):
-        return f"a{i}"
-
-    def array(self, i):
-        return f"x{i}"
-
-    def is_tensor(self, i):
-        return self.is_tensor_or_not[i]
-
-    def output(self, i):
-        if len(self.op.outputs) > 1:
-            return f"outs[{i}]._array, outs[{i}]._storage, 0"
-        return f"d, s, {'s.version' if self.op.view else '0'}"
-
-    # -- the statements --
     def if_tensor(self, i, expression):
-        """`expression` about argument i, where it is a tensor."""
-        return (
-            expression if self.is_tensor(i) == "True" else f"{self.is_tensor(i)} and {expression}"
-        )
+        """Return `expression` about argument i, where it is a tensor."""
+        is_tensor = self.is_tensor[i]
+        return expression if is_tensor == "True" else f"{is_tensor} and {expression}"
 
     def tensor(self, dtype, view="None"):
-        """Makes the Tensor `t` of the array `d`."""
+        """Return the statements that make the Tensor `t` of the array `d`."""
         own = "output" in self.op.save_kinds and len(self.op.outputs) < 2
         memory = "t._memory = s" if self.op.view else _OWN_MEMORY if own else "t._memory = None"
         return _filled(_TENSOR, dtype=dtype, view=view, memory=memory)
 
     def node(self, fix, outputs):
-        """Makes the node `n` where a gradient is wanted. fix: an expression. outputs: the statements that hang it on
-        the results."""
+        """Return the statements that make the node `n` where a gradient is wanted. fix: an expression. outputs: the
+        statements that hang it on the results."""
         if not self.sources:
             return "n = None"
         places = [i for i, _, _ in self.op.rules]
         numbers = [self.number(i) for i in places]
+        edges = ["None" if self.wants(j) == "False" else f"e{j}" for j in range(len(places))]
         return _filled(
             _NODE,
             wanted=" or ".join(self.if_tensor(i, f"a{i}._req") for _, i in self.sources),
             edges="\n".join(self.edge(j, i) for j, i in self.sources),
-            inputs=_listed(
-                "None" if self.wants(j) == "False" else f"e{j}" for j in range(len(places))
-            ),
-            numbers=f"{_listed(numbers)} if {' or '.join(number for number in numbers if number != '0')} else None",
-            saved="\n".join(saving(self.op, self, "n.saved")),
+            inputs=_listed(edges),
+            numbers=f"{_listed(numbers)} if {' or '.join(n for n in numbers if n != '0')} else None",
+            saved="\n".join(self.saving()),
             fix=fix,
             operands=self.operands(places),
             outputs=outputs,
         )
 
     def edge(self, j, i):
-        """The same as `core.apply.edge`, for what is no view or was refreshed."""
-        edge = f"e{j} = a{i}._node or a{i}._acc and a{i}._acc() or new_accumulator(a{i})"
-        return (
-            edge
-            if self.wants(j) == "True"
-            else f"{edge} if {self.if_tensor(i, f'a{i}._req')} else None"
-        )
+        """Return the statement of `core.node.edge`, for what is no view or was refreshed."""
+        edge = f"e{j} = a{i}._node or a{i}._acc and a{i}._acc() or accumulator(a{i})"
+        if self.wants(j) == "True":
+            return edge
+        return f"{edge} if {self.if_tensor(i, f'a{i}._req')} else None"
 
     def number(self, i):
-        is_tensor = self.is_tensor(i)
-        return {"True": f"a{i}._nr", "False": "0"}.get(
-            is_tensor, f"(a{i}._nr if {is_tensor} else 0)"
-        )
+        """Return an expression for the number of the output that argument i is."""
+        is_tensor = self.is_tensor[i]
+        if is_tensor == "False":
+            return "0"
+        return f"a{i}._nr" if is_tensor == "True" else f"(a{i}._nr if {is_tensor} else 0)"
 
     def operands(self, places):
-        """The same as `core.apply._operand_shown`: what the explorer shows of operands that are in no graph."""
+        """Return an expression for what the explorer shows of operands that are in no graph."""
         if len(places) == 1:
             return "None"
         shown = {"True": "None", "False": "x{i}"}
@@ -184,6 +164,60 @@ class _Call(Words):
             return operands
         return f"{operands} if {' or '.join(f'e{j} is None' for j, _ in self.sources)} else None"
 
+    def saving(self):
+        """Return the statements of `core.saving.save`; `saved.py` says in which order things lie."""
+        op, lines = self.op, []
+        for k, (kind, index, readers) in enumerate(zip(op.save_kinds, op.save_index, op.needed_by)):
+            names, value = self.saved_entry(k, kind, index)
+            nothing = f"{names.replace(', ', ' = ')} = None"
+            wanted = {self.wants(r) for r in readers or ()} - {"False"}
+            if readers is None or len(op.rules) == 1 or "True" in wanted:
+                lines.append(f"{names} = {value}")
+            elif wanted:
+                lines += [
+                    f"if {' or '.join(sorted(wanted))}: {names} = {value}",
+                    f"else: {nothing}",
+                ]
+            else:
+                lines.append(nothing)
+        return [*lines, f"n.saved = {_listed(saved.places(op)) if op.saves else '()'}"]
+
+    def saved_entry(self, k, kind, index):
+        """Return the names of the places of saved entry k, and an expression for what is in them."""
+        a, is_tensor = f"a{index}", self.is_tensor[index] if kind == "input" else ""
+        if kind == "output":
+            version = "s.version" if self.op.view else "0"
+            several = len(self.op.outputs) > 1
+            whole = (
+                f"outs[{index}]._array, outs[{index}]._storage, 0"
+                if several
+                else f"d, s, {version}"
+            )
+            return f"s{k}, t{k}, v{k}", whole
+        if kind == "input":
+            version = f"0 if {a}._memory is None else {a}._memory.version"
+            of_any = f"({version}) if {is_tensor} else None"
+            return (
+                f"s{k}, v{k}",
+                f"{a}, { ({'True': version, 'False': 'None'}.get(is_tensor, of_any)) }",
+            )
+        fact = "{a}" if kind == "attr" else _FACTS[kind.partition(":")[2]]
+        return f"s{k}", fact.format(a=a, x=f"x{index}")
+
+
+_FACTS = {
+    "sizes": "{x}.shape",
+    "sizes_opt": "(0,) if {a} is None else {x}.shape",
+    "numel": "int({x}.size)",
+    "strides": "strides_of({a})",
+    "argsize_0": "{x}.shape[0]",
+    "argsize_1": "{x}.shape[1]",
+    "argsize_2": "{x}.shape[2]",
+    "argsize_minus_1": "{x}.shape[-1]",
+    "argsize_minus_2": "{x}.shape[-2]",
+}
+"""`core.saving.FACTS` as expressions: what is kept of an argument `a` with the array `x` besides its numbers."""
+
 
 def _listed(expressions):
     return f"({', '.join(expressions)},)"
@@ -192,7 +226,7 @@ def _listed(expressions):
 _ENVIRONMENT = {
     "per_thread": per_thread,
     "Tensor": Tensor,
-    "TENSORS": TENSORS,
+    "TENSOR_CLASSES": TENSOR_CLASSES,
     "OPERANDS": {type(None), int, float},  # without bool, which some ops refuse
     "NUMBERS": {type(None), int, float, bool},
     "ATTRIBUTES": {type(None), int, float, bool, str, tuple},
@@ -207,7 +241,7 @@ _ENVIRONMENT = {
     "ndarray": np.ndarray,
     "generic": np.generic,
     "new": object.__new__,
-    "new_accumulator": new_accumulator,
+    "accumulator": accumulator,
     "sequence": sequence,
     "strides_of": strides_of,
     "materialise": materialise,
@@ -217,7 +251,7 @@ _ENVIRONMENT = {
 
 
 def _compile_lane(op, name, source, slow):
-    """The function `call` of `source`; what it leaves goes to `slow`."""
+    """Return the function `call` of `source`; what it leaves goes to `slow`."""
     own = {
         "op": op,
         "node_class": op.node_class,
@@ -225,7 +259,7 @@ def _compile_lane(op, name, source, slow):
         "forward": op.forward,
         "slow": slow,
     }
-    own |= {"broadcast": _BROADCAST, "broadcasting": _broadcasting}
+    own["broadcasting"] = _broadcasting
     return generated.function("call", source, _ENVIRONMENT | own, f"fast/<{name} of {op.name}>")
 
 
@@ -234,10 +268,10 @@ _BINARY = """
 def call(a0, a1):
     state = per_thread.state
     kind = type(a0)
-    if kind is not Tensor and kind not in TENSORS:
+    if kind is not Tensor and kind not in TENSOR_CLASSES:
         return slow(a0, a1)
     kind = type(a1)
-    if kind is Tensor or kind in TENSORS:
+    if kind is Tensor or kind in TENSOR_CLASSES:
         <with_tensor>
     elif kind is float or kind is int:
         <with_number>
@@ -262,7 +296,7 @@ try:
         if p == q:
             d = state.run(fast, x0, x1)
         else:
-            x0_alone, x1_alone, fix = broadcast.get((p, q, dtype)) or broadcasting(p, q, dtype)
+            x0_alone, x1_alone, fix = broadcasting(p, q, dtype)
             d = state.run(fast, x0.squeeze() if x0_alone else x0, x1.squeeze() if x1_alone else x1)
     else:
         d = state.run(fast, x0, x1)
@@ -284,7 +318,7 @@ _UNARY = """
 def call(<parameters>):
     state = per_thread.state
     kind = type(a0)
-    if kind is not Tensor and kind not in TENSORS or a0._view is not None or state.special or not a0._dtype.is_floating_point<unusual>:
+    if kind is not Tensor and kind not in TENSOR_CLASSES or a0._view is not None or state.special or not a0._dtype.is_floating_point<unusual>:
         return slow(<arguments>)
     x0 = a0._array
     d = state.run(fast, x0)
@@ -296,19 +330,19 @@ def call(<parameters>):
 
 
 def make_binary(op):
-    """The fast lane of an op of two operands; the same as `core.apply.apply`."""
-    return _compile_lane(op, "lane", _binary(op, True), lambda a, b: op.general(a, b))
+    """Return the fast lane of an op of two operands; the same as `core.apply.apply`."""
+    return _compile_lane(op, "lane", _binary(op, True), lambda a, b: general(op)(a, b))
 
 
 def make_operator(op, of_tensors=None):
-    """The same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
+    """Return the same lane as a Python operator: NotImplemented for operands that are neither tensors nor numbers.
 
     of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
 
     def slow(a, b):
         if of_tensors is not None and isinstance(b, Tensor):
             return of_tensors(a, b)
-        return op.general(a, b) if isinstance(b, _OPERANDS) else NotImplemented
+        return general(op)(a, b) if isinstance(b, _OPERANDS) else NotImplemented
 
     return _compile_lane(op, "lane", _binary(op, of_tensors is None), slow)
 
@@ -317,7 +351,7 @@ _OPERANDS = (Tensor, *NUMBERS)
 
 
 def make_unary(op):
-    """The fast lane of an op of one operand, taken when its other arguments have their defaults; the same as
+    """Return the fast lane of an op of one operand, taken when its other arguments have their defaults; the same as
     `core.apply.apply`."""
     others = [(f"a{i}", op.defaults[p]) for i, p in enumerate(op.params) if i]
     source = _filled(
@@ -327,7 +361,7 @@ def make_unary(op):
         unusual="".join(f" or {a} is not {default!r}" for a, default in others),
         result=_result(op, ["True"] + ["False"] * len(others), "None"),
     )
-    return _compile_lane(op, "lane", source, lambda *args: op.general(*args))
+    return _compile_lane(op, "lane", source, lambda *args: general(op)(*args))
 
 
 def _binary(op, takes_tensors):
@@ -341,31 +375,22 @@ def _binary(op, takes_tensors):
 
 
 def _result(op, is_tensor, fix):
-    """What follows the kernel in the fast lane."""
+    """Return the statements that follow the kernel in the fast lane."""
     call = _Call(op, is_tensor)
     tensor = call.tensor("bool_" if op.dtype == "bool" else "a0._dtype")
     return tensor + "\n" + call.node(fix, "t._node = n\nt._req = True")
 
 
-_BROADCAST: dict = {}
-"""What operands of two shapes need: (whether x0, x1 is made 0-d, the node's `fix`), by (shape, shape, dtype)."""
-
-
+@functools.lru_cache(maxsize=1024)
 def _broadcasting(p, q, dtype):
-    """The entry of _BROADCAST for operands of shapes `p` and `q`. Raises ValueError when they do not broadcast.
+    """Return what operands of shapes `p` and `q` need: whether x0, x1 is made 0-d, and the node's `fix`. Raise
+    ValueError when they do not broadcast.
 
     An array of one element is made 0-d before NumPy broadcasts it: 0.3 µs instead of 0.6."""
     r = np.broadcast_shapes(p, q)
     p_alone = len(p) > 0 and p.count(1) == len(p) <= len(q)
     q_alone = len(q) > 0 and q.count(1) == len(q) <= len(p)
-    fix = None if p == r else (p, dtype), None if q == r else (q, dtype)
-    if len(_BROADCAST) >= _MOST:
-        _BROADCAST.clear()
-    _BROADCAST[p, q, dtype] = entry = p_alone, q_alone, fix
-    return entry
-
-
-_MOST = 1024
+    return p_alone, q_alone, (None if p == r else (p, dtype), None if q == r else (q, dtype))
 
 
 # -- the general lane --------------------------------------------------------------------------------------------------
@@ -412,13 +437,19 @@ kind = outs[0]._dtype
 _VIEW = "View(a0, s.version, 'default' if state.grad else 'no_grad') if a0._view is None else View.of(a0, state, False)"
 
 
+@functools.cache
+def general(op):
+    """Return the general lane of `op`, or `apply` where it cannot be compiled."""
+    return make_general(op) if can_compile(op) else reporting(apply, op)
+
+
 def can_compile(op) -> bool:
-    """Whether the op's arguments and results are of a fixed number, none of them a list of tensors."""
+    """Return whether the op's arguments and results are of a fixed number, none of them a list of tensors."""
     return not (op.lists or op.variadic or op.spread) and 0 in op.tensors
 
 
 def make_general(op):
-    """The general lane of `op`; it takes all arguments in schema order. The same as `core.apply.apply`."""
+    """Return the general lane of `op`; it takes all arguments in schema order. The same as `core.apply.apply`."""
     arguments, several = _arguments(op), len(op.outputs) > 1
     call = _Call(op, ["True" if i == 0 else f"k{i}" for i in range(len(op.params))])
     tensor = call.tensor("FROM_NUMPY[d.dtype]" if several else "kind", _VIEW if op.view else "None")
@@ -444,7 +475,7 @@ def _arguments(op):
 
 
 def _arrays(op):
-    """The raw values, or the way to `apply` for whatever is unusual; the same as `core.apply._unwrap`."""
+    """Return the lines that read the raw values as `core.apply.unwrap` does, and leave what is unusual to `apply`."""
     slow = f"return slow({_arguments(op)})"
     promoted = op.dtype is not None and bool(op.broadcast)
     lines = ["dtype, numbers = None, False"] if promoted else []
@@ -468,7 +499,7 @@ def _arrays(op):
 
 
 _ARRAY = """
-if type(a) in TENSORS:
+if type(a) in TENSOR_CLASSES:
     v = a._view
     if v is not None:
         m = a._memory or a._storage
@@ -485,8 +516,8 @@ elif a._dtype is not dtype: <slow>
 
 
 def _array(op, i, operand, slow):
-    """Lines that read the raw value of argument i, which is a tensor or, but for the first, may be a number. operand:
-    whether it is promoted."""
+    """Return the lines that read the raw value of argument i, which is a tensor or, but for the first, may be a number.
+    operand: whether it is promoted."""
     refreshed, promoted = (
         _REFRESHED if op.rules else "",
         _filled(_ONE_DTYPE, slow=slow) if operand else "",
@@ -509,7 +540,7 @@ def _array(op, i, operand, slow):
 
 
 def _kernel(op):
-    """The same as `core.apply.compute`."""
+    """Return the lines that run the kernel as `core.apply.compute` does."""
     run = f"d = state.run(forward, np, {', '.join(f'x{i}' for i in range(len(op.params)))})"
     if not op.broadcast:
         return run
@@ -517,7 +548,7 @@ def _kernel(op):
 
 
 def _outputs(op):
-    """Lines that hang the node on the results that have a gradient."""
+    """Return the lines that hang the node on the results that have a gradient."""
     if len(op.outputs) < 2:
         return "if kind.is_inexact:\n    t._node = n\n    t._req = True"
     lines = ["n._extra = {'shapes': tuple([(o._array.shape, o.dtype) for o in outs])}"]
@@ -529,8 +560,8 @@ def _outputs(op):
 
 
 def _fix(op, call):
-    """What a gradient has to become again, (shape or None, dtype) per rule; None when no operand was broadcast or of
-    another dtype."""
+    """Return an expression for what the gradients must be brought to, (shape or None, dtype) per rule: None when no
+    operand was broadcast or of another dtype."""
     differs, metas = [], []
     for i, _, _ in op.rules:
         test = f"a{i}._dtype is not kind" + (f" or x{i}.shape != d.shape" if op.broadcast else "")

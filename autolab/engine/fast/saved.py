@@ -1,18 +1,18 @@
-"""How a node keeps what its rules need: one flat tuple, because a tuple per tensor cost as much as a small kernel and
-half the garbage collector's work.
+"""How a node keeps what its rules need: in one flat tuple, because a tuple per tensor takes as long as a small kernel
+and doubles the garbage collector's work.
 
 An entry takes two places for an input (the Tensor and its version, or a number and None), three for an output (array,
-storage, version: never the Tensor, which would hold itself) and one for everything else; None stands in all places of
-what no gradient will ask for. Nodes with something unusual, or made by the core, keep the list of entries that
-`Node.entries` describes.
+storage, version) and one for everything else; None stands in all places of what no gradient will need. Nodes with
+something unusual, or made by the core, keep the list of entries that `Node.entries` describes.
 """
 
 from __future__ import annotations
 
 import functools
 
-from ..core.node import GONE, Freed, Node
 from .. import generated
+from ..core.node import Node
+from ..core.saving import GONE, Freed
 
 
 _entries, _release = Node.entries, Node.release
@@ -20,7 +20,7 @@ _entries, _release = Node.entries, Node.release
 
 @functools.cache
 def kinds(op) -> tuple[str, ...]:
-    """The kind of each entry: "input", "output", or "" for what takes one place."""
+    """Return the kind of each entry: "input", "output", or "" for what takes one place."""
     return tuple(
         kind if kind == "output" or kind == "input" and op.params[index] not in op.lists else ""
         for kind, index in zip(op.save_kinds, op.save_index)
@@ -28,13 +28,14 @@ def kinds(op) -> tuple[str, ...]:
 
 
 def places(op) -> list[str]:
-    """The names under which generated code knows the places: `s0, v0` of an input, `s1, t1, v1` of an output, `s2`."""
+    """Return the names under which generated code knows the places: `s0, v0` of an input, `s1, t1, v1` of an output,
+    `s2`."""
     names = {"input": ("s{k}", "v{k}"), "output": ("s{k}", "t{k}", "v{k}"), "": ("s{k}",)}
     return [name.format(k=k) for k, kind in enumerate(kinds(op)) for name in names[kind]]
 
 
 def flat(entry, kind):
-    """The places of one entry."""
+    """Return the places of one entry."""
     if kind == "input":
         return entry if entry.__class__ is tuple else (entry, None)
     if kind == "output":
@@ -43,7 +44,7 @@ def flat(entry, kind):
 
 
 def entries(node) -> list:
-    """`Node.entries` of a node that may have been made by a lane."""
+    """Return `Node.entries` of a node that may have been made by a lane."""
     saved = node.saved
     if saved.__class__ is not tuple or node.op is None:
         return _entries(node)
@@ -61,7 +62,7 @@ def entries(node) -> list:
 
 
 def release(node) -> bool:
-    """`Node.release` of a node that may have been made by a lane."""
+    """Run `Node.release` of a node that may have been made by a lane."""
     if node.frees_all:
         there = node.saved is not None
         node.saved = None
@@ -70,7 +71,7 @@ def release(node) -> bool:
         return _release(node)
     if not node.op.saves_tensors:
         return False
-    left = freeing(node.op, GONE)(node.saved)
+    left = freeing(node.op)(node.saved)
     if left is None:  # nothing that a second backward would miss
         return False
     node.saved = Freed(left)
@@ -78,27 +79,23 @@ def release(node) -> bool:
 
 
 @functools.cache
-def freeing(op, gone):
-    """A function of the flat tuple of a node of `op`: the list of entries with `gone` in place of every tensor; None if
-    there is none.
-
-    A number that PyTorch keeps as a tensor (of `x * 2`) counts as one, an index (of `x[0]`) does not. Compiled, because
-    most nodes are freed once each: looking through the record at every node cost 4 µs."""
+def freeing(op):
+    """Return a function of the flat tuple of a node of `op`, which returns the list of entries with `GONE` in the place
+    of every tensor, or None if there is no tensor; see `Node._holds`. It is compiled, because most nodes are freed once
+    each."""
     left, may_go = [], []
     for k, (kind, stored, index) in enumerate(zip(op.save_kinds, kinds(op), op.save_index)):
-        if stored == "output":
-            left.append(f"gone if v{k} is not None else None")
-        elif (
-            kind == "input" and op.params[index] in op.operands and not op.keeps_number(op.saves[k])
-        ):
-            left.append(f"gone if s{k} is not None else None")
-        elif kind in ("input", "output"):
-            left.append(f"s{k} if s{k} is None or isinstance(s{k}, numbers) else gone")
-        else:
+        there = f"v{k} is not None" if stored == "output" else f"s{k} is not None"
+        if kind not in ("input", "output"):
             left.append(f"s{k}")
             continue
+        if kind == "input" and (
+            op.params[index] not in op.operands or op.keeps_number(op.saves[k])
+        ):
+            there += f" and not isinstance(s{k}, numbers)"
+        left.append(f"gone if {there} else s{k}")
         may_go.append(f"left[{k}] is gone")
     names = ", ".join(places(op))
-    source = f"def free(saved):\n {names}, = saved\n left = [{', '.join(left)}]\n return left if {' or '.join(may_go) or False} else None"
-    environment = {"gone": gone, "numbers": (bool, int, float, complex)}
+    source = f"def free(saved):\n {names}, = saved\n left = [{', '.join(left)}]\n return left if {' or '.join(may_go)} else None"
+    environment = {"gone": GONE, "numbers": (bool, int, float, complex)}
     return generated.function("free", source, environment, f"fast/<freeing of {op.name}>")

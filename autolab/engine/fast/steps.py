@@ -1,24 +1,23 @@
-"""The class of a node, derived from its op's record: its name, what it saves, and its backward functions, compiled."""
+"""What a node does in backward, compiled from its op's record."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import generated
-from ..core.device import ARRAYS
-from . import delivery
-from ..core import namespaces
-from . import saved
-from ..core.node import GONE, Freed, Parcel, opened
-from ..exact.sums import fitted
 from ..autograd.refusals import freed, stale
+from ..core import namespaces
+from ..core.device import ARRAY_CLASSES
+from ..core.saving import Freed, PackedTensor, opened
+from ..exact.sums import fitted
+from . import delivery, saved
 
 
 def first(name):
-    """`backward_raw`, `backward_traced` or `step` of all nodes until it is compiled for those of an op.
+    """Return what stands for `backward_raw` or `step` of all nodes until it is compiled for the nodes of an op.
 
     They are compiled from the record (as dataclasses compile __init__) because a loop over rules and saved entries
-    costs 0.9 µs a node and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass.
+    takes 0.9 µs a node and the compiled form 0.35 µs; on a scalar graph that is a quarter of the whole backward pass.
     Compiling waits for the first use: doing it for every op would double the time that `import autolab` takes."""
 
     def first(node, *args):
@@ -33,41 +32,36 @@ def first(name):
 
 SIGNATURES = {
     "backward_raw": "def backward_raw(node, m, g):",
-    "backward_traced": "def backward_traced(node, m, g):",
     "step": "def step(node, g, retain_graph, oldest, leaves, pending):",
 }
 
 
 def _compile(op, name):
-    """One of the three: the gradients of the inputs from raw arrays, or from Tensors, the same as `core.node.backward`;
-    `step` is all that `straight` does at a node.
+    """Return one of the two: the gradients of the inputs from raw arrays, as `core.node.backward` computes them; `step`
+    is everything that `straight` does at a node.
 
-    One function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only where all
-    objects that come by are of one class."""
-    traced, step = name == "backward_traced", name == "step"
+    There is one function a class and not one for all nodes, because CPython 3.11 is quick to read an attribute only
+    where all objects that come by are of one class."""
+    step = name == "step"
     lines = [SIGNATURES[name]]
     if step:
         lines.append(" if node.hooks is not None or node.sequence_nr < oldest: return None")
-    lines += [f" {line}" for line in _reading(op, traced)]
-    whole = op.spread or op.fused is not None and not traced  # one function gives all gradients
+    lines += [f" {line}" for line in _reading(op)]
+    whole = op.spread or op.fused is not None  # one function gives all gradients
     targets = None if whole or not op.rules else [f"n{r}" for r in range(len(op.rules))]
-    lines.append(
-        " inputs = node.inputs" if targets is None else f" {', '.join(targets)}, = node.inputs"
-    )
-    gradients = _gradients(op, traced, asked=not step or len(op.rules) > 1)
-    lines += (
-        [f" {line}" for line in _handing_on(op, gradients, targets)]
-        if step
-        else [f" return {gradients}"]
-    )
+    lines.append(f" {'inputs' if targets is None else ', '.join(targets) + ','} = node.inputs")
+    gradients = _gradients(op, asked=not step or len(op.rules) > 1)
+    if step:
+        lines += [f" {line}" for line in _handing_on(op, gradients, targets)]
+    else:
+        lines.append(f" return {gradients}")
     environment = {
         "Freed": Freed,
-        "free": saved.freeing(op, GONE) if step and op.saves_tensors else None,
+        "free": saved.freeing(op) if step and op.saves_tensors else None,
         "stale": stale,
         "unusual": _unusual,
-        "traced": traced,
         "opened": opened,
-        "ARRAYS": ARRAYS,
+        "ARRAY_CLASSES": ARRAY_CLASSES,
         "fused": op.fused,
         "fitted": fitted,
         "m": namespaces.raw(np),
@@ -78,73 +72,53 @@ def _compile(op, name):
 
 
 def _arrived(op):
-    """What rules read as the gradient: a list where the op may have several outputs, though one gradient may be all
-    that comes."""
+    """Return what rules read as the gradient: a list where the op may have several outputs, though one gradient may be
+    all that comes."""
     if op.variadic:
         return "(g,) if node.num_outputs == 1 else g"
-    return (
-        "g if g.__class__ is list else (g,)"
-        if op.node_class.direct and op.node_class.num_outputs > 1
-        else "g"
-    )
+    several = op.node_class.direct and op.node_class.num_outputs > 1
+    return "g if g.__class__ is list else (g,)" if several else "g"
 
 
-def _reading(op, traced):
-    """Lines that read what the node saved into `s0`, `s1` …: arrays, or Tensors when traced. The same as
-    `core.node._values`."""
+def _reading(op):
+    """Return the lines that read the arrays that the node saved into `s0`, `s1` …, as `core.node.Node.unpack` does."""
     if not op.saves:
         return []
     lines = [
         "saved = node.saved",
-        "if saved.__class__ is not tuple: saved = unusual(node, traced)",
+        "if saved.__class__ is not tuple: saved = unusual(node)",
         f"{', '.join(saved.places(op))}, = saved",
     ]
-    for k, kind in enumerate(op.save_kinds):
-        if kind == "input" and op.params[op.save_index[k]] in op.lists:
-            lines.append(f"s{k} = [opened(node, item, traced) for item in s{k}]")
+    for k, (kind, index) in enumerate(zip(op.save_kinds, op.save_index)):
+        if kind == "input" and op.params[index] in op.lists:
+            lines.append(f"s{k} = [opened(node, item, False) for item in s{k}]")
         elif kind == "input":
-            lines += _reading_input(k, traced)
+            lines += [
+                f"if v{k} is not None:",
+                f" memory = s{k}._memory",
+                f" if memory is not None and memory.version != v{k}:",
+                f"  raise stale(node, memory, v{k}, s{k}._array.shape, s{k}._array.dtype, s{k}.grad_fn)",
+                f" s{k} = s{k}._array",
+            ]
         elif kind == "output":
-            lines += _reading_output(op, k, traced)
+            # what has no gradient, an index, was made by no node
+            made_by = "None" if op.outputs and op.outputs[index] in op.nondiff else "node"
+            if op.saves[k] in op.hidden:  # see `Node.unpack`
+                lines.append(f"if v{k} is not None and t{k}.version != v{k}: s{k} = v{k} = None")
+            lines += [
+                f"if v{k} is not None:",
+                f" if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {index})",
+                # a scalar may have been made an array since
+                f" if t{k}.array is not None and s{k}.__class__ not in ARRAY_CLASSES: s{k} = t{k}.array",
+            ]
     return lines
 
 
-def _reading_input(k, traced):
-    """The same as `core.node.Node.unpack` of an argument."""
-    return [
-        f"if v{k} is not None:",
-        f" memory = s{k}._memory",
-        f" if memory is not None and memory.version != v{k}:",
-        f"  raise stale(node, memory, v{k}, s{k}._array.shape, s{k}._array.dtype, s{k}.grad_fn)",
-        *([] if traced else [f" s{k} = s{k}._array"]),
-    ]
-
-
-def _reading_output(op, k, traced):
-    """The same as `core.node.Node.unpack` of a result."""
-    nr = op.save_index[k]  # what has no gradient, an index, was made by no node
-    made_by = "None" if op.outputs and op.outputs[nr] in op.nondiff else "node"
-    lines = []
-    if op.saves[k] in op.hidden:  # see `Node.unpack`
-        lines.append(f"if v{k} is not None and t{k}.version != v{k}: s{k} = v{k} = None")
-    lines += [
-        f"if v{k} is not None:",
-        f" if t{k}.version != v{k}: raise stale(node, t{k}, v{k}, s{k}.shape, s{k}.dtype, {made_by}, {nr})",
-    ]
-    if traced:
-        return [*lines, f" s{k} = node.unpack({k})"]
-    # a scalar may have been made an array since
-    return [
-        *lines,
-        f" if t{k}.array is not None and s{k}.__class__ not in ARRAYS: s{k} = t{k}.array",
-    ]
-
-
-def _gradients(op, traced, asked):
-    """An expression: the gradients of all inputs. asked: whether each input is asked first if it wants one; the only
-    input always does."""
+def _gradients(op, asked):
+    """Return an expression for the gradients of all inputs. asked: whether each input is asked first if it needs one;
+    the only input always does."""
     arrived = _arrived(op)
-    if op.fused is not None and not traced and not op.spread:
+    if op.fused is not None and not op.spread:
         values = ", ".join(f"{n}=s{k}" for k, n in enumerate(op.saves))
         return f"fused(m, {arrived}, [i is not None for i in inputs], {values})"
     place = {n: f"s{k}" for k, n in enumerate(op.saves)}
@@ -160,8 +134,8 @@ def _gradients(op, traced, asked):
 
 
 def _handing_on(op, gradients, targets):
-    """What `step` does with the gradients: shapes and dtypes as the inputs have them (the same as
-    `core.node.apply_fix`); what was saved is freed; on they go.
+    """Return the lines in which `step` gives the gradients the shapes and dtypes of the inputs (as
+    `core.node.apply_fix`), frees what was saved, and sends the gradients on.
 
     targets: the names of the inputs, None when their number is not known."""
     if targets is None:
@@ -186,17 +160,16 @@ def _handing_on(op, gradients, targets):
     return [*lines, *delivery.delivering(out, targets, names)]
 
 
-def _unusual(node, traced):
-    """What a node saved, hooked or freed, flat as the compiled functions expect it: hooks are called, freed ones
-    raise."""
+def _unusual(node):
+    """Return what a node saved as a list, or hooked, flat as the compiled functions expect it: hooks are called. Raise
+    torch's error for what was freed."""
     if node.saved is None or node.saved.__class__ is Freed:
         raise freed()
     places = []
     for e, kind in zip(node.entries(), saved.kinds(node.op)):
-        if isinstance(e, Parcel):
-            e = e.tensor(node, traced)
-            e = e if traced else e._array
-            places += (e, None) if kind == "input" else (e, None, None)
+        if isinstance(e, PackedTensor):
+            array = e.tensor(node, False)._array
+            places += (array, None) if kind == "input" else (array, None, None)
         else:
             places += saved.flat(e, kind)
     return tuple(places)

@@ -1,11 +1,11 @@
 """The backward pass as it mostly is: one root, one gradient per node, no hooks, nobody watching, all in host memory.
 
-It does the same as `core.backward._Pass.run`, in the same order, without asking at every node for what is rarely there:
-half the time on graphs of scalars. `tests/engine/test_straight.py` holds the two together.
+It does the same as `core.backward.BackwardPass.run`, in the same order, without asking at every node for what is rarely
+there: half the time on graphs of scalars. `tests/engine/test_straight.py` holds the two together.
 
 It starts as a walk: while a node hands gradients to one other node at most (and to leaves), nothing waits for anything
 and no plan is needed. Where the graph branches the rest is planned; where it needs hooks or a node of several outputs,
-`_Pass` takes over with what has arrived so far.
+`BackwardPass` takes over with what has arrived so far.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from operator import attrgetter
 import numpy as np
 
 from ..core import observe
-from ..core.grad_mode import guard
+from ..core.backward import add_to_grad, execute, fitted
+from ..core.grad_mode import guard, per_thread
+from ..core.node import AccumulateGrad
 from ..core.tensor import Tensor
 from ..inplace import detached as cut
 from .delivery import SEVERAL, beyond_leaves
 from .threads import shared
-from ..core.backward import add_to_grad, execute, fitted
-from ..core.grad_mode import per_thread
-from ..core.node import AccumulateGrad
 
 _by_age = attrgetter("sequence_nr")
 
 
 def of_number(loss, retain_graph) -> bool:
-    """`loss.backward()` of a 0-d tensor, the same as `core.differentiate.backward`. False, and nothing done, when it
-    cannot be done here."""
+    """Run `loss.backward()` of a 0-d tensor as `core.differentiate.backward` does, and return True; return False, and
+    do nothing, when it cannot be done here."""
     return (
         type(loss) is Tensor
         and loss._node is not None
@@ -43,14 +42,12 @@ def of_number(loss, retain_graph) -> bool:
 
 def backward(root, g, retain_graph) -> bool:
     """Runs the pass from the node `root`, at which the raw array `g` arrives, the same as `core.backward.execute`.
-    False, and nothing done, when `root` needs `_Pass`."""
-    silence = per_thread.state.silence
-    if silence is None:
-        silence = per_thread.state.silence = _what_seterr_changes()
-    if not silence:
+    False, and nothing done, when `root` needs `BackwardPass`."""
+    _ = per_thread.state  # registers this thread
+    if not _SILENCE:
         with np.errstate(all="ignore"):
             return _walk(root, g, retain_graph)
-    variable, quiet = silence
+    variable, quiet = _SILENCE
     before = variable.set(quiet)
     try:
         return _walk(root, g, retain_graph)
@@ -59,8 +56,8 @@ def backward(root, g, retain_graph) -> bool:
 
 
 def _what_seterr_changes():
-    """(variable, value) of the context variable in which NumPy keeps its error state, by which it is silenced in 0.1
-    µs; () if there is none. It has no public name: it is what `np.seterr` changes."""
+    """Return (variable, value) of the context variable in which NumPy keeps its error state, by which it is silenced in
+    0.1 µs; () if there is none. It has no public name: it is what `np.seterr` changes."""
     here, quiet = contextvars.copy_context(), contextvars.copy_context()
     quiet.run(np.seterr, all="ignore")
     changed = [
@@ -69,19 +66,23 @@ def _what_seterr_changes():
     return changed[0] if len(changed) == 1 else ()
 
 
+_SILENCE = _what_seterr_changes()
+
+
 # -- without a plan ----------------------------------------------------------------------------------------------------
 def _walk(node, g, retain_graph):
-    """Node after node; what is no walk any more is handed to `_rest`. The same as `core.backward._Pass.run`."""
+    """Run nodes in order while the graph is a chain, as `core.backward.BackwardPass.run` does; leave the rest to
+    `_rest` when it branches."""
     oldest = (
         cut.latest_detached
-    )  # what is older may have saved a tensor that detach_() cut off, which `_Pass` asks for
+    )  # what is older may have saved a tensor that detach_() cut off, which `BackwardPass` asks for
     leaves: dict = {}  # the AccumulateGrad of each leaf -> the sum of what has arrived
     before = None  # the node that ran last
     while True:
         try:
             done = node.step(g, retain_graph, oldest, leaves, None)
         except BaseException:
-            _finish_complete(leaves, node)
+            _accumulate_complete(leaves, [node])
             raise
         if done is None:
             if before is None:
@@ -108,7 +109,7 @@ def _walk(node, g, retain_graph):
 
 
 def _accumulate(leaves):
-    """For who holds the guard, or is the only thread."""
+    """Add to `.grad`. The caller holds `guard`, unless it is the only thread."""
     for target, total in leaves.items():
         leaf = target.variable
         if leaf._grad is None:
@@ -118,31 +119,32 @@ def _accumulate(leaves):
 
 
 def _output_of(before, node):
-    """Which output of `node` the edge from `before` leads to."""
+    """Return the number of the output of `node` to which the edge from `before` leads."""
     return 0 if before.input_nrs is None else before.input_nrs[before.inputs.index(node)]
 
 
-def _finish_complete(leaves, failed):
-    """Before an error is raised: leaves that wait for nothing more have their gradient, as they have it in PyTorch."""
-    seen = {failed}
-    queue = [failed]
+def _accumulate_complete(leaves, left):
+    """Before an error is raised, give leaves their gradient that wait for none of the nodes `left`, as in PyTorch."""
+    left = dict.fromkeys(left)
+    queue = list(left)
     for node in queue:
         for n in node.inputs:
-            if n is not None and n not in seen:
-                seen.add(n)
+            if n is not None and n not in left:
+                left[n] = None
                 queue.append(n)
-    _finish([leaf for leaf in leaves if leaf not in seen], leaves)
+    with guard:
+        _accumulate({leaf: total for leaf, total in leaves.items() if leaf not in left})
 
 
 def _rest(roots, seeds, leaves, retain_graph, before):
-    """Goes on with a plan at the nodes `roots`, at which `seeds` arrive from the node `before`."""
+    """Go on with a plan at the nodes `roots`, at which `seeds` arrive from the node `before`."""
     planned = _plan([n for n, _ in roots], leaves)
     if planned is not None:
-        order, pending, complete = planned
+        order, pending = planned
         for (node, _), g in zip(roots, seeds):
             if g is not None:
                 pending[node] = g if pending[node] is None else pending[node] + g
-        return _run(order, pending, complete, leaves, retain_graph)
+        return _run(order, pending, leaves, retain_graph)
     roots += [(leaf, 0) for leaf in leaves]
     seeds += leaves.values()
     leaves.clear()
@@ -156,68 +158,49 @@ def _rest(roots, seeds, leaves, retain_graph, before):
 
 
 # -- with a plan -------------------------------------------------------------------------------------------------------
-def _plan(roots, leaves=()) -> tuple[list, dict, dict] | None:
-    """(nodes, newest first; a place for the gradient of each; the leaves that are complete when a node has run, by that
-    node), or None for a graph that is not so plain. The same as `core.backward._Pass.plan`.
+def _plan(roots, leaves) -> tuple[list, dict] | None:
+    """Return (nodes, newest first; a place for the gradient of each), or None for a graph that is not so plain; see
+    `core.backward.plan`.
 
     leaves: where something has arrived already."""
-    if any(
-        leaf.hooks is not None or leaf.variable._hooks is not None or not leaf.variable._req
-        for leaf in leaves
-    ):
+    if not all(map(_is_plain_leaf, leaves)):
         return None
     oldest = cut.latest_detached
-    if any(
-        not root.direct or root.hooks is not None or root.sequence_nr < oldest for root in roots
-    ):
-        return None
     pending = dict.fromkeys(roots)
     order = list(pending)
-    last: dict = dict.fromkeys(leaves)  # leaf -> the oldest node that hands something to it
     for node in order:
+        if not node.direct or node.hooks is not None or node.sequence_nr < oldest:
+            return None
         for n in node.inputs:
-            if n in last:
-                if last[n] is None or node.sequence_nr < last[n].sequence_nr:
-                    last[n] = node
-            elif n is not None and n not in pending:
-                if n.hooks is not None:
-                    return None
-                if n.direct and n.sequence_nr > oldest:
-                    order.append(n)
-                    pending[n] = None
-                elif (
-                    n.__class__ is AccumulateGrad and n.variable._hooks is None and n.variable._req
-                ):
-                    last[n] = node
-                else:
-                    return None
+            if n is None or n in pending:
+                continue
+            if n.__class__ is not AccumulateGrad:
+                order.append(n)
+                pending[n] = None
+            elif not _is_plain_leaf(n):
+                return None
     order.sort(key=_by_age, reverse=True)
-    complete: dict = {}
-    for leaf, node in last.items():
-        complete.setdefault(node, []).append(leaf)
-    return order, pending, complete
+    return order, pending
 
 
-def _run(order, pending, complete, leaves, retain_graph):
-    """The same as `core.backward._Pass.run`."""
+def _is_plain_leaf(node):
+    return node.hooks is None and node.variable._hooks is None and node.variable._req
+
+
+def _run(order, pending, leaves, retain_graph):
+    """Run planned nodes as `core.backward.BackwardPass.run` does."""
     oldest = cut.latest_detached
-    _finish(complete.pop(None, ()), leaves)  # nothing more comes
-    for node in order:
-        g = pending.pop(node)
-        if g is not None:
-            target, g = node.step(g, retain_graph, oldest, leaves, pending)
-            if target is not None:
-                pending[target] = g if pending[target] is None else pending[target] + g
-        elif not retain_graph:  # no contribution to it was differentiable
-            node.release()
-        if node in complete:
-            _finish(complete[node], leaves)
-
-
-def _finish(complete, leaves):
-    """These leaves have all of their gradient."""
-    for leaf in complete:
-        total = leaves.pop(leaf, None)
-        if total is not None:
-            with guard:
-                add_to_grad(leaf.variable, total)
+    try:
+        for node in order:
+            g = pending.pop(node)
+            if g is not None:
+                target, g = node.step(g, retain_graph, oldest, leaves, pending)
+                if target is not None:
+                    pending[target] = g if pending[target] is None else pending[target] + g
+            elif not retain_graph:  # no contribution to it was differentiable
+                node.release()
+    except BaseException:
+        _accumulate_complete(leaves, [node, *pending])
+        raise
+    with guard:
+        _accumulate(leaves)

@@ -11,9 +11,9 @@ from ..core.node import AccumulateGrad
 
 
 class _Shared:
-    """A lock costs 50 to 150 ns, and a step of linear regression would take five. So the only thread there is does
-    without: it says by `inside` that it is amid lines that need the guard, and looks at `several`. A second thread sets
-    `several` and waits until the first is not `inside`: one of the two sees the other."""
+    """Whether several threads use the engine. A lock takes 50 to 250 ns, and a step of linear regression would need
+    five. So an only thread does without: it sets `inside` while it runs lines that need the guard, and reads `several`.
+    A second thread sets `several` and waits until the first is not `inside`: one of the two sees the other."""
 
     __slots__ = ("several", "inside", "first")
 
@@ -23,7 +23,7 @@ class _Shared:
         self.first = threading.get_ident()
 
     def enter(self):
-        """Called in each thread before it uses the engine for the first time."""
+        """Note a thread before it uses the engine for the first time."""
         if threading.get_ident() != self.first:
             self.several = True
             while self.inside:
@@ -31,13 +31,13 @@ class _Shared:
 
 
 shared = _Shared()
-grad_mode.ENTRANCES.append(shared.enter)
-_first_look = tensor.first_look
+grad_mode.THREAD_INIT.append(shared.enter)
+_grad_as_tensor = tensor.grad_as_tensor
 
 
-def first_look(t):
-    """The same as `core.tensor.first_look`."""
-    _ = grad_mode.per_thread.state  # this thread is known from now on
+def grad_as_tensor(t):
+    """Return what `core.tensor.grad_as_tensor` returns."""
+    _ = grad_mode.per_thread.state  # registers this thread
     shared.inside = True
     try:
         if not shared.several:
@@ -45,13 +45,13 @@ def first_look(t):
             return g
     finally:
         shared.inside = False
-    return _first_look(t)
+    return _grad_as_tensor(t)
 
 
-def new_accumulator(leaf):
-    """The same as `core.node.new_accumulator`, for a thread that is known."""
-    if shared.several or leaf._acc is tensor.nowhere:
-        return node.new_accumulator(leaf)
+def accumulator(leaf):
+    """Return the AccumulateGrad of a leaf that has none, as `core.node.accumulator` does, for a registered thread."""
+    if shared.several or leaf._acc is tensor.no_accumulator:
+        return node.accumulator(leaf)
     end = AccumulateGrad()
     end.variable, end.hooks = leaf, None
     end.version = 0 if leaf._memory is None else leaf._memory.version

@@ -5,19 +5,20 @@ Source: https://docs.pytorch.org/docs/2.13/notes/autograd.html#in-place-operatio
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
 
 from ..core import observe
-from ..core.apply import compute, promoted, record, reporting, result_dtype, together, unwrap
+from ..core.apply import compute, promote, record, reporting, result_dtype, bring_together, unwrap
 from ..exact.broadcasting import misfit, outgrown
 from ..core.device import CPU, copied
 from ..core.dtype import bool_
 from ..core.errors import fail
 from ..core.grad_mode import per_thread
-from ..core.op import INPLACE_LANES
-from ..core.tensor import Tensor, wrap
+from ..core.op import Engine
+from ..core.tensor import Tensor, attach, wrap
 from .views import move_retained, overlapping_operands, partly_overlap, repeats
 
 TAKEN = 1 << 15
@@ -25,7 +26,7 @@ TAKEN = 1 << 15
 
 
 def check_inplace(t, state, requires_grad, overlapping=True):
-    """Raises torch's error when `t` may not be changed in place now.
+    """Raise torch's error when `t` may not be changed in place now.
 
     requires_grad: whether any argument of the op requires grad. overlapping: whether an expanded tensor is refused."""
     if t._view is not None:
@@ -41,7 +42,7 @@ def check_inplace(t, state, requires_grad, overlapping=True):
 
 
 def check_written_once(t):
-    """Raises torch's error when `t` shows one number in several places, as after `expand()`."""
+    """Raise torch's error when `t` shows one number in several places, as after `expand()`."""
     if t._view is not None and repeats(t._array):
         raise fail(
             RuntimeError,
@@ -63,16 +64,17 @@ _UNRECORDED = {"logical_and", "logical_or", "logical_xor", "logical_not"}
 """What PyTorch lets change any tensor in place, a leaf too: it knows no derivative of these."""
 
 
-def lane(op):
-    """`apply_inplace` of `op` as a function of the op's arguments."""
-    return reporting(_apply_inplace, op, True)
+@functools.partial(attach, to=Engine)
+class _InPlace:
+    """The part of the engine that runs operations in place."""
 
-
-INPLACE_LANES.append(lane)
+    def inplace_runner(self, op):
+        """Return what runs `op` and writes the result into its first argument: a function of all its arguments."""
+        return reporting(_apply_inplace, op, True)
 
 
 def apply_inplace(op, args):
-    """Runs `op` and writes the result into its first argument, whose version goes up by one. Returns that tensor."""
+    """Run `op` and write the result into its first argument, whose version goes up by one. Return that tensor."""
     return reporting(_apply_inplace, op, True)(*args)
 
 
@@ -87,7 +89,7 @@ def _apply_inplace(op, args):
     ):
         raise overlapping_operands()
     here = target._storage.device
-    device, args, raws = together(op, args, raws, tensors)
+    device, args, raws = bring_together(op, args, raws, tensors)
     if device is not here:
         raise device.backend.elsewhere(op, args, here)
     if op.operands:
@@ -100,7 +102,7 @@ def _apply_inplace(op, args):
                 f"result type {d.short} can't be cast to the desired output type {target.dtype.short}",
                 "An in-place operation keeps the tensor's dtype; convert the tensor first, or use the out-of-place form.",
             )
-        raws = promoted(op, args, raws, device)
+        raws = promote(op, args, raws, device)
     if (
         device is not CPU
         and op.fast in _IN_PLACE
@@ -121,7 +123,7 @@ def _apply_inplace(op, args):
 
 
 def _fits(target, other):
-    """Whether an array or number has the dtype of `target` and broadcasts to its shape."""
+    """Return whether an array or number has the dtype of `target` and broadcasts to its shape."""
     shape = getattr(other, "shape", ())
     fits = len(shape) <= target._array.ndim and all(
         n in (1, m) for n, m in zip(reversed(shape), reversed(target._array.shape))
@@ -130,7 +132,7 @@ def _fits(target, other):
 
 
 def write_inplace(op, args, result, state):
-    """Puts `result` into the memory of `args[0]` and records the op; the common end of all in-place ops."""
+    """Put `result` into the memory of `args[0]` and record the op: the common end of all in-place ops."""
     target = args[0]
     recording = (
         state.grad
@@ -167,8 +169,8 @@ def write_inplace(op, args, result, state):
 
 
 def _as_old_as_called(node, target, args):
-    """What the node of an in-place op saved of the changed memory, `x` of `y.mul_(x)` with `x = y` or a view of it, has
-    the version it was read at: backward would compute with other numbers, and has to say so."""
+    """Give what the node of an in-place op saved of the changed memory, `x` of `y.mul_(x)` with `x = y` or a view of
+    it, the version it was read at: backward would compute with other numbers, and has to say so."""
     storage = target._storage
     if any(isinstance(a, Tensor) and a._storage is storage for a in args[1:]):
         node.saved = [
@@ -180,8 +182,8 @@ def _as_old_as_called(node, target, args):
 
 
 def _may_take(target, result, args):
-    """Whether `target` may have the array `result` itself, so that a big one is not copied: nobody else looks into
-    either."""
+    """Return whether `target` may have the array `result` itself, so that a big one is not copied: nobody else looks
+    into either."""
     return (
         result.size >= TAKEN
         and target._view is None
@@ -193,8 +195,8 @@ def _may_take(target, result, args):
 
 
 def _before(op, args, target):
-    """`target` as a Tensor of its own, with the history it has now; its values are copied only if a rule will read
-    them."""
+    """Return `target` as a Tensor of its own, with the history it has now; its values are copied only if a rule will
+    read them."""
     needed = any(
         k == "input" and i == 0 and (r is None or any(_wants(args[op.rules[n][0]]) for n in r))
         for k, i, r in zip(op.save_kinds, op.save_index, op.needed_by)

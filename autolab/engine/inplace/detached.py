@@ -9,12 +9,12 @@ import functools
 import weakref
 
 from ..core import observe
-from ..core.backward import CHECKS
+from ..core.backward import VALIDATORS
 from ..core.device import CPU
 from ..core.errors import fail, type_name
 from ..core.grad_mode import guard, per_thread
 from ..core.node import next_sequence_nr
-from ..core.tensor import AWAY, InferenceStorage, new_storage
+from ..core.tensor import OFF_CPU_VIEW, InferenceStorage
 from ..core.tensor import Tensor, attach, materialise, wrap
 from .views import OVERLAPPING, repeats
 
@@ -28,7 +28,7 @@ latest_detached = -1
 
 
 def note_detached(t):
-    """Remembers that `t` left its graph in place: what older nodes saved of it has no history any more."""
+    """Remember that `t` left its graph in place: what older nodes saved of it has no history any more."""
     global latest_detached
     with guard:
         latest_detached = sequence_nr = next_sequence_nr()
@@ -37,7 +37,7 @@ def note_detached(t):
 
 
 def refuse_detached(nodes):
-    """Raises torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
+    """Raise torch's error when one of `nodes` saved a tensor before `detach_()` was called on it."""
     if not detached:
         return
     for node in nodes:
@@ -52,7 +52,7 @@ def refuse_detached(nodes):
                 )
 
 
-CHECKS.append(refuse_detached)
+VALIDATORS.append(refuse_detached)
 
 
 @functools.partial(attach, to=observe.Observer)
@@ -60,7 +60,10 @@ class DetachEvents:
     """The part of Observer about tensors that leave the graph."""
 
     def detached(self, origin, tensor, how):
-        """`detach()` or `.data`, which `how` says, of `origin` gave `tensor`."""
+        """Hear that `detach()` or `.data`, which `how` says, of `origin` gave `tensor`."""
+
+    def data_set(self, tensor, value):
+        """`tensor.data = value` ran: other memory, the same tensor."""
 
 
 @attach
@@ -68,7 +71,8 @@ class Detaching:
     """The part of the Tensor class that leads out of the graph."""
 
     def detach(self):
-        """The same memory outside the graph; it shares the version counter, so in-place changes are still noticed."""
+        """Return the same memory outside the graph; it shares the version counter, so in-place changes are still
+        noticed."""
         t = wrap(materialise(self), self.dtype)
         t._storage = self._storage
         if self._view is not None and self._view.base is None:
@@ -80,7 +84,7 @@ class Detaching:
         return t
 
     def detach_(self):
-        """Cuts this tensor from its graph in place; it becomes a leaf that needs no gradient."""
+        """Cut this tensor from its graph in place; it becomes a leaf that needs no gradient."""
         if self._is_view():
             raise fail(
                 RuntimeError,
@@ -103,13 +107,13 @@ class Detaching:
         t = wrap(materialise(self), self.dtype)
         # an ordinary tensor's memory stays ordinary in inference mode
         if t._storage.__class__ is not self._storage.__class__:
-            t._storage = new_storage(self._storage.device, self._storage.__class__)
+            t._storage = self._storage.__class__(self._storage.device)
             t._view = (
                 self._view
                 if self._storage.__class__ is InferenceStorage
                 else None
                 if self._storage.device is CPU
-                else AWAY
+                else OFF_CPU_VIEW
             )
         t._storage.array = self._storage.array
         if t._view is None and repeats(t._array):
@@ -140,10 +144,10 @@ class Detaching:
             self._storage,
             value._storage,
         )  # older views keep the memory that they look into
-        s = self._storage = new_storage(owner.device, before.__class__, before.version, owner.array)
+        s = self._storage = before.__class__(owner.device, before.version, owner.array)
         if before.device is not owner.device:  # as torch: `p.data = p.data.cuda()` moves the tensor
             s.version = 0
-            self._view = None if owner.device is CPU else AWAY
+            self._view = None if owner.device is CPU else OFF_CPU_VIEW
         if observe.observer is not None:
             observe.observer.data_set(self, value)
 

@@ -12,7 +12,7 @@ from ..core.tensor import InferenceStorage, attach
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread. Source: torch.is_inference_mode_enabled.
+    """Return whether inference mode is on in this thread. Source: torch.is_inference_mode_enabled.
 
     >>> with torch.inference_mode():
     ...     torch.is_inference_mode_enabled()
@@ -22,9 +22,9 @@ def is_inference_mode_enabled() -> bool:
 
 
 class _Guard:
-    """What was on before an `inference_mode` block. It dies, and puts that back, if the block's manager goes without
-    having left in order: an interrupt may come before the first line of `__exit__`. PyTorch's modes end so, too. Guards
-    that did their work are used again: an interrupt amid a `__del__` would be lost."""
+    """The modes before an `inference_mode` block. It restores them when it is deleted with the block's manager, for an
+    interrupt may come before the first line of `__exit__`, as in PyTorch. Guards that did their work are used again,
+    because an interrupt amid a `__del__` would be lost."""
 
     __slots__ = ("state", "grad", "inference", "special")
 
@@ -94,10 +94,10 @@ inference_mode.__module__ = "torch.autograd.grad_mode"  # shown by repr, as torc
 
 @functools.partial(attach, to=InferenceStorage)
 class _Refusals:
-    """What is said of memory that was made under `inference_mode`."""
+    """The errors about memory that was made under `inference_mode`."""
 
     def uncounted(self):
-        """The error for a question about its version."""
+        """Return the error for a question about its version."""
         return fail(
             RuntimeError,
             "Inference tensors do not track version counter.",
@@ -105,7 +105,7 @@ class _Refusals:
         )
 
     def unsaved(self):
-        """The error for a node that would have to save it."""
+        """Return the error for a node that would have to save it."""
         return fail(
             RuntimeError,
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "

@@ -11,7 +11,7 @@ from ..core.grad_mode import guard
 from ..core.node import Node, apply_fix, edge, next_sequence_nr, off_cpu
 from ..core.record import OPS
 from ..autograd.refusals import freed, re_name
-from ..core.tensor import AWAY, InferenceStorage, View, nowhere  # noqa: F401 (AWAY: found here with its like)
+from ..core.tensor import OFF_CPU_VIEW, InferenceStorage, View, no_accumulator  # noqa: F401 (OFF_CPU_VIEW: found here with its like)
 from ..core.tensor import attach
 
 
@@ -21,7 +21,7 @@ class _Following:
 
     @classmethod
     def of(cls, source, state, multi):
-        """The record of a new view of `source`."""
+        """Return the record of a new view of `source`."""
         parent = source._view
         if parent is not None and source._storage.__class__ is InferenceStorage:
             return parent
@@ -40,7 +40,7 @@ class _Following:
         return cls(base, source._storage.version, creation)
 
     def refresh(self, t):
-        """Gives `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and
+        """Give `t` a new grad_fn if its memory changed in place since: a strided piece of its base's new value; and
         lets `t` require grad if its base does (as one made before `base.requires_grad_()`, or under no_grad).
 
         Raises torch's error for a view that cannot have one."""
@@ -49,15 +49,15 @@ class _Following:
             return
         if base._req is not t._req:
             if base._req:
-                t._req, t._acc = True, nowhere
-            elif t._acc is nowhere:
+                t._req, t._acc = True, no_accumulator
+            elif t._acc is no_accumulator:
                 t._req, t._acc = False, None
         if self.version != t._storage.version:
             with guard:
                 self._renew(t, base)
 
     def _renew(self, t, base):
-        """`refresh` of a view whose memory changed, for who holds the guard."""
+        """Do `refresh` for a view whose memory changed; the caller holds the guard."""
         if self.version == t._storage.version:
             return
         if base._req or t._node is not None:
@@ -69,13 +69,13 @@ class _Following:
         self.version = t._storage.version
 
     def is_lost(self, t):
-        """Whether an operation in place left the view without a history, so that `refresh` raises."""
+        """Return whether an operation in place left the view without a history, so that `refresh` raises."""
         base = self.base
         stale = base is not None and self.version != t._storage.version
         return stale and (base._req or t._node is not None) and self.creation in _FORBIDDEN
 
     def check_inplace(self, t, state, requires_grad):
-        """Raises torch's error when the view may not be changed in place now."""
+        """Raise torch's error when the view may not be changed in place now."""
         recorded_leaf = state.grad and t._req  # `changes.check_inplace` has words for it
         if t._storage.__class__ is InferenceStorage and not state.inference and not recorded_leaf:
             raise fail(
@@ -98,7 +98,7 @@ class _Following:
             )
 
     def _error(self, t, change):
-        """Torch's error for a view that, or whose base, was changed in place (`change` says which)."""
+        """Return torch's error for a view that, or whose base, was changed in place (`change` says which)."""
         made_by = (
             None if t._node is None else f"Output {t._nr} of {re_name(t._node.name())} is a view"
         )
@@ -118,7 +118,7 @@ class _Following:
         return fail(RuntimeError, text + why, note)
 
     def rebase(self, t, node):
-        """After an in-place op on the view `t`: the base's history becomes 'the old base with this slice replaced'."""
+        """Make the base's history 'the old base with this slice replaced', after an in-place op on the view `t`."""
         base = self.base
         copy_slices = CopySlices(base, Geometry.of(base, t), node)
         base._node, base._nr, base._req = copy_slices, 0, True
@@ -127,7 +127,8 @@ class _Following:
 
 
 def move_retained(t, made_by, nr):
-    """`retain_grad()` is about the tensor, so it follows when an in-place op gives `t` another node than `made_by`."""
+    """Move the request of `retain_grad()`, which is about the tensor, when an in-place op gives `t` another node than
+    `made_by`."""
     if made_by is not None and made_by.hooks is not None:
         keeper = made_by.hooks.retain.get(nr)
         if keeper is not None and keeper() is t:
@@ -135,13 +136,13 @@ def move_retained(t, made_by, nr):
 
 
 def partly_overlap(a, b) -> bool:
-    """Whether dense pieces `a` and `b` of one memory have some elements in common and are not the same; others are not
-    looked at, as in PyTorch (`at::get_overlap_status`)."""
+    """Return whether dense pieces `a` and `b` of one memory have some elements in common and are not the same; others
+    are not looked at, as in PyTorch (`at::get_overlap_status`)."""
     return a is not b and overlap(a, b) and not _same_piece(a, b)
 
 
 def overlap(a, b) -> bool:
-    """Whether `a` and `b` are the same tensor, or dense pieces of one memory that have elements in common
+    """Return whether `a` and `b` are the same tensor, or dense pieces of one memory that have elements in common
     (`at::assert_no_overlap`)."""
     if a is b:
         return True
@@ -154,7 +155,7 @@ def overlap(a, b) -> bool:
 
 
 def overlapping_operands():
-    """The error for an in-place op that reads a part of what it overwrites."""
+    """Return the error for an in-place op that reads a part of what it overwrites."""
     return fail(
         RuntimeError,
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
@@ -216,27 +217,21 @@ class Geometry(tuple):
 
 
 def laid_out(xp, geometry, dtype):
-    """A zeroed buffer with the base's layout: the array shaped like the base, and the piece of it. The piece may begin
-    before the base or reach beyond it, as `as_strided` of a view can."""
+    """Return (an array of zeros with the base's layout, the piece of it)."""
     shape, strides, piece, piece_strides, offset = geometry
-    before = max(0, -offset)
-    buffer = xp.zeros(
-        before + max(extent(shape, strides), offset + extent(piece, piece_strides), 1), dtype
-    )
-    size = buffer.itemsize
-    as_strided = xp.lib.stride_tricks.as_strided
-    whole = as_strided(buffer[before:], shape, [s * size for s in strides])
-    part = as_strided(buffer[before + offset :], piece, [s * size for s in piece_strides])
-    return whole, part
+    buffer = xp.zeros(max(extent(shape, strides), 1), dtype)
+    as_strided, size = xp.lib.stride_tricks.as_strided, buffer.itemsize
+    whole = as_strided(buffer, shape, [s * size for s in strides])
+    return whole, as_strided(buffer[offset:], piece, [s * size for s in piece_strides])
 
 
 def extent(shape, strides) -> int:
-    """How many elements of memory lie from the first to the last element of a strided array."""
+    """Return how many elements of memory lie from the first to the last element of a strided array."""
     return 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
 def piece_node(base, t):
-    """A node that says: `t` is this strided piece of `base`."""
+    """Return a node that says: `t` is this strided piece of `base`."""
     g = Geometry.of(base, t)
     op = OPS["as_strided"]
     node = object.__new__(op.node_class if base._storage.device is CPU else off_cpu(op.node_class))
@@ -248,7 +243,6 @@ def piece_node(base, t):
         "storage_offset": g[4],
         "self_sym_sizes": g[0],
         "self_sym_strides": g[1],
-        "ahead": g[4],
     }
     node.saved = [values[n] for n in op.saves]
     node.value = t._array if t._array.size <= 1024 else None
@@ -262,7 +256,7 @@ it in place."""
 
 
 def repeats(array) -> bool:
-    """Whether `array` shows one number in several places, as after `expand()`."""
+    """Return whether `array` shows one number in several places, as after `expand()`."""
     return (
         0 in array.strides
         and array.size > 0

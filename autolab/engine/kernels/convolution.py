@@ -1,7 +1,8 @@
-"""Convolution as gathering windows (`windows.py`) and multiplying matrices: the forward map and its two adjoints.
+"""Convolution as gathering windows and multiplying matrices: the forward map and its two adjoints.
 
-Nothing but the input is kept for the backward pass: windows are gathered again. Source of the method: Chellapilla,
-Puri, Simard, "High Performance Convolutional Neural Networks" (2006).
+The output rows are cut into blocks whose windows fill about 4 MB, so that they are still in the cache when the matrix
+product reads them. Only the input is kept for the backward pass: its windows are gathered again. Source of the method:
+Chellapilla, Puri, Simard, "High Performance Convolutional Neural Networks" (2006).
 """
 
 from __future__ import annotations
@@ -9,29 +10,211 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from . import reuse as memory, threads, gpu as whole, winograd
-from .layout import Geometry, batch_first, batch_last
-from .windows import THIN, Sizes, gather, plan, sources
+from . import reuse as memory, threads, gpu, winograd
+from .layout import Geometry, batch_first, batch_last, by_pixel
+
+BLOCK = 1 << 22  # bytes of windows in one block
+COLUMNS = 512  # a matrix product with fewer columns is slow
+THIN = 1 << 14  # numbers in a matrix of filters, up to which small products of it are fast
+ROW = {True: 32, False: 256}  # thin or not: columns from which a product per output row pays
+SPARED = 2e5  # multiplications by zeros, from which leaving them out pays for another product
+SMALL = 1e6  # multiplications up to which OpenBLAS reads its operands in place, without a copy
 
 
-def _grouped(t, groups):
-    """(C, H, W, N) as (groups, C / groups, H, W, N)."""
-    return t.reshape(groups, len(t) // groups, *t.shape[1:])
+class Windows:
+    """How the windows of a convolution are gathered: as matrices (groups, a, inner, columns).
+
+    There are two ways. `by_rows` copies less: each input row is copied once for each column of the kernel, and the
+    windows of an output row are kh such rows that follow each other, so that windows share memory. `inner` is then
+    (kh, channels, kw), and there are `a` matrices, one per output row. Otherwise `inner` is (channels, kh, kw), and
+    one matrix has the windows of the whole block."""
+
+    def __init__(self, x, filters, geo, rows_pay=True):
+        self.x = batch_last(x)
+        self.x = self.x.reshape(geo.groups, -1, *self.x.shape[1:])
+        self.geo, self.channels, self.row = geo, self.x.shape[1], geo.out[1] * x.shape[0]
+        self.inner = self.channels * math.prod(geo.kernel)
+        self.size = filters * self.inner  # numbers in the matrix of filters
+        self.thin = self.size <= THIN
+        self.by_rows = (
+            (self.thin or rows_pay)
+            and geo.kernel[0] > geo.stride[0]
+            and geo.dilation[0] == 1
+            and self.row >= ROW[self.thin]
+        )
+
+    def blocks(self, part, parts):
+        """Return (first output row, number of rows) of each block of thread `part`."""
+        share = threads.share(part, parts, self.geo.out[0])
+        area = self.x.itemsize * self.geo.groups * self.channels * self.geo.kernel[1] * self.row
+        if self.by_rows:
+            rows = (BLOCK // area - self.geo.kernel[0]) // self.geo.stride[0] + 1
+        else:
+            rows = max(BLOCK // (area * self.geo.kernel[0]), COLUMNS // self.row)
+        count = share.stop - share.start
+        if self.geo.pointwise or not count:
+            return [(share.start, count)] * bool(count)
+        cuts = threads.shares(share.start, share.stop, -(-count // max(1, rows)))
+        return [(first, last - first) for first, last in cuts]
+
+    def gather(self, start, m):
+        """Return the windows of `m` output rows; they are valid until this thread gathers again."""
+        geo, n = self.geo, self.x.shape[-1]
+        (kh, kw), (sy, sx), (dy, dx) = geo.kernel, geo.stride, geo.dilation
+        if geo.pointwise:
+            return self.x[:, :, start : start + m].reshape(geo.groups, 1, self.channels, -1)
+        top, count = start * sy - geo.padding[0], (m - 1) * sy + dy * (kh - 1) + 1
+        if self.by_rows:
+            a, b = (min(max(0, edge - top), count) for edge in (0, geo.size[0]))
+            read = self._read(top + a, top + b)
+            group, channel, line, pixel, item = read.strides
+            shape = (geo.groups, count, self.channels, kw, geo.out[1], n)
+            gathered = threads.scratch("windows", shape, read.dtype)
+            gathered[:, :a] = gathered[:, b:] = 0
+            strides = (group, line, channel, dx * pixel, sx * pixel, item)
+            self._copy(read, strides, gathered[:, a:b])
+            group, line, *_ = gathered.strides
+            shape, strides = (
+                (geo.groups, m, self.inner, self.row),
+                (group, sy * line, self.row * item, item),
+            )
+            return np.ndarray(shape, read.dtype, gathered, 0, strides)
+        read = self._read(top, top + count)
+        group, channel, line, pixel, item = read.strides
+        shape = (geo.groups, self.channels, kh, kw, m, geo.out[1], n)
+        gathered = threads.scratch("windows", shape, read.dtype)
+        strides = (group, channel, dy * line, dx * pixel, sy * line, sx * pixel, item)
+        self._copy(read, strides, gathered)
+        return gathered.reshape(geo.groups, 1, self.inner, -1)
+
+    def _copy(self, read, strides, gathered):
+        """Copy what windows read; where they lie apart, pixel by pixel, which is faster than short runs of numbers."""
+        source = as_strided(read, gathered.shape, strides)
+        if self.geo.stride[1] == 1:
+            gathered[...] = source
+        else:
+            by_pixel(gathered)[...] = by_pixel(source)
+
+    def _read(self, first, end):
+        """Return these input rows, (groups, channels, rows, width, N), with zeros around the image."""
+        geo, (h, w), px = self.geo, self.geo.size, self.geo.padding[1]
+        width = (geo.out[1] - 1) * geo.stride[1] + geo.dilation[1] * (geo.kernel[1] - 1) + 1
+        if not px and width <= w and 0 <= first and end <= h:
+            return self.x[:, :, first:end]
+        shape = (*self.x.shape[:2], end - first, width, self.x.shape[-1])
+        padded = threads.scratch("padded", shape, self.x.dtype)
+        (a, b), (c, d) = (
+            [min(max(0, edge - start), size) for edge in (0, whole)]
+            for start, size, whole in ((first, end - first, h), (-px, width, w))
+        )
+        padded[:, :, :a] = padded[:, :, b:] = padded[:, :, a:b, :c] = padded[:, :, a:b, d:] = 0
+        padded[:, :, a:b, c:d] = self.x[:, :, first + a : first + b, c - px : d - px]
+        return padded
+
+    def matrix(self, weight):
+        """Return filters (O, channels, kh, kw) as matrices that belong to those of `gather`."""
+        weight = weight.reshape(self.geo.groups, -1, *weight.shape[1:])
+        weight = _exchanged(weight) if self.by_rows else weight
+        return weight.reshape(self.geo.groups, 1, 1, -1, self.inner)
+
+    def results(self, y, start, m):
+        """Return `m` output rows of an array (O, *out, N), as matrices that belong to those of `gather`."""
+        if self.by_rows:
+            y = y.reshape(self.geo.groups, len(y) // self.geo.groups, -1, self.row)
+            return y[:, :, start : start + m].swapaxes(1, 2)
+        y = y.reshape(self.geo.groups, 1, len(y) // self.geo.groups, -1)
+        return y[..., start * self.row : (start + m) * self.row]
+
+    def multiply(self, filters, start, m, out):
+        """Fill `out`, matrices of `m` output rows, with the products of `filters` and their windows."""
+        windows, out = self.cut(self.gather(start, m)), self.cut(out)
+        each = self.channels * self.geo.kernel[1]
+        for first, end, low, high in self._pieces(start, m):
+            rows, inner = slice(first, end), slice(low * each, high * each)
+            np.matmul(filters[..., inner], windows[:, rows, :, inner], out=out[:, rows])
+
+    def _pieces(self, start, m):
+        """Return runs of output rows whose windows have the same rows inside of the image, as (first row, end, first
+        row of the kernel, end): there the zeros around the image need not be multiplied."""
+        kh, sy, py, h = (
+            t[0] for t in (self.geo.kernel, self.geo.stride, self.geo.padding, self.geo.size)
+        )
+        if not self.by_rows or not py:
+            return [(0, m, 0, kh)]
+        runs, spared = [], 0
+        for r in range(m):
+            top = (start + r) * sy - py
+            low, high = max(0, -top), max(0, min(kh, h - top))
+            spared += kh - max(0, high - low)
+            if runs and runs[-1][2:] == (low, high):
+                runs[-1] = runs[-1][0], r + 1, low, high
+            else:
+                runs.append((r, r + 1, low, high))
+        pays = spared * self.size / kh * self.row >= (len(runs) - 1) * SPARED
+        return runs if pays else [(0, m, 0, kh)]
+
+    def cut(self, matrices):
+        """Return matrices of thin filters' columns in pieces of equal size, small enough for OpenBLAS to read them in
+        place."""
+        columns, pieces = matrices.shape[-1], 1
+        if self.thin and self.size * columns > SMALL:
+            least = math.ceil(self.size * columns / SMALL)
+            possible = range(least, min(columns // 64, 8 * least) + 1)
+            pieces = next((k for k in possible if columns % k == 0), 1)
+        return matrices.reshape(*matrices.shape[:-1], pieces, -1).swapaxes(-3, -2)
 
 
-def _matrix(weight, groups, by_rows):
-    """Filters as matrices (groups, 1, 1, O / groups, inner), in the order of the windows."""
-    o, cg, kh, kw = weight.shape
-    weight = weight.reshape(groups, o // groups, cg, kh, kw)
-    return (_exchanged(weight) if by_rows else weight).reshape(
-        groups, 1, 1, o // groups, cg * kh * kw
-    )
+# -- the three maps ----------------------------------------------------------------------------------------------------
+def forward(x, weight, bias, geo):
+    """Return y[o] = sum over channels and kernel positions of weight * window, plus bias[o]."""
+    if gpu.off_host(x):
+        return gpu.forward(x, weight, bias, geo)
+    o, n = weight.shape[0], x.shape[0]
+    y = memory.empty((o, *geo.out, n), x.dtype)
+    if not y.size:
+        return batch_first(y)
+    if winograd.pays(o, x.shape[1], n, x.dtype, geo):
+        made = winograd.forward(x, weight, bias, geo)
+        if made is not None:
+            return made
+    windows = Windows(x, o // geo.groups, geo)
+    filters = windows.matrix(weight)
+    bias = None if bias is None else bias[:, None]
+
+    def by_filters(part, parts):
+        """Shares of output rows would each read all filters, here the biggest of the arrays."""
+        share = threads.share(part, parts, o)
+        out = flat[share]
+        np.matmul(filters[0, 0, 0, share], all_windows, out=out)
+        if bias is not None:
+            out += bias[share]
+
+    def by_output_rows(part, parts):
+        for start, m in windows.blocks(part, parts):
+            windows.multiply(filters, start, m, windows.results(y, start, m))
+            if bias is not None:
+                made = flat[:, start * windows.row : (start + m) * windows.row]
+                np.add(made, bias, out=made)
+
+    flat = y.reshape(o, -1)
+    if geo.groups == 1 and not windows.by_rows and _few(flat.shape[1], o):
+        all_windows = windows.gather(0, geo.out[0])[0, 0]
+        threads.split(by_filters, 2.0 * windows.inner * y.size, o)
+    else:
+        threads.split(by_output_rows, 2.0 * windows.inner * y.size, geo.out[0])
+    return batch_first(y)
+
+
+def _few(columns, filters):
+    """Return whether a matrix of windows is so small that threads share the filters."""
+    return columns < filters and columns <= COLUMNS
 
 
 def _exchanged(t):
-    """Dimensions 2 and 3 of 5 exchanged. Big arrays are copied one place of the last dimension at a time: NumPy's own
-    copy, in runs as short as that dimension, takes three times as long."""
+    """Return a copy with dimensions 2 and 3 of 5 exchanged. Big arrays are copied one place of the last dimension at a
+    time: NumPy's own copy, in runs as short as that dimension, takes three times as long."""
     if t.size <= THIN:
         return t.swapaxes(2, 3).copy()
     exchanged = np.empty((*t.shape[:2], t.shape[3], t.shape[2], t.shape[4]), t.dtype)
@@ -41,222 +224,116 @@ def _exchanged(t):
     return exchanged
 
 
-def _multiply(filters, x, read, block, out):
-    """The products of filters (groups, 1, 1, O / groups, inner) and the windows of a block, into the array `out`."""
-    gathered = gather(x, read, block)
-    for inner, windows, outputs in block.products:
-        np.matmul(
-            filters if inner is None else filters[..., inner],
-            windows.of(gathered),
-            out=outputs.of(out),
-        )
-
-
-# -- the three maps ----------------------------------------------------------------------------------------------------
-def forward(x, weight, bias, geo):
-    """y[o] = sum over channels and kernel positions of weight * window, plus bias[o]."""
-    if whole.off_host(x):
-        return whole.forward(x, weight, bias, geo)
-    groups, o, n = geo.groups, weight.shape[0], x.shape[0]
-    y = memory.empty((o, *geo.out, n), x.dtype)
-    if y.size == 0:
-        return batch_first(y)
-    if winograd.pays(o, x.shape[1], n, x.dtype, geo):
-        made = winograd.forward(x, weight, bias, geo)
-        if made is not None:
-            return made
-    x, sizes = (
-        _grouped(batch_last(x), groups),
-        Sizes(geo, x.shape[1] // groups, n, x.itemsize, o // groups),
-    )
-    row, by_rows = sizes.row, sizes.by_rows
-    filters, flat = _matrix(weight, groups, by_rows), y.reshape(o, -1)
-    bias = None if bias is None else bias[:, None]
-    if sizes.few:
-        _by_filters(x, filters[0, 0, 0], bias, geo, sizes, flat)
-        return batch_first(y)
-
-    def work(part, parts):
-        read = sources(x, geo, part, parts)
-        for block in plan(sizes, by_rows, part, parts, trimmed=True):
-            _multiply(filters, x, read, block, y)
-            if bias is not None:
-                made = flat[:, block.start * row : (block.start + block.rows) * row]
-                np.add(made, bias, out=made)
-
-    threads.split(work, 2.0 * sizes.inner * y.size, geo.out[0])
-    return batch_first(y)
-
-
-def _by_filters(x, filters, bias, geo, sizes, y):
-    """Fills `y` (O, columns), for less columns than filters: threads share the channels to gather, and then the
-    filters.
-
-    Shares of output rows would each read all filters, the biggest of the arrays; and seven rows are no even share for
-    two."""
-    (block,), read = plan(sizes, False), sources(x, geo)
-    gathered = memory.empty(block.gathered, x.dtype) if block.gathered else x
-
-    def collect(part, parts):
-        gather(x, read, block, gathered, threads.share(part, parts, x.shape[1]))
-
-    def multiply(part, parts):
-        share = threads.share(part, parts, len(y))
-        np.matmul(filters[share], windows, out=y[share])
-        if bias is not None:
-            y[share] += bias[share]
-
-    if block.gathered:
-        threads.split(collect, 100.0 * gathered.size, x.shape[1])
-    windows = gathered.reshape(filters.shape[1], -1)
-    threads.split(multiply, 2.0 * filters.size * y.shape[1], len(y))
-
-
 def grad_input(g, weight, geo):
-    """The adjoint of `forward` in x: what each input position contributed to, weighted by g (N, O, *geo.out)."""
-    if whole.off_host(g) or not np.isfinite(
-        weight.sum()
-    ):  # the others multiply weights by the zeros of a border
-        return whole.grad_input(g, weight, geo)
-    groups, (o, cg), (kh, kw), (h, w) = geo.groups, weight.shape[:2], geo.kernel, geo.size
+    """Return the adjoint of `forward` in x: what each input position contributed to, weighted by g (N, O, *geo.out)."""
+    # The other ways multiply weights by the zeros around an image.
+    if gpu.off_host(g) or not np.isfinite(weight.sum()):
+        return gpu.grad_input(g, weight, geo)
+    groups, (o, cg), n, (sy, _) = geo.groups, weight.shape[:2], g.shape[0], geo.stride
+    by_group = weight.reshape(groups, o // groups, *weight.shape[1:])
     if geo.stride == (1, 1):
         padding = tuple(d * (k - 1) - p for d, k, p in zip(geo.dilation, geo.kernel, geo.padding))
         back = Geometry(geo.out, geo.size, geo.kernel, (1, 1), padding, geo.dilation, groups)
-        if winograd.pays(cg * groups, o, g.shape[0], g.dtype, back, "input"):
+        if winograd.pays(cg * groups, o, n, g.dtype, back, "input"):
             made = winograd.forward(g, weight, None, back, turned=True)
             if made is not None:
                 return made
-        if geo.pointwise or o <= 1.5 * cg * groups and w <= 1.25 * geo.out[1]:
-            return forward(g, _turned(weight, groups), None, back)
-    dx = memory.zeros((cg * groups, h, w, g.shape[0]), g.dtype)
+        if geo.pointwise or o <= 1.5 * cg * groups:
+            turned = by_group[..., ::-1, ::-1].swapaxes(1, 2)
+            return forward(g, turned.reshape(groups * cg, -1, *geo.kernel), None, back)
+    dx = memory.zeros((groups, cg, *geo.size, n), g.dtype)
     if dx.size and g.size:
-        g, by_group = _grouped(batch_last(g), groups), _grouped(dx, groups)
-        weight = weight.reshape(groups, o // groups, cg, kh, kw)
-        for first, taken, back in _row_phases(geo):
-            turned = weight[:, :, :, taken][:, :, :, ::-1].transpose(
-                0, 2, 4, 1, 3
-            )  # a filter per column of the kernel
-            turned = turned.reshape(groups * cg * kw, o // groups, -1, 1)
-            _add_rows(g, turned, back, by_group[:, :, first :: geo.stride[0]], geo)
-    return batch_first(dx)
+        # The kernel's rows i, i + step … read the same input rows, and no others do. So what comes back to these input
+        # rows is a convolution of stride 1 along the rows of the output, with a filter for each column of the kernel.
+        common = math.gcd(sy, geo.dilation[0])
+        step, dilation = sy // common, geo.dilation[0] // common
+        for i in range(min(step, geo.kernel[0])):
+            first = (i * geo.dilation[0] - geo.padding[0]) % sy
+            rows = dx[:, :, first::sy]
+            filters = by_group[:, :, :, i::step][:, :, :, ::-1].transpose(0, 2, 4, 1, 3)
+            reach = (filters.shape[4] - 1) * dilation
+            padding = reach - (first + geo.padding[0] - i * geo.dilation[0]) // sy
+            out, kernel = (rows.shape[2], geo.out[1]), (filters.shape[4], 1)
+            back = Geometry(geo.out, out, kernel, (1, 1), (padding, 0), (dilation, 1), groups)
+            if out[0]:
+                filters = filters.reshape(-1, o // groups, *kernel)
+                _add_rows(g, filters, back, rows, geo)
+    return batch_first(dx.reshape(-1, *geo.size, n))
 
 
-def _turned(weight, groups):
-    """The kernel rotated by half a turn, with inputs and outputs exchanged."""
-    o, cg, kh, kw = weight.shape
-    turned = weight[:, :, ::-1, ::-1].reshape(groups, o // groups, cg, kh, kw).swapaxes(1, 2)
-    return np.ascontiguousarray(turned).reshape(groups * cg, o // groups, kh, kw)
-
-
-def _row_phases(geo):
-    """Yields (first, rows of the kernel, geometry): these rows of the kernel read the input rows first, first + stride
-    … and no others do, and what comes back to such an input row is a convolution of stride 1 along the rows of the
-    output."""
-    (kh, _), (sy, _), (py, _), (dy, _), h = (
-        geo.kernel,
-        geo.stride,
-        geo.padding,
-        geo.dilation,
-        geo.size[0],
-    )
-    common = math.gcd(sy, dy)
-    for i in range(min(sy // common, kh)):
-        first = (i * dy - py) % sy
-        if first < h:
-            taken = range(i, kh, sy // common)
-            padding = (len(taken) - 1) * dy // common - (first + py - i * dy) // sy
-            out = (-(-(h - first) // sy), geo.out[1])
-            back = Geometry(
-                geo.out, out, (len(taken), 1), (1, 1), (padding, 0), (dy // common, 1), geo.groups
-            )
-            yield first, slice(i, kh, sy // common), back
-
-
-def _add_rows(g, weight, back, dx, geo):
-    """Adds to the input rows `dx` what comes back from the output: a product for each column of the kernel, added where
-    that column read.
-
-    So kw numbers are added to each, and not kh * kw as if windows were scattered one by one."""
+def _add_rows(g, filters, back, dx, geo):
+    """Add to the input rows `dx` what comes back from the output: a product for each column of the kernel, added where
+    that column read. So kw numbers are added to each, and not kh * kw."""
     groups, cg, _, w, n = dx.shape
-    (_, kw), (_, sx), (_, px), (_, dilation), ow = (
-        geo.kernel,
-        geo.stride,
-        geo.padding,
-        geo.dilation,
-        back.out[1],
-    )
-    sizes = Sizes(back, g.shape[1], n, g.itemsize, cg * kw)
-    by_rows = sizes.by_rows
-    filters = _matrix(weight, groups, by_rows)
-    reached = []
-    for place in (j * dilation - px for j in range(kw)):
-        c = min(ow, max(0, -(place // sx)))
-        d = max(c, min(ow, (w - 1 - place) // sx + 1))
-        reached.append((slice(place + c * sx, place + d * sx, sx), slice(c, d)) if c < d else None)
+    kw, windows = geo.kernel[1], Windows(g, len(filters) // back.groups, back)
+    places = [
+        _inside(j * geo.dilation[1] - geo.padding[1], geo.stride[1], back.out[1], w)
+        for j in range(kw)
+    ]
+    filters = windows.matrix(filters)
 
     def work(part, parts):
-        read = sources(g, back, part, parts)
-        for block in plan(sizes, by_rows, part, parts, trimmed=True, alone=True):
-            start, m = block.start, block.rows
-            found = threads.scratch("product", (groups, cg, kw, m, ow, n), g.dtype)
-            _multiply(filters, g, read, block, found)
-            for j, columns in enumerate(reached):
-                if columns is not None:
-                    target = dx[:, :, start : start + m, columns[0]]
-                    np.add(target, found[:, :, j, :, columns[1]], out=target)
+        for start, m in windows.blocks(part, parts):
+            found = threads.scratch("product", (groups * cg * kw, m, back.out[1], n), g.dtype)
+            windows.multiply(filters, start, m, windows.results(found, 0, m))
+            found = found.reshape(groups, cg, kw, m, back.out[1], n)
+            for j, (made, columns) in enumerate(places):
+                target = dx[:, :, start : start + m, columns]
+                target += found[:, :, j, :, made]
 
-    threads.split(work, 2.0 * filters.size * back.out[0] * sizes.row, back.out[0])
+    threads.split(work, 2.0 * filters.size * back.out[0] * windows.row, back.out[0])
+
+
+def _inside(first, step, count, size):
+    """Of the places first, first + step … (count of them), return which lie in 0 … size - 1, and where: two slices."""
+    a = min(count, max(0, -(first // step)))
+    b = max(a, min(count, (size - 1 - first) // step + 1))
+    start = first + a * step
+    return slice(a, b), slice(start, start + (b - a - 1) * step + 1, step) if a < b else slice(0, 0)
 
 
 def grad_weight(g, x, geo):
-    """The adjoint of `forward` in the weight: sums over positions of g times window; shape (O, C / groups, kh, kw)."""
-    if whole.off_host(g):
-        return whole.grad_weight(g, x, geo)
-    groups, (n, c), o, (kh, kw) = geo.groups, x.shape[:2], g.shape[1], geo.kernel
-    if g.size == 0 or x.size == 0:
-        return np.zeros((o, c // groups, kh, kw), g.dtype)
+    """Return the adjoint of `forward` in the weight: sums over positions of g times window; (O, C / groups, kh, kw)."""
+    if gpu.off_host(g):
+        return gpu.grad_weight(g, x, geo)
+    groups, (n, c), o = geo.groups, x.shape[:2], g.shape[1]
+    if not g.size or not x.size:
+        return np.zeros((o, c // groups, *geo.kernel), g.dtype)
     if winograd.pays(o, c, n, g.dtype, geo, "weight"):
         made = winograd.grad_weight(g, x, geo)
         if made is not None:
             return made
-    sizes = Sizes(geo, c // groups, n, x.itemsize, o // groups)
-    g, x = batch_last(g), _grouped(batch_last(x), groups)
-    thin = sizes.thin
-    by_rows = (
-        thin and sizes.by_rows
-    )  # one sum per row: too many numbers when there are many filters
-    sums = [None] * threads.available()
+    # With many filters, one sum per output row would be too many numbers.
+    windows, flops = Windows(x, o // groups, geo, rows_pay=False), 2.0 * g.size
+    g = batch_last(g)
+    sums = []
 
     def work(part, parts):
-        total, read = None, sources(x, geo, part, parts)
-        for block in plan(sizes, by_rows, part, parts):
-            ((_, windows, outputs),) = block.products
-            # the gradient transposed: with the windows on the left OpenBLAS is twice as fast for thin filters, by up to
-            # a tenth for others
-            found = np.matmul(windows.of(gather(x, read, block)), outputs.of(g).swapaxes(3, 4))
-            found = np.add.reduce(found, axis=(1, 2)) if thin else found[:, 0, 0]
+        total = None
+        for start, m in windows.blocks(part, parts):
+            # The gradient transposed: with the windows on the left OpenBLAS is twice as fast for thin filters.
+            right = windows.cut(windows.results(g, start, m)).swapaxes(3, 4)
+            found = np.matmul(windows.cut(windows.gather(start, m)), right)
+            found = np.add.reduce(found, axis=(1, 2)) if windows.thin else found[:, 0, 0]
             total = found if total is None else np.add(total, found, out=total)
-        sums[part] = total
+        sums.append(total)
 
-    threads.split(work, 2.0 * sizes.inner * g.size, min(geo.out[0], len(sums)))
-    total, *others = (s for s in sums if s is not None)
-    for other in others:
+    threads.split(work, flops * windows.inner, min(geo.out[0], threads.available()))
+    total = sums[0]
+    for other in sums[1:]:
         total += other
-    total, made = total.swapaxes(1, 2), np.empty((o, c // groups, kh, kw), total.dtype)
-    if by_rows:
-        made.reshape(groups, o // groups, c // groups, kh, kw)[...] = total.reshape(
-            groups, o // groups, kh, c // groups, kw
-        ).swapaxes(2, 3)
-    else:
-        made.reshape(total.shape)[...] = total
-    return made
+    total = total.swapaxes(1, 2)
+    if windows.by_rows:
+        kh, kw = geo.kernel
+        total = total.reshape(groups, o // groups, kh, c // groups, kw).swapaxes(2, 3)
+    return np.ascontiguousarray(total).reshape(o, c // groups, *geo.kernel)
 
 
 def grad_bias(g):
-    """The sum of g over everything but channels, (O,)."""
-    if whole.off_host(g):
-        return whole.grad_bias(g)
-    if g.size == 0:
+    """Return the sum of g over everything but channels, (O,)."""
+    if gpu.off_host(g):
+        return gpu.grad_bias(g)
+    if not g.size:
         return np.zeros(g.shape[1], g.dtype)
     flat = batch_last(g).reshape(g.shape[1], -1)
     return threads.product(flat, ones(flat.shape[1], g.dtype))
@@ -266,7 +343,7 @@ _ones: dict = {}
 
 
 def ones(n, dtype):
-    """A vector of ones; sums as products with it are several times faster than `add.reduce`, and as exact."""
+    """Return a vector of ones; sums as products with it are several times faster than `add.reduce`, and as exact."""
     found = _ones.get((n, dtype))
     if found is None:
         if len(_ones) > 32:

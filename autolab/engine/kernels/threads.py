@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import os
 import threading
-from functools import cache
-from queue import SimpleQueue
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from functools import cache, partial
 
 import numpy as np
 
@@ -27,25 +28,19 @@ _holders = [0, 1]  # how many kernels hold BLAS at one thread, and how many thre
 
 
 _blas = cache(blas.thread_functions)
-
-
-class _Own(threading.local):
-    alone = False  # whether what runs in this thread may use no other
-
-
-_own = _Own()
+_own = threading.local()  # `alone`: whether what runs in this thread may use no other
 
 
 def available() -> int:
-    """How many threads a kernel may use: as many as BLAS does. Source: torch.get_num_threads."""
-    found = None if _own.alone else _blas()
+    """Return how many threads a kernel may use: as many as BLAS does. Source: torch.get_num_threads."""
+    found = None if getattr(_own, "alone", False) else _blas()
     if found is None:
         return 1
     return _holders[1] if _holders[0] else found[0]()
 
 
 def use(number) -> None:
-    """Sets how many threads kernels and BLAS use from now on, in the whole process.
+    """Set how many threads kernels and BLAS use from now on, in the whole process.
 
     Raises RuntimeError unless it is a positive int, NotImplementedError where NumPy's BLAS is not OpenBLAS. Source:
     torch.set_num_threads."""
@@ -89,77 +84,48 @@ class one_blas_thread:
                 _blas()[1](_holders[1])
 
 
-class _Pool:
-    """Threads that wait for work; belongs to one process (a forked child makes its own)."""
-
-    def __init__(self):
-        self.process, self.queue, self.size = os.getpid(), SimpleQueue(), 0
-
-    def need(self, n):
-        with _lock:
-            for _ in range(self.size, n):
-                threading.Thread(target=self.work, daemon=True, name="autolab-kernel").start()
-            self.size = max(self.size, n)
-
-    def work(self):
-        np.seterr(all="ignore")
-        while True:
-            function, number, done = self.queue.get()
-            try:
-                function(number)
-                done.put(None)
-            except BaseException as error:
-                done.put(error)
-            del function, done
-
-
-_pool = _Pool()
+@cache
+def _workers(process):
+    """Return threads that wait for work. They belong to one process: a forked child makes its own."""
+    quiet = partial(np.seterr, all="ignore")
+    return ThreadPoolExecutor(64, "autolab-kernel", initializer=quiet)
 
 
 def split(function, flops, most):
-    """Calls `function(k, n)` for k = 0 … n - 1, side by side; n is 1 for little work, and at most `most`.
+    """Call `function(k, n)` for k = 0 … n - 1, side by side; n is 1 for little work, and at most `most`.
 
     BLAS keeps to one thread even then: its threads wait for each other busily, which costs more than small products
     gain."""
-    global _pool
     threads = available() if flops > TINY else 1
     n = min(threads, most) if flops > WORTH_IT else 1
     if n <= 1:
-        if threads == 1:
+        with one_blas_thread() if threads > 1 else nullcontext():
             return function(0, 1)
-        with one_blas_thread():
-            return function(0, 1)
-    if _pool.process != os.getpid():
-        _pool = _Pool()
-    _pool.need(n - 1)
-    done = SimpleQueue()
     with one_blas_thread():
-        for k in range(1, n):
-            _pool.queue.put((lambda number: function(number, n), k, done))
+        others = [_workers(os.getpid()).submit(function, k, n) for k in range(1, n)]
         try:
             function(0, n)
         finally:
-            errors = [done.get() for _ in range(1, n)]
-    for error in errors:
-        if error is not None:
-            raise error
+            wait(others)
+    for other in others:
+        other.result()
 
 
 def shares(first, last, parts):
-    """first … last cut into `parts` pieces of nearly equal length."""
+    """Return first … last cut into `parts` pieces of nearly equal length."""
     ends = [first + (last - first) * k // parts for k in range(parts + 1)]
     return zip(ends, ends[1:])
 
 
 def share(part, parts, count):
-    """What thread `part` of so many takes of `count` items, as a slice."""
+    """Return what thread `part` of so many takes of `count` items, as a slice."""
     return slice(part * count // parts, (part + 1) * count // parts)
 
 
 def both(first, second, flops):
-    """(first(), second()), of about so many operations each. Two threads do one each, for two kernels at different
-    places of their work seldom want the interpreter lock at once; else one comes after the other, and each may split
-    its work."""
+    """Return (first(), second()), of about so many operations each. Two threads do one each, because two kernels at
+    different places of their work seldom want the interpreter lock at once; otherwise one comes after the other, and
+    each may split its work."""
     if available() != 2 or flops <= WORTH_IT:
         return first(), second()
     results = [None, None]
@@ -177,7 +143,7 @@ def both(first, second, flops):
 
 
 def hand_out(work, pieces, flops):
-    """Calls `work(*piece)` for each of a list of pieces, side by side. Every thread takes the next one when it is done
+    """Call `work(*piece)` for each of a list of pieces, side by side. Every thread takes the next one when it is done
     with its last, so that none waits long for another that started late or had to wait for the interpreter lock."""
     remaining = iter(pieces)
 
@@ -188,18 +154,8 @@ def hand_out(work, pieces, flops):
     split(part, flops, len(pieces))
 
 
-def out_of_step(pieces, halves):
-    """`pieces` to hand out, the first of them in two `halves`: one comes second, the other last.
-
-    Two threads that do the same steps at the same time want the interpreter lock at the same times, and one of them
-    sleeps. Half a piece apart, one multiplies or adds, which takes long and leaves the lock alone, while the other does
-    what comes between."""
-    _, *others = pieces
-    return [*others[:1], halves[0], *others[1:], halves[1]]
-
-
 def in_blocks(work, count, size, flops):
-    """Calls `work(start, stop)` for pieces of `count` items, of which `size` fit a core's cache, side by side.
+    """Call `work(start, stop)` for pieces of `count` items, of which `size` fit a core's cache, side by side.
 
     Several threads take longer pieces, for fewer calls: whoever comes back from NumPy while another thread has the
     interpreter lock sleeps, and waking up takes as long as reading 1 MB (max pooling's gradient: 2.6 ms in pieces of 1
@@ -213,7 +169,7 @@ def in_blocks(work, count, size, flops):
 
 
 def product(a, b):
-    """a @ b for a matrix and a matrix or vector, by one thread unless it is big."""
+    """Return a @ b for a matrix and a matrix or vector, by one thread unless it is big."""
     if a.ndim == 2 and a.__class__ is np.ndarray:
         flops = 2.0 * a.size * (b.shape[1] if b.ndim == 2 else 1)
         if flops > TINY and (flops < WORTH_IT or b.ndim == 1) and available() > 1:
@@ -222,29 +178,24 @@ def product(a, b):
     return a @ b
 
 
-class _Scratch(threading.local):
-    def __init__(self):
-        self.buffers = {}
-
-
-_scratch = _Scratch()
+_scratch = threading.local()  # name -> the buffer that this thread uses again
 _KEPT = 1 << 25  # bytes: bigger buffers are not kept between calls
 
 
 def scratch(name, shape, dtype, strides=None):
-    """An uninitialised array that this thread reuses: fresh big blocks cost more in page faults than filling them does.
+    """Return an uninitialised array that this thread reuses: fresh big blocks cost more in page faults than in filling.
 
     Valid until the same thread asks for `name` again."""
     size = math.prod(shape) * dtype.itemsize
-    buffer = _scratch.buffers.get(name)
+    buffer = _scratch.__dict__.get(name)
     if buffer is None or buffer.nbytes < size:
         buffer = memory.aligned(size)
         if size <= _KEPT:
-            _scratch.buffers[name] = buffer
+            _scratch.__dict__[name] = buffer
     return np.ndarray(shape, dtype, buffer, 0, strides)
 
 
 def scratch_like(name, x, shape, dtype=None):
-    """`scratch` with another shape of as many dimensions as `x` has, in the order in memory of `x`."""
+    """Return `scratch` with another shape of as many dimensions as `x` has, in the order in memory of `x`."""
     dtype = dtype or x.dtype
     return scratch(name, shape, dtype, memory.strides_like(x.strides, shape, dtype.itemsize))

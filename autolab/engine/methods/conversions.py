@@ -14,7 +14,7 @@ class Conversions:
     """The part of the Tensor class that hands its values out."""
 
     def numpy(self, *, force=False):
-        """The values as a NumPy array that shares this tensor's memory.
+        """Return the values as a NumPy array that shares this tensor's memory.
 
         Raises RuntimeError when the tensor requires grad and gradients are recorded, TypeError off the CPU. Source:
         torch.Tensor.numpy."""
@@ -42,7 +42,7 @@ class Conversions:
         return wrap(np.asarray(array))
 
     def item(self):
-        """The value of a one-element tensor as a Python number. Raises RuntimeError for more elements."""
+        """Return the value of a one-element tensor as a Python number. Raises RuntimeError for more elements."""
         if self._array.size != 1:
             raise fail(
                 RuntimeError,
@@ -52,5 +52,5 @@ class Conversions:
         return self._array.item()
 
     def tolist(self):
-        """The values as nested Python lists; a number for a 0-d tensor."""
+        """Return the values as nested Python lists; a number for a 0-d tensor."""
         return self._array.tolist()

@@ -44,8 +44,8 @@ class Copies:
         return t
 
     def _copied_memory(self, memo):
-        """A copy of the array, and of the memory it looks into if there is more to see, which tensors that are copied
-        together share."""
+        """Return a copy of the array, and of the memory it looks into if there is more to see, which tensors that are
+        copied together share."""
         d, owner = self._array, None if self._memory is None else self._memory.array
         if owner is None:
             return devices.copied(d), None
@@ -82,13 +82,13 @@ class Copies:
         )
 
     def _like(self, array):
-        """A tensor of this class over `array`, outside any graph."""
+        """Return a tensor of this class over `array`, outside any graph."""
         t = wrap(array, self.dtype)
         t.__class__ = type(self)
         return t
 
     def as_subclass(self, cls):
-        """This tensor as an instance of `cls`, a subclass of Tensor; memory and history are shared."""
+        """Return this tensor as an instance of `cls`, a subclass of Tensor; memory and history are shared."""
         t = self.alias()
         t.__class__ = cls
         return t

@@ -6,8 +6,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..exact.refusals import check_dim, no_dimensions
 from ..core.device import device
 from ..core.tensor import InferenceStorage, Tensor, attach, materialise
@@ -93,59 +91,55 @@ class Facts(Base):
         return self._array.size * self.dtype.itemsize
 
     def element_size(self) -> int:
-        """The bytes of one element. Source: torch.Tensor.element_size."""
+        """Return the bytes of one element. Source: torch.Tensor.element_size."""
         return self.dtype.itemsize
 
     def is_inference(self) -> bool:
-        """Whether it was made in `inference_mode`, so that it may never enter a graph. Source:
+        """Return whether it was made in `inference_mode`, so that it may never enter a graph. Source:
         torch.Tensor.is_inference."""
         return self._storage.__class__ is InferenceStorage
 
     def is_floating_point(self) -> bool:
-        """Whether its dtype is floating point. Source: torch.Tensor.is_floating_point."""
+        """Return whether its dtype is floating point. Source: torch.Tensor.is_floating_point."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether its dtype is complex. Source: torch.Tensor.is_complex."""
+        """Return whether its dtype is complex. Source: torch.Tensor.is_complex."""
         return self.dtype.is_complex
 
     def size(self, dim=None):
-        """The shape, or the size of dimension `dim`. Raises IndexError when there is no such dimension."""
+        """Return the shape, or the size of dimension `dim`. Raises IndexError when there is no such dimension."""
         if dim is None:
             return self.shape
         return self._array.shape[self._place(dim)]
 
     def _place(self, dim):
-        """`dim` counted from the front. Raises IndexError when there is no such dimension."""
+        """Return `dim` counted from the front. Raises IndexError when there is no such dimension."""
         dim = int_argument("size", "dim", 1, dim)
         if not self._array.ndim:
             raise no_dimensions(dim)
         return check_dim(dim, self._array.ndim)
 
     def dim(self) -> int:
-        """How many dimensions it has: 0 for a single number. Source: torch.Tensor.dim."""
+        """Return how many dimensions it has: 0 for a single number. Source: torch.Tensor.dim."""
         return self._array.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
-        """How many elements it has. Source: torch.Tensor.numel."""
+        """Return how many elements it has. Source: torch.Tensor.numel."""
         return int(self._array.size)
 
     nelement = numel
 
     def stride(self, dim=None):
-        """Steps in elements from one entry to the next, per dimension. A view says where it steps to along a dimension
-        of size 1, too."""
-        if self._row_major() and (self._view is None or not self._array.size):
-            strides = contiguous_strides(self._array.shape)
-        else:
-            size = self.dtype.itemsize
-            strides = tuple([s // size for s in self._array.strides])
+        """Return the steps in elements from one entry to the next, per dimension. A view says where it steps to along a
+        dimension of size 1, too."""
+        strides = strides_of(self)
         return strides if dim is None else strides[self._place(dim)]
 
     def storage_offset(self) -> int:
-        """Where it begins in the memory that it shares with its views, counted in elements. Source:
+        """Return where it begins in the memory that it shares with its views, counted in elements. Source:
         torch.Tensor.storage_offset."""
         base = self._storage.array
         if base is None or self._array is base:
@@ -153,21 +147,22 @@ class Facts(Base):
         return (devices.address(self._array) - devices.address(base)) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of its first element. Source: torch.Tensor.data_ptr."""
+        """Return the address of its first element. Source: torch.Tensor.data_ptr."""
         return devices.address(materialise(self))
 
     def is_contiguous(self) -> bool:
-        """Whether its elements lie in row-major order, without gaps. Source: torch.Tensor.is_contiguous."""
-        return self._row_major()
+        """Return whether its elements lie in row-major order, without gaps. Source: torch.Tensor.is_contiguous."""
+        return _in_order(self).flags.c_contiguous
 
-    def _row_major(self):
-        d = materialise(self) if self._array.ndim == 4 else self._array
-        return isinstance(d, np.generic) or d.flags.c_contiguous
+
+def _in_order(t):
+    """Return the array of a tensor; one with four dimensions may have to be put in order first."""
+    return materialise(t) if t._array.ndim == 4 else t._array
 
 
 @functools.lru_cache(maxsize=1024)
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides in elements of a row-major array.
+    """Return the strides in elements of a row-major array.
 
     >>> contiguous_strides((2, 3))
     (3, 1)
@@ -180,14 +175,12 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def strides_of(t: Tensor) -> tuple[int, ...]:
-    """`t.stride()`; of matrices without its questions, because every product saves two.
+    """Return `t.stride()`.
 
     >>> strides_of(torch.ones(2, 3)), strides_of(torch.ones(2, 3).t()), strides_of(torch.ones(1, 2).t())
     ((3, 1), (1, 3), (1, 2))
     """
-    d = t._array
-    if d.ndim == 4:  # the tensor may have to be put in order first
-        return tuple(t.stride())
+    d = _in_order(t)
     if d.flags.c_contiguous and (t._view is None or not d.size):
         return contiguous_strides(d.shape)
     size = d.itemsize

@@ -27,7 +27,7 @@ class Gradients(Base):
     """The part of the Tensor class that concerns gradients, but for `grad` and `requires_grad`."""
 
     def _warn_of_no_gradient(self):
-        """Says that `.grad` of a result stays empty unless it is retained."""
+        """Warn that `.grad` of a result stays empty unless it is retained."""
         message = (
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
             "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
@@ -37,14 +37,14 @@ class Gradients(Base):
         warnings.warn(message, UserWarning, stacklevel=3)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Adds the gradient of this tensor to `.grad` of the leaves it was computed from.
+        """Add the gradient of this tensor to `.grad` of the leaves it was computed from.
 
         gradient: the vector of the vector-Jacobian product, shaped like this tensor; may be left out for one element.
         Raises RuntimeError when there is no graph or its saved tensors were freed. Source: torch.Tensor.backward."""
         _run(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def _check_requiring(self, value):
-        """Raises torch's error unless `requires_grad` may be set to `value`."""
+        """Raise torch's error unless `requires_grad` may be set to `value`."""
         if value.__class__ is not bool:
             note = f"`requires_grad` is True or False; {value!r:.60} came."
             raise fail(RuntimeError, "requires_grad must be a bool", note)
@@ -74,47 +74,38 @@ class Gradients(Base):
             )
 
     def _check_gradient(self, value):
-        """Raises torch's error unless `value` may be assigned to `grad`."""
+        """Raise torch's error unless `value` may be assigned to `grad`."""
         if not hasattr(value, "_storage"):
-            raise fail(
-                TypeError,
-                f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}",
-                "Write x.grad = None to forget a gradient, or assign a tensor of x's shape.",
-            )
+            message = f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}"
+            note = "Write x.grad = None to forget a gradient, or assign a tensor of x's shape."
+            raise fail(TypeError, message, note)
+        note = "A gradient is a tensor of its own, with the shape, dtype and device of its tensor."
+        there, here = value._storage.device, self._storage.device
+        message = None
         if value is self:
-            note = (
-                "A gradient is a tensor of its own; x.grad = x.detach().clone() copies the values."
-            )
-            raise fail(RuntimeError, "can't assign Variable as its own grad", note)
-        if value._storage.device is not self._storage.device:
-            there, here = value._storage.device, self._storage.device
+            message = "can't assign Variable as its own grad"
+        elif there is not here:
             what = f"with device type '{there.type}' to a tensor with device type '{here.type}'"
             if there.type == here.type:
                 what = f"located on device with index '{there.index}' to a tensor located on device with index '{here.index}'"
-            raise fail(
-                RuntimeError,
-                f"attempting to assign a gradient {what}. Please ensure that the gradient and the tensor are on the same device",
-                "A gradient lies where its tensor lies: move it with .to(tensor.device).",
-            )
-        if value._array.shape != self._array.shape:
-            raise fail(
-                RuntimeError,
+            message = f"attempting to assign a gradient {what}. Please ensure that the gradient and the tensor are on the same device"
+        elif value._array.shape != self._array.shape:
+            message = (
                 f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
-                f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size",
-                "There is one partial derivative per element, so a gradient always has its tensor's shape.",
+                f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
             )
-        if value.dtype is not self.dtype:
-            raise fail(
-                RuntimeError,
+        elif value.dtype is not self.dtype:
+            message = (
                 f"attempting to assign a gradient with dtype '{value.dtype.cpp_name}' to a tensor with grad_dtype "
                 f"'{self.dtype.short}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can "
                 "set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with "
-                "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.",
-                "Convert the gradient with .to(tensor.dtype).",
+                "caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
             )
+        if message is not None:
+            raise fail(RuntimeError, message, note)
 
     def requires_grad_(self, requires_grad=True):
-        """Sets `requires_grad` in place and returns the tensor."""
+        """Set `requires_grad` in place and return the tensor."""
         if requires_grad.__class__ is not bool:
             raise bad_argument("requires_grad_", "requires_grad", 1, "bool", requires_grad)
         if requires_grad and not self.dtype.is_floating_point:
@@ -129,7 +120,7 @@ class Gradients(Base):
         return self
 
     def retain_grad(self):
-        """Keeps the gradient of a non-leaf in `.grad` too. Raises RuntimeError when the tensor requires no grad."""
+        """Keep the gradient of a non-leaf in `.grad` too. Raises RuntimeError when the tensor requires no grad."""
         if not self.requires_grad:
             raise fail(
                 RuntimeError,
@@ -149,7 +140,7 @@ class Gradients(Base):
         return keeper is not None and keeper() is self
 
     def register_hook(self, hook):
-        """Calls `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
+        """Call `hook(grad)` when the gradient of this tensor is there; a returned tensor replaces it."""
         self._check_hookable()
         if self.grad_fn is not None:
             return self._node.node_hooks().add_tensor_hook(self._nr, hook)
@@ -170,7 +161,7 @@ class Gradients(Base):
         return self._hooks
 
     def register_post_accumulate_grad_hook(self, hook):
-        """Calls `hook(tensor)` after `.grad` of this leaf was updated."""
+        """Call `hook(tensor)` after `.grad` of this leaf was updated."""
         self._check_hookable()
         if self.grad_fn is not None:
             raise fail(

@@ -32,7 +32,7 @@ class Size(tuple[int, ...]):
         return tuple.__new__(cls, items)
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this shape: the product of the sizes, 1 for no dimensions."""
+        """Return the number of elements of a tensor of this shape: the product of the sizes, 1 for no dimensions."""
         return math.prod(self)
 
     def __repr__(self) -> str:
@@ -43,10 +43,6 @@ class Size(tuple[int, ...]):
         return size_of(item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
-        if not isinstance(other, tuple):
-            raise TypeError(
-                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size"
-            )
         return Size(tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 
 from ..core.dtype import NUMBERS, bool_
@@ -15,20 +16,8 @@ from ..core.record import OPS
 from .overloading import operators
 
 
-def _add(xp, self, other):
-    return xp.add(self, other)
-
-
-def _subtract(xp, self, other):
-    return xp.subtract(self, other)
-
-
-def _subtract_from(xp, self, other):
-    return _subtract(xp, other, self)
-
-
 def _no_bool(dtypes, promoted):
-    """Raises torch's errors for `-` on masks, of which some look like a forgotten `~`."""
+    """Raise torch's errors for `-` on masks, of which some look like a forgotten `~`."""
     if all(d is bool_ for d in dtypes):
         raise fail(
             RuntimeError,
@@ -47,7 +36,7 @@ def _no_bool(dtypes, promoted):
 
 add = internal(
     "add(Tensor self, operand other)",
-    forward=_add,
+    forward=lambda xp, self, other: xp.add(self, other),
     fast=operator.add,
     dtype="promote",
     constants={"alpha": 1},
@@ -64,7 +53,7 @@ add = internal(
 
 sub = internal(
     "sub(Tensor self, operand other)",
-    forward=_subtract,
+    forward=lambda xp, self, other: xp.subtract(self, other),
     fast=operator.sub,
     dtype="promote",
     check=_no_bool,
@@ -90,7 +79,7 @@ mul = register(
         (s.randn(2, 1), s.randn(1, 3)),
         (s.randn(3), 2.5),
     ],
-    doc="Product, element by element, with broadcasting. Source: torch.mul",
+    doc="Return the product, element by element, with broadcasting. Source: torch.mul",
 )
 
 div = internal(
@@ -132,72 +121,73 @@ neg = register(
     latex=r"-{self}",
     vjp_latex={"self": r"-{g}"},
     samples=lambda s: [s.randn(3)],
-    doc="Minus each element. Source: torch.neg",
+    doc="Return minus each element. Source: torch.neg",
 )
 
+_RSUB: dict[str, Any] = {
+    "forward": lambda xp, self, other: xp.subtract(other, self),
+    "dtype": "promote",
+    "check": _no_bool,
+    "constants": {"alpha": 1},
+    "latex": r"{other} - {self}",
+}
 rsub = internal(
     "rsub(Tensor self, operand other)",
-    forward=_subtract_from,
-    dtype="promote",
-    check=_no_bool,
     vjp={"self": lambda m, g: -g},
     node="RsubBackward1",
     also_saves=("other",),
     hidden=("other",),
-    constants={"alpha": 1},
-    latex=r"{other} - {self}",
     vjp_latex={"self": r"-{g}"},
     samples=lambda s: [(s.randn(3), 1.5)],
+    **_RSUB,
 )
 
 rsub_tensor = internal(
     "rsub_tensor(Tensor self, Tensor other)",
-    forward=_subtract_from,
-    dtype="promote",
-    check=_no_bool,
     vjp={"self": lambda m, g: -g, "other": lambda m, g: g},
     node="RsubBackward0",
-    constants={"alpha": 1},
-    latex=r"{other} - {self}",
     vjp_latex={"self": r"-{g}", "other": r"{g}"},
     samples=lambda s: [(s.randn(3), s.randn(3)), (s.randn(2, 3), s.randn(3))],
+    **_RSUB,
 )
 
 
-# torch's own rules multiply by plain numbers with these; users never call them, but see the names in graphs of
-# gradients
-add_scalar = internal(
-    "add_scalar(Tensor self, Number other)",
-    forward=lambda xp, self, other: self + other,
-    node="AddBackward1",
-    vjp={"self": lambda m, g: g},
-    latex=r"{self} + {other}",
-    vjp_latex={"self": r"{g}"},
-    samples=lambda s: [(s.randn(3), 2.5)],
+def _by_number(name, function, rule, node, tex):
+    """Register an op of a tensor and a number. torch's own rules use these; users see their names in graphs of
+    gradients."""
+    return internal(
+        f"{name}(Tensor self, Number other)",
+        forward=lambda xp, self, other: function(self, other),
+        node=node,
+        vjp={"self": rule},
+        latex=tex,
+        vjp_latex={"self": tex.replace("{self}", "{g}") if name != "add_scalar" else "{g}"},
+        samples=lambda s: [(s.randn(3), 2.5)],
+    )
+
+
+add_scalar = _by_number(
+    "add_scalar", operator.add, lambda m, g: g, "AddBackward1", r"{self} + {other}"
 )
-mul_scalar = internal(
-    "mul_scalar(Tensor self, Number other)",
-    forward=lambda xp, self, other: self * other,
-    node="MulBackward1",
-    vjp={"self": lambda m, g, other: m.mul_scalar(g, other)},
-    latex=r"{self} \cdot {other}",
-    vjp_latex={"self": r"{g} \cdot {other}"},
-    samples=lambda s: [(s.randn(3), 2.5)],
+mul_scalar = _by_number(
+    "mul_scalar",
+    operator.mul,
+    lambda m, g, other: m.mul_scalar(g, other),
+    "MulBackward1",
+    r"{self} \cdot {other}",
 )
-div_scalar = internal(
-    "div_scalar(Tensor self, Number other)",
-    forward=lambda xp, self, other: self / other,
-    node="DivBackward1",
-    vjp={"self": lambda m, g, other: m.div_scalar(g, other)},
-    latex=r"\frac{{self}}{{other}}",
-    vjp_latex={"self": r"\frac{{g}}{{other}}"},
-    samples=lambda s: [(s.randn(3), 2.5)],
+div_scalar = _by_number(
+    "div_scalar",
+    operator.truediv,
+    lambda m, g, other: m.div_scalar(g, other),
+    "DivBackward1",
+    r"\frac{{self}}{{other}}",
 )
 
 
 # -- public functions: alpha, overloads, operators ---------------------------------------------------------------------
 def _scaled(op, self, other, alpha):
-    """`other * alpha`. Raises RuntimeError for a factor that the result's dtype cannot hold."""
+    """Return `other * alpha`. Raises RuntimeError for a factor that the result's dtype cannot hold."""
     if alpha.__class__ is int and alpha == 1:
         return other
     kind = result_dtype(op, (self, other))
@@ -217,33 +207,40 @@ def _scaled(op, self, other, alpha):
 
 
 def _first_operand(input, other):
-    """`input` as the operations take it: of two numbers the first as a tensor."""
+    """Return `input` as the operations take it: of two numbers the first as a tensor."""
     numbers = isinstance(input, NUMBERS) and isinstance(other, NUMBERS)
     return scalar_tensor(input) if numbers else input
 
 
-@composite("add", method=True)
-def add_function(input, other, *, alpha=1):
-    """`input + alpha * other`, with broadcasting. Source: torch.add."""
-    input = _first_operand(input, other)
-    return add.call(input, _scaled(add, input, other, alpha))
+def _with_alpha(op, sign):
+    """Make the sum or difference public, and in place; `other` is multiplied by alpha first. Return the in-place
+    form."""
+
+    def call(input, other, *, alpha=1):
+        input = _first_operand(input, other)
+        return op.call(input, _scaled(op, input, other, alpha))
+
+    def in_place(self, other, *, alpha=1):
+        return op.change(self, _scaled(op, self, other, alpha))
+
+    call.__doc__ = (
+        f"Return `input {sign} alpha * other`, with broadcasting. Source: torch.{op.name}."
+    )
+    in_place.__doc__ = f"Do `x {sign}= alpha * other` in place. Source: torch.Tensor.{op.name}_."
+    composite(op.name, method=True)(call)
+    return composite(f"{op.name}_", method=True, function=False)(in_place)
 
 
-@composite("sub", method=True)
-def sub_function(input, other, *, alpha=1):
-    """`input - alpha * other`, with broadcasting. Source: torch.sub."""
-    input = _first_operand(input, other)
-    return sub.call(input, _scaled(sub, input, other, alpha))
-
-
-METHODS["subtract"] = sub_function
+add_, sub_ = _with_alpha(add, "+"), _with_alpha(sub, "-")
+METHODS["subtract"], METHODS["subtract_"] = METHODS["sub"], sub_
 METHODS["multiply"] = METHODS["mul"]
 METHODS["negative"] = METHODS["neg"]
+METHODS["multiply_"] = METHODS["mul_"]
 
 
 @composite("div", method=True)
 def div_function(input, other, *, rounding_mode=None):
-    """`input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
+    """Return `input / other`, with broadcasting; integers give the default float dtype. Source: torch.div."""
     input = _first_operand(input, other)
     if rounding_mode is None:
         return div.call(input, other)
@@ -259,26 +256,8 @@ def div_function(input, other, *, rounding_mode=None):
 METHODS["divide"] = METHODS["true_divide"] = div_function
 
 
-def _inplace_scaled(name, op):
-
-    def method(self, other, *, alpha=1):
-        return op.change(self, _scaled(op, self, other, alpha))
-
-    method.__name__ = name
-    method.__doc__ = (
-        f"In-place `{op.name}`; `other` is multiplied by alpha first. Source: torch.Tensor.{name}"
-    )
-    METHODS[name] = method
-    return method
-
-
-METHODS["subtract_"] = sub_ = _inplace_scaled("sub_", sub)
-add_ = _inplace_scaled("add_", add)
-METHODS["multiply_"] = METHODS["mul_"]
-
-
 def div_(self, other, *, rounding_mode=None):
-    """In-place `div`. Source: torch.Tensor.div_."""
+    """Divide in place. Source: torch.Tensor.div_."""
     if rounding_mode is not None:
         return apply_inplace(OPS["div_mode"], (self, other, rounding_mode))
     return div.change(self, other)

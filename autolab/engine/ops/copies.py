@@ -33,7 +33,6 @@ from ..exact.dtypes import as_dtype
 from ..exact.refusals import of_complex, unsupported
 from ..exact.signatures import named
 from .functions import METHODS, NAMESPACES, composite, internal, register
-from ..core.op import LANES
 from ..core.tensor import Tensor, wrap
 from ..exact.arguments import scalar_tensor
 from ..exact.broadcasting import broadcast_error, outgrown
@@ -324,12 +323,7 @@ def _moved(self, device, non_blocking=False):
     return out
 
 
-LANES.insert(
-    0,
-    lambda op: (
-        (lambda self, device, source=None: _moved(self, device)) if op is to_device else None
-    ),
-)
+to_device.runs = lambda self, device, source=None: _moved(self, device)
 
 
 @composite(method=True, function=False)
@@ -484,7 +478,7 @@ def _type(self, dtype=None, non_blocking=False):  # not `type`: this file asks P
 @composite(method=True, function=False)
 def contiguous(self, memory_format=None):
     """A row-major tensor of the same values; itself when it already is. Source: torch.Tensor.contiguous."""
-    return self if self._row_major() else apply(clone, (self, ROW_MAJOR))
+    return self if self.is_contiguous() else apply(clone, (self, ROW_MAJOR))
 
 
 def _asked(name, doc):

@@ -1,4 +1,4 @@
-"""Yes and no, counting, and what leaves nan out: all any count_nonzero nansum nanmean."""
+"""Yes and no, and sums that leave nan out: all any nansum nanmean."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from .reduction import _sum, axes, differentiable_dtype, spread, sum_op, the_dim
 from .shape import row_major
 
 
-# -- yes and no, counting ----------------------------------------------------------------------------------------------
 def _truth(name, ufunc, tex, doc):
     def forward(xp, self, dim, keepdim):
         if dim == ():
             return self.astype(bool)
-        found = row_major(
-            xp, reduce(xp, ufunc, self.astype(bool, copy=False), axes(self, dim), keepdim)
-        )
-        return found.astype(self.dtype) if self.dtype == np.uint8 else found
+        truth = reduce(xp, ufunc, self.astype(bool, copy=False), axes(self, dim), keepdim)
+        return row_major(xp, truth.astype(self.dtype) if self.dtype == np.uint8 else truth)
 
     op = internal(
         f"{name}(Tensor self, int[]? dim=None, bool keepdim=False)",
@@ -30,26 +27,19 @@ def _truth(name, ufunc, tex, doc):
 
     @composite(name, method=True)
     def call(input, dim=None, keepdim=False):
-        return op.call(input, None if dim is None else the_dims(dim, input._array.ndim), keepdim)
+        return op.call(input, the_dims(dim, input._array.ndim), keepdim)
 
-    call.__doc__ = (
-        f"{doc} along `dim`, or of all: a bool tensor (uint8 for uint8). Source: torch.{name}"
-    )
+    call.__doc__ = f"Return {doc} along `dim`, or of all: a bool tensor (uint8 for uint8). Source: torch.{name}"
 
 
-_truth("all", "logical_and", r"\prod_{{dim}} [{self} \ne 0]", "Whether no element is zero")
-_truth("any", "logical_or", r"[\sum_{{dim}} [{self} \ne 0] > 0]", "Whether some element is nonzero")
+_truth("all", "logical_and", r"\prod_{{dim}} [{self} \ne 0]", "whether no element is zero")
+_truth("any", "logical_or", r"[\sum_{{dim}} [{self} \ne 0] > 0]", "whether some element is nonzero")
 
 
-# -- ignoring nan ------------------------------------------------------------------------------------------------------
 def _nansum(xp, self, dim, keepdim, dtype):
-    return _sum(
-        xp,
-        xp.where(xp.isnan(self), 0, self).astype(self.dtype) if self.dtype.kind == "f" else self,
-        dim,
-        keepdim,
-        dtype,
-    )
+    if self.dtype.kind == "f":
+        self = xp.where(xp.isnan(self), 0, self).astype(self.dtype)
+    return _sum(xp, self, dim, keepdim, dtype)
 
 
 def _nansum_rule(m, g, self, dim, keepdim):
@@ -68,21 +58,22 @@ nansum_op = internal(
 
 @composite(method=True)
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
-    """The sum, nan counted as 0. Source: torch.nansum."""
-    dims = None if dim is None else the_dims(dim, input._array.ndim)
+    """Return the sum, with nan counted as 0. Source: torch.nansum."""
+    dims = the_dims(dim, input._array.ndim)
     differentiable_dtype(input, dtype)
     return nansum_op.call(input, dims, keepdim, dtype)
 
 
 @composite(method=True)
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
-    """The mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source: torch.nanmean."""
+    """Return the mean of the elements that are not nan. Raises RuntimeError for whole numbers. Source:
+    torch.nanmean."""
     if not input.dtype.is_inexact:
         raise fail(
             RuntimeError,
             f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.short}",
             "Whole numbers are never nan.",
         )
-    there = METHODS["logical_not"](METHODS["isnan"](input))
-    dims = None if dim is None else the_dims(dim, input._array.ndim)
-    return nansum(input, dim, keepdim, dtype=dtype) / sum_op.call(there, dims, keepdim, None)
+    present = METHODS["logical_not"](METHODS["isnan"](input))
+    dims = the_dims(dim, input._array.ndim)
+    return nansum(input, dim, keepdim, dtype=dtype) / sum_op.call(present, dims, keepdim, None)

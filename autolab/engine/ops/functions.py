@@ -8,7 +8,7 @@ from typing import Any
 from ..core.dtype import NUMBERS
 from ..core.op import register as internal
 from ..core.record import Op
-from ..core.tensor import Tensor, read_only
+from ..core.tensor import Tensor
 
 NAMESPACES: dict[str, dict[str, Callable[..., Any]]] = {
     "": {},
@@ -33,7 +33,7 @@ def register(
     public: str | None = None,
     **record: Any,
 ) -> Op:
-    """Registers an op (`core.op.register`, which says what a record holds) and gives it its public names. Returns the
+    """Register an op (`core.op.register`, which says what a record holds) and give it its public names. Return the
     record.
 
     public: the public name where it differs from the op's. Overloads such as `pow_scalar` are `internal` and dispatched
@@ -58,7 +58,7 @@ is a tensor."""
 
 
 def binary_operator(name: str, op: Op, of_tensors: Callable[..., Any] | None = None) -> None:
-    """Makes `op` the Tensor method `name`, such as `__mul__`: NotImplemented for operands that are neither tensors nor
+    """Make `op` the Tensor method `name`, such as `__mul__`: NotImplemented for operands that are neither tensors nor
     numbers.
 
     of_tensors: what to call instead when the second operand is a tensor (`x ** y` is another op than `x ** 2`)."""
@@ -74,8 +74,8 @@ def binary_operator(name: str, op: Op, of_tensors: Callable[..., Any] | None = N
 
 # -- public functions --------------------------------------------------------------------------------------------------
 def _public(op: Op, name: str, inplace: bool) -> Callable[..., Any]:
-    """The public function, or method, of an operation. What binds calls as PyTorch does is put in its place later, by
-    `exact/signatures.py`."""
+    """Return the public function, or method, of an operation. What binds calls as PyTorch does is put in its place
+    later, by `exact/signatures.py`."""
     place, needed = "change" if inplace else "call", len(op.params)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -95,7 +95,7 @@ def _public(op: Op, name: str, inplace: bool) -> Callable[..., Any]:
 def composite(
     name: str | None = None, *, namespace: str = "", method: bool = False, function: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Marks a function made of other ops as public: `@composite(method=True)` gives `torch.f` and `Tensor.f`.
+    """Mark a function made of other ops as public: `@composite(method=True)` gives `torch.f` and `Tensor.f`.
 
     >>> @composite(method=True)
     ... def _thrice(input):
@@ -117,8 +117,7 @@ def composite(
 
 
 def attach_methods(cls: type) -> None:
-    """Puts every registered method on the Tensor class."""
+    """Put every registered method on the Tensor class."""
     for name, f in METHODS.items():
         if name not in cls.__dict__:
-            constant = isinstance(f, property) and f.fset is None
-            setattr(cls, name, read_only(name, f) if constant else f)
+            setattr(cls, name, f)

@@ -1,31 +1,25 @@
-"""What may stand in the brackets of `x[...]`: index tensors and masks, and lists, which are read as one or the
-other."""
+"""Reading the entries between the brackets of `x[...]`: numbers, index tensors and masks, and lists, which are read as
+one or the other."""
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from ..exact.arguments import as_number
 from ..exact.dtypes import positions
+from ..exact.refusals import unsupported
 from ..core.errors import fail
 from ..core.tensor import Tensor, wrap
 
 
 def as_index(x, dim, shape):
-    """An index tensor as torch normalises it: masks become positions, lists become tensors. Returns a list, one entry
-    per dimension it covers."""
+    """Return an index tensor as torch normalises it: masks become positions, lists become tensors. Returns a list, one
+    entry per dimension it covers."""
     if not isinstance(x, Tensor):
         a = np.asarray(x)
         if a.dtype.kind == "U":
-            raise fail(
-                TypeError,
-                "new(): invalid data type 'str'",
-                "A tensor is indexed by position; names belong to dicts.",
-            )
+            raise no_text()
         x = wrap(a.astype(np.int64) if not a.size or a.dtype.kind == "i" else a)
-    if x.dtype.name in ("bool", "uint8"):
+    if x.dtype.is_bool:
         for k, n in enumerate(x.shape):
             if dim + k >= len(shape) or n != shape[dim + k]:
                 raise fail(
@@ -35,9 +29,9 @@ def as_index(x, dim, shape):
                     "A mask says yes or no for every entry, so it has the tensor's sizes.",
                 )
         with x._storage.device.backend:
-            found = x._storage.device.xp.nonzero(x._array if x.ndim else x._array.reshape(1))
-            return [wrap(positions(i)) for i in found]
+            return [wrap(positions(i)) for i in x._storage.device.xp.nonzero(x._array)]
     if x.dtype.name not in ("int64", "int32"):
+        _no_bytes(x)
         raise fail(
             IndexError,
             "tensors used as indices must be long, int, byte or bool tensors",
@@ -46,45 +40,52 @@ def as_index(x, dim, shape):
     return [x]
 
 
-def as_coordinates(key):
-    """Whether a list is read as a tuple: one of fewer than 32 entries with a list, tensor, slice, None or `...` among
-    them."""
-    if len(key) >= 32 or not any(
-        k is None or k is Ellipsis or isinstance(k, _NO_NUMBERS) for k in key
-    ):
-        return False
-    warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead of "
-        "x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error or a "
-        "different result",
-        UserWarning,
-        stacklevel=5,  # the line with the brackets
-    )
-    return True
+def _no_bytes(x):
+    """Raise NotImplementedError for a tensor of bytes, which PyTorch takes for a mask."""
+    if x.dtype.name == "uint8":
+        note = "Write mask.bool() for a mask, index.long() for positions."
+        raise unsupported("Tensor.__getitem__", "index of dtype uint8", note)
 
 
-_NO_NUMBERS = (Tensor, list, tuple, range, np.ndarray, slice)
+def number_of(k):
+    """Return the Python number that a 0-d tensor or a number of NumPy stands for in an index: an int, or a bool for a
+    mask; anything else as it is."""
+    if isinstance(k, Tensor):
+        _no_bytes(k)
+        k = k if k.dtype.is_inexact else k._array
+    kind = getattr(k.dtype, "kind", "f")
+    return bool(k) if kind == "b" else int(k) if kind in "iu" else k
+
+
+def no_text():
+    """Return the error for a text in an index."""
+    message = "new(): invalid data type 'str'"
+    return fail(TypeError, message, "A tensor is indexed by position; names belong to dicts.")
+
+
+_NO_NUMBERS = (Tensor, list, tuple, range, np.ndarray, slice, type(None), type(...))
+
+
+def entries(key):
+    """Return the entries of an index as a tuple. Raises NotImplementedError for a list of other entries than numbers,
+    which PyTorch will read in another way from some version on."""
+    if isinstance(key, list) and any(isinstance(k, _NO_NUMBERS) for k in key):
+        note = "Write x[tuple(index)] for one entry per dimension, x[torch.tensor(index)] for one tensor."
+        raise unsupported("Tensor.__getitem__", "nested list as index", note)
+    return key if key.__class__ is tuple else (key,)
+
+
+def mask_of(k):
+    """Return an entry of an index as a tensor or an array if it is a mask, else None."""
+    if isinstance(k, Tensor):
+        return k if k.dtype.is_bool else None
+    a = np.asarray(k) if isinstance(k, (list, np.ndarray)) else None
+    return None if a is None or a.dtype != bool else a
 
 
 def consumed_by(k):
-    """How many dimensions the entry `k` of an index is about."""
+    """Return how many dimensions the entry `k` of an index names."""
     if k is None or k is Ellipsis or isinstance(k, (bool, np.bool_)):
         return 0
-    if isinstance(k, Tensor):
-        return k.ndim if k.dtype.name in ("bool", "uint8") else 1
-    if isinstance(k, (list, np.ndarray)):
-        a = np.asarray(k)
-        return a.ndim if a.dtype == bool else 1
-    return 1
-
-
-def check_mask(key, value):
-    """Raises PyTorch's error for one number written where a mask of bytes says so."""
-    masks = [k for k in key if isinstance(k, Tensor) and k.ndim]
-    if (
-        len(masks) == 1
-        and masks[0].dtype.name == "uint8"
-        and (value.numel() == 1 if isinstance(value, Tensor) else as_number(value) is not None)
-    ):
-        message = "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"
-        raise fail(RuntimeError, message, "Convert the mask: mask.bool().")
+    mask = mask_of(k)
+    return 1 if mask is None else mask.ndim

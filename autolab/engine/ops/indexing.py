@@ -10,7 +10,7 @@ import numpy as np
 from ..devices import demands
 from ..exact.arguments import as_number, held_by
 from ..exact.dtypes import positions
-from ..core.errors import bad_argument, fail, type_name
+from ..core.errors import fail, type_name
 from ..core.grad_mode import per_thread
 from ..inplace.views import overlap, overlapping_operands
 from ..inplace.changes import check_inplace, write_inplace
@@ -19,8 +19,7 @@ from ..kernels.scatter import add_at
 from ..devices.placement import common_device, device_error, gathered
 from .functions import METHODS, NAMESPACES, composite, internal
 from ..core.tensor import Tensor, wrap
-from ..exact.arguments import scalar_tensor
-from .index_keys import as_coordinates, as_index, check_mask, consumed_by
+from .index_keys import as_index, consumed_by, entries, mask_of, no_text, number_of
 from .shape import unsqueeze
 
 END = 2**63 - 1  # torch's mark for "to the end", seen in _saved_end
@@ -31,7 +30,7 @@ def at(dim, entry):
 
 
 def _inside(index, dim, n):
-    """Raises torch's error when there is no entry `index` among `n`; torch counts `dim` in the index as written."""
+    """Raise torch's error when there is no entry `index` among `n`; torch counts `dim` in the index as written."""
     if not -n <= index < n:
         check_int64(index)
         raise fail(
@@ -48,6 +47,13 @@ def _select(xp, self, dim, index):
     return self[(slice(None),) * dim + (index, ...)]
 
 
+def _zeros_around(xp, self, shape, dim, key):
+    """Return zeros of `shape` with `self` at `key` along `dim`."""
+    out = xp.zeros(shape, self.dtype)
+    out[at(dim, key)] = self
+    return out
+
+
 select_op = internal(
     "select(Tensor self, int dim, int index)",
     forward=_select,
@@ -62,16 +68,9 @@ select_op = internal(
     samples=lambda s: [(s.randn(2, 3), 0, 1), (s.randn(3), 0, -1)],
 )
 
-
-def _select_spread(xp, self, shape, dim, index):
-    out = xp.zeros(shape, self.dtype)
-    out[at(dim, index)] = self
-    return out
-
-
 select_spread = internal(
     "select_spread(Tensor self, int[] shape, int dim, int index)",
-    forward=_select_spread,
+    forward=_zeros_around,
     node="SelectBackwardBackward0",
     vjp={"self": lambda m, g, dim, index: m.select(g, dim, index)},
     latex=r"{self} \text{ at } {index}",
@@ -82,7 +81,7 @@ select_spread = internal(
 slice_op = internal(
     "slice(Tensor self, int dim=0, int? start=None, int? end=None, int step=1)",
     view=True,
-    forward=lambda xp, self, dim, start, end, step: self[at(dim, slice(start, end, step))],
+    forward=lambda xp, self, dim, *limits: self[at(dim, slice(*limits))],
     vjp={
         "self": lambda m, g, self_sym_sizes, dim, start, end, step: m.slice_spread(
             g, self_sym_sizes, dim, start, end, step
@@ -93,28 +92,24 @@ slice_op = internal(
     samples=lambda s: [(s.randn(4), 0, 1, 3, 1), (s.randn(2, 5), 1, 0, 5, 2)],
 )
 
-
-def _slice_spread(xp, self, shape, dim, start, end, step):
-    out = xp.zeros(shape, self.dtype)
-    out[at(dim, slice(start, end, step))] = self
-    return out
-
-
 slice_spread = internal(
     "slice_spread(Tensor self, int[] shape, int dim, int start, int end, int step)",
-    forward=_slice_spread,
+    forward=lambda xp, self, shape, dim, *limits: _zeros_around(
+        xp, self, shape, dim, slice(*limits)
+    ),
     node="SliceBackwardBackward0",
     vjp={"self": lambda m, g, dim, start, end, step: m.slice(g, dim, start, end, step)},
     latex=r"{self} \text{ at } {start}:{end}",
     vjp_latex={"self": r"{g}_{{start}:{end}}"},
     samples=lambda s: [(s.randn(2, 2), (2, 5), 1, 1, 5, 2)],
 )
+
 NAMESPACES["Tensor"]["slice"] = slice_op.call
 
 
 @composite(method=True)
 def select(input, dim, index):
-    """The entry `index` of a dimension, which disappears; a view. Source: torch.select."""
+    """Return the entry `index` of a dimension, which disappears; a view. Source: torch.select."""
     if not input.ndim:
         raise fail(
             IndexError,
@@ -141,13 +136,13 @@ def _checked(xp, self, indices):
 
 
 def _first_places(indices):
-    """The key that `indices` stand for, with every place exchanged for the first."""
+    """Return the key that `indices` stand for, with every place exchanged for the first."""
     return tuple(slice(None) if i is None else np.zeros(i.shape, np.int64) for i in indices)
 
 
 def _places(shape, indices):
-    """The shape of what `indices` name in a tensor of the given shape. Raises PyTorch's error for places in a dimension
-    without entries."""
+    """Return the shape of what `indices` name in a tensor of the given shape. Raises PyTorch's error for places in a
+    dimension without entries."""
     named = [(i.shape, n) for i, n in zip(indices, shape) if i is not None]
     places = np.broadcast_shapes(*[sizes for sizes, _ in named])
     if all(places) and not all(n for _, n in named):
@@ -162,7 +157,7 @@ def _places(shape, indices):
 
 
 def _check_together(indices, ndim):
-    """Raises torch's error for more index tensors than dimensions, and for such that do not broadcast."""
+    """Raise torch's error for more index tensors than dimensions, and for such that do not broadcast."""
     if len(indices) > ndim:
         message = f"too many indices for tensor of dimension {ndim} (got {len(indices)})"
         raise fail(IndexError, message, "Each index tensor counts along a dimension of its own.")
@@ -241,7 +236,7 @@ def _index_put(xp, self, indices, values, accumulate):
 
 
 def _check_values(shape, target):
-    """Raises torch's error unless values of the given shape can be written to places of the shape `target`."""
+    """Raise torch's error unless values of the given shape can be written to places of the shape `target`."""
     shown = shape[max(len(shape) - len(target), 0) :]
     if len(shape) <= len(target) and all(
         n in (1, m) for n, m in zip(reversed(shown), reversed(target))
@@ -281,49 +276,33 @@ index_put_op = internal(
 
 
 def _plan(self, key, writing=None):
-    """Applies the basic part of an index as views. Returns (view, indices): `indices` is None, or the list for the
+    """Apply the basic part of an index as views. Return (view, indices): `indices` is None, or the list for the
     advanced part. writing: what will be written there, which is refused before the advanced part is looked at."""
     key, used = _parts(self, key)
     result, dim, advanced, masks = self, 0, {}, []
     for place, k in enumerate(key):
-        if (
-            k.__class__ is int
-            or isinstance(k, (int, np.integer))
-            and not isinstance(k, (bool, np.bool_))
-        ):
-            _inside(int(k), place, result._array.shape[dim])
-            result = select_op.call(result, dim, int(k))
-        elif k.__class__ is slice:
+        tensor = isinstance(k, Tensor)
+        single = tensor and not k.ndim
+        if single or isinstance(k, np.generic):
+            k = number_of(k)
+        if isinstance(k, int) and k.__class__ is not bool:
+            _inside(k, place, result._array.shape[dim])
+            result = select_op.call(result, dim, k)
+            continue
+        if k.__class__ is slice:
             result = _sliced(result, dim, k)
-            dim += 1
-        elif k is Ellipsis:
-            dim += self.ndim - used
         elif k is None:
             result = unsqueeze.call(result, dim)
-            dim += 1
-        elif isinstance(k, (bool, np.bool_)):
+        elif k is Ellipsis:
+            dim += self.ndim - used - 1
+        elif k.__class__ is bool:
             result = unsqueeze.call(result, dim)
-            advanced[dim] = wrap(positions(np.nonzero(np.array([bool(k)]))[0]))
-            dim += 1
-        # of any size: it counts as a number
-        elif (
-            isinstance(k, Tensor) and not k.ndim and k.dtype.is_integer and k.dtype.name != "uint8"
-        ):
-            _inside(int(k._array), place, result._array.shape[dim])
-            result = select_op.call(result, dim, int(k._array))
-        elif isinstance(k, Tensor) and not k.ndim and k.dtype.name in ("bool", "uint8"):
-            result = unsqueeze.call(result, dim)
-            advanced[dim] = wrap(positions(np.nonzero(np.array([bool(k._array)]))[0]))
-            dim += 1
-        elif isinstance(k, (Tensor, list, tuple, np.ndarray, range)):
+            advanced[dim] = wrap(positions(np.nonzero(np.array([k]))[0]))
+        elif tensor or isinstance(k, (list, tuple, np.ndarray, range)):
             masks.append((k, dim))
-            dim += consumed_by(k)
+            dim += consumed_by(k) - 1
         elif isinstance(k, str):
-            raise fail(
-                TypeError,
-                "new(): invalid data type 'str'",
-                "A tensor is indexed by position; names belong to dicts.",
-            )
+            raise no_text()
         else:
             raise fail(
                 IndexError,
@@ -331,6 +310,7 @@ def _plan(self, key, writing=None):
                 f"(got {type_name(k)})",
                 "Convert it to an integer first.",
             )
+        dim += 1
     if not advanced and not masks:
         return result, None
     if writing is not None:
@@ -344,30 +324,19 @@ def _plan(self, key, writing=None):
 
 
 def _parts(self, key):
-    """The parts of an index, as a tuple, and how many dimensions they name. Raises IndexError when the tensor has not
-    so many."""
-    if not self._array.ndim and key.__class__ is int:
-        if key:
+    """Return the parts of an index, as a tuple, and how many dimensions they name. Raises IndexError when the tensor
+    has not so many."""
+    if not self._array.ndim and key.__class__ in _SIMPLE:
+        if key.__class__ is int and key:
             _inside(key, 0, 0)
-        raise fail(
-            IndexError,
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
-            "number",
-            "A 0-d tensor is a single number.",
+        message = (
+            "slice() cannot be applied to a 0-dim tensor."
+            if key.__class__ is slice
+            else "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a "
+            "number"
         )
-    if not self._array.ndim and key.__class__ is slice:
-        raise fail(
-            IndexError,
-            "slice() cannot be applied to a 0-dim tensor.",
-            "A 0-d tensor is a single number.",
-        )
-    key = (
-        key
-        if key.__class__ is tuple
-        else tuple(key)
-        if isinstance(key, (list, range)) and as_coordinates(key)
-        else (key,)
-    )
+        raise fail(IndexError, message, "A 0-d tensor is a single number.")
+    key = entries(key)
     used = sum(consumed_by(k) for k in key)
     if used > self.ndim:
         raise fail(
@@ -379,7 +348,7 @@ def _parts(self, key):
 
 
 def _sliced(x, dim, k, always=False):
-    """The slice `k` along `dim`; `x` itself where that is everything, unless `always`."""
+    """Return the slice `k` along `dim`; `x` itself where that is everything, unless `always`."""
     if not always and k.start is k.stop is k.step is None:
         return x
     try:
@@ -416,7 +385,7 @@ _SIMPLE = {int, slice}
 
 
 def _of_ints_and_slices(x, key):
-    """`x[1, :, 2:]`, what `_plan` does for keys that need no thought: `x[0, 1]` takes 4 µs instead of 6."""
+    """Return `x[1, :, 2:]` as `_plan` does, for keys of ints and slices alone: `x[0, 1]` takes 4 µs instead of 6."""
     dim = 0
     for place, k in enumerate(key):
         if k.__class__ is int:
@@ -429,7 +398,7 @@ def _of_ints_and_slices(x, key):
 
 
 def getitem(self, key):
-    """`x[key]`. Source: https://docs.pytorch.org/docs/2.13/tensor_view.html"""
+    """Return `x[key]`. Source: https://docs.pytorch.org/docs/2.13/tensor_view.html"""
     if key.__class__ is int and self._array.ndim:
         return select_op.call(self, 0, key)
     if key.__class__ is slice and self._array.ndim:
@@ -448,28 +417,27 @@ def getitem(self, key):
 
 
 def setitem(self, key, value):
-    """`x[key] = value`: copies into the view that a basic index names; index tensors write entry by entry."""
-    number = None if isinstance(value, Tensor) else _assigned_number(self, value)
+    """Do `x[key] = value`: copy into the view that a basic index names; write entry by entry for index tensors."""
+    number = not isinstance(value, Tensor)
+    if number:
+        value = _assigned_number(self, value)
     if key is False:  # PyTorch: names nothing, so nothing is looked at
         return
     view, indices = _plan(self, None if key is True else key, writing=value)
     if indices is None:
-        if number is None:
-            _copy_into(view, value)
-        else:
-            view.fill_(scalar_tensor(number))
+        view.fill_(value) if number else _copy_into(view, value)
         return
-    check_mask(key if key.__class__ is tuple else (key,), value)
-    if number is not None:
-        value = wrap(np.asarray(number).astype(self.dtype.np), self.dtype).to(self.device)
-    else:
-        _check_written(view, indices, key if key.__class__ is tuple else (key,), value)
-        value = _without_leading_ones(value)
-    written(
-        index_put_op,
-        (view, indices, value, False),
-        not _fills(key if key.__class__ is tuple else (key,), value),
-    )
+    fills = value._array.size == 1 and _is_mask(key)
+    if value.dtype is not self.dtype and not fills:
+        _check_fits(view, indices, value)  # PyTorch looks at the shapes before
+        raise fail(
+            RuntimeError,
+            f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
+            f"{value.dtype.short} for the source.",
+            "Convert the values first: .to(x.dtype).",
+        )
+    value = value.to(self.device) if number else _without_leading_ones(value)
+    written(index_put_op, (view, indices, value, False), apart=not fills)
 
 
 _NO_PYTHON_NUMBERS = (np.float16, np.float32, np.complex64, np.bool_)
@@ -477,7 +445,7 @@ _NO_PYTHON_NUMBERS = (np.float16, np.float32, np.complex64, np.bool_)
 
 
 def _assigned_number(self, value):
-    """The number `value` as one that `self` holds. Raises torch's error for lists, arrays, texts and None."""
+    """Return the number `value` as a 0-d tensor like `self`. Raises torch's error for lists, arrays, texts and None."""
     number = None if type(value) in _NO_PYTHON_NUMBERS else as_number(value)
     if number is None:
         raise fail(
@@ -485,50 +453,32 @@ def _assigned_number(self, value):
             f"can't assign a {type_name(value)} to a {self.type()}",
             "Make a tensor of it first: torch.tensor(value).",
         )
-    return held_by(number, self.dtype)
+    return wrap(np.asarray(held_by(number, self.dtype)).astype(self.dtype.np), self.dtype)
 
 
-def _fills(indices, values):
-    """Whether torch fills the places of one mask with a single number (`canDispatchToMaskedFill`): it may be of any
-    dtype, and of the memory that is written to, for it is read first."""
-    advanced = [i for i in indices if isinstance(i, (Tensor, list, np.ndarray))]
-    if values.numel() != 1 or len(advanced) != 1:
-        return False
-    mask = advanced[0]
-    if isinstance(mask, list):
-        return bool(mask) and all(v.__class__ is bool for v in mask)
-    return str(mask.dtype).split(".")[-1] in ("bool", "uint8")
+def _is_mask(key):
+    """Return whether an index is one mask, which torch fills with a single number (`canDispatchToMaskedFill`): it may
+    be of any dtype, and of the memory that is written to, for it is read first."""
+    advanced = [k for k in entries(key) if isinstance(k, (Tensor, list, np.ndarray))]
+    return len(advanced) == 1 and mask_of(advanced[0]) is not None
 
 
-def _check_dtype(self, indices, values, accumulate=False):
-    """Raises torch's error for values of another dtype than `self`, unless they fill the places of a mask."""
-    if values.dtype is not self.dtype and (accumulate or not _fills(indices, values)):
-        raise fail(
-            RuntimeError,
-            f"Index put requires the source and destination dtypes match, got {self.dtype.short} for the destination and "
-            f"{values.dtype.short} for the source.",
-            "Convert the values first: .to(x.dtype).",
-        )
-
-
-def _check_written(view, indices, key, value):
-    """`_check_dtype` for `view[key] = value`; PyTorch looks at the shapes before."""
-    if value.dtype is not view.dtype and not _fills(key, value):
-        raws = [None if i is None else i._array for i in indices]
-        _check_together(raws, view.ndim)
-        _check_values(_without_leading_ones(value)._array.shape, _places(view._array.shape, raws))
-    _check_dtype(view, key, value)
+def _check_fits(view, indices, value):
+    """Raise torch's error unless `value` fits the places that `indices` name in `view`."""
+    raws = [None if i is None else i._array for i in indices]
+    _check_together(raws, view.ndim)
+    _check_values(_without_leading_ones(value)._array.shape, _places(view._array.shape, raws))
 
 
 def _without_leading_ones(value):
-    """A view of `value` without its leading dimensions of size 1: these fit any index."""
+    """Return a view of `value` without its leading dimensions of size 1: these fit any index."""
     shape = value._array.shape
     ones = next((k for k, n in enumerate(shape) if n != 1), len(shape))
     return METHODS["view"](value, shape[ones:]) if ones else value
 
 
 def _copy_into(view, value):
-    """`view.copy_(value)`, by the ops that torch uses: fill_ for a 0-d value, else view and expand where the shapes
+    """Do `view.copy_(value)` by the ops that torch uses: fill_ for a 0-d value, else view and expand where the shapes
     differ."""
     if value._array.shape == view._array.shape:
         view.copy_(value)
@@ -542,7 +492,7 @@ METHODS["__getitem__"], METHODS["__setitem__"] = getitem, setitem
 
 
 def written(op, args, apart=True):
-    """Runs an op on its arguments and writes the result into the first, as an in-place op. apart: the others may not
+    """Run an op on its arguments and write the result into the first, as an in-place op. apart: the others may not
     share its memory."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
@@ -563,42 +513,3 @@ def written(op, args, apart=True):
     args, raws = gathered(op, args, device)
     write_inplace(op, args, device.backend.run(state, op.forward, device.xp, *raws), state)
     return target
-
-
-def _index_list(self, indices):
-    flat, dim = [], 0
-    for i in indices:
-        if i is None:
-            flat.append(None)
-            dim += 1
-            continue
-        found = as_index(i, dim, self._array.shape)
-        flat += found
-        dim += len(found)
-    return flat
-
-
-@composite(method=True)
-def index_put_(input, indices, values, accumulate=False):
-    """Writes `values` at the places that the index tensors name, in place. Source: torch.Tensor.index_put_."""
-    _check_index_put("index_put_", input, indices, values, accumulate)
-    return written(
-        index_put_op,
-        (input, _index_list(input, indices), values, accumulate),
-        accumulate or not _fills(indices, values),
-    )
-
-
-def _check_index_put(name, self, indices, values, accumulate):
-    if not isinstance(indices, (tuple, list)):
-        raise bad_argument(name, "indices", 1, "tuple of Tensors", indices)
-    if not isinstance(values, Tensor):
-        raise bad_argument(name, "values", 2, "Tensor", values)
-    _check_dtype(self, indices, values, accumulate)
-
-
-@composite(method=True)
-def index_put(input, indices, values, accumulate=False):
-    """A copy with `values` at the places that the index tensors name. Source: torch.Tensor.index_put."""
-    _check_index_put("index_put", input, indices, values, accumulate)
-    return index_put_op.call(input, _index_list(input, indices), values, accumulate)

@@ -12,7 +12,7 @@ from ..inplace.changes import apply_inplace
 
 
 def overloaded(name, of_tensors, of_number, number_first=None, *, doc, namespace="", inplace=True):
-    """Makes `name(input, other)` public: it runs `of_tensors`, `of_number` where the second operand is a number,
+    """Make `name(input, other)` public: it runs `of_tensors`, `of_number` where the second operand is a number,
     `number_first` where the first one is.
 
     inplace: makes `x.<name>_(other)` public, too. Returns the function."""
@@ -41,7 +41,7 @@ _OPERANDS = (Tensor, *NUMBERS)
 
 
 def operators(**methods):
-    """Makes `methods` the Tensor methods `__<name>__` for tensors and numbers; others get NotImplemented."""
+    """Make `methods` the Tensor methods `__<name>__` for tensors and numbers; others get NotImplemented."""
     for name, run in methods.items():
 
         def method(self, other, run=run):

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..devices import demands
 from ..exact.arguments import as_number, held_by
 from ..exact.broadcasting import broadcast_error
 from ..exact.dtypes import positions
-from ..core.dtype import FROM_NUMPY, int64
+from ..core.dtype import FROM_NUMPY
 from ..core.errors import fail
-from ..exact.refusals import check_dim, unsupported
+from ..exact.refusals import check_dim
 from ..kernels.scatter import add_at
-from .functions import METHODS, composite, internal, register
+from .functions import composite, internal, register
 from ..core.tensor import Tensor, wrap
 from .indexing import written
 
@@ -42,7 +44,7 @@ def _along(xp, self, dim, index):
 
 
 def _row(x):
-    """A view of `x` with one dimension at least: an index of a 0-d tensor counts in a list of one."""
+    """Return a view of `x` with one dimension at least: an index of a 0-d tensor counts in a list of one."""
     return x if x.ndim else x.reshape(1)
 
 
@@ -61,28 +63,20 @@ def _matching(index, other, called):
         )
 
 
-def _longer(index, other, apart=None):
-    """Whether `index` has more entries than `other` along some dimension but `apart`."""
-    return any(k > n for d, (k, n) in enumerate(zip(index.shape, other.shape)) if d != apart)
-
-
 def _gather(xp, self, dim, index, sparse_grad):
     d = check_dim(dim, self.ndim)
     if not index.size:
         return xp.empty(index.shape, self.dtype)
     _check_positions("gather", index)
     _matching(index, self, "input")
-    wrong = next(
-        (k for k in range(min(self.ndim, index.ndim)) if k != d and index.shape[k] > self.shape[k]),
-        None,
-    )
-    if wrong is not None:
-        raise fail(
-            RuntimeError,
-            f"Size does not match at dimension {wrong} expected index {list(index.shape)} to be no larger than self "
-            f"{list(self.shape)} apart from dimension {d}",
-            "Only the gathered dimension of the index may be longer.",
-        )
+    for k in range(min(self.ndim, index.ndim)):
+        if k != d and index.shape[k] > self.shape[k]:
+            raise fail(
+                RuntimeError,
+                f"Size does not match at dimension {k} expected index {list(index.shape)} to be no larger than self "
+                f"{list(self.shape)} apart from dimension {d}",
+                "Only the gathered dimension of the index may be longer.",
+            )
     row = _row(self)
     return xp.array(row[_along(xp, row, d, index)])
 
@@ -95,56 +89,48 @@ gather = register(
     latex=r"{self}[{index}]",
     vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
     samples=lambda s: [(s.randn(2, 3), 1, s.index([[0, 2], [1, 1]]))],
-    doc="Entries picked along a dimension by an index tensor. Source: torch.gather",
+    doc="Return entries picked along a dimension by an index tensor. Source: torch.gather",
 )
 
 
 def _check_scatter(self, d, index, src):
-    """Raises torch's error where `index` does not fit the tensor or the source (None where a number is scattered)."""
+    """Raise torch's error where `index` does not fit the tensor or the source (None where a number is scattered)."""
     _check_positions("scatter", index)
     if src is not None and src.dtype != self.dtype:
         message = "scatter(): Expected self.dtype to be equal to src.dtype"
         raise fail(RuntimeError, message, "Convert the source first: src.to(x.dtype).")
     _matching(index, self, "self")
-    if src is not None and index.ndim < src.ndim:
-        _matching(index, src, "src")
-    if src is not None and src.ndim and index.ndim > src.ndim:
-        check_dim(index.ndim - 1, src.ndim)
-    if not (_longer(index, self, apart=d) or (src is not None and _longer(index, src))):
-        return
     message = f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {d}"
+    long = any(k > n for i, (k, n) in enumerate(zip(index.shape, self.shape)) if i != d)
     if src is not None:
+        if index.ndim < src.ndim:
+            _matching(index, src, "src")
+        if src.ndim and index.ndim > src.ndim:
+            check_dim(index.ndim - 1, src.ndim)
         message += f" and to be no larger size than src {list(src.shape)}"
-    raise fail(
-        RuntimeError,
-        message,
-        "Each entry of the index says where the entry of the source at its place goes.",
-    )
+        long = long or any(k > n for k, n in zip(index.shape, src.shape))
+    if long:
+        note = "Each entry of the index says where the entry of the source at its place goes."
+        raise fail(RuntimeError, message, note)
 
 
 def _used(src, index):
-    """The entries of `src` that `index` names places for."""
+    """Return the entries of `src` that `index` names places for."""
     return _row(src)[tuple(slice(0, n) for n in index.shape)] if index.ndim else src.reshape(-1)[0]
 
 
-def _scatter(xp, self, dim, index, src):
+def _scatter(xp, self, dim, index, src, add=False):
     d = check_dim(dim, self.ndim)
     out = xp.array(self, order="C")
     if index.size:
         source = src if hasattr(src, "ndim") else None
         _check_scatter(self, d, index, source)
         row = _row(out)
-        row[_along(xp, row, d, index)] = src if source is None else _used(src, index)
-    return out
-
-
-def _scatter_add(xp, self, dim, index, src):
-    d = check_dim(dim, self.ndim)
-    out = xp.array(self, order="C")
-    if index.size:
-        _check_scatter(self, d, index, src)
-        row = _row(out)
-        add_at(xp, row, _along(xp, row, d, index), _used(src, index))
+        place = _along(xp, row, d, index)
+        if add:
+            add_at(xp, row, place, _used(src, index))
+        else:
+            row[place] = src if source is None else _used(src, index)
     return out
 
 
@@ -170,7 +156,7 @@ scatter_value = internal(
 )
 scatter_add_op = internal(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
-    forward=_scatter_add,
+    forward=lambda xp, self, dim, index, src: _scatter(xp, self, dim, index, src, True),
     vjp={"self": lambda m, g, dim: g, "src": lambda m, g, dim, index: m.gather(g, dim, index)},
     latex=r"{self}[{index}] \mathrel{+}= {src}",
     vjp_latex={"self": r"{g}", "src": r"{g}[{index}]"},
@@ -189,35 +175,29 @@ def _scatter_call(input, dim, index, src, value):
     )
 
 
-def _no_reduce(reduce):
-    if reduce is not None:
-        raise unsupported("scatter", "reduce", "Use scatter_add for sums.")
-
-
 @composite(method=True)
-def scatter(input, dim, index, src=None, *, value=None, reduce=None):
-    """A copy with entries of `src` (or `value`) written along a dimension where `index` says. Source: torch.scatter."""
-    _no_reduce(reduce)
+def scatter(input, dim, index, src=None, *, value=None):
+    """Return a copy with entries of `src` (or `value`) written along a dimension where `index` says. Source:
+    torch.scatter."""
     op, args = _scatter_call(input, dim, index, src, value)
     return op.call(*args)
 
 
 @composite(method=True, function=False)
-def scatter_(self, dim, index, src=None, *, value=None, reduce=None):
-    """`scatter` in place. Source: torch.Tensor.scatter_."""
-    _no_reduce(reduce)
+def scatter_(self, dim, index, src=None, *, value=None):
+    """Write entries along a dimension where `index` says, in place. Source: torch.Tensor.scatter_."""
     return written(*_scatter_call(self, dim, index, src, value))
 
 
 @composite(method=True)
 def scatter_add(input, dim, index, src):
-    """A copy with entries of `src` added along a dimension where `index` says. Source: torch.scatter_add."""
+    """Return a copy with entries of `src` added along a dimension where `index` says. Source: torch.scatter_add."""
     return scatter_add_op.call(input, dim, index, src)
 
 
 @composite(method=True, function=False)
 def scatter_add_(self, dim, index, src):
-    """`scatter_add` in place. Source: torch.Tensor.scatter_add_."""
+    """Add entries along a dimension where `index` says, in place. Source: torch.Tensor.scatter_add_."""
     return written(scatter_add_op, (self, dim, index, src))
 
 
@@ -248,39 +228,28 @@ take = register(
     forward=_take,
     vjp={
         "self": lambda m, g, self, index: m.reshape_raw(
-            m.index_spread(m.reshape_raw(g, (-1,)), (_size(self),), [m.reshape_raw(index, (-1,))]),
+            m.index_spread(
+                m.reshape_raw(g, (-1,)), (math.prod(self.shape),), [m.reshape_raw(index, (-1,))]
+            ),
             tuple(self.shape),
         )
     },
     latex=r"{self}[{index}]",
     vjp_latex={"self": r"\sum {g} \text{ at } {index}"},
     samples=lambda s: [(s.randn(2, 3), s.index([0, 4]))],
-    doc="Entries by position in the flattened tensor. Source: torch.take",
+    doc="Return entries by position in the flattened tensor. Source: torch.take",
 )
 
 
-def _size(x):
-    return int(np.prod(x.shape))
-
-
 def _masked_select(xp, self, mask):
-    _bool_mask("masked_select", mask)
+    if mask.dtype != bool:
+        message = "masked_select: expected BoolTensor for mask"
+        raise fail(RuntimeError, message, "Compare to get a mask: x > 0.")
     try:
         a, b = xp.broadcast_arrays(self, mask)
     except ValueError:
         raise broadcast_error([mask.shape, self.shape]) from None
     return a[b]
-
-
-def _bool_mask(name, mask):
-    if mask.dtype != bool:
-        raise fail(
-            RuntimeError,
-            f"{name}: expected BoolTensor for mask"
-            if name != "masked_fill_"
-            else f"masked_fill_ only supports boolean masks, but got mask with dtype {FROM_NUMPY[mask.dtype].cpp_name}",
-            "Compare to get a mask: x > 0.",
-        )
 
 
 def _masked_spread(xp, self, shape, mask):
@@ -301,7 +270,7 @@ masked_select = register(
     latex=r"{self}[{mask}]",
     vjp_latex={"self": r"{g} \text{ at } {mask}"},
     samples=lambda s: [(s.randn(3), s.index([1, 0, 1]) > 0)],
-    doc="The entries where the mask is True. Source: torch.masked_select",
+    doc="Return the entries where the mask is True. Source: torch.masked_select",
 )
 masked_spread = internal(
     "masked_spread(Tensor self, int[] shape, Tensor mask)",
@@ -315,7 +284,8 @@ masked_spread = internal(
 
 @composite(method=True)
 def nonzero(input, *, as_tuple=False):
-    """Positions of the entries that are not zero: (n, dims), or one vector per dimension. Source: torch.nonzero."""
+    """Return the positions of the entries that are not zero: (n, dims), or one vector per dimension. Source:
+    torch.nonzero."""
     xp = input.device.xp
     with input.device.backend:
         found = xp.nonzero(input._array if input.ndim else input._array.reshape(1))
@@ -327,39 +297,7 @@ def nonzero(input, *, as_tuple=False):
         )
 
 
-@composite()
-def argwhere(input):
-    """Positions of the entries that are not zero, one row each. Source: torch.argwhere."""
-    return nonzero(input)
-
-
-METHODS["argwhere"] = argwhere
-
-
 @composite(method=True)
-def take_along_dim(input, indices, dim=None):
-    """`gather` with broadcasting; without `dim` over the flattened tensor. Source: torch.take_along_dim."""
-    if dim is None:
-        return gather.call(input.reshape(-1), 0, indices.reshape(-1), False)
-    if indices.dtype is not int64:
-        message = (
-            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.short}"
-        )
-        raise fail(RuntimeError, message, "Positions are whole numbers: indices.long().")
-    if input.ndim != indices.ndim:
-        message = (
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
-        )
-        raise fail(
-            RuntimeError, message, "Add dimensions of size 1 to the indices: indices.unsqueeze(0)."
-        )
-    d = check_dim(dim, input.ndim)
-    shape = list(
-        np.broadcast_shapes(
-            *[tuple(1 if i == d else n for i, n in enumerate(t.shape)) for t in (input, indices)]
-        )
-    )
-    a, b = list(shape), list(shape)
-    a[d], b[d] = input.shape[d], indices.shape[d]
-    return gather.call(input.expand(a), d, indices.expand(b), False)
+def argwhere(input):
+    """Return the positions of the entries that are not zero, one row each. Source: torch.argwhere."""
+    return nonzero(input)

@@ -13,146 +13,126 @@ import numpy as np
 
 from ..exact import precise
 from ..exact.error_function import erf
-from ..core.errors import fail
 from ..exact.dtype_errors import no_complex, not_implemented
-from .functions import METHODS, NAMESPACES, composite, internal, register
-
-_SPECIAL = NAMESPACES["special"]
+from .functions import METHODS, NAMESPACES, internal, register
 
 
-def elementwise(schema, fast, rule, *, latex, gradient, samples, doc, **fields):
-    """Register a differentiable function of one float number. Ints become the default float, and there is an in-place
-    variant.
+def elementwise(name, rule, tex, gradient, doc, samples=None, numpy="", kernel=None, **fields):
+    """Register a differentiable function of one float number, with its in-place form: ints become the default float.
 
-    fast: the kernel for NumPy arrays and scalars. Other array modules use their function of the same name; a lambda is
-    made of operators, so it works on any array. Where neither fits, pass `forward`."""
-    name = fast.__name__
+    numpy: NumPy's name, where it is another: it is public, too. kernel: the function of NumPy arrays and scalars, where
+    it is none of NumPy's; a lambda is made of operators, so it works on any array. Where neither fits other array
+    modules, pass `forward`. samples: normal numbers, unless given."""
+    kernel = kernel or precise.unary(numpy or name)
 
     def same_name(xp, self):
-        return fast(self) if xp is np or name == "<lambda>" else getattr(xp, name)(self)
+        any_array = xp is np or kernel.__name__ == "<lambda>"
+        return kernel(self) if any_array else getattr(xp, numpy or name)(self)
 
-    forward = fields.pop("forward", same_name)
-    return register(
-        schema,
-        forward=forward,
-        fast=fast,
+    fields.setdefault("forward", same_name)
+    register(
+        f"{name}(Tensor self)",
+        fast=kernel,
         dtype="float",
         inplace=True,
         vjp={"self": rule},
-        latex=latex,
+        latex=tex,
         vjp_latex={"self": gradient},
-        samples=samples,
-        doc=f"{doc} Source: torch.{schema.split('(')[0]}",
+        samples=samples or (lambda s: [s.randn(3)]),
+        doc=f"{doc} Source: torch.{name}",
         **fields,
     )
+    for table in (METHODS, NAMESPACES[""]) if numpy else ():
+        for end in ("", "_"):
+            table[numpy + end] = table[name + end]
+
+
+def _any(s):
+    return [s.randn(3), s.randn(2, 3)]
+
+
+def _positive(s):
+    return [s.positive(3)]
 
 
 # -- exponentials and logarithms ---------------------------------------------------------------------------------------
 elementwise(
-    "exp(Tensor self)",
-    precise.unary("exp"),
+    "exp",
     lambda m, g, result: g * result,
-    latex=r"e^{{self}}",
-    gradient=r"{g} \cdot {result}",
-    samples=lambda s: [s.randn(3), s.randn(2, 3)],
-    doc="e to the power of each element.",
+    r"e^{{self}}",
+    r"{g} \cdot {result}",
+    "Return e to the power of each element.",
+    _any,
 )
 elementwise(
-    "exp2(Tensor self)",
-    precise.unary("exp2"),
+    "exp2",
     lambda m, g, result: m.mul_scalar(g * result, math.log(2)),
-    latex=r"2^{{self}}",
-    gradient=r"{g} \cdot {result} \cdot \ln 2",
-    samples=lambda s: [s.randn(3)],
-    doc="2 to the power of each element.",
+    r"2^{{self}}",
+    r"{g} \cdot {result} \cdot \ln 2",
+    "Return 2 to the power of each element.",
 )
 elementwise(
-    "expm1(Tensor self)",
-    precise.unary("expm1"),
-    lambda m, g, result: g * (result + 1),
-    latex=r"e^{{self}} - 1",
-    gradient=r"{g} \cdot ({result} + 1)",
-    samples=lambda s: [s.randn(3)],
-    doc="exp(x) - 1, without losing digits at small x.",
-)
-elementwise(
-    "log(Tensor self)",
-    precise.unary("log"),
+    "log",
     lambda m, g, self: g / self,
-    latex=r"\ln {self}",
-    gradient=r"\frac{{g}}{{self}}",
-    samples=lambda s: [s.positive(3), s.positive(2, 3)],
-    doc="The natural logarithm of each element: -inf at 0, nan below.",
+    r"\ln {self}",
+    r"\frac{{g}}{{self}}",
+    "Return the natural logarithm of each element: -inf at 0, nan below.",
+    lambda s: [s.positive(3), s.positive(2, 3)],
 )
 elementwise(
-    "log2(Tensor self)",
-    precise.unary("log2"),
+    "log2",
     lambda m, g, self: g / (self * math.log(2)),
-    latex=r"\log_2 {self}",
-    gradient=r"\frac{{g}}{{self} \cdot \ln 2}",
-    samples=lambda s: [s.positive(3)],
-    doc="The logarithm to base 2 of each element.",
+    r"\log_2 {self}",
+    r"\frac{{g}}{{self} \cdot \ln 2}",
+    "Return the logarithm to base 2 of each element.",
+    _positive,
 )
 elementwise(
-    "log10(Tensor self)",
-    precise.unary("log10"),
+    "log10",
     lambda m, g, self: g / (self * math.log(10)),
-    latex=r"\log_{10} {self}",
-    gradient=r"\frac{{g}}{{self} \cdot \ln 10}",
-    samples=lambda s: [s.positive(3)],
-    doc="The logarithm to base 10 of each element.",
+    r"\log_{10} {self}",
+    r"\frac{{g}}{{self} \cdot \ln 10}",
+    "Return the logarithm to base 10 of each element.",
+    _positive,
 )
 elementwise(
-    "log1p(Tensor self)",
-    precise.unary("log1p"),
+    "log1p",
     lambda m, g, self: g / (self + 1),
+    r"\ln (1 + {self})",
+    r"\frac{{g}}{{self} + 1}",
+    "Return log(1 + x), without losing digits at small x.",
+    _positive,
     node="Log1PBackward0",
-    latex=r"\ln (1 + {self})",
-    gradient=r"\frac{{g}}{{self} + 1}",
-    samples=lambda s: [s.positive(3)],
-    doc="log(1 + x), without losing digits at small x.",
 )
-
 
 # -- powers and roots --------------------------------------------------------------------------------------------------
 elementwise(
-    "sqrt(Tensor self)",
-    np.sqrt,
+    "sqrt",
     lambda m, g, result: g / m.mul_scalar(result, 2),
-    latex=r"\sqrt{{self}}",
-    gradient=r"\frac{{g}}{2 \cdot {result}}",
-    samples=lambda s: [s.positive(3), s.positive(2, 3)],
-    doc="The square root of each element; nan below 0. The gradient at 0 is infinite.",
+    r"\sqrt{{self}}",
+    r"\frac{{g}}{2 \cdot {result}}",
+    "Return the square root of each element; nan below 0. The gradient at 0 is infinite.",
+    lambda s: [s.positive(3), s.positive(2, 3)],
+    kernel=np.sqrt,
 )
-
-
-def _rsqrt(x):
-    return 1 / np.sqrt(x)
-
-
-def _reciprocal(x):
-    return 1 / x
-
-
 elementwise(
-    "rsqrt(Tensor self)",
-    _rsqrt,
+    "rsqrt",
     lambda m, g, result: -0.5 * g * (result * result * result),
+    r"\frac{1}{\sqrt{{self}}}",
+    r"-\frac{1}{2} \cdot {g} \cdot {result}^{3}",
+    "Return one over the square root of each element.",
+    _positive,
+    kernel=lambda x: 1 / np.sqrt(x),
     forward=lambda xp, self: 1 / xp.sqrt(self),
-    latex=r"\frac{1}{\sqrt{{self}}}",
-    gradient=r"-\frac{1}{2} \cdot {g} \cdot {result}^{3}",
-    samples=lambda s: [s.positive(3)],
-    doc="One over the square root of each element.",
 )
 elementwise(
-    "reciprocal(Tensor self)",
-    _reciprocal,
+    "reciprocal",
     lambda m, g, result: -g * (result * result),
-    forward=lambda xp, self: 1 / self,
-    latex=r"\frac{1}{{self}}",
-    gradient=r"-{g} \cdot {result}^{2}",
-    samples=lambda s: [s.away_from_zero(3)],
-    doc="One over each element.",
+    r"\frac{1}{{self}}",
+    r"-{g} \cdot {result}^{2}",
+    "Return one over each element.",
+    lambda s: [s.away_from_zero(3)],
+    kernel=lambda x: 1 / x,
 )
 
 
@@ -164,7 +144,7 @@ def _abs(xp, self):
 
 
 def _sign(xp, self):
-    """-1, 0 or 1; 0 for nan, as in torch."""
+    """Return -1, 0 or 1; 0 for nan, as in torch."""
     if self.dtype == bool:
         return self.copy("K")
     return ((self > 0).astype(self.dtype) - (self < 0))[()]
@@ -176,11 +156,10 @@ absolute = register(
     fast=np.abs,
     inplace=True,
     vjp={"self": lambda m, g, self: g * m.sgn(self)},
-    dtype=None,
     latex=r"\left| {self} \right|",
     vjp_latex={"self": r"{g} \cdot \mathrm{sgn}({self})"},
     samples=lambda s: [s.away_from_zero(3), s.away_from_zero(2, 3)],
-    doc="The absolute value of each element. The gradient at 0 is 0. Source: torch.abs",
+    doc="Return the absolute value of each element. The gradient at 0 is 0. Source: torch.abs",
 )
 METHODS["__abs__"] = METHODS["absolute"] = METHODS["abs"]
 METHODS["absolute_"] = METHODS["abs_"]
@@ -206,23 +185,11 @@ for _name, _kernel, _saved in (("sign", _real_sign, ()), ("sgn", _sign, ("result
         latex=r"\mathrm{sgn}({self})",
         vjp_latex={"self": "0"},
         samples=lambda s: [s.away_from_zero(3)],
-        doc=f"-1, 0 or 1: the sign of each element. Its gradient is 0. Source: torch.{_name}",
+        doc=f"Return -1, 0 or 1: the sign of each element. Its gradient is 0. Source: torch.{_name}",
     )
 
 
-@composite(method=True)
-def positive(input):
-    """The tensor itself. Raises RuntimeError for bool tensors. Source: torch.positive."""
-    if input.dtype.name == "bool":
-        raise fail(
-            RuntimeError,
-            "The `+` operator, on a bool tensor is not supported.",
-            "Convert the mask to numbers first: mask.int().",
-        )
-    return input
-
-
-# -- sigmoid, tanh -----------------------------------------------------------------------------------------------------
+# -- sigmoid, tanh, the error function ---------------------------------------------------------------------------------
 _exp = precise.unary("exp")
 
 
@@ -231,23 +198,32 @@ def _sigmoid(x):
 
 
 elementwise(
-    "sigmoid(Tensor self)",
-    _sigmoid,
+    "sigmoid",
     lambda m, g, result: m.sigmoid_backward(g, result),
+    r"\sigma({self})",
+    r"{g} \cdot (1 - {result}) \cdot {result}",
+    "Return 1 / (1 + exp(-x)): squeezes each element between 0 and 1.",
+    _any,
+    kernel=_sigmoid,
     forward=lambda xp, self: _sigmoid(self) if xp is np else 1 / (1 + xp.exp(-self)),
-    latex=r"\sigma({self})",
-    gradient=r"{g} \cdot (1 - {result}) \cdot {result}",
-    samples=lambda s: [s.randn(3), s.randn(2, 3)],
-    doc="1 / (1 + exp(-x)): squeezes each element between 0 and 1.",
 )
 elementwise(
-    "tanh(Tensor self)",
-    precise.unary("tanh"),
+    "tanh",
     lambda m, g, result: m.tanh_backward(g, result),
-    latex=r"\tanh {self}",
-    gradient=r"{g} \cdot (1 - {result}^{2})",
-    samples=lambda s: [s.randn(3), s.randn(2, 3)],
-    doc="The hyperbolic tangent: squeezes each element between -1 and 1.",
+    r"\tanh {self}",
+    r"{g} \cdot (1 - {result}^{2})",
+    "Return the hyperbolic tangent: squeezes each element between -1 and 1.",
+    _any,
+)
+elementwise(
+    "erf",
+    lambda m, g, self: 2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
+    r"\mathrm{erf}({self})",
+    r"\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
+    "Return the error function: the probability that a bell curve gives to [-x, x].",
+    _any,
+    kernel=lambda x: erf(np, x)[()],
+    forward=lambda xp, self: erf(xp, self)[()],
 )
 
 # ops of their own, as in torch, so that a backward pass costs one kernel and its graph carries torch's names
@@ -283,28 +259,7 @@ internal(
 )
 
 
-_log = precise.unary("log")
-
-
-# -- the error function ----------------------------------------------------------------------------------------------
-elementwise(
-    "erf(Tensor self)",
-    lambda x: erf(np, x)[()],
-    lambda m, g, self: 2 / math.sqrt(math.pi) * m.exp(-(self * self)) * g,
-    forward=lambda xp, self: erf(xp, self)[()],
-    latex=r"\mathrm{erf}({self})",
-    gradient=r"\frac{2}{\sqrt{\pi}} \cdot e^{-{self}^{2}} \cdot {g}",
-    samples=lambda s: [s.randn(3), s.randn(2, 3)],
-    doc="The error function: the probability that a bell curve gives to [-x, x].",
-)
-
-
 # -- names of torch.special --------------------------------------------------------------------------------------------
-for _name, _same in {
-    "erf": "erf",
-    "exp2": "exp2",
-    "expm1": "expm1",
-    "log1p": "log1p",
-    "expit": "sigmoid",
-}.items():
-    _SPECIAL[_name] = NAMESPACES[""][_same]
+for _name in ("erf", "exp2", "log1p"):
+    NAMESPACES["special"][_name] = NAMESPACES[""][_name]
+NAMESPACES["special"]["expit"] = NAMESPACES[""]["sigmoid"]

@@ -131,19 +131,15 @@ pow_base = internal(
     node="PowBackward2",
     vjp={
         "exponent": lambda m, g, self, exponent, result: (
-            m.where(exponent >= 0, m.zeros_like(g), g * (result * _log_number(self)))
+            m.where(exponent >= 0, m.zeros_like(g), g * (result * -math.inf))
             if self == 0
-            else g * (result * _log_number(self))
+            else g * (result * (math.log(self) if self > 0 else math.nan))
         )
     },
     latex=r"{self}^{{exponent}}",
     vjp_latex={"exponent": r"{g} \cdot {result} \cdot \ln {self}"},
     samples=lambda s: [(2.5, s.randn(3))],
 )
-
-
-def _log_number(x):
-    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 
 # -- public functions and operators ------------------------------------------------------------------------------------
@@ -154,14 +150,14 @@ overloaded(
 
 @composite(method=True)
 def square(input):
-    """The square of each element. Source: torch.square."""
+    """Return the square of each element. Source: torch.square."""
     return pow_scalar.call(input, 2)
 
 
-@composite(method=True, function=False)
-def square_(self):
-    """In-place `square`. Source: torch.Tensor.square_."""
-    return apply_inplace(pow_scalar, (self, 2))
+@composite(method=True)
+def square_(input):
+    """Square each element in place. Source: torch.Tensor.square_."""
+    return apply_inplace(pow_scalar, (input, 2))
 
 
 binary_operator("__pow__", pow_scalar, of_tensors=pow_tensor.call)

@@ -1,16 +1,15 @@
-"""Mirrored, rolled, triangular and diagonal tensors (diag, diag_embed, fill_diagonal_), and windows."""
+"""Mirrored, rolled, triangular and diagonal tensors (diag, diag_embed), and windows."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..exact.arguments import bool_argument
-from ..core.dtype import NUMBERS
-from ..core.errors import bad_argument, fail
+from ..core.errors import fail
 from ..exact.refusals import check_dim, check_dims, no_dimensions
 from .functions import composite, internal, register
-from ..core.tensor import Tensor
-from .shape import row_major, sizes_from
+from .shape import by_sizes, row_major
 
 
 # -- mirrored, rolled, triangular, diagonal ----------------------------------------------------------------------------
@@ -32,32 +31,7 @@ flip_op = internal(
 )
 
 
-@composite(method=True, function=False, name="flip")
-def flip_method(self, *dims):
-    """Reversed along dimensions; a copy. Source: torch.flip."""
-    return flip_op.call(self, sizes_from(dims, "flip"))
-
-
-@composite()
-def flip(input, dims):
-    """Reversed along dimensions; a copy. Source: torch.flip."""
-    return flip_op.call(input, tuple(dims))
-
-
-@composite(method=True)
-def fliplr(input):
-    """Reversed left to right. Source: torch.fliplr."""
-    if input._array.ndim < 2:
-        raise fail(RuntimeError, "Input must be >= 2-d.", "Columns are dimension 1.")
-    return flip_op.call(input, (1,))
-
-
-@composite(method=True)
-def flipud(input):
-    """Reversed upside down. Source: torch.flipud."""
-    if not input._array.ndim:
-        raise fail(RuntimeError, "Input must be >= 1-d.", "Rows are dimension 0.")
-    return flip_op.call(input, (0,))
+by_sizes("flip", flip_op, "Reverse the entries along dimensions; a copy.")
 
 
 def _as_tuple(x):
@@ -76,23 +50,23 @@ roll_op = internal(
 
 @composite(method=True)
 def roll(input, shifts, dims=()):
-    """Entries shifted along dimensions, falling in again at the other end. Source: torch.roll."""
+    """Shift entries along dimensions; those that leave at one end come in at the other. Source: torch.roll."""
     shifts, dims = _as_tuple(shifts), _as_tuple(dims)
     if dims and not input._array.ndim:
         raise no_dimensions(dims[0])
     if len(shifts) != (len(dims) or 1):
-        if not shifts:
-            raise fail(
-                RuntimeError, "`shifts` required", "It says how far to go along each dimension."
-            )
+        aligned = (
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+            if shifts
+            else "`shifts` required"
+        )
         raise fail(
             RuntimeError,
-            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
+            aligned,
             "Give one shift for each dimension; without dims one shift for the flattened tensor.",
         )
-    if not input._array.size:
-        return roll_op.call(input, shifts, ())
-    return roll_op.call(input, shifts, tuple(check_dim(d, input._array.ndim) for d in dims))
+    dims = [check_dim(d, input._array.ndim) for d in dims] if input._array.size else []
+    return roll_op.call(input, shifts, tuple(dims))
 
 
 def _matrices(name, a):
@@ -105,26 +79,23 @@ def _matrices(name, a):
     return a
 
 
-tril = register(
-    "tril(Tensor self, int diagonal=0)",
-    forward=lambda xp, self, diagonal: row_major(xp, xp.tril(_matrices("tril", self), diagonal)),
-    inplace=True,
-    vjp={"self": lambda m, g, diagonal: m.tril(g, diagonal)},
-    latex=r"\mathrm{tril}_{{diagonal}}({self})",
-    vjp_latex={"self": r"\mathrm{tril}_{{diagonal}}({g})"},
-    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
-    doc="The lower triangle, zeros above. Source: torch.tril",
-)
-triu = register(
-    "triu(Tensor self, int diagonal=0)",
-    forward=lambda xp, self, diagonal: row_major(xp, xp.triu(_matrices("triu", self), diagonal)),
-    inplace=True,
-    vjp={"self": lambda m, g, diagonal: m.triu(g, diagonal)},
-    latex=r"\mathrm{triu}_{{diagonal}}({self})",
-    vjp_latex={"self": r"\mathrm{triu}_{{diagonal}}({g})"},
-    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), -1)],
-    doc="The upper triangle, zeros below. Source: torch.triu",
-)
+def _triangle(name, rest, doc):
+    register(
+        f"{name}(Tensor self, int diagonal=0)",
+        forward=lambda xp, self, diagonal: row_major(
+            xp, getattr(xp, name)(_matrices(name, self), diagonal)
+        ),
+        inplace=True,
+        vjp={"self": lambda m, g, diagonal: getattr(m, name)(g, diagonal)},
+        latex=rf"\mathrm{{{name}}}_{{{{diagonal}}}}({{self}})",
+        vjp_latex={"self": rf"\mathrm{{{name}}}_{{{{diagonal}}}}({{g}})"},
+        samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), rest)],
+        doc=f"{doc} Source: torch.{name}",
+    )
+
+
+_triangle("tril", 1, "Return the lower triangle, with zeros above.")
+_triangle("triu", -1, "Return the upper triangle, with zeros below.")
 
 
 def _writable_diagonal(xp, self, offset, dim1, dim2):
@@ -137,42 +108,37 @@ def _writable_diagonal(xp, self, offset, dim1, dim2):
     return d
 
 
-def _diagonal_spread(xp, self, shape, offset, dim1, dim2):
+def _diagonal_spread(xp, self, shape, *place):
     out = xp.zeros(shape, self.dtype)
-    d = xp.diagonal(out, offset, dim1, dim2)
-    if xp is np:
-        d.flags.writeable = True
-    d[...] = self
+    _writable_diagonal(xp, out, *place)[...] = self
     return out
 
 
-diagonal = register(
-    "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
-    forward=_writable_diagonal,
-    view=True,
-    vjp={
+_DIAGONAL: dict[str, Any] = {
+    "vjp": {
         "self": lambda m, g, self_sym_sizes, offset, dim1, dim2: m.diagonal_spread(
             g, self_sym_sizes, offset, dim1, dim2
         )
     },
-    latex=r"\mathrm{diag}({self})",
-    vjp_latex={"self": r"\mathrm{diag}({g})"},
-    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
-    doc="The entries on a diagonal; a view. Source: torch.diagonal",
+    "latex": r"\mathrm{diag}({self})",
+    "vjp_latex": {"self": r"\mathrm{diag}({g})"},
+    "samples": lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
+}
+diagonal = register(
+    "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
+    forward=_writable_diagonal,
+    view=True,
+    doc="Return the entries on a diagonal; a view. Source: torch.diagonal",
+    **_DIAGONAL,
 )
-diagonal_copy = register(
+
+diagonal_copy = internal(
     "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)",
-    forward=lambda xp, self, offset, dim1, dim2: _writable_diagonal(
-        xp, self, offset, dim1, dim2
-    ).copy(),
-    method=False,
+    forward=lambda xp, self, *place: _writable_diagonal(xp, self, *place).copy(),
     node="DiagonalBackward0_copy",
-    vjp=diagonal.vjp,
-    latex=r"\mathrm{diag}({self})",
-    vjp_latex={"self": r"\mathrm{diag}({g})"},
-    samples=lambda s: [s.randn(3, 3), (s.randn(2, 3), 1)],
-    doc="The entries on a diagonal; a copy. Source: torch.diagonal_copy",
+    **_DIAGONAL,
 )
+
 diagonal_spread = internal(
     "diagonal_spread(Tensor self, int[] shape, int offset, int dim1, int dim2)",
     forward=_diagonal_spread,
@@ -199,13 +165,13 @@ diag_embed = register(
     latex=r"\mathrm{diag}({self})",
     vjp_latex={"self": r"\mathrm{diag}({g})"},
     samples=lambda s: [s.randn(3), s.randn(2, 3)],
-    doc="Matrices with the given diagonals. Source: torch.diag_embed",
+    doc="Return matrices with the given diagonals. Source: torch.diag_embed",
 )
 
 
 @composite(method=True)
 def diag(input, diagonal=0):
-    """The diagonal of a matrix, or the matrix with the given diagonal. Source: torch.diag."""
+    """Return the diagonal of a matrix, or the matrix with the given diagonal. Source: torch.diag."""
     if input.ndim == 1:
         return diag_embed.call(input, diagonal, -2, -1)
     if input.ndim == 2:
@@ -217,58 +183,21 @@ def diag(input, diagonal=0):
     )
 
 
-@composite(method=True, function=False)
-def fill_diagonal_(self, fill_value, wrap=False):
-    """Sets the main diagonal to a number, in place: [0, 0], [1, 1] …, of more than two dimensions [0, 0, 0] …
-
-    wrap: go on below a tall matrix, after one row left out. Raises RuntimeError for a vector, and for more than two
-    dimensions of different sizes. Source: torch.Tensor.fill_diagonal_."""
-    value = (
-        fill_value.item()
-        if isinstance(fill_value, Tensor) and not fill_value._array.ndim
-        else fill_value
-    )
-    if not isinstance(value, NUMBERS):
-        raise bad_argument("fill_diagonal_", "fill_value", 1, "Number", fill_value)
-    bool_argument("fill_diagonal_", "wrap", 2, wrap)
-    shape = self._array.shape
-    if len(shape) < 2:
-        raise fail(RuntimeError, "dimensions must larger than 1", "A vector has no diagonal.")
-    if len(shape) > 2 and len(set(shape)) > 1:
-        raise fail(
-            RuntimeError,
-            "all dimensions of input must be of equal length",
-            "Only of a matrix the sides may differ.",
-        )
-    start, step, n = self.storage_offset(), sum(self.stride()), min(shape)
-    self.as_strided((n,), (step,), start).fill_(value)
-    rows, columns = shape[:2]
-    if wrap and len(shape) == 2 and rows > columns + 1:
-        further = -(-self.numel() // (columns + 1)) - n
-        self.as_strided((further,), (step,), start + self.stride(0) * (columns + 1)).fill_(value)
-    return self
-
-
 def _unfold(xp, self, dimension, size, step):
     d = check_dim(dimension, self.ndim)
-    if not self.ndim and 0 <= size <= 1:  # one window over the one number
-        return self.reshape(1)[:size]
-    self = self if self.ndim else self.reshape(1)
-    if size > self.shape[d]:
-        raise fail(
-            RuntimeError,
-            f"maximum size for tensor at dimension {d} is {self.shape[d]} but size is {size}",
-            "The window is longer than the data.",
-        )
-    if size < 0 or step <= 0:
-        wrong = (
-            f"size is {size} but must be >= 0" if size < 0 else f"step is {step} but must be > 0"
-        )
-        raise fail(
-            RuntimeError, wrong, "A window has at least no numbers, and the next one begins later."
-        )
+    number, self = not self.ndim, self if self.ndim else self.reshape(1)
+    n, note = self.shape[d], "A window is not longer than the data, and the next one begins later."
+    for wrong, message in (
+        (size > n, f"maximum size for tensor at dimension {d} is {n} but size is {size}"),
+        (size < 0, f"size is {size} but must be >= 0"),
+        (step <= 0, f"step is {step} but must be > 0"),
+    ):
+        if wrong:
+            raise fail(RuntimeError, message, note)
+    if number:  # one window over the one number
+        return self[:size]
     shape, strides = list(self.shape), list(self.strides)
-    shape[d] = (shape[d] - size) // step + 1
+    shape[d] = (n - size) // step + 1
     strides[d] *= step
     return xp.lib.stride_tricks.as_strided(self, (*shape, size), (*strides, self.strides[d]))
 
@@ -299,7 +228,7 @@ unfold = register(
     latex=r"\mathrm{windows}({self})",
     vjp_latex={"self": r"\sum \mathrm{windows}({g})"},
     samples=lambda s: [(s.randn(5), 0, 2, 1), (s.randn(2, 6), 1, 3, 2), (s.randn(), 0, 1, 1)],
-    doc="Sliding windows along a dimension; a view. Source: torch.Tensor.unfold",
+    doc="Return sliding windows along a dimension; a view. Source: torch.Tensor.unfold",
 )
 unfold_spread = internal(
     "unfold_spread(Tensor self, int[] shape, int dimension, int size, int step)",

@@ -1,4 +1,4 @@
-"""Rounding, and division with a remainder: round floor ceil trunc frac, fmod remainder floor_divide."""
+"""Rounding, and division with a remainder: round floor ceil trunc, fmod remainder floor_divide."""
 
 from __future__ import annotations
 
@@ -8,60 +8,41 @@ import numpy as np
 
 from ..inplace.changes import apply_inplace
 from ..core.errors import fail
-from ..exact.dtype_errors import no_kernel, not_implemented
+from ..exact.dtype_errors import no_complex, no_kernel, not_implemented
 from .copies import in_dtype_of
-from .functions import METHODS, NAMESPACES, composite, internal, register
+from .functions import METHODS, composite, internal, register
 from ..core.op import variant
 from .overloading import operators, overloaded
 
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
-def _rounding(name):
-    def kernel(xp, self):
+def _rounding(name, tex, doc):
+    def forward(xp, self):
         if self.dtype == bool or self.dtype.kind == "c" and name == "round":
             raise not_implemented(f"{name}_vml_cpu", self.dtype)
-        if self.dtype.kind == "c":
-            raise fail(
-                NotImplementedError,
-                f"{name} is not supported for complex inputs",
-                "Complex numbers lie between no two whole ones.",
-            )
-        return (
-            xp.positive(self)
-            if self.dtype.kind in "iu"
-            else getattr(xp, "rint" if name == "round" else name)(self)
-        )
+        no_complex(self, f"{name} is not supported for complex inputs")
+        if self.dtype.kind in "iu":
+            return xp.positive(self)
+        return getattr(xp, "rint" if name == "round" else name)(self)
 
-    return kernel
-
-
-_TEX = {
-    "floor": r"\lfloor {self} \rfloor",
-    "ceil": r"\lceil {self} \rceil",
-    "trunc": r"\mathrm{trunc}({self})",
-    "round": r"\mathrm{round}({self})",
-}
-_DOC = {
-    "floor": "The largest whole number not above each element.",
-    "ceil": "The smallest whole number not below each element.",
-    "trunc": "Each element without its digits after the point.",
-    "round": "The nearest whole number; halves go to the even one.",
-}
-for _name, _tex in _TEX.items():
-    register(
-        f"{_name}(Tensor self)",
-        forward=_rounding(_name),
+    return register(
+        f"{name}(Tensor self)",
+        forward=forward,
         inplace=True,
         vjp={"self": lambda m, g: m.zeros_like(g)},
-        method=_name != "round",
-        function=_name != "round",
-        latex=_tex,
+        latex=tex,
         vjp_latex={"self": "0"},
         samples=lambda s: [s.distinct(3)],
-        doc=f"{_DOC[_name]} The gradient is 0. Source: torch.{_name}",
+        doc=f"Return {doc}. The gradient is 0. Source: torch.{name}",
     )
-for _table in (METHODS, NAMESPACES[""]):
-    _table["fix"], _table["fix_"] = _table["trunc"], _table["trunc_"]
+
+
+_rounding("floor", r"\lfloor {self} \rfloor", "the largest whole number not above each element")
+_rounding("ceil", r"\lceil {self} \rceil", "the smallest whole number not below each element")
+_rounding("trunc", r"\mathrm{trunc}({self})", "each element without its digits after the point")
+round_op = _rounding(
+    "round", r"\mathrm{round}({self})", "the nearest whole number; halves go to the even one"
+)
 
 
 def _round_decimals(xp, self, decimals):
@@ -82,55 +63,28 @@ round_decimals = internal(
 
 
 def _round(self, decimals):
-    from ..core.record import OPS
-
-    return (OPS["round"], (self,)) if decimals is None else (round_decimals, (self, decimals))
+    return (round_op, (self,)) if decimals is None else (round_decimals, (self, decimals))
 
 
 @composite(method=True)
 def round(input, *, decimals=None):
-    """The nearest whole number (halves go to the even one), or rounded to `decimals` places. The gradient is 0.
+    """Return the nearest whole number (halves go to the even one), or round to `decimals` places. The gradient is 0.
     Source: torch.round."""
     op, args = _round(input, decimals)
     return op.call(*args)
 
 
-@composite("round", namespace="special")
-def special_round(input, *, decimals=0):
-    """`torch.round` under its other name. Source: torch.special.round."""
-    return round_decimals.call(input, decimals)
-
-
 @composite(method=True)
 def round_(input, *, decimals=None):
-    """In-place `round`. Source: torch.Tensor.round_."""
-    op, args = _round(input, decimals)
-    return apply_inplace(op, args)
-
-
-def _frac(xp, self):
-    if self.dtype.kind != "f":
-        raise not_implemented("frac_cpu", self.dtype)
-    return self - xp.trunc(self)
-
-
-register(
-    "frac(Tensor self)",
-    forward=_frac,
-    inplace=True,
-    vjp={"self": lambda m, g: g},
-    latex=r"{self} - \mathrm{trunc}({self})",
-    vjp_latex={"self": "{g}"},
-    samples=lambda s: [s.distinct(3)],
-    doc="The digits after the point, with the sign of the element. Source: torch.frac",
-)
+    """Round in place. Source: torch.Tensor.round_."""
+    return apply_inplace(*_round(input, decimals))
 
 
 # -- division with remainder -------------------------------------------------------------------------------------------
 def _no_zero(xp, self, other):
-    kinds = {getattr(a, "dtype", np.dtype(type(a))).kind for a in (self, other)}
     # a GPU gives some number, in PyTorch too
-    if not kinds & {"f", "c"} and xp is np and np.size(self) and np.any(other == 0):
+    whole = not _kinds(self, other) & {"f", "c"}
+    if whole and xp is np and np.size(self) and np.any(other == 0):
         raise fail(
             RuntimeError,
             "ZeroDivisionError",
@@ -139,7 +93,8 @@ def _no_zero(xp, self, other):
 
 
 def _remainder(xp, self, other):
-    """The remainder with the sign of the divisor; where it is zero, with the sign of the dividend, as in torch."""
+    """Return the remainder with the sign of the divisor; where it is zero, with the sign of the dividend, as in
+    torch."""
     _no_zero(xp, self, other)
     rest = xp.fmod(self, other)
     if rest.dtype.kind in "bu":
@@ -159,35 +114,22 @@ def _floor_divide(xp, self, other):
     return xp.floor_divide(self, other)
 
 
-def not_differentiable(schema, torch_name, **fields):
-    """Registers an op that torch records but cannot differentiate: the error comes when backward reaches it."""
-    wanted, node = fields.pop("differentiable"), fields.pop("node", None)
+def not_differentiable(schema, torch_name, *, differentiable, node="", **fields):
+    """Register an op that torch records but cannot differentiate: the error comes when backward reaches it. torch words
+    it differently for the ops that have a `node` of their own."""
 
     def refusing(name):
-        # torch words it differently for the ops that have a node of their own
-        kind, message = RuntimeError, f"derivative for aten::{name} is not implemented"
-        if node is not None:
-            kind, message = NotImplementedError, f"the derivative for '{name}' is not implemented."
-
         def rule(m, g):
-            raise fail(
-                kind,
-                message,
-                "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted.",
-            )
+            note = "Its result jumps, so a derivative would say nothing useful; detach() the input if none is wanted."
+            if node:
+                message = f"the derivative for '{name}' is not implemented."
+                raise fail(NotImplementedError, message, note)
+            raise fail(RuntimeError, f"derivative for aten::{name} is not implemented", note)
 
-        return dict.fromkeys(wanted, rule)
+        return dict.fromkeys(differentiable, rule)
 
-    public = fields.pop("public", False)
-    op = register(
-        schema,
-        node=node or "NotImplemented",
-        vjp=refusing(torch_name),
-        method=public,
-        function=public,
-        **fields,
-    )
-    if node is None:
+    op = internal(schema, node=node or "NotImplemented", vjp=refusing(torch_name), **fields)
+    if not node:
         op.changing = variant(op, vjp=refusing(f"{torch_name}_"))
         for record in (op, op.changing):
             made = record.node_class
@@ -196,13 +138,17 @@ def not_differentiable(schema, torch_name, **fields):
     return op
 
 
+def _kinds(*operands):
+    return {getattr(a, "dtype", np.dtype(type(a))).kind for a in operands}
+
+
 def _div_mode(xp, self, other, rounding_mode):
     _no_zero(xp, self, other)
     if rounding_mode == "floor":
         return xp.floor_divide(self, other)
     quotient = xp.trunc(xp.true_divide(self, other))
-    kinds = {getattr(a, "dtype", np.dtype(type(a))).kind for a in (self, other)}
-    return quotient if kinds & {"f", "c"} else quotient.astype(np.result_type(self, other))
+    inexact = _kinds(self, other) & {"f", "c"}
+    return quotient if inexact else quotient.astype(np.result_type(self, other))
 
 
 _TRUNCATED, _FLOORED = (
@@ -231,8 +177,8 @@ div_mode = internal(
 
 
 def _remainders(name, forward, mode, whole, check):
-    """The forms of a remainder, by a tensor and by a number. mode, whole: how division leaves it, for `div_mode` and in
-    a formula."""
+    """Return the forms of a remainder, by a tensor and by a number. mode, whole: how division leaves it, for `div_mode`
+    and in a formula."""
     shown = {
         "forward": forward,
         "check": check,
@@ -282,30 +228,33 @@ remainder_of_number = not_differentiable(
     latex=rf"{{self}} - {{other}} \cdot {_FLOORED}",
     samples=lambda s: [(2.5, s.positive(3))],
 )
-_FLOOR: dict[str, Any] = {
-    "forward": _floor_divide,
-    "check": no_kernel("div_floor_cpu", "Bool", "Complex"),
-    "latex": _FLOORED,
-    **_FIELDS,
-}
-floor_divide_scalar = not_differentiable(
-    "floor_divide_scalar(Tensor self, operand other)",
-    "floor_divide",
-    differentiable=("self",),
-    samples=lambda s: [(s.randn(3), 2)],
-    **_FLOOR,
+floor_divide_scalar, floor_divide_tensor = (
+    not_differentiable(
+        schema,
+        "floor_divide",
+        differentiable=differentiable,
+        samples=samples,
+        forward=_floor_divide,
+        check=no_kernel("div_floor_cpu", "Bool", "Complex"),
+        latex=_FLOORED,
+        **_FIELDS,
+    )
+    for schema, differentiable, samples in (
+        (
+            "floor_divide_scalar(Tensor self, operand other)",
+            ("self",),
+            lambda s: [(s.randn(3), 2)],
+        ),
+        (
+            "floor_divide_tensor(Tensor self, Tensor other)",
+            ("self", "other"),
+            lambda s: [
+                (s.randn(2, 3), s.away_from_zero(3)),
+                (s.integers(9, 4), s.integers(3, 4) + 1),
+            ],
+        ),
+    )
 )
-floor_divide_tensor = not_differentiable(
-    "floor_divide_tensor(Tensor self, Tensor other)",
-    "floor_divide",
-    differentiable=("self", "other"),
-    samples=lambda s: [
-        (s.randn(2, 3), s.away_from_zero(3)),
-        (s.integers(9, 4), s.integers(3, 4) + 1),
-    ],
-    **_FLOOR,
-)
-
 
 _DIVIDED = "Raises RuntimeError for whole numbers divided by 0."
 overloaded(

@@ -7,29 +7,16 @@ import operator
 
 from ..core.errors import fail
 
-_made: dict[str, type] = {}
-
 
 class NamedResult(tuple):
     """A tuple whose items have names; printed one item a line, as PyTorch prints its structured results."""
 
     __slots__ = ()
     _fields = ()
-    n_fields = n_sequence_fields = 0
-    n_unnamed_fields = 0
-
-    def __new__(cls, items):
-        items = tuple(items)
-        if len(items) != len(cls._fields):
-            raise TypeError(
-                f"torch.return_types.{cls.__name__}() takes a {len(cls._fields)}-sequence ({len(items)}-sequence given)"
-            )
-        return tuple.__new__(cls, items)
 
     def __repr__(self):
-        body = ",\n".join(
-            f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)
-        )
+        pairs = zip(self._fields, self, strict=True)
+        body = ",\n".join(f"{name}={value!r}" for name, value in pairs)
         return f"torch.return_types.{type(self).__name__}(\n{body})"
 
     def __getattr__(self, name):
@@ -43,27 +30,17 @@ class NamedResult(tuple):
 
 
 def return_type(name, fields):
-    """The result type called `name` with the given field names; the same type at every call."""
-    made = _made.get(name)
+    """Return the result type called `name` with the given field names; the same type at every call."""
+    made = globals().get(name)
     if made is None:
         fields = tuple(fields)
         members = {field: property(operator.itemgetter(i)) for i, field in enumerate(fields)}
-        counts = {"n_fields": len(fields), "n_sequence_fields": len(fields)}
-        body = {
-            "__slots__": (),
-            "__module__": "torch.return_types",
-            "_fields": fields,
-            **members,
-            **counts,
-        }
+        body = {"__slots__": (), "__module__": "torch.return_types", "_fields": fields, **members}
         body["__doc__"] = (
-            f"What `{name.replace('linalg_', 'linalg.')}` gives: a tuple ({', '.join(fields)}). Source: torch.return_types.{name}."
+            f"The result of `{name.replace('linalg_', 'linalg.')}`: a tuple ({', '.join(fields)}). "
+            f"Source: torch.return_types.{name}."
         )
-        made = _made[name] = globals()[name] = type(name, (NamedResult,), body)
-    elif made._fields != tuple(fields):
-        raise ValueError(
-            f"torch.return_types.{name} has the fields {made._fields}, not {tuple(fields)}"
-        )
+        made = globals()[name] = type(name, (NamedResult,), body)
     return made
 
 

@@ -1,4 +1,4 @@
-"""The order of dimensions: permute, transpose, t, movedim, and the properties T, mT, H, mH. Views; no values are
+"""The order of dimensions: permute, transpose, t, movedim, and the properties T and mT. Views; no values are
 computed."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import warnings
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from .functions import METHODS, NAMESPACES, composite, internal, register
-from .shape import sizes_from
+from .shape import by_sizes
 
 
 def _permute(xp, self, dims):
@@ -30,7 +30,7 @@ def _permute(xp, self, dims):
 
 
 def inverse(dims):
-    """The permutation that undoes `dims`."""
+    """Return the permutation that undoes `dims`."""
     back = [0] * len(dims)
     for i, d in enumerate(dims):
         back[d % len(dims)] = i
@@ -46,20 +46,22 @@ permute_op = internal(
     vjp_latex={"self": r"\mathrm{permute}^{-1}({g})"},
     samples=lambda s: [(s.randn(2, 3, 4), (2, 0, 1))],
 )
+
+
+def _swapped(xp, self, dim0, dim1):
+    dims = check_dim(dim0, self.ndim), check_dim(dim1, self.ndim)
+    return xp.swapaxes(self, *dims) if self.ndim else self[...]
+
+
 transpose = register(
     "transpose(Tensor self, int dim0, int dim1)",
     view=True,
-    inplace=False,
-    forward=lambda xp, self, dim0, dim1: (
-        xp.swapaxes(self, *dims)
-        if (dims := (check_dim(dim0, self.ndim), check_dim(dim1, self.ndim))) and self.ndim
-        else self[...]
-    ),
+    forward=_swapped,
     vjp={"self": lambda m, g, dim0, dim1: m.transpose(g, dim0, dim1)},
     latex=r"{self}^{T}",
     vjp_latex={"self": r"{g}^{T}"},
     samples=lambda s: [(s.randn(2, 3), 0, 1), (s.randn(2, 3, 4), -1, 0)],
-    doc="Swaps two dimensions; a view. Source: torch.transpose",
+    doc="Swap two dimensions; a view. Source: torch.transpose",
 )
 
 
@@ -81,41 +83,29 @@ t_op = register(
     latex=r"{self}^{T}",
     vjp_latex={"self": r"{g}^{T}"},
     samples=lambda s: [s.randn(2, 3)],
-    doc="Transpose of a matrix; a view. Source: torch.t",
+    doc="Return the transpose of a matrix; a view. Source: torch.t",
 )
 
 
-@composite(method=True, function=False, name="permute")
-def permute_method(self, *dims, **named):
-    """Dimensions in another order; a view. Source: torch.permute."""
-    return permute_op.call(self, sizes_from(dims, "permute", named))
-
-
-@composite()
-def permute(input, dims):
-    """Dimensions in another order; a view. Source: torch.permute."""
-    return permute_op.call(input, tuple(dims))
+by_sizes("permute", permute_op, "Return the dimensions in another order; a view.")
 
 
 for _name in ("swapaxes", "swapdims"):
     METHODS[_name] = NAMESPACES[""][_name] = METHODS["transpose"]
 
 
-def _only_a_number(name, instead):
-    """PyTorch's warning for the transpose of a 0-d tensor, which is the tensor itself."""
-    warnings.warn(
-        f"Tensor.{name} is deprecated on 0-D tensors. {instead}", UserWarning, stacklevel=3
+def _warn_of_a_number(name):
+    """Give PyTorch's warning for the transpose of a 0-d tensor, which is the tensor itself."""
+    message = (
+        f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
     )
-
-
-_IDENTITY = "This function is the identity in these cases."
-_CONJ = "Consider using x.conj()."
+    warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def T(self):
-    """All dimensions reversed; for a matrix its transpose. Source: torch.Tensor.T."""
+    """Return the tensor with all dimensions reversed; for a matrix its transpose. Source: torch.Tensor.T."""
     if not self.ndim:
-        _only_a_number("T", _IDENTITY)
+        _warn_of_a_number("T")
     elif self.ndim != 2:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
@@ -127,78 +117,27 @@ def T(self):
     return permute_op.call(self, tuple(range(self.ndim - 1, -1, -1)))
 
 
-def _matrices_transposed(self, name):
-    if self.ndim < 2:
+def mT(self):
+    """Return the tensor with the last two dimensions swapped. Source: torch.Tensor.mT."""
+    if not self.ndim:
+        _warn_of_a_number("mT")
+        return self
+    if self.ndim == 1:
         raise fail(
             RuntimeError,
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.",
+            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.",
             "A vector has no transpose; use unsqueeze to make a row or a column of it.",
         )
     return transpose.call(self, -2, -1)
 
 
-def mT(self):
-    """The last two dimensions swapped. Source: torch.Tensor.mT."""
-    if not self.ndim:
-        _only_a_number("mT", _IDENTITY)
-        return self
-    return _matrices_transposed(self, "mT")
-
-
-def _real(self, name):
-    if self.dtype.is_complex:
-        raise fail(
-            NotImplementedError,
-            f"tensor.{name} of complex numbers is not supported by autolab",
-            "Conjugated views are not here; for real numbers the adjoint is the transpose.",
-        )
-
-
-def mH(self):
-    """The adjoint of matrices: for real numbers the transpose. Source: torch.Tensor.mH."""
-    _real(self, "mH")
-    if not self.ndim:
-        _only_a_number("mH", _CONJ)
-        return self
-    return _matrices_transposed(self, "mH")
-
-
-def H(self):
-    """The adjoint of a matrix: for real numbers the transpose. Source: torch.Tensor.H."""
-    _real(self, "H")
-    if not self.ndim:
-        _only_a_number("H", _CONJ)
-        return self
-    if self.ndim != 2:
-        batches = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
-        raise fail(
-            RuntimeError,
-            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{batches}",
-            "A vector has no transpose; use unsqueeze to make a row or a column of it.",
-        )
-    return transpose.call(self, 0, 1)
-
-
-@composite(method=True)
-def adjoint(input):
-    """The last two dimensions swapped: `mH`. Raises RuntimeError for a vector. Source: torch.adjoint."""
-    _real(input, "adjoint()")
-    if not input.ndim:
-        warnings.warn(f"adjoint() is deprecated on 0-D tensors. {_CONJ}", UserWarning, stacklevel=3)
-        return input
-    return _matrices_transposed(input, "adjoint()")
-
-
-for _property in (T, mT, H, mH):
-    METHODS[_property.__name__] = property(_property)
+METHODS["T"], METHODS["mT"] = property(T), property(mT)
 
 
 def _moved(ndim, source, destination):
-    source = [check_dim(s, ndim) for s in ((source,) if isinstance(source, int) else source)]
-    destination = [
-        check_dim(d, ndim)
-        for d in ((destination,) if isinstance(destination, int) else destination)
-    ]
+    """Return the order of dimensions after those in `source` went to `destination`."""
+    places = [(d,) if isinstance(d, int) else d for d in (source, destination)]
+    source, destination = ([check_dim(d, ndim) for d in dims] for dims in places)
     if len(source) != len(destination):
         raise fail(
             RuntimeError,
@@ -206,20 +145,17 @@ def _moved(ndim, source, destination):
             f"destination ({destination} dims)",
             "Each moved dimension needs a place.",
         )
-    order = [None] * ndim
-    if not ndim:  # dimension 0 of a 0-d tensor is none
-        return ()
-    for s, d in zip(source, destination):
-        order[d] = s
-    rest = iter(i for i in range(ndim) if i not in source)
-    return tuple(next(rest) if o is None else o for o in order)
+    order = [i for i in range(ndim) if i not in source]
+    for d, s in sorted(zip(destination, source)):
+        order.insert(d, s)
+    return tuple(order)
 
 
 @composite(method=True)
 def movedim(input, source, destination):
-    """Moves dimensions to other places; a view. Source: torch.movedim."""
+    """Move dimensions to other places; a view. Source: torch.movedim."""
     order = _moved(input.ndim, source, destination)
-    return permute_op.call(input, order) if order else METHODS["alias"](input)
+    return permute_op.call(input, order) if input.ndim else METHODS["alias"](input)
 
 
 METHODS["moveaxis"] = NAMESPACES[""]["moveaxis"] = movedim

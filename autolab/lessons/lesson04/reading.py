@@ -50,7 +50,7 @@ class Beside:
 def beside(mine: Any, *theirs: str) -> Beside:
     """What the learner wrote, and the source of what does the same in `autolab/engine/core/`, as it is at this moment.
 
-    mine: a function or class of the learner's, or None. theirs: file and name, such as "backward._Pass.plan". Of a
+    mine: a function or class of the learner's, or None. theirs: file and name, such as "backward.plan". Of a
     class what stands before its first method is shown.
 
     Raises AttributeError for a name that the core has not.

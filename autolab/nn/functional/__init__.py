@@ -36,9 +36,10 @@ from autolab.nn.functional.normalization import (
     layer_norm,
     rms_norm,
 )
+from autolab.nn.functional.volumes import conv3d
 
 __all__ = [
-    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
+    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv3d", "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "dropout2d", "embedding", "embedding_bag", "group_norm",
     "huber_loss", "instance_norm", "kl_div", "l1_loss", "layer_norm", "mse_loss", "nll_loss", "normalize", "one_hot",
     "rms_norm", "scaled_dot_product_attention", "smooth_l1_loss",

@@ -71,9 +71,7 @@ def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fa
     return _run("threshold", inplace, input, threshold, value)
 
 
-threshold = (
-    _threshold  # as in PyTorch, so that the function can be called where an argument has its name
-)
+threshold = _threshold  # PyTorch's errors name the function so
 
 
 def _as_elements(input, *numbers):
@@ -241,12 +239,15 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return _run("glu", False, input, dim)
 
 
-def _implicit_dim(name, ndim, stacklevel):
+def _along(name, input, dim, stacklevel):
+    """Return `dim`, or with PyTorch's warning the dimension that is meant when it is None."""
+    if dim is not None:
+        return dim
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=stacklevel,
     )
-    return 0 if ndim in (0, 1, 3) else 1
+    return 0 if input.dim() in (0, 1, 3) else 1
 
 
 def softmax(
@@ -259,18 +260,14 @@ def softmax(
         >>> F.softmax(torch.tensor([1., 2., 3.]), dim=0)
         tensor([0.0900, 0.2447, 0.6652])
     """
-    if dim is None:
-        dim = _implicit_dim("softmax", input.dim(), _stacklevel)
-    return input.softmax(dim, dtype=dtype)
+    return input.softmax(_along("softmax", input, dim, _stacklevel), dtype=dtype)
 
 
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
 ) -> Tensor:
     """softmax(-x) along `dim`."""
-    if dim is None:
-        dim = _implicit_dim("softmin", input.dim(), _stacklevel)
-    return (-input).softmax(dim, dtype=dtype)
+    return (-input).softmax(_along("softmin", input, dim, _stacklevel), dtype=dtype)
 
 
 def log_softmax(
@@ -283,6 +280,4 @@ def log_softmax(
         >>> F.log_softmax(torch.tensor([1., 2., 3.]), dim=0)
         tensor([-2.4076, -1.4076, -0.4076])
     """
-    if dim is None:
-        dim = _implicit_dim("log_softmax", input.dim(), _stacklevel)
-    return input.log_softmax(dim, dtype=dtype)
+    return input.log_softmax(_along("log_softmax", input, dim, _stacklevel), dtype=dtype)

@@ -45,10 +45,8 @@ def embedding_bag(
         raise fail(ValueError, "mode has to be one of sum, mean or max", f"It is {mode!r}.")
     _check_rows(input, weight)
     entries = input.tolist()
-    bags = [
-        [row for row in entries[a:b] if row != padding_idx]
-        for a, b in zip(starts, [*starts[1:], len(entries)])
-    ]
+    ends = [*starts[1:], len(entries)]
+    bags = [[row for row in entries[a:b] if row != padding_idx] for a, b in zip(starts, ends)]
     places = lambda numbers: autolab.tensor(numbers, dtype=autolab.int64, device=weight.device)
     rows = weight.index_select(0, places([row for bag in bags for row in bag]))
     if mode == "max":
@@ -57,82 +55,78 @@ def embedding_bag(
     total = weight.new_zeros((len(bags), weight.size(1))).index_add(0, owner, rows)
     if mode == "sum":
         return total
-    counts = autolab.tensor(
-        [max(len(bag), 1) for bag in bags], dtype=weight.dtype, device=weight.device
-    )
-    return total / counts.unsqueeze(1)
+    return total / places([max(len(bag), 1) for bag in bags]).to(weight.dtype).unsqueeze(1)
 
 
 def _largest(rows, bags):
-    """The maximum of each bag's rows, number by number; its gradient goes to the first row that has it."""
-    found, start = [], 0
-    for bag in bags:
-        part = rows[start : start + len(bag)]
-        found.append(part.max(0).values if bag else rows.new_zeros((rows.size(1),)))
-        start += len(bag)
-    return autolab.stack(found) if found else rows.new_zeros((0, rows.size(1)))
+    """Return the maximum of each bag's rows, number by number; its gradient goes to the first row that has it."""
+    parts = rows.split([len(bag) for bag in bags], 0)
+    zeros = rows.new_zeros((rows.size(1),))
+    largest = [part.max(0).values if len(part) else zeros for part in parts]
+    return autolab.stack(largest) if largest else rows.new_zeros((0, rows.size(1)))
 
 
 def _as_bags(input, weight, offsets):
-    """Return (row numbers in one line, where each bag begins)."""
-    if weight.dim() != 2:
-        raise fail(
+    """Return (row numbers in one line, where each bag begins); raise PyTorch's errors for what does not fit."""
+    starts = [] if offsets is None or offsets.dim() != 1 else offsets.tolist()
+    if input.dim() == 2 and offsets is None:
+        starts = [i * input.size(1) for i in range(input.size(0))]
+    first, last = (starts[0], starts[-1]) if starts else (0, 0)
+    got = " but got None" if offsets is None else ""
+    checks = [
+        (
+            weight.dim() == 2,
             ValueError,
             f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}",
-            "A table of rows.",
-        )
-    if input.dim() == 2:
-        if offsets is not None:
-            raise fail(
-                ValueError,
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets)}",
-                "Each row of the input is a bag already.",
-            )
-        starts = (
-            list(range(0, input.numel(), input.size(1))) if input.size(1) else [0] * input.size(0)
-        )
-        return input.reshape(-1), starts
-    if input.dim() != 1:
-        raise fail(
+        ),
+        (
+            input.dim() != 2 or offsets is None,
+            ValueError,
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            f"sequences. However, found offsets of type {type(offsets)}",
+        ),
+        (
+            input.dim() in (1, 2),
             ValueError,
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}",
-            "Bags by numbers, or all numbers in one line.",
-        )
-    if offsets is None or offsets.dim() != 1:
-        got = " but got None" if offsets is None else ""
-        raise fail(
-            ValueError, f"offsets has to be a 1D Tensor{got}", "It says where each bag begins."
-        )
-    starts = offsets.tolist()
-    if starts and starts[0] != 0:
-        raise fail(
+        ),
+        (
+            input.dim() == 2 or (offsets is not None and offsets.dim() == 1),
+            ValueError,
+            f"offsets has to be a 1D Tensor{got}",
+        ),
+        (
+            first == 0,
             RuntimeError,
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
-            f"got {starts[0]}",
-            "Otherwise the first numbers would belong to no bag.",
-        )
-    if starts and starts[-1] > input.numel():
-        raise fail(
+            f"got {first}",
+        ),
+        (
+            last <= input.numel(),
             RuntimeError,
-            f"offsets[-1] can not be greater than input's length {input.numel()} but got offsets[-1] of {starts[-1]}",
-            "A bag begins inside the input, or at its end when it is empty.",
-        )
-    return input, starts
+            f"offsets[-1] can not be greater than input's length {input.numel()} but got offsets[-1] of {last}",
+        ),
+    ]
+    for holds, kind, message in checks:
+        if not holds:
+            note = "The input is bags by numbers, or all numbers in one line and in `offsets` where each bag begins."
+            raise fail(kind, message, note)
+    return input.reshape(-1), starts
 
 
 def _check_rows(input, weight):
+    rows = weight.size(0)
+    message = note = ""
     if input.dtype not in (autolab.int64, autolab.int32):
-        raise fail(
-            RuntimeError,
+        message = (
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{input.dtype.short}Tensor instead (while checking arguments for embedding_bag)",
-            "Row numbers are whole numbers.",
+            f"torch.{input.dtype.short}Tensor instead (while checking arguments for embedding_bag)"
         )
-    for place, row in enumerate(input.tolist()):
-        if not 0 <= row < weight.size(0):
-            raise fail(
-                RuntimeError,
-                f"Index {place} of input takes value {row} which is not in the valid range [0, {weight.size(0)})",
-                "The table has no such row.",
-            )
+        note = "Row numbers are whole numbers."
+    elif outside := [(i, row) for i, row in enumerate(input.tolist()) if not 0 <= row < rows]:
+        message = "Index {} of input takes value {} which is not in the valid range ".format(
+            *outside[0]
+        )
+        message, note = message + f"[0, {rows})", "The table has no such row."
+    if message:
+        raise fail(RuntimeError, message, note)

@@ -168,33 +168,22 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         tensor([[1, 0, 0],
                 [0, 0, 1]])
     """
-    if tensor.dtype is not autolab.int64:
-        raise fail(
-            RuntimeError,
-            "one_hot is only applicable to index tensor of type LongTensor.",
-            "Call .long() first.",
-        )
-    if tensor.numel() == 0:
-        if num_classes <= 0:
-            raise fail(
-                RuntimeError,
-                "Can not infer total number of classes from empty tensor.",
-                "Give num_classes.",
+    empty = tensor.numel() == 0
+    whole = tensor.dtype is autolab.int64
+    low, high = (0, -1) if empty or not whole else (tensor.min().item(), tensor.max().item())
+    checks = [
+        (whole, "one_hot is only applicable to index tensor of type LongTensor."),
+        (not empty or num_classes > 0, "Can not infer total number of classes from empty tensor."),
+        (low >= 0, "Class values must be non-negative."),
+        (num_classes == -1 or num_classes > high, "Class values must be smaller than num_classes."),
+    ]
+    for holds, message in checks:
+        if not holds:
+            note = (
+                f"Classes are int64 numbers from 0 to num_classes - 1; the largest here is {high}."
             )
-        return autolab.empty((*tensor.shape, num_classes), dtype=autolab.int64)
-    if tensor.min().item() < 0:
-        raise fail(
-            RuntimeError, "Class values must be non-negative.", "Classes are numbered from 0."
-        )
-    largest = tensor.max().item()
-    if num_classes == -1:
-        num_classes = largest + 1
-    elif num_classes <= largest:
-        raise fail(
-            RuntimeError,
-            "Class values must be smaller than num_classes.",
-            f"The largest class is {largest}.",
-        )
+            raise fail(RuntimeError, message, note)
+    num_classes = high + 1 if num_classes == -1 else num_classes
     return (tensor.unsqueeze(-1) == autolab.arange(num_classes, device=tensor.device)).long()
 
 

@@ -42,7 +42,7 @@ def nll_loss(
 
 
 def _nll_loss(input, target, weight, reduction, ignore_index):
-    """`nll_loss` of what is known to be tensors; reduction: PyTorch's number."""
+    """Return `nll_loss` of what is known to be tensors; reduction: PyTorch's number."""
     _check_classes(input, target, weight)
     if input._array.ndim <= 2:
         return OPS["nll_loss"].call(input, target, weight, reduction, ignore_index)[0]
@@ -65,98 +65,80 @@ def _check_classes(input, target, weight):
         and weight is None
     ):
         return  # the usual case: the questions below take 1 µs
-    n_dim = input.dim()
-    if n_dim < 1:
-        raise fail(
+    n_dim, places = input.dim(), target.dim()
+    sizes, batch = list(input.shape), target.shape[0] if places else 0
+    by_place = [*sizes[:1], *sizes[2:]]
+    rows = "One class number for each row of scores."
+    images = "Scores (N, C, H, W) go with class numbers (N, H, W)."
+    of_numbers = target.dtype in (autolab.int64, autolab.uint8)
+    no_numbers = (
+        RuntimeError,
+        f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
+        "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
+    )
+    checks = [
+        (
+            n_dim < 1,
             ValueError,
             "Expected 1 or more dimensions (got 0)",
             "Scores have a dimension of classes.",
-        )
-    if n_dim > 1 and not target.dim() and not input.shape[0]:
-        _check_class_numbers(target)
-        raise fail(
+        ),
+        (n_dim > 1 and not places and not sizes[0] and not of_numbers, *no_numbers),
+        (
+            n_dim > 1 and not places and not sizes[0],
             IndexError,
             "Dimension specified as 0 but tensor has no dimensions",
-            "One class number for each row of scores.",
-        )
-    batch = target.shape[0] if target.dim() else 0
-    if n_dim != 1 and input.shape[0] != batch:
-        raise fail(
+            rows,
+        ),
+        (
+            n_dim > 1 and sizes[0] != batch,
             ValueError,
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({batch}).",
-            "One class number for each row of scores.",
-        )
-    if n_dim <= 2 and target.dim() > 1:
-        raise fail(
+            f"Expected input batch_size ({(sizes or [0])[0]}) to match target batch_size ({batch}).",
+            rows,
+        ),
+        (
+            n_dim <= 2 and places > 1,
             RuntimeError,
             "0D or 1D target tensor expected, multi-target not supported",
             "Class numbers have the shape (N); squeeze the extra dimension, or pass probabilities as floats.",
-        )
-    if n_dim == 2 and target.dim() == 0 and input.shape[0] != 1:
-        raise fail(
+        ),
+        (
+            n_dim == 4 and places != 3,
             RuntimeError,
-            f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})",
-            "One class number for each row of scores.",
-        )
-    if n_dim > 2:
-        _check_positions(input, target)
-    _check_class_numbers(target)
-    if n_dim == 1 and target.dim() == 1 and target.shape[0] != 1:
-        raise fail(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {places}",
+            images,
+        ),
+        (
+            n_dim > 2 and n_dim != 4 and by_place != list(target.shape),
+            RuntimeError,
+            f"Expected target size {by_place}, got {list(target.shape)}",
+            "One class number for each position.",
+        ),
+        (not of_numbers, *no_numbers),
+        (
+            n_dim == places == 1 and batch != 1,
             ValueError,
-            f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}",
+            f"For 1D input, 1D target must have size 1, but got target size: {batch}",
             "One sample has one class.",
-        )
-    if n_dim == 4 and input.shape[2:] != target.shape[1:]:
-        raise fail(
+        ),
+        (
+            n_dim == 4 and by_place != list(target.shape),
             RuntimeError,
-            f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}",
-            "Scores (N, C, H, W) go with class numbers (N, H, W).",
-        )
+            f"size mismatch (got input: {sizes} , target: {list(target.shape)}",
+            images,
+        ),
+    ]
+    for wrong, kind, message, note in checks:
+        if wrong:
+            raise fail(kind, message, note)
     if weight is not None:
         _check_weight(input, weight)
-
-
-def _check_class_numbers(target):
-    """Raise RuntimeError unless `target` has a dtype of class numbers."""
-    if target.dtype not in (autolab.int64, autolab.uint8):
-        raise fail(
-            RuntimeError,
-            f"expected target dtype to be Long or Byte, but got {target.dtype.short}",
-            "Class numbers are integers: target.long(). Probabilities need the shape of the input.",
-        )
-
-
-def _check_positions(input, target):
-    """Raise RuntimeError unless there is a class number for each position of images or series of scores."""
-    n_dim = input.dim()
-    if n_dim == 4 and target.dim() != 3:
-        raise fail(
-            RuntimeError,
-            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}",
-            "Scores (N, C, H, W) go with class numbers (N, H, W).",
-        )
-    if n_dim != 4 and (input.shape[0], *input.shape[2:]) != tuple(target.shape):
-        raise fail(
-            RuntimeError,
-            f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}",
-            "One class number for each position.",
-        )
 
 
 def _check_weight(input, weight):
     """Raise what PyTorch raises when the class weights do not go with the scores."""
     n_dim = input.dim()
-    classes = input.shape[0 if n_dim == 1 else 1]
-    if weight.dim() != 1 or weight.shape[0] != classes:
-        raise fail(
-            RuntimeError,
-            "weight tensor should be defined either for all or no classes"
-            if n_dim > 2
-            else f"weight tensor should be defined either for all {classes} classes or no classes but got "
-            f"weight tensor of shape: {list(weight.shape)}",
-            "One weight for each class.",
-        )
+    _check_classes_of_weight(weight, input.shape[0 if n_dim == 1 else 1], n_dim > 2)
     if not input.is_floating_point():
         raise not_implemented(kernel_name(n_dim), input._array.dtype)
     if weight.dtype is not input.dtype:
@@ -166,6 +148,15 @@ def _check_weight(input, weight):
             "Convert the weights to the dtype of the scores.",
         )
     not_differentiable("nll_loss_nd" if n_dim > 2 else "nll_loss_forward", weight=weight)
+
+
+def _check_classes_of_weight(weight, classes, short=False, function=""):
+    if weight.dim() != 1 or weight.shape[0] != classes:
+        message = f"{function}weight tensor should be defined either for all {classes} classes or no classes but got "
+        message += f"weight tensor of shape: {list(weight.shape)}"
+        if short:
+            message = "weight tensor should be defined either for all or no classes"
+        raise fail(RuntimeError, message, "One weight for each class.")
 
 
 def cross_entropy(
@@ -221,7 +212,7 @@ def _check_smoothing(label_smoothing):
 
 
 def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing):
-    """Cross-entropy with probabilities as target."""
+    """Return the cross-entropy with probabilities as target."""
     if not target.is_floating_point():
         raise fail(
             RuntimeError,
@@ -236,13 +227,8 @@ def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoot
         )
     class_dim = 0 if input.dim() == 1 else 1
     classes = input.shape[class_dim]
-    if weight is not None and (weight.dim() != 1 or weight.shape[0] != classes):
-        raise fail(
-            RuntimeError,
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no "
-            f"classes but got weight tensor of shape: {list(weight.shape)}",
-            "One weight for each class.",
-        )
+    if weight is not None:
+        _check_classes_of_weight(weight, classes, function="cross_entropy: ")
     log_p = log_softmax(input, class_dim)
     if label_smoothing > 0:
         _check_smoothing(label_smoothing)
@@ -252,12 +238,8 @@ def _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoot
         loss = loss * _by_class(weight, input.dim(), class_dim)
     if number == 0:
         return -loss.sum(class_dim)
-    total = -loss.sum()
-    return (
-        total
-        if number == 2
-        else OPS["div_scalar"].call(total, input.numel() // classes if input.numel() else 0)
-    )
+    total, samples = -loss.sum(), input.numel() // classes if input.numel() else 0
+    return total if number == 2 else OPS["div_scalar"].call(total, samples)
 
 
 def _by_class(weight, ndim, class_dim):
@@ -267,24 +249,19 @@ def _by_class(weight, ndim, class_dim):
 
 
 def _smoothed_cross_entropy(log_p, target, weight, number, ignore_index, label_smoothing):
-    """(1 - s) * nll + s / C * (the sum of all -log-probabilities)."""
+    """Return (1 - s) * nll + s / C * (the sum of all -log-probabilities)."""
     class_dim = 0 if log_p.dim() == 1 else 1
     classes = log_p.shape[class_dim]
     nll = _nll_loss(log_p, target, weight, number, ignore_index)
-    if weight is None:
-        uniform = -log_p.sum(class_dim)
-    else:
-        uniform = -(log_p * _by_class(weight, log_p.dim(), class_dim)).sum(class_dim)
+    by_class = log_p if weight is None else log_p * _by_class(weight, log_p.dim(), class_dim)
     ignored = target == ignore_index
-    uniform = uniform.masked_fill(ignored, 0.0)
-    if number == 2:
+    uniform = (-by_class.sum(class_dim)).masked_fill(ignored, 0.0)
+    if number:
         uniform = uniform.sum()
-    elif number == 1:
-        counted = (
-            (~ignored).sum()
-            if weight is None
-            else weight.gather(0, target[~ignored].flatten()).sum()
-        )
-        uniform = uniform.sum() / counted
+    if number == 1:
+        counted = ~ignored
+        if weight is not None:
+            counted = weight.gather(0, target[counted].flatten())
+        uniform = uniform / counted.sum()
     scale = OPS["mul_scalar"].call
     return scale(nll, 1 - label_smoothing) + scale(uniform, label_smoothing / classes)

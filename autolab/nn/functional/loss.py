@@ -54,8 +54,7 @@ def reduction_number(reduction):
     return _NUMBER[reduction]
 
 
-def _reduced(loss, reduction):
-    number = reduction_number(reduction)
+def _reduced(loss, number):
     return loss if number == 0 else loss.mean() if number == 1 else loss.sum()
 
 
@@ -70,7 +69,7 @@ def _same_shape(input, target):
     warnings.warn(
         f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
         "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=3,
+        stacklevel=4,
     )
     return autolab.broadcast_tensors(input, target)
 
@@ -99,11 +98,16 @@ def not_differentiable(function, **arguments):
             )
 
 
-def _refuse_weight(function, weight):
+def _difference_loss(name, input, target, size_average, reduce, reduction, *settings, weight=None):
+    """Return the op `name` of two tensors, reduced; refuse `weight`."""
     if weight is not None:
-        raise unsupported(
-            function, "weight", 'Multiply by the weights: (weight * loss).mean(), reduction="none".'
-        )
+        note = 'Multiply by the weights: (weight * loss).mean(), reduction="none".'
+        raise unsupported(name, "weight", note)
+    pair = _same_shape(input, target)
+    number = reduction_number(legacy_reduction(size_average, reduce, reduction))
+    if name == "l1_loss":
+        return _reduced((pair[0] - pair[1]).abs(), number)
+    return OPS[name].call(*pair, number, *settings)
 
 
 # differences -------------------------------------------------------------------------------------
@@ -126,10 +130,8 @@ def mse_loss(
         >>> F.mse_loss(torch.tensor([1., 2.]), torch.tensor([1., 4.]), reduction="sum")
         tensor(4.)
     """
-    _refuse_weight("mse_loss", weight)
-    pair = _same_shape(input, target)
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    return OPS["mse_loss"].call(*pair, reduction_number(reduction))
+    given = input, target, size_average, reduce, reduction
+    return _difference_loss("mse_loss", *given, weight=weight)
 
 
 def l1_loss(
@@ -141,11 +143,8 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """|input - target|."""
-    _refuse_weight("l1_loss", weight)
-    a, b = _same_shape(input, target)
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    reduction_number(reduction)
-    return _reduced((a - b).abs(), reduction)
+    given = input, target, size_average, reduce, reduction
+    return _difference_loss("l1_loss", *given, weight=weight)
 
 
 def smooth_l1_loss(
@@ -158,17 +157,16 @@ def smooth_l1_loss(
 ) -> Tensor:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, d the difference. Raises RuntimeError for a negative beta."""
     check_settings("smooth_l1_loss", ("beta", 4, "float", beta))
-    pair = _same_shape(input, target)
-    reduction = legacy_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise fail(
             RuntimeError,
             "smooth_l1_loss does not support negative values for beta.",
             "beta is where the loss turns from quadratic to linear.",
         )
+    given = input, target, size_average, reduce, reduction
     if beta == 0:
-        return _reduced((pair[0] - pair[1]).abs(), reduction)
-    return OPS["smooth_l1_loss"].call(*pair, reduction_number(reduction), beta)
+        return _difference_loss("l1_loss", *given)
+    return _difference_loss("smooth_l1_loss", *given, beta)
 
 
 def huber_loss(
@@ -179,16 +177,15 @@ def huber_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta/2), d the difference. RuntimeError unless delta > 0."""
-    _refuse_weight("huber_loss", weight)
     check_settings("huber_loss", ("delta", 4, "float", delta))
-    pair = _same_shape(input, target)
     if delta <= 0:
         raise fail(
             RuntimeError,
             "huber_loss does not support non-positive values for delta.",
             "delta is where the loss turns from quadratic to linear.",
         )
-    return OPS["huber_loss"].call(*pair, reduction_number(reduction), delta)
+    given = input, target, None, None, reduction
+    return _difference_loss("huber_loss", *given, delta, weight=weight)
 
 
 # probabilities -----------------------------------------------------------------------------------
@@ -273,17 +270,16 @@ def kl_div(
     """target * (log(target) - input), input being log-probabilities; "batchmean" divides the sum by the batch size."""
     check_settings("kl_div", ("log_target", None, "bool", log_target))
     if size_average is not None or reduce is not None:
-        inner = legacy_reduction(size_average, reduce, reduction)
-    else:
-        if reduction == "mean":
-            warnings.warn(
-                "reduction: 'mean' divides the total loss by both the batch size and the support size."
-                "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-                stacklevel=2,
-            )
-        inner = "sum" if reduction == "batchmean" else reduction
-    reduction_number(inner)
+        reduction = legacy_reduction(size_average, reduce, reduction)
+    elif reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            stacklevel=2,
+        )
+    by_batch = reduction == "batchmean"
+    number = reduction_number("sum" if by_batch else reduction)
     check_tensors("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise fail(
@@ -293,8 +289,8 @@ def kl_div(
         loss = target.exp() * (target - input)
     else:
         loss = target.xlogy(target) - target * input
-    loss = _reduced(loss, inner)
-    return loss / input.size()[0] if reduction == "batchmean" and input.dim() else loss
+    loss = _reduced(loss, number)
+    return loss / input.size()[0] if by_batch and input.dim() else loss
 
 
 # pairs of vectors ---------------------------------------------------------------------------------
@@ -311,36 +307,21 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or ()."""
     check_settings("cosine_embedding_loss", ("margin", 4, "float", margin))
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    reduction_number(reduction)
+    number = reduction_number(legacy_reduction(size_average, reduce, reduction))
     check_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
-    dim = target.dim()
+    dim, note = target.dim(), "Every target belongs to a pair of vectors."
     if dim not in (0, 1):
-        raise fail(
-            RuntimeError,
-            "0D or 1D target tensor expected, multi-target not supported",
-            "One target for each pair.",
-        )
+        message = "0D or 1D target tensor expected, multi-target not supported"
+        raise fail(RuntimeError, message, note)
     if input1.dim() != dim + 1 or input2.dim() != dim + 1:
-        expected = (
-            "1D target tensor expects 2D input tensors"
-            if dim
-            else "0D target tensor expects 1D input tensors"
+        message = (
+            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
         )
-        raise fail(
-            RuntimeError,
-            f"{expected}, but found inputs with sizes {list(input1.size())} and {list(input2.size())}.",
-            "Every target belongs to a pair of vectors.",
-        )
-    eps = 1e-12
-    product = (input1 * input2).sum(dim)
-    square1, square2 = (
-        _plus((input1 * input1).sum(dim), eps),
-        _plus((input2 * input2).sum(dim), eps),
-    )
-    cos = product / (square1 * square2).sqrt()
+        message += f"{list(input1.size())} and {list(input2.size())}."
+        raise fail(RuntimeError, message, note)
+    square1, square2 = (_plus((x * x).sum(dim), 1e-12) for x in (input1, input2))
+    cos = (input1 * input2).sum(dim) / (square1 * square2).sqrt()
     zero = autolab.zeros_like(cos)
     alike = autolab.where(target == 1, autolab.ones_like(cos) - cos, zero)
-    return _reduced(
-        alike + autolab.where(target == -1, _plus(cos, -margin).clamp_min(0), zero), reduction
-    )
+    apart = autolab.where(target == -1, _plus(cos, -margin).clamp_min(0), zero)
+    return _reduced(alike + apart, number)

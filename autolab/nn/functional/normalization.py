@@ -35,7 +35,7 @@ def batch_norm(
         "batch_norm", ("training", 6, "bool", training), ("momentum", 7, "float", momentum)
     )
     if training:
-        _check_count(input.shape)
+        _check_count(input.shape[:1] + input.shape[2:], input.shape)
     if eps < 0 or (training and eps == 0):
         kind = "positive during training" if training else "non-negative"
         raise fail(
@@ -46,14 +46,12 @@ def batch_norm(
     return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-def _check_count(size):
-    count = size[0]
-    for n in size[2:]:
-        count *= n
-    if count == 1:
+def _check_count(sizes, shown):
+    """Raise ValueError if values of these `sizes`, which are normalised together, are a single one."""
+    if math.prod(sizes) == 1:
         raise fail(
             ValueError,
-            f"Expected more than 1 value per channel when training, got input size {size}",
+            f"Expected more than 1 value per channel when training, got input size {shown}",
             "The variance of a single value is 0, so nothing of it would be left. Use a bigger batch, or model.eval().",
         )
 
@@ -92,15 +90,7 @@ def group_norm(
             "Channels are dimension 1.",
         )
     size = input.shape
-    count = size[0] * size[1] // num_groups
-    for n in size[2:]:
-        count *= n
-    if count == 1:
-        raise fail(
-            ValueError,
-            f"Expected more than 1 value per channel when training, got input size {list(size)}",
-            "The variance of a single value is 0, so nothing of it would be left.",
-        )
+    _check_count((size[0] * size[1] // num_groups, *size[2:]), list(size))
     return autolab.group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -176,29 +166,24 @@ def rms_norm(
     shape = (
         [normalized_shape]
         if isinstance(normalized_shape, int)
-        else [int(n) for n in normalized_shape]
+        else list(map(int, normalized_shape))
     )
+    sizes, last = list(input.shape), list(input.shape[max(0, input.dim() - len(shape)) :])
+    message = ""
     if not shape:
-        raise fail(
-            RuntimeError,
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-            "normalized_shape = []",
-            "Name the sizes of the dimensions that are normalised together.",
+        message = "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+        message += "normalized_shape = []"
+    elif weight is not None and list(weight.shape) != shape:
+        message = (
+            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
         )
-    if weight is not None and list(weight.shape) != shape:
-        raise fail(
-            RuntimeError,
-            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
-            f"normalized_shape = {shape}",
-            "There is one number per normalised element.",
-        )
-    if list(input.shape[max(0, input.dim() - len(shape)) :]) != shape:
-        raise fail(
-            RuntimeError,
-            f"Given normalized_shape={shape}, expected input with shape [*{', '.join(map(str, shape))}], but got input "
-            f"of size{list(input.shape)}",
-            "The last dimensions are normalised; their sizes are given when the layer is made.",
-        )
+        message += f"{list(weight.shape)} and normalized_shape = {shape}"
+    elif last != shape:
+        expected = ", ".join(map(str, shape))
+        message = f"Given normalized_shape={shape}, expected input with shape [*{expected}], but got input of size{sizes}"
+    if message:
+        note = "normalized_shape names the sizes of the last dimensions, which are normalised together."
+        raise fail(RuntimeError, message, note)
     if not (input.is_floating_point() or input.is_complex()):
         raise not_implemented("rms_norm", input._array.dtype)
     x = (

@@ -3,58 +3,18 @@ https://docs.pytorch.org/docs/stable/nn.html#non-linear-activations-weighted-sum
 
 from __future__ import annotations
 
-from typing import Any
-
 import autolab
-from autolab.engine.core.errors import fail
-from autolab.nn import functional as F
-from autolab.nn import init as nn_init
-from autolab.nn.modules.module import Module, name_init
-from autolab.nn.parameter import Parameter
 from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+from autolab.nn import functional as F, init as nn_init
 from autolab.nn._arguments import DeviceLike
+from autolab.nn.modules.layer import Layer
+from autolab.nn.modules.module import Module
+from autolab.nn.parameter import Parameter
 
 
-class _Activation(Module):
-    """A layer that applies one function with the layer's settings.
-
-    `_settings` names the attributes that the function takes after its input, in order; `_hidden` names those that the
-    repr leaves out.
-    """
-
-    _function: Any
-    _settings: tuple[str, ...] = ()
-    _hidden: tuple[str, ...] = ()
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        name_init(cls)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply the function to `input`."""
-        return type(self)._function(input, *[getattr(self, name) for name in self._settings])
-
-    def extra_repr(self) -> str:
-        """Return the settings, and inplace=True when it is."""
-        shown = [n for n in self._settings if n != "inplace" and n not in self._hidden]
-        parts = [f"{name}={getattr(self, name)!r}" for name in shown]
-        if getattr(self, "inplace", False) and "inplace" not in self._hidden:
-            parts.append("inplace=True")
-        return ", ".join(parts)
-
-
-class _InPlace(_Activation):
-    """An activation whose only setting is whether it overwrites its input."""
-
-    _settings: tuple[str, ...] = ("inplace",)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-
-class ReLU(_InPlace):
+class ReLU(Layer, function=F.relu):
     """max(0, x).
 
     Example:
@@ -63,45 +23,38 @@ class ReLU(_InPlace):
         tensor([0., 2.])
     """
 
-    _function = F.relu
+    inplace: bool = False
 
 
-class SELU(_InPlace):
+class SELU(Layer, function=F.selu):
     """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of Klambauer et al. (2017)."""
 
-    _function = F.selu
+    inplace: bool = False
 
 
-class SiLU(_InPlace):
+class SiLU(Layer, function=F.silu):
     """x * sigmoid(x), also called swish."""
 
-    _function = F.silu
+    inplace: bool = False
 
 
-class Hardswish(_InPlace):
+class Hardswish(Layer, function=F.hardswish, hidden="inplace"):
     """0 below -3, x above 3, x * (x + 3) / 6 between (Howard et al., 2019)."""
 
-    _function = F.hardswish
-    _hidden = ("inplace",)
+    inplace: bool = False
 
 
-class RReLU(_Activation):
+class RReLU(Layer, function=F.rrelu, settings="lower upper training inplace", hidden="training"):
     """x where x > 0, else a * x with a random slope a for each number; in evaluation the mean of the bounds.
 
     lower, upper: the slopes are drawn from this interval, from the default stream. Xu et al. (2015)."""
 
-    _function = F.rrelu
-    _settings = ("lower", "upper", "training", "inplace")
-    _hidden = ("training",)
-
-    def __init__(
-        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
-    ) -> None:
-        super().__init__()
-        self.lower, self.upper, self.inplace = lower, upper, inplace
+    lower: float = 1.0 / 8
+    upper: float = 1.0 / 3
+    inplace: bool = False
 
 
-class Sigmoid(_Activation):
+class Sigmoid(Layer, function=autolab.sigmoid):
     """1 / (1 + exp(-x)).
 
     Example:
@@ -110,10 +63,8 @@ class Sigmoid(_Activation):
         tensor([0.5000, 0.8808])
     """
 
-    _function = autolab.sigmoid
 
-
-class Tanh(_Activation):
+class Tanh(Layer, function=autolab.tanh):
     """(exp(x) - exp(-x)) / (exp(x) + exp(-x)).
 
     Example:
@@ -122,51 +73,40 @@ class Tanh(_Activation):
         tensor([0.0000, 0.7616])
     """
 
-    _function = autolab.tanh
 
-
-class LogSigmoid(_Activation):
+class LogSigmoid(Layer, function=F.logsigmoid):
     """log(1 / (1 + exp(-x)))."""
 
-    _function = F.logsigmoid
 
-
-class Softsign(_Activation):
+class Softsign(Layer, function=F.softsign):
     """x / (1 + |x|)."""
 
-    _function = F.softsign
 
-
-class Tanhshrink(_Activation):
+class Tanhshrink(Layer, function=F.tanhshrink):
     """x - tanh(x)."""
 
-    _function = F.tanhshrink
 
-
-class Threshold(_Activation):
+class Threshold(Layer, function=F.threshold):
     """x where x > threshold, else value."""
 
-    _function = F.threshold
-    _settings = ("threshold", "value", "inplace")
-
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__()
-        self.threshold, self.value, self.inplace = threshold, value, inplace
+    threshold: float
+    value: float
+    inplace: bool = False
 
 
-class Hardtanh(_Activation):
+class Hardtanh(Layer, function=F.hardtanh):
     """x limited to [min_val, max_val]."""
 
-    _function = F.hardtanh
-    _settings = ("min_val", "max_val", "inplace")
+    min_val: float = -1.0
+    max_val: float = 1.0
+    inplace: bool = False
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
-        if max_val <= min_val:
+    def _set_up(self, settings):
+        super()._set_up(settings)
+        if self.max_val <= self.min_val:
             raise fail(
                 AssertionError,
-                f"max_val ({max_val}) must be greater than min_val ({min_val})",
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})",
                 "The interval has to have a length.",
             )
 
@@ -180,35 +120,25 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
 
-class _WithAlpha(_Activation):
-    _settings = ("alpha", "inplace")
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha, self.inplace = alpha, inplace
-
-
-class ELU(_WithAlpha):
+class ELU(Layer, function=F.elu):
     """x where x > 0, else alpha * (exp(x) - 1) (Clevert et al., 2015)."""
 
-    _function = F.elu
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class CELU(_WithAlpha):
+class CELU(Layer, function=F.celu):
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) (Barron, 2017)."""
 
-    _function = F.celu
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class LeakyReLU(_Activation):
+class LeakyReLU(Layer, function=F.leaky_relu):
     """x where x > 0, else negative_slope * x."""
 
-    _function = F.leaky_relu
-    _settings = ("negative_slope", "inplace")
-
-    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        super().__init__()
-        self.negative_slope, self.inplace = negative_slope, inplace
+    negative_slope: float = 0.01
+    inplace: bool = False
 
 
 class PReLU(Module):
@@ -239,79 +169,49 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class GELU(_Activation):
+class GELU(Layer, function=lambda input, approximate: F.gelu(input, approximate=approximate)):
     """x * Phi(x), with Phi the normal distribution function; `approximate="tanh"` uses a formula with tanh."""
 
-    _settings = ("approximate",)
-
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Apply the function to `input`."""
-        return F.gelu(input, approximate=self.approximate)
+    approximate: str = "none"
 
 
-class Softplus(_Activation):
+class Softplus(Layer, function=F.softplus):
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x > threshold."""
 
-    _function = F.softplus
-    _settings = ("beta", "threshold")
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta, self.threshold = beta, threshold
+    beta: float = 1.0
+    threshold: float = 20.0
 
 
-class _Shrink(_Activation):
-    _settings = ("lambd",)
+class Softshrink(Layer, function=F.softshrink):
+    """x - lambd above lambd, x + lambd below -lambd, 0 between."""
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
+    lambd: float = 0.5
 
     def extra_repr(self) -> str:
         """Return the limit."""
         return str(self.lambd)
 
 
-class Softshrink(_Shrink):
-    """x - lambd above lambd, x + lambd below -lambd, 0 between."""
-
-    _function = F.softshrink
-
-
-class Hardshrink(_Shrink):
+class Hardshrink(Layer, function=F.hardshrink):
     """x where |x| > lambd, else 0."""
 
-    _function = F.hardshrink
+    lambd: float = 0.5
+    extra_repr = Softshrink.extra_repr
 
 
-class GLU(_Activation):
+class GLU(Layer, function=F.glu):
     """a * sigmoid(b), a and b the halves of the input along `dim` (Dauphin et al., 2016)."""
 
-    _function = F.glu
-    _settings = ("dim",)
-
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
+    dim: int = -1
 
 
-class _AlongDim(_Activation):
-    _settings = ("dim",)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
+class _AlongDim(Layer):
     def forward(self, input: Tensor) -> Tensor:
         """Return the function of `input` along `dim`."""
-        return type(self)._function(input, self.dim, _stacklevel=5)
+        return self._function(input, self.dim, _stacklevel=5)
 
 
-class Softmax(_AlongDim):
+class Softmax(_AlongDim, function=F.softmax):
     """exp(x_i) / sum_j exp(x_j) along `dim`.
 
     Example:
@@ -321,16 +221,16 @@ class Softmax(_AlongDim):
                 [0.2689, 0.7311]])
     """
 
-    _function = F.softmax
+    dim: int | None = None
 
 
-class Softmin(_AlongDim):
+class Softmin(_AlongDim, function=F.softmin):
     """softmax(-x) along `dim`."""
 
-    _function = F.softmin
+    dim: int | None = None
 
 
-class LogSoftmax(_AlongDim):
+class LogSoftmax(_AlongDim, function=F.log_softmax):
     """log(softmax(x)) along `dim`, computed without overflow."""
 
-    _function = F.log_softmax
+    dim: int | None = None

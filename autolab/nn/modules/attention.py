@@ -99,8 +99,7 @@ class MultiheadAttention(Module):
         """
         hidden = canonical_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
         mask = canonical_mask(attn_mask, "attn_mask", query)
-        batched = _check_shapes(query, key, value, hidden, mask, self.num_heads)
-        self._check_widths(query, key, value)
+        batched = _check_shapes(query, key, value, hidden, mask, self.num_heads, self.embed_dim)
         if is_causal and mask is None:
             raise fail(
                 RuntimeError,
@@ -133,21 +132,6 @@ class MultiheadAttention(Module):
             return output.squeeze(1), None if weights is None else weights.squeeze(0)
         return output.transpose(1, 0) if self.batch_first else output, weights
 
-    def _check_widths(self, query, key, value):
-        width = query.size(-1)
-        if width != self.embed_dim:
-            raise fail(
-                AssertionError,
-                f"was expecting embedding dimension of {self.embed_dim}, but got {width}",
-                "The last dimension of the query is what the first weight multiplies.",
-            )
-        if key.shape != value.shape:
-            raise fail(
-                AssertionError,
-                f"key shape {key.shape} does not match value shape {value.shape}",
-                "Each key has a value.",
-            )
-
 
 def _refuse(embed_dim, add_bias_kv, add_zero_attn, **dims):
     """Raise NotImplementedError for what courses do not use."""
@@ -160,40 +144,56 @@ def _refuse(embed_dim, add_bias_kv, add_zero_attn, **dims):
             raise unsupported("MultiheadAttention", name, note)
 
 
-def _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads):
+def _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads, embed_dim):
     """Return whether there is a batch; raise AssertionError in PyTorch's words for dimensions that do not fit."""
-    if query.dim() not in (2, 3):
-        raise _misfit(
-            f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor"
-        )
-    kind, dim = ("batched", 3) if query.dim() == 3 else ("unbatched", 2)
-    start = f"For {kind} ({dim}-D) `query`, expected"
-    if not key.dim() == value.dim() == dim:
-        raise _misfit(
-            f"{start} `key` and `value` to be {dim}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively"
-        )
-    if key_padding_mask is not None and key_padding_mask.dim() != dim - 1:
-        raise _misfit(
-            f"{start} `key_padding_mask` to be `None` or {dim - 1}-D but found {key_padding_mask.dim()}-D tensor instead",
-            "It says of each sequence which of its positions are padding.",
-        )
-    if attn_mask is not None and attn_mask.dim() not in (2, 3):
-        raise _misfit(
-            f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead",
-            "Queries by keys, for all heads or for each.",
-        )
-    if attn_mask is not None and dim == 2 and attn_mask.dim() == 3:
-        expected = (num_heads, query.shape[0], key.shape[0])
-        if tuple(attn_mask.shape) != expected:
-            raise _misfit(
-                f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}",
-                "Heads, queries, keys.",
-            )
-    return dim == 3
+    dims = query.dim()
+    start = f"For {'batched' if dims == 3 else 'unbatched'} ({dims}-D) `query`, expected"
+    hidden_dim = dims - 1 if key_padding_mask is None else key_padding_mask.dim()
+    width = query.shape[-1] if dims else 0
+    mask_dim = 2 if attn_mask is None else attn_mask.dim()
+    heads = (num_heads, *query.shape[:1], *key.shape[:1])
+    mask_shape = None if attn_mask is None else tuple(attn_mask.shape)
+    checks = [
+        (
+            dims in (2, 3),
+            f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor",
+        ),
+        (
+            key.dim() == value.dim() == dims,
+            f"{start} `key` and `value` to be {dims}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively",
+        ),
+        (
+            hidden_dim == dims - 1,
+            f"{start} `key_padding_mask` to be `None` or {dims - 1}-D but found {hidden_dim}-D tensor instead",
+        ),
+        (
+            mask_dim in (2, 3),
+            f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {mask_dim}-D tensor instead",
+        ),
+        (
+            dims == 3 or mask_dim == 2 or mask_shape == heads,
+            f"Expected `attn_mask` shape to be {heads} but got {None if attn_mask is None else attn_mask.shape}",
+        ),
+        (
+            width == embed_dim,
+            f"was expecting embedding dimension of {embed_dim}, but got {width}",
+        ),
+        (
+            key.shape == value.shape,
+            f"key shape {key.shape} does not match value shape {value.shape}",
+        ),
+    ]
+    for holds, message in checks:
+        if not holds:
+            raise _misfit(message)
+    return dims == 3
 
 
-def _misfit(message, note="Positions, batch, features; or positions, features."):
-    return fail(AssertionError, message, note)
+_SHAPES = "Queries are (positions, batch, features), masks (queries, keys) and padding masks (batch, keys)."
+
+
+def _misfit(message):
+    return fail(AssertionError, message, _SHAPES)
 
 
 def _converted(convert, query, key, value):
@@ -245,10 +245,8 @@ def _joined_masks(attn_mask, key_padding_mask, sizes):
     batch, num_heads, _, source = sizes
     for dim, size in ((0, batch), (1, source)):
         if key_padding_mask.shape[dim] != size:
-            raise _misfit(
-                f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {key_padding_mask.shape[dim]}",
-                "One row for each sequence, one entry for each key.",
-            )
+            found = key_padding_mask.shape[dim]
+            raise _misfit(f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {found}")
     hidden = key_padding_mask.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1)
     hidden = hidden.reshape(batch * num_heads, 1, source)
     return hidden if attn_mask is None else attn_mask + hidden

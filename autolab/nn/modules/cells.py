@@ -8,21 +8,22 @@ from __future__ import annotations
 import math
 
 import autolab
+from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
 from autolab.nn import init
+from autolab.nn._arguments import DeviceLike
 from autolab.nn.functional import recurrent
+from autolab.nn.modules.layer import shown_unless_default
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
-from autolab.engine.core.dtype import dtype as DType
-from autolab.engine.core.tensor import Tensor
-from autolab.nn._arguments import DeviceLike
 
 
 class RNNCellBase(Module):
     """What the three cells share: weight_ih (gates * hidden_size, input_size), weight_hh (gates * hidden_size,
     hidden_size) and two biases, uniform in ±1/sqrt(hidden_size)."""
 
-    _states = 1
+    nonlinearity = "tanh"
 
     def __init__(
         self,
@@ -35,14 +36,12 @@ class RNNCellBase(Module):
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        options = {"device": device, "dtype": dtype}
         rows = num_chunks * hidden_size
-        self.weight_ih = Parameter(autolab.empty((rows, input_size), **options))
-        self.weight_hh = Parameter(autolab.empty((rows, hidden_size), **options))
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(
-                name, Parameter(autolab.empty(rows, **options)) if bias else None
-            )
+        shapes = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        for name, shape in (shapes | {"bias_ih": (rows,), "bias_hh": (rows,)}).items():
+            empty = autolab.empty(shape, device=device, dtype=dtype)
+            wanted = bias or name in shapes
+            self.register_parameter(name, Parameter(empty) if wanted else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -52,29 +51,27 @@ class RNNCellBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def extra_repr(self) -> str:
-        """Sizes, then what is not the default."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
-        nonlinearity = getattr(self, "nonlinearity", "tanh")
-        return text if nonlinearity == "tanh" else text + f", nonlinearity={nonlinearity}"
+        """Return the sizes, then what is not the default."""
+        defaults = {"bias": True, "nonlinearity": "tanh"}
+        return f"{self.input_size}, {self.hidden_size}" + shown_unless_default(self, defaults)
 
-    def _step(self, mode, input, state):
-        """The next state; `state` is a tuple of tensors or None, which means zeros."""
+    def _step(self, mode, input, state, count=1):
+        """Return the next state; `state` is a tuple of `count` tensors or None, which means zeros."""
+        self._check_dim("input", input)
+        for number, s in enumerate(state or ()):
+            self._check_dim("hidden" if count == 1 else f"hx[{number}]", s)
         single = input.dim() == 1
         if single:
             input = input.unsqueeze(0)
         if state is None:
-            zeros = autolab.zeros(
-                input.size(0), self.hidden_size, dtype=input.dtype, device=input.device
-            )
-            state = (zeros,) * self._states
+            zeros = input.new_zeros(input.size(0), self.hidden_size)
+            state = (zeros,) * count
         elif single:
             state = tuple(s.unsqueeze(0) for s in state)
         self._check_sizes(input, state)
         w = recurrent.Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        found = recurrent.cell(mode, input, state, w)
-        return tuple(s.squeeze(0) for s in found) if single else found
+        after = recurrent.cell(mode, input, state, w)
+        return tuple(s.squeeze(0) for s in after) if single else after
 
     def _check_dim(self, what, tensor):
         if tensor.dim() not in (1, 2):
@@ -85,25 +82,19 @@ class RNNCellBase(Module):
             )
 
     def _check_sizes(self, input, state):
-        if input.size(1) != self.input_size:
+        batch, width, hidden = input.size(0), input.size(1), self.hidden_size
+        if width != self.input_size:
             raise fail(
                 RuntimeError,
-                f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}",
+                f"input has inconsistent input_size: got {width} expected {self.input_size}",
                 "The last dimension of the input is what weight_ih multiplies.",
             )
         for number, s in enumerate(state):
-            if s.size(0) != input.size(0):
-                raise fail(
-                    RuntimeError,
-                    f"Input batch size {input.size(0)} doesn't match hidden{number} batch size {s.size(0)}",
-                    "Each sequence of the batch has a state of its own.",
-                )
-            if s.size(-1) != self.hidden_size:
-                raise fail(
-                    RuntimeError,
-                    f"hidden{number} has inconsistent hidden_size: got {s.size(-1)}, expected {self.hidden_size}",
-                    "The last dimension of the state is what weight_hh multiplies.",
-                )
+            if tuple(s.shape) != (batch, hidden):
+                message = f"hidden{number} has inconsistent hidden_size: got {s.size(-1)}, expected {hidden}"
+                if s.size(0) != batch:
+                    message = f"Input batch size {batch} doesn't match hidden{number} batch size {s.size(0)}"
+                raise fail(RuntimeError, message, f"The state has to be {batch} x {hidden}.")
 
 
 class RNNCell(RNNCellBase):
@@ -121,23 +112,16 @@ class RNNCell(RNNCellBase):
         device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state h'."""
-        self._check_dim("input", input)
-        if hx is not None:
-            self._check_dim("hidden", hx)
+        """Return the next state h'."""
         if self.nonlinearity not in ("tanh", "relu"):
-            raise fail(
-                RuntimeError,
-                f"Unknown nonlinearity: {self.nonlinearity}",
-                "It is 'tanh' or 'relu'.",
-            )
-        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[
-            0
-        ]
+            message = f"Unknown nonlinearity: {self.nonlinearity}"
+            raise fail(RuntimeError, message, "It is 'tanh' or 'relu'.")
+        mode = f"RNN_{self.nonlinearity.upper()}"
+        return self._step(mode, input, None if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -147,8 +131,6 @@ class LSTMCell(RNNCellBase):
     Hochreiter and Schmidhuber (1997). Raises ValueError or RuntimeError for sizes that do not fit.
     """
 
-    _states = 2
-
     def __init__(
         self,
         input_size: int,
@@ -157,16 +139,13 @@ class LSTMCell(RNNCellBase):
         device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """(h', c'). hx: (h, c), zeros when left out."""
-        self._check_dim("input", input)
-        for number, s in enumerate(hx or ()):
-            self._check_dim(f"hx[{number}]", s)
-        return self._step("LSTM", input, hx)
+        """Return (h', c'). hx: (h, c), zeros when left out."""
+        return self._step("LSTM", input, hx, count=2)
 
 
 class GRUCell(RNNCellBase):
@@ -184,11 +163,8 @@ class GRUCell(RNNCellBase):
         device: DeviceLike = None,
         dtype: DType | None = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state h'."""
-        self._check_dim("input", input)
-        if hx is not None:
-            self._check_dim("hidden", hx)
+        """Return the next state h'."""
         return self._step("GRU", input, None if hx is None else (hx,))[0]

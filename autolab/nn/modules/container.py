@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, Self
 
 from autolab.engine.core.errors import fail
@@ -19,7 +19,7 @@ from autolab.utils._shared import typename
 
 
 def _position(index, size):
-    """`index` counted from the front; IndexError outside of a container of `size` elements."""
+    """Return `index` counted from the front. Raises IndexError outside of a container of `size` elements."""
     index = operator.index(index)
     if not -size <= index < size:
         raise fail(
@@ -28,33 +28,17 @@ def _position(index, size):
     return index % size
 
 
-def _pairs(values, name, element_name):
-    """(key, value) pairs of a mapping or of an iterable of pairs."""
-    if not isinstance(values, Iterable):
-        raise fail(
-            TypeError,
-            f"{name}.update should be called with an iterable of key/value pairs, but got "
-            + type(values).__name__,
-            "Pass a dict or a list of pairs.",
-        )
-    if hasattr(values, "items"):
-        return values.items()
-    pairs = list(values)
-    for i, pair in enumerate(pairs):
-        if not isinstance(pair, Iterable):
-            raise fail(
-                TypeError,
-                f"{element_name} update sequence element #{i} should be Iterable; is"
-                + type(pair).__name__,
-                "Every element is a pair (key, value).",
-            )
-        if len(pair) != 2:
-            raise fail(
-                ValueError,
-                f"{element_name} update sequence element #{i} has length {len(pair)}; 2 is required",
-                "Every element is a pair (key, value).",
-            )
-    return pairs
+def _check_iterable(values, method, expected, note):
+    if not isinstance(values, Iterable) or isinstance(values, Tensor):
+        message = f"{method} should be called with {expected}, but got {type(values).__name__}"
+        raise fail(TypeError, message, note)
+
+
+def _pairs(values, name):
+    """Return the (key, value) pairs of a mapping or of an iterable of pairs."""
+    expected = "an iterable of key/value pairs"
+    _check_iterable(values, f"{name}.update", expected, "Pass a dict or a list of pairs.")
+    return values.items() if hasattr(values, "items") else list(values)
 
 
 class _Numbered(Module):
@@ -129,7 +113,7 @@ class Sequential(_Numbered):
             self.add_module(name, module)
 
     def forward(self, input: Any) -> Any:
-        """The last module's output for `input`."""
+        """Return the last module's output for `input`."""
         for module in self._modules.values():
             input = module(input)
         return input
@@ -185,13 +169,8 @@ class ModuleList(_Numbered):
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add all of `modules` at the end. Returns the list."""
-        if not isinstance(modules, Iterable):
-            raise fail(
-                TypeError,
-                "ModuleList.extend should be called with an iterable, but got "
-                + type(modules).__name__,
-                "Use append for a single module.",
-            )
+        note = "Use append for a single module."
+        _check_iterable(modules, "ModuleList.extend", "an iterable", note)
         return super().extend(list(modules))
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:  # type: ignore[misc]
@@ -201,23 +180,14 @@ class ModuleList(_Numbered):
         return ModuleList(chain(self, other))
 
     def __repr__(self) -> str:
-        blocks: list[list[Any]] = []  # [first, last, repr] of each run of equal modules
-        for i, text in enumerate(map(repr, self)):
-            if blocks and blocks[-1][2] == text:
-                blocks[-1][1] = i
-            else:
-                blocks.append([i, i, text])
-        if not blocks:
-            return f"{self._get_name()}()"
-        lines = [
-            f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}"
-            for a, b, text in blocks
-        ]
-        return (
-            f"{self._get_name()}(\n  "
-            + "\n  ".join(line.replace("\n", "\n  ") for line in lines)
-            + "\n)"
-        )
+        lines, first = [], 0
+        for text, group in groupby(map(repr, self)):
+            last = first + len(list(group)) - 1
+            number = f"({first}): " if first == last else f"({first}-{last}): {last - first + 1} x "
+            lines.append((number + text).replace("\n", "\n  "))
+            first = last + 1
+        inside = "\n  ".join(lines)
+        return f"{self._get_name()}(\n  {inside}\n)" if lines else f"{self._get_name()}()"
 
 
 class _Named:
@@ -283,12 +253,12 @@ class ModuleDict(_Named, Module):
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add all modules of a mapping or of an iterable of pairs; existing names are replaced."""
-        for key, module in _pairs(modules, "ModuleDict", "ModuleDict"):
+        for key, module in _pairs(modules, "ModuleDict"):
             self[key] = module
 
 
 def _describe(value, of_tensor):
-    """One line of the repr of a parameter container; `of_tensor` says what a tensor is made of."""
+    """Return one line of the repr of a parameter container; `of_tensor` says what a tensor is made of."""
     if not isinstance(value, Tensor):
         return "Object of type: " + type(value).__name__
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -298,11 +268,8 @@ def _describe(value, of_tensor):
 
 
 def _as_parameter(value):
-    return (
-        Parameter(value)
-        if isinstance(value, Tensor) and not isinstance(value, Parameter)
-        else value
-    )
+    plain = isinstance(value, Tensor) and not isinstance(value, Parameter)
+    return Parameter(value) if plain else value
 
 
 class ParameterList(Module):
@@ -339,19 +306,14 @@ class ParameterList(Module):
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Add all of `values` at the end. Returns the list."""
-        if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise fail(
-                TypeError,
-                "ParameterList.extend should be called with an iterable, but got "
-                + type(values).__name__,
-                "Use append for a single parameter.",
-            )
+        note = "Use append for a single parameter."
+        _check_iterable(values, "ParameterList.extend", "an iterable", note)
         for value in list(values):
             self.append(value)
         return self
 
     def extra_repr(self) -> str:
-        """One line for each value."""
+        """Return one line for each value."""
         return "\n".join(
             f"  ({i}): {_describe(value, lambda t: t.dtype)}" for i, value in enumerate(self)
         )
@@ -371,7 +333,10 @@ class ParameterDict(_Named, Module):
         if parameters is not None:
             self.update(parameters)
 
-    def _checked(self, key):
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(key, str):
             raise fail(
                 TypeError,
@@ -379,13 +344,7 @@ class ParameterDict(_Named, Module):
                 f"'{type(key).__name__}'). Open an issue on github if you need non-string keys.",
                 "Keys become attribute names.",
             )
-        return key
-
-    def __getitem__(self, key: Any) -> Any:
-        return getattr(self, self._checked(key))
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._keys[self._checked(key)] = None
+        self._keys[key] = None
         setattr(self, key, _as_parameter(value))
 
     def __delitem__(self, key: Any) -> None:
@@ -398,14 +357,14 @@ class ParameterDict(_Named, Module):
 
     def update(self, parameters: Any) -> None:
         """Add all of a mapping (a plain dict in sorted order, as PyTorch does) or of an iterable of pairs."""
-        pairs = _pairs(parameters, "ParametersDict", "ParameterDict")
+        pairs = _pairs(parameters, "ParametersDict")
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             pairs = sorted(pairs)
         for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:
-        """One line for each value."""
+        """Return one line for each value."""
         return "\n".join(f"  ({key}): {_describe(value, typename)}" for key, value in self.items())
 
     def __call__(self, input: Any) -> Any:

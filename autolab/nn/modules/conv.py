@@ -2,106 +2,91 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-
-import autolab
 from typing import Any
 
-from autolab.engine.core.errors import fail
-from autolab.nn import functional as F
-from autolab.nn import init
-from autolab.nn.modules.module import Module
-from autolab.nn.parameter import Parameter
 from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+from autolab.nn import functional as F, init
 from autolab.nn._arguments import DeviceLike, Sizes, name_methods_after
+from autolab.nn.modules.layer import Layer, shown_unless_default
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 def as_tuple(value: Any, n: int) -> tuple[Any, ...]:
-    """A number as a tuple of `n`; an iterable as the tuple that it is."""
+    """Return a number as a tuple of `n`, and an iterable as the tuple that it is."""
     return tuple(value) if hasattr(value, "__iter__") else (value,) * n
 
 
-class _ConvNd(Module):
+class _ConvNd(Layer):
     """What all convolutions share: sizes, parameters and their initial values."""
 
-    _dims = 0
-    _transposed = False
+    transposed = False
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        geometry: dict[str, Any],
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        device: DeviceLike,
-        dtype: DType | None,
-    ) -> None:
-        super().__init__()
-        if groups <= 0:
-            raise fail(
-                ValueError,
-                "groups must be a positive integer",
-                "1 connects every input to every output channel.",
-            )
-        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if channels % groups:
-                raise fail(
-                    ValueError,
-                    f"{name} must be divisible by groups",
-                    "Channels are shared out evenly over groups.",
-                )
-        self.in_channels, self.out_channels, self.groups, self.padding_mode = (
-            in_channels,
-            out_channels,
-            groups,
-            padding_mode,
-        )
-        self.transposed = self._transposed
-        n = self._dims
-        for name, value in geometry.items():
-            setattr(self, name, value if isinstance(value, str) else as_tuple(value, n))
-        self._check_padding()
+    def __init_subclass__(cls, dims=0, **options):
+        super().__init_subclass__(**options)
+        if dims:
+            cls._dims = dims
+            name_methods_after(cls, "forward")
+
+    def _set_up(self, settings):
+        options = {name: settings.pop(name) for name in ("device", "dtype")}
+        self._has_bias = settings.pop("bias")
+        for name in ("kernel_size", "stride", "padding", "dilation", "output_padding"):
+            value = settings.get(name, 0)
+            settings[name] = value if isinstance(value, str) else as_tuple(value, self._dims)
+        super()._set_up(settings)
+        self._check()
         self._padding_around = self._around()
-        first, second = (
-            (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        )
-        shape = (first, second // groups, *self.kernel_size)
-        self.weight = Parameter(autolab.empty(shape, device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(autolab.empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        self._make_parameters(self._shapes(), **options)
         self.reset_parameters()
 
-    def _check_padding(self):
-        if isinstance(self.padding, str):
-            if self.padding not in ("same", "valid"):
-                raise fail(
-                    ValueError,
-                    f"Invalid padding string '{self.padding}', should be one of { {'same', 'valid'} }",
-                    "'same' keeps the size, 'valid' means no padding.",
-                )
-            if self.padding == "same" and any(s != 1 for s in self.stride):
-                raise fail(
-                    ValueError,
-                    "padding='same' is not supported for strided convolutions",
-                    "A stride makes the output smaller than the input.",
-                )
-        if self.padding_mode not in _MODES:
-            raise fail(
-                ValueError,
+    def _check(self):
+        padding, groups = self.padding, self.groups
+        even = "Channels are divided evenly among groups."
+        checks = [
+            (groups > 0, "groups must be a positive integer", "1 connects all channels."),
+            (
+                self.in_channels % (groups or 1) == 0,
+                "in_channels must be divisible by groups",
+                even,
+            ),
+            (
+                self.out_channels % (groups or 1) == 0,
+                "out_channels must be divisible by groups",
+                even,
+            ),
+            (
+                not isinstance(padding, str) or padding in ("same", "valid"),
+                f"Invalid padding string {padding!r}, should be one of { {'same', 'valid'} }",
+                "'same' keeps the size, 'valid' means no padding.",
+            ),
+            (
+                padding != "same" or all(s == 1 for s in self.stride),
+                "padding='same' is not supported for strided convolutions",
+                "A stride makes the output smaller than the input.",
+            ),
+            (
+                self.padding_mode in _MODES,
                 f"padding_mode must be one of {set(_MODES)}, but got padding_mode='{self.padding_mode}'",
                 "It says what stands beyond the edge.",
-            )
+            ),
+        ]
+        for holds, message, note in checks:
+            if not holds:
+                raise fail(ValueError, message, note)
+
+    def _shapes(self):
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        bias = (self.out_channels,) if self._has_bias else None
+        return {"weight": (first, second // self.groups, *self.kernel_size), "bias": bias}
 
     def _around(self):
-        """The padding as `F.pad` takes it: last dimension first, before and after."""
+        """Return the padding as `F.pad` takes it: last dimension first, before and after."""
         if not isinstance(self.padding, str):
             return tuple(p for p in reversed(self.padding) for _ in range(2))
         if self.padding == "valid":
@@ -111,83 +96,45 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draw new random parameters, uniform in ±1/sqrt(fan_in): first the weight, then the bias."""
-        init.kaiming_uniform_(
-            self.weight, a=math.sqrt(5)
-        )  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            if fan_in:
-                init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+        init._reset_linear(self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """Sizes, and what is not the default."""
+        """Return the sizes, and what is not the default."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        n = self._dims
-        settings = {
-            "padding": (0,) * n,
-            "dilation": (1,) * n,
-            "output_padding": (0,) * n,
-            "groups": 1,
-        }
-        for name, default in settings.items():
-            if getattr(self, name) != default:
-                text += f", {name}={getattr(self, name)}"
-        if self.bias is None:
-            text += ", bias=False"
-        return (
-            text if self.padding_mode == "zeros" else text + f", padding_mode={self.padding_mode}"
-        )
+        zeros, ones = (0,) * self._dims, (1,) * self._dims
+        defaults = {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1}
+        text += shown_unless_default(self, defaults)
+        text += ", bias=False" if self.bias is None else ""
+        return text + shown_unless_default(self, {"padding_mode": "zeros"})
 
 
-class _Convolution(_ConvNd):
+class _Convolution(_ConvNd, function=F.conv1d):
     """A convolution that is not transposed."""
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        name_methods_after(cls, "__init__", "forward")
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes | str = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        geometry = {
-            "kernel_size": kernel_size,
-            "stride": stride,
-            "padding": padding,
-            "dilation": dilation,
-            "output_padding": 0,
-        }
-        super().__init__(
-            in_channels, out_channels, geometry, groups, bias, padding_mode, device, dtype
-        )
-
-    def _convolve(self, input, weight, bias, padding):
-        function = F.conv1d if self._dims == 1 else F.conv2d
-        return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+    in_channels: int
+    out_channels: int
+    kernel_size: Sizes
+    stride: Sizes = 1
+    padding: Sizes | str = 0
+    dilation: Sizes = 1
+    groups: int = 1
+    bias: bool = True
+    padding_mode: str = "zeros"
+    device: DeviceLike = None
+    dtype: DType | None = None
 
     def _conv_forward(self, input, weight, bias):
-        if self.padding_mode == "zeros":
-            return self._convolve(input, weight, bias, self.padding)
-        return self._convolve(
-            F.pad(input, self._padding_around, mode=self.padding_mode), weight, bias, 0
-        )
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._padding_around, mode=self.padding_mode), 0
+        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The cross-correlation of `input` with the weight, plus the bias."""
+        """Return the cross-correlation of `input` with the weight, plus the bias."""
         return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_Convolution):
+class Conv1d(_Convolution, dims=1, function=F.conv1d):
     """Cross-correlation of sequences x (N, C, L) or (C, L) with `out_channels` filters; gives (N, O, L').
 
     `weight` is (out_channels, in_channels / groups, K), `bias` (out_channels); both start uniform in ±1/sqrt(fan_in).
@@ -195,10 +142,8 @@ class Conv1d(_Convolution):
     is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes do not fit.
     """
 
-    _dims = 1
 
-
-class Conv2d(_Convolution):
+class Conv2d(_Convolution, dims=2, function=F.conv2d):
     """Cross-correlation of images x (N, C, H, W) or (C, H, W) with `out_channels` filters; gives (N, O, H', W').
 
     `weight` is (out_channels, in_channels / groups, KH, KW), `bias` (out_channels); both start uniform in
@@ -213,55 +158,46 @@ class Conv2d(_Convolution):
         torch.Size([4, 8, 28, 28])
     """
 
-    _dims = 2
+
+class Conv3d(_Convolution, dims=3, function=F.conv3d):
+    """Cross-correlation of volumes x (N, C, D, H, W) or (C, D, H, W) with `out_channels` filters.
+
+    `weight` is (out_channels, in_channels / groups, KD, KH, KW); sizes and settings are those of `Conv2d`.
+    """
 
 
-class _Transposed(_ConvNd):
-    _transposed = True
+class _Transposed(_ConvNd, function=F.conv_transpose1d):
+    transposed = True
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        name_methods_after(cls, "__init__", "forward")
+    in_channels: int
+    out_channels: int
+    kernel_size: Sizes
+    stride: Sizes = 1
+    padding: Sizes = 0
+    output_padding: Sizes = 0
+    groups: int = 1
+    bias: bool = True
+    dilation: Sizes = 1
+    padding_mode: str = "zeros"
+    device: DeviceLike = None
+    dtype: DType | None = None
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes = 0,
-        output_padding: Sizes = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Sizes = 1,
-        padding_mode: str = "zeros",
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        if padding_mode != "zeros":
+    def _set_up(self, settings):
+        if settings["padding_mode"] != "zeros":
             raise fail(
                 ValueError,
                 f'Only "zeros" padding mode is supported for {type(self).__name__}',
                 "Its padding is cut off from the result.",
             )
-        geometry = {
-            "kernel_size": kernel_size,
-            "stride": stride,
-            "padding": padding,
-            "dilation": dilation,
-            "output_padding": output_padding,
-        }
-        super().__init__(
-            in_channels, out_channels, geometry, groups, bias, padding_mode, device, dtype
-        )
+        super()._set_up(settings)
 
     def _extra(self, input, output_size):
-        """The output padding that gives `output_size`."""
+        """Return the output padding that gives `output_size`."""
         if output_size is None:
             return self.output_padding
         n = self._dims
-        before = 2 if input.dim() == n + 2 else 1
-        size = list(output_size)[before:] if len(output_size) == n + before else list(output_size)
+        before = input.dim() - n
+        size = list(output_size)[before if len(output_size) == n + before else 0 :]
         if len(size) != n:
             raise fail(
                 ValueError,
@@ -269,19 +205,13 @@ class _Transposed(_ConvNd):
                 f"{len(size)})",
                 "Give the spatial sizes only, or all of them.",
             )
-        least = [
-            (length - 1) * s - 2 * p + d * (k - 1) + 1
-            for length, s, p, d, k in zip(
-                input.shape[before:], self.stride, self.padding, self.dilation, self.kernel_size
-            )
-        ]
+        sizes = zip(
+            input.shape[before:], self.stride, self.padding, self.dilation, self.kernel_size
+        )
+        least = [(length - 1) * s - 2 * p + d * (k - 1) + 1 for length, s, p, d, k in sizes]
         most = [low + s - 1 for low, s in zip(least, self.stride)]
         if any(not low <= wanted <= high for wanted, low, high in zip(size, least, most)):
-            shown = (
-                tuple(output_size)
-                if len(output_size) == n and isinstance(output_size, tuple)
-                else size
-            )
+            shown = output_size if len(output_size) == n else size
             raise fail(
                 ValueError,
                 f"requested an output size of {shown}, but valid sizes range from {least} to {most} (for an input of "
@@ -291,36 +221,23 @@ class _Transposed(_ConvNd):
         return tuple(wanted - low for wanted, low in zip(size, least))
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """The transposed convolution of `input`; `output_size` chooses among the sizes that are possible."""
-        function = F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d
+        """Return the transposed convolution; `output_size` chooses among the sizes that are possible."""
         extra = self._extra(input, output_size)
-        return function(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            extra,
-            self.groups,
-            self.dilation,
-        )
+        settings = self.stride, self.padding, extra, self.groups, self.dilation
+        return self._function(input, self.weight, self.bias, *settings)
 
 
-class ConvTranspose1d(_Transposed):
+class ConvTranspose1d(_Transposed, dims=1, function=F.conv_transpose1d):
     """The adjoint of `Conv1d`: x (N, C, L) gives (N, O, L').
 
     `weight` is (in_channels, out_channels / groups, K). L' = (L - 1) stride - 2 padding + dilation (K - 1) +
     output_padding + 1. Raises RuntimeError when sizes, channels or dtypes do not fit.
     """
 
-    _dims = 1
 
-
-class ConvTranspose2d(_Transposed):
+class ConvTranspose2d(_Transposed, dims=2, function=F.conv_transpose2d):
     """The adjoint of `Conv2d`: x (N, C, H, W) gives (N, O, H', W').
 
     `weight` is (in_channels, out_channels / groups, KH, KW). H' = (H - 1) stride - 2 padding + dilation (KH - 1) +
     output_padding + 1. Raises RuntimeError when sizes, channels or dtypes do not fit.
     """
-
-    _dims = 2

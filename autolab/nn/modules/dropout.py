@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from autolab.nn import functional as F
 from autolab.nn.functional.basic import check_probability
-from autolab.nn.modules.module import Module
-from autolab.engine.core.tensor import Tensor
+from autolab.nn.modules.layer import Layer
 
 
-class _DropoutNd(Module):
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        check_probability(p)
-        self.p, self.inplace = p, inplace
+class _Dropout(Layer):
+    def _set_up(self, settings):
+        super()._set_up(settings)
+        check_probability(self.p)
 
     def extra_repr(self) -> str:
         """Return the probability and whether the layer works in place."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_DropoutNd):
+class Dropout(_Dropout, function=F.dropout, settings="p training inplace"):
     """In training, sets each element to zero with probability p and scales the others by 1/(1-p); else identity.
 
     Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors" (2012).
@@ -33,14 +31,12 @@ class Dropout(_DropoutNd):
         [0.0, 2.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return `input` with elements dropped."""
-        return F.dropout(input, self.p, self.training, self.inplace)
+    p: float = 0.5
+    inplace: bool = False
 
 
-class Dropout2d(_DropoutNd):
+class Dropout2d(_Dropout, function=F.dropout2d, settings="p training inplace"):
     """Drops whole channels of an input (N, C, H, W)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Return `input` with channels dropped."""
-        return F.dropout2d(input, self.p, self.training, self.inplace)
+    p: float = 0.5
+    inplace: bool = False

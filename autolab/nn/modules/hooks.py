@@ -53,10 +53,6 @@ class ModuleHooks:
             "_forward_hooks_with_kwargs",
             "_forward_pre_hooks",
             "_forward_pre_hooks_with_kwargs",
-            "_state_dict_hooks",
-            "_state_dict_pre_hooks",
-            "_load_state_dict_pre_hooks",
-            "_load_state_dict_post_hooks",
         ):
             object.__setattr__(self, name, OrderedDict())
 
@@ -110,10 +106,6 @@ class ModuleHooks:
         """
         return _add(self._backward_hooks, hook, prepend)
 
-    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Raise NotImplementedError: PyTorch deprecated these hooks, which see only a module's last operation."""
-        raise unsupported("Module", "register_backward_hook", "Use register_full_backward_hook.")
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = per_thread.state
         around, caller = state.scope, state.module
@@ -144,20 +136,9 @@ def _name_in(caller, module):
         if child is module:
             module.__dict__["_called_as"] = name
             return name
-    level, seen = [("", caller)], {id(caller)}
-    while (
-        level
-    ):  # breadth first: most often a ModuleList, which is not called itself, is in between
-        below = []
-        for prefix, parent in level:
-            for name, child in parent._modules.items():
-                if child is module:
-                    return prefix + name
-                if child is not None and id(child) not in seen:
-                    seen.add(id(child))
-                    below.append((f"{prefix}{name}.", child))
-        level = below
-    return type(module).__name__
+    # Most often a ModuleList, which is not called itself, is in between.
+    paths = (path for path, below in caller.named_modules() if below is module)
+    return min(paths, key=lambda path: path.count("."), default=type(module).__name__)
 
 
 def _call_with_hooks(module, args, kwargs):

@@ -2,58 +2,65 @@
 once it has seen something of n features. They are here because d2l.ai builds its networks of them.
 
 Until then their parameters have no shape (`nn.parameter.UninitializedParameter`). A hook that runs before the first
-forward gives them one, draws their numbers and makes the layer an ordinary one: its class changes.
+forward makes the ordinary layer, takes over its numbers and changes the class.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyModuleMixin.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import autolab
 from autolab.engine.core.errors import fail
 from autolab.engine.core.grad_mode import per_thread
 from autolab.engine.core.tensor import Tensor
-from autolab.nn.modules.conv import Conv1d, Conv2d
+from autolab.nn._arguments import DeviceLike
+from autolab.nn.modules.conv import Conv2d
+from autolab.nn.modules.layer import Layer
 from autolab.nn.modules.linear import Linear
-from autolab.nn.modules.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
-from autolab.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+from autolab.nn.modules.normalization import BatchNorm1d, BatchNorm2d, _BatchNorm
+from autolab.nn.parameter import UninitializedParameter, is_lazy
 from autolab.engine.core.dtype import dtype as DType
-from autolab.nn._arguments import DeviceLike, Sizes
 
 
 class LazyModuleMixin:
     """What lazy layers share.
 
-    `_size` is the attribute that the first input decides (0 until then), `_shapes` says which shapes the tensors get,
-    and `cls_to_become` is the class of the layer afterwards.
+    `_size` is the attribute that the first input decides (0 until then), and `cls_to_become` the class of the layer
+    afterwards.
     """
 
-    cls_to_become: type
+    cls_to_become: Any
     _size = ""
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
-    _size_of: Callable[[Tensor], int]
-    _shapes: Callable[[int], dict[str, tuple[int, ...]]]
 
-    def _make_lazy(self, names, device, dtype):
+    def __init_subclass__(cls, become=None, size="", **options):
+        if become is not None:
+            cls.cls_to_become, cls._size = become, size
+            if issubclass(become, Layer) and become._fields:
+                cls._fields = {n: kind for n, kind in become._fields.items() if n != size}
+            options["function"] = become
+        super().__init_subclass__(**options)
+
+    def _make_lazy(self, settings, names):
+        """Keep the settings of the layer to be, and add parameters without a shape."""
+        self._later = settings
+        options = {name: settings[name] for name in ("device", "dtype")}
         for name in names:
-            setattr(self, name, UninitializedParameter(device=device, dtype=dtype))
+            setattr(self, name, UninitializedParameter(**options))
         self._initialize_hook = self.register_forward_pre_hook(
             self._infer_parameters, with_kwargs=True
         )
 
     def has_uninitialized_params(self) -> bool:
         """Return whether a parameter or buffer of this layer has no shape yet."""
-        return any(is_lazy(t) for t in (*self._parameters.values(), *self._buffers.values()))
+        if any(map(is_lazy, self._parameters.values())):
+            return True
+        return any(b is not None and not b.numel() for b in self._buffers.values())
 
     def reset_parameters(self) -> None:
-        """Draw new numbers; nothing happens while the layer has no size."""
-        if not self.has_uninitialized_params() and getattr(self, self._size) != 0:
-            super().reset_parameters()  # type: ignore[misc]
+        """Do nothing: the ordinary layer draws the numbers."""
 
     def _infer_parameters(self, module, args, kwargs):
         """Give `module` its size and its parameters; the hook before the first forward."""
@@ -62,32 +69,23 @@ class LazyModuleMixin:
             state.scope = (*state.scope[:2], module.cls_to_become.__name__, *state.scope[3:])
         module.initialize_parameters(*args, **kwargs)
         module._initialize_hook.remove()
-        del module._initialize_hook
+        del module._initialize_hook, module._later
         module.__class__ = module.cls_to_become
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Take the size from `input`, and draw the parameters."""
-        if self.has_uninitialized_params():
-            size = self._size_of(input)
-            setattr(self, self._size, size)
-            for name, shape in self._shapes(size).items():
-                if is_lazy(getattr(self, name)):
-                    getattr(self, name).materialize(shape)
-            self.reset_parameters()
-
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
-        for name, value in self._own_state().items():
-            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
-
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
-        """Give what has no shape the shape of what is loaded, once all keys and shapes are known to fit."""
-        later = local_metadata.get("later")
-        for name, own in (*self._parameters.items(), *self._buffers.items()):
-            saved = state_dict.get(prefix + name)
-            if is_lazy(own) and isinstance(saved, Tensor) and not is_lazy(saved):
-                take = partial(own.materialize, saved.shape)
-                take() if later is None else later.append(take)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+        """Take the size from `input`, and the parameters from an ordinary layer of that size."""
+        if not self.has_uninitialized_params():
+            return
+        own = [*self._parameters.values(), *self._buffers.values()]
+        like = next(t for t in own if t is not None)
+        settings = self._later | {"device": like.device, "dtype": like.dtype}
+        size = self._size_of(input)  # type: ignore[attr-defined]
+        ready = self.cls_to_become(**{self._size: size}, **settings)
+        setattr(self, self._size, size)
+        for name, parameter in ready._parameters.items():
+            if parameter is not None:
+                self._parameters[name].materialize(parameter)
+        self._buffers.update(ready._buffers)
 
 
 class LazyLinear(LazyModuleMixin, Linear):
@@ -105,132 +103,50 @@ class LazyLinear(LazyModuleMixin, Linear):
     ) -> None:
         super().__init__(0, 0, False)
         self.out_features = out_features
-        self._make_lazy(["weight", "bias"] if bias else ["weight"], device, dtype)
-
-    def initialize_parameters(self, input: Tensor) -> None:
-        """Take `in_features` from `input`. Raises AssertionError when a weight that was loaded has another."""
-        super().initialize_parameters(input)
-        if self.in_features == 0:  # the weight was loaded
-            if input.shape[-1] != self.weight.shape[-1]:
-                raise fail(
-                    AssertionError,
-                    f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from self.weight: "
-                    f"{self.weight.shape[-1]}",
-                    "The weights that were loaded are for inputs of another size.",
-                )
-            self.in_features = input.shape[-1]
+        settings = dict(out_features=out_features, bias=bias, device=device, dtype=dtype)
+        self._make_lazy(settings, ["weight", "bias"] if bias else ["weight"])
 
     def _size_of(self, input):
         return input.shape[-1]
 
-    def _shapes(self, size):
-        return {"weight": (self.out_features, size), "bias": (self.out_features,)}
 
+class LazyConv2d(LazyModuleMixin, Conv2d, become=Conv2d, size="in_channels"):
+    """A `Conv2d` that takes `in_channels` from its first input, (N, C, H, W) or (C, H, W).
 
-class _LazyConv(LazyModuleMixin):
-    """Convolutions that take `in_channels` from their first input; the other arguments are the convolution's.
-
-    Raise RuntimeError for an input of another number of dimensions.
+    Raises RuntimeError for an input of another number of dimensions.
     """
 
-    _size = "in_channels"
-
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes | str = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        geometry = (kernel_size, stride, padding, dilation, groups)
-        super().__init__(0, 0, *geometry, False, padding_mode)  # type: ignore[call-arg]
-        self.out_channels = out_channels
-        self._make_lazy(["weight", "bias"] if bias else ["weight"], device, dtype)
+    def _set_up(self, settings):
+        super()._set_up({**settings, "in_channels": 0, "bias": False})
+        self._make_lazy(settings, ["weight", "bias"] if settings["bias"] else ["weight"])
 
     def _size_of(self, input):
-        alone = self._dims + 1
-        if input.dim() not in (alone, alone + 1):
+        if input.dim() not in (3, 4):
             raise fail(
                 RuntimeError,
-                f"Expected {alone}D (unbatched) or {alone + 1}D (batched) input to {type(self).__name__}, but got input of size: "
+                f"Expected 3D (unbatched) or 4D (batched) input to {type(self).__name__}, but got input of size: "
                 f"{input.shape}",
                 "The channels stand before the sizes of an image, and the number of images before the channels.",
             )
-        if input.shape[-alone] % self.groups:
-            raise fail(
-                ValueError,
-                "in_channels must be divisible by groups",
-                "Every group takes an equal number of channels.",
-            )
-        return input.shape[-alone]
-
-    def _shapes(self, size):
-        kernel = (self.out_channels, size // self.groups, *self.kernel_size)
-        return {"weight": kernel, "bias": (self.out_channels,)}
-
-
-class LazyConv1d(_LazyConv, Conv1d):
-    """A `Conv1d` that takes `in_channels` from its first input, (N, C, L) or (C, L)."""
-
-    cls_to_become = Conv1d
-
-
-class LazyConv2d(_LazyConv, Conv2d):
-    """A `Conv2d` that takes `in_channels` from its first input, (N, C, H, W) or (C, H, W)."""
-
-    cls_to_become = Conv2d
+        return input.shape[-3]
 
 
 class _LazyBatchNorm(LazyModuleMixin):
     """Batch norms that take `num_features` from dimension 1 of their first input."""
 
-    _size = "num_features"
-
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, False, False)  # type: ignore[call-arg]
-        self.affine, self.track_running_stats = affine, track_running_stats
-        self._make_lazy(["weight", "bias"][: affine + (affine and bias)], device, dtype)
-        if track_running_stats:
-            for name in ("running_mean", "running_var"):
-                setattr(self, name, UninitializedBuffer(device=device, dtype=dtype))
-            self.num_batches_tracked = autolab.tensor(0, dtype=autolab.int64, device=device)
+    def _set_up(self, settings):
+        affine = settings["affine"]
+        super()._set_up({**settings, "num_features": 0, "affine": False})
+        self.affine = affine
+        self._make_lazy(settings, ["weight", "bias"][: affine + (affine and settings["bias"])])
 
     def _size_of(self, input):
         return input.shape[1]
 
-    def _shapes(self, size):
-        return dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (size,))
 
-
-class LazyBatchNorm1d(_LazyBatchNorm, _BatchNorm):
+class LazyBatchNorm1d(_LazyBatchNorm, _BatchNorm, become=BatchNorm1d, size="num_features"):
     """A `BatchNorm1d` that takes `num_features` from its first input, (N, C) or (N, C, L)."""
 
-    cls_to_become = BatchNorm1d
 
-
-class LazyBatchNorm2d(_LazyBatchNorm, _BatchNorm):
+class LazyBatchNorm2d(_LazyBatchNorm, _BatchNorm, become=BatchNorm2d, size="num_features"):
     """A `BatchNorm2d` that takes `num_features` from its first input, (N, C, H, W)."""
-
-    cls_to_become = BatchNorm2d
-
-
-class LazyBatchNorm3d(_LazyBatchNorm, _BatchNorm):
-    """A `BatchNorm3d` that takes `num_features` from its first input, (N, C, D, H, W)."""
-
-    cls_to_become = BatchNorm3d

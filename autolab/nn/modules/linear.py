@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import autolab
-from autolab.nn import functional as F
-from autolab.nn import init
-from autolab.nn.modules.module import Module
-from autolab.nn.parameter import Parameter
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
+from autolab.nn import functional as F, init
 from autolab.nn._arguments import DeviceLike
+from autolab.nn.modules.module import Module
+from autolab.nn.parameter import Parameter
 
 
 class Identity(Module):
@@ -22,7 +20,7 @@ class Identity(Module):
         super().__init__()
 
     def forward(self, input: Any) -> Any:
-        """`input` itself."""
+        """Return `input` itself."""
         return input
 
 
@@ -49,9 +47,8 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(
-            autolab.empty((out_features, in_features), device=device, dtype=dtype)
-        )
+        empty = autolab.empty((out_features, in_features), device=device, dtype=dtype)
+        self.weight = Parameter(empty)
         if bias:
             self.bias = Parameter(autolab.empty(out_features, device=device, dtype=dtype))
         else:
@@ -60,18 +57,12 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Draw new random parameters: first the weight, then the bias."""
-        init.kaiming_uniform_(
-            self.weight, a=math.sqrt(5)
-        )  # a = sqrt(5) makes the bound 1/sqrt(fan_in)
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
-            init.uniform_(self.bias, -bound, bound)
+        init._reset_linear(self.weight, self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """x A^T + b."""
+        """Return x A^T + b."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """Sizes and whether there is a bias."""
+        """Return the sizes and whether there is a bias."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

@@ -1,65 +1,54 @@
 """Losses as layers; each is the function of `nn.functional` with its settings kept.
 
+`reduction` is "mean" (of all elements), "sum", or "none" (one value per element or sample). `size_average` and `reduce`
+are its deprecated form.
 Source: https://docs.pytorch.org/docs/stable/nn.html#loss-functions
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from autolab.engine.core.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn.functional.loss import legacy_reduction
+from autolab.nn.modules.layer import Layer
 from autolab.nn.modules.module import Module
-from autolab.engine.core.tensor import Tensor
 
 
-class _Loss(Module):
-    """A loss with `reduction`: "mean" (of all elements), "sum", or "none" (one value per element or sample).
+class _Loss(Layer):
+    """A loss; its weights are buffers, so that `to` moves them along."""
 
-    `_function` computes it, and `_settings` names the attributes that the function takes by keyword.
-    """
+    def _set_up(self, settings):
+        Module.__init__(self)
+        old = settings.pop("size_average", None), settings.pop("reduce", None)
+        settings["reduction"] = legacy_reduction(*old, settings["reduction"])
+        for name, value in settings.items():
+            if name.endswith("weight"):
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
 
-    _function: Any
-    _settings: tuple[str, ...] = ()
-
-    def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__()
-        self.reduction = legacy_reduction(size_average, reduce, reduction)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         """Return the loss of `input` for `target`."""
         return self._loss(input, target)
 
     def _loss(self, *tensors):
-        settings = {name: getattr(self, name) for name in self._settings}
-        return type(self)._function(*tensors, reduction=self.reduction, **settings)
+        names = [n for n in self._settings if n not in ("size_average", "reduce")]
+        return self._function(*tensors, **{name: getattr(self, name) for name in names})
+
+    def extra_repr(self) -> str:
+        """Return nothing: PyTorch shows no settings of losses."""
+        return ""
 
 
-class _WeightedLoss(_Loss):
-    """A loss with a weight for each class or element; the weight is a buffer, so `to` moves it along."""
-
-    _settings: tuple[str, ...] = ("weight",)
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-
-
-class L1Loss(_Loss):
+class L1Loss(_Loss, function=F.l1_loss):
     """|input - target|."""
 
-    _function = F.l1_loss
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class MSELoss(_Loss):
+class MSELoss(_Loss, function=F.mse_loss):
     """(input - target)^2.
 
     Example:
@@ -68,58 +57,40 @@ class MSELoss(_Loss):
         tensor(2.)
     """
 
-    _function = F.mse_loss
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
     """Squared below beta (and divided by 2 beta), absolute (minus beta/2) above."""
 
-    _function = F.smooth_l1_loss
-    _settings = ("beta",)
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    beta: float = 1.0
 
 
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function=F.huber_loss):
     """Half the square below delta, delta * (|difference| - delta/2) above."""
 
-    _function = F.huber_loss
-    _settings = ("delta",)
-
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction=reduction)
-        self.delta = delta
+    reduction: str = "mean"
+    delta: float = 1.0
 
 
-class NLLLoss(_WeightedLoss):
+class NLLLoss(_Loss, function=F.nll_loss):
     """-weight[class] * log-probability of the class; input (N, C, ...) log-probabilities, target (N, ...) of ints.
 
     Targets equal to `ignore_index` do not count."""
 
-    _function = F.nll_loss
-    _settings: tuple[str, ...] = ("weight", "ignore_index")
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    ignore_index: int = -100
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(_Loss, function=F.cross_entropy):
     """Softmax and negative log-likelihood in one: input is raw scores (N, C, ...), not probabilities.
 
     target is class numbers (N, ...) or probabilities of the input's shape. Mean is over the weights of the classes.
@@ -132,29 +103,24 @@ class CrossEntropyLoss(_WeightedLoss):
         tensor(0.2395)
     """
 
-    _function = F.cross_entropy
-    _settings = ("weight", "ignore_index", "label_smoothing")
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    ignore_index: int = -100
+    reduce: bool | None = None
+    reduction: str = "mean"
+    label_smoothing: float = 0.0
 
 
-class BCELoss(_WeightedLoss):
+class BCELoss(_Loss, function=F.binary_cross_entropy):
     """-(t log x + (1 - t) log(1 - x)) for probabilities x in [0, 1]; each logarithm is at least -100."""
 
-    _function = F.binary_cross_entropy
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class BCEWithLogitsLoss(_WeightedLoss):
+class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
     """Sigmoid and BCELoss in one, stable for large scores; `pos_weight` multiplies the positive term.
 
     Example:
@@ -163,53 +129,29 @@ class BCEWithLogitsLoss(_WeightedLoss):
         tensor(0.6931)
     """
 
-    _function = F.binary_cross_entropy_with_logits
-    _settings = ("weight", "pos_weight")
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        pos_weight: Tensor | None = None,
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.register_buffer("pos_weight", pos_weight)
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    pos_weight: Tensor | None = None
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function=F.kl_div):
     """target * (log target - input), input being log-probabilities; use reduction="batchmean" for the divergence."""
 
-    _function = F.kl_div
-    _settings = ("log_target",)
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        log_target: bool = False,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    log_target: bool = False
 
 
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs (N, D) or (D), target (N) or ()."""
 
-    _function = F.cosine_embedding_loss
-    _settings = ("margin",)
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
+    margin: float = 0.0
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         """Return the loss of the pairs for `target`."""

@@ -6,9 +6,9 @@ Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import Any, Self
 
+import autolab
 from autolab.engine.autograd.modes import no_grad
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
@@ -29,7 +29,7 @@ def _before_init(what):
 
 
 def indented(text, spaces):
-    """`text` with every line but the first moved right (blank lines stay blank)."""
+    """Return `text` with every line but the first moved right (blank lines stay blank)."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * spaces + line if line.strip() else "" for line in rest)])
 
@@ -60,13 +60,14 @@ class Module(ModuleHooks, ModuleState):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args or kwargs:
             name = type(self).__name__
-            raise fail(
-                TypeError,
-                f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
-                if kwargs
-                else f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given",
-                "nn.Module.__init__ takes no arguments.",
+            message = (
+                f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
             )
+            if kwargs:
+                message = (
+                    f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
+            raise fail(TypeError, message, "nn.Module.__init__ takes no arguments.")
         set_plain = super().__setattr__  # our own looks into the dicts that are made here
         set_plain("training", True)
         set_plain("_parameters", {})
@@ -76,7 +77,7 @@ class Module(ModuleHooks, ModuleState):
         set_plain("_modules", {})
 
     def forward(self, *input):
-        """The computation of the module. Every module overrides it; call the module itself, not `forward`."""
+        """Compute the output of the module. Every module overrides it; call the module itself, not `forward`."""
         raise fail(
             NotImplementedError,
             f'Module [{type(self).__name__}] is missing the required "forward" function',
@@ -147,20 +148,15 @@ class Module(ModuleHooks, ModuleState):
                 f"{kind} name should be a string. Got {typename(name)}",
                 "Names are attribute names.",
             )
-        got = f", got: {name}" if kind == "module" else ""
-        taken = hasattr(self, name) and name not in getattr(self, table)
-        if taken and kind == "module":
-            raise _already_exists(name)
-        if "." in name:
-            raise fail(
-                KeyError,
-                f'{kind} name can\'t contain "."{got}',
-                "Dots separate the levels of the module tree.",
-            )
-        if name == "":
-            raise fail(KeyError, f'{kind} name can\'t be empty string ""', "Give it a name.")
-        if taken:
-            raise _already_exists(name)
+        problems = {
+            f"attribute '{name}' already exists": hasattr(self, name)
+            and name not in getattr(self, table),
+            f'{kind} name can\'t contain "."' + f", got: {name}" * (kind == "module"): "." in name,
+            f'{kind} name can\'t be empty string ""': name == "",
+        }
+        for message, holds in problems.items():
+            if holds:
+                raise fail(KeyError, message, "Choose a name that is free, without dots.")
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
@@ -221,70 +217,38 @@ class Module(ModuleHooks, ModuleState):
     # finding -------------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule at the dotted path `target`, e.g. "layers.0"; "" is the module itself."""
+        """Return the submodule at the dotted path `target`, e.g. "layers.0"; "" is the module itself."""
         module = self
         for name in target.split(".") if target else ():
-            if not hasattr(module, name):
-                raise _no_attribute(module, name)
-            module = getattr(module, name)
-            if not isinstance(module, Module):
-                raise fail(
-                    AttributeError,
-                    f"`{name}` is not an nn.Module",
-                    "Every step of the path is a module.",
-                )
+            module = _attribute(module, name, Module, "an nn.Module")
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` at the dotted path `target`; with `strict` something must be there already."""
+        message = ""
         if target == "":
-            raise fail(
-                ValueError,
-                "Cannot set the submodule without a target name!",
-                "Name the submodule to replace.",
-            )
-        if not isinstance(module, Module):
-            raise fail(
-                ValueError, f"`module` is not an nn.Module, found {type(module)}", "Pass a module."
-            )
+            message = "Cannot set the submodule without a target name!"
+        elif not isinstance(module, Module):
+            message = f"`module` is not an nn.Module, found {type(module)}"
+        if message:
+            raise fail(ValueError, message, "Name the submodule to replace, and pass a module.")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if strict and not hasattr(parent, name):
-            raise _no_attribute(parent, name)
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
-            raise fail(
-                AttributeError,
-                f"`{name}` is not an nn.Module",
-                "Only submodules can be replaced here.",
-            )
+        if strict or hasattr(parent, name):
+            _attribute(parent, name, Module, "an nn.Module")
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at the dotted path `target`, e.g. "layers.0.weight"."""
-        parent, name = self._parent_of(target)
-        if not isinstance(getattr(parent, name), Parameter):
-            raise fail(
-                AttributeError,
-                f"`{name}` is not an nn.Parameter",
-                "See named_parameters() for the names.",
-            )
-        return getattr(parent, name)
+        """Return the parameter at the dotted path `target`, e.g. "layers.0.weight"."""
+        path, _, name = target.rpartition(".")
+        return _attribute(self.get_submodule(path), name, Parameter, "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at the dotted path `target`."""
-        parent, name = self._parent_of(target)
-        if name not in parent._buffers:
-            raise fail(
-                AttributeError, f"`{name}` is not a buffer", "See named_buffers() for the names."
-            )
-        return getattr(parent, name)
-
-    def _parent_of(self, target):
+        """Return the buffer at the dotted path `target`."""
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if not hasattr(parent, name):
-            raise _no_attribute(parent, name)
-        return parent, name
+        kind = Tensor if name in parent._buffers else ()
+        return _attribute(parent, name, kind, "a buffer")
 
     def _named_members(self, table, prefix, recurse, remove_duplicate):
         seen = set()
@@ -307,11 +271,11 @@ class Module(ModuleHooks, ModuleState):
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Parameter]]:
-        """Pairs (dotted name, parameter); a shared parameter comes once unless `remove_duplicate=False`."""
+        """Yield pairs (dotted name, parameter); a shared parameter comes once unless `remove_duplicate=False`."""
         yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, own ones first: what an optimizer takes."""
+        """Yield all parameters, own ones first: what an optimizer takes."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
@@ -321,16 +285,16 @@ class Module(ModuleHooks, ModuleState):
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Tensor]]:
-        """Pairs (dotted name, buffer)."""
+        """Yield pairs (dotted name, buffer)."""
         yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers."""
+        """Yield all buffers."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Pairs (name, direct submodule), each submodule once."""
+        """Yield pairs (name, direct submodule), each submodule once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -338,7 +302,7 @@ class Module(ModuleHooks, ModuleState):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules."""
+        """Yield the direct submodules."""
         for _, module in self.named_children():
             yield module
 
@@ -348,7 +312,7 @@ class Module(ModuleHooks, ModuleState):
         prefix: str = "",
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Module]]:
-        """Pairs (dotted path, module) of the whole tree, beginning with ("", self)."""
+        """Yield pairs (dotted path, module) of the whole tree, beginning with ("", self)."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -362,7 +326,7 @@ class Module(ModuleHooks, ModuleState):
                 )
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """All modules of the tree, beginning with this one."""
+        """Yield all modules of the tree, beginning with this one."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -417,17 +381,22 @@ class Module(ModuleHooks, ModuleState):
         """Cast all parameters and buffers to `dst_type`."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
+    def _cast(self, dtype):
+        return self._apply(
+            lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor
+        )
+
     def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
-        return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
+        return self._cast(autolab.float32)
 
     def double(self) -> Self:
         """Cast floating-point parameters and buffers to float64."""
-        return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+        return self._cast(autolab.float64)
 
     def half(self) -> Self:
         """Cast floating-point parameters and buffers to float16."""
-        return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
+        return self._cast(autolab.float16)
 
     def cpu(self) -> Self:
         """Move all parameters and buffers to the CPU."""
@@ -466,7 +435,7 @@ class Module(ModuleHooks, ModuleState):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the parentheses of the repr; override it to show a module's settings."""
+        """Return what stands between the parentheses of the repr; override it to show a module's settings."""
         return ""
 
     def __repr__(self) -> str:
@@ -482,13 +451,8 @@ class Module(ModuleHooks, ModuleState):
         return f"{self._get_name()}(\n  " + "\n  ".join(extra_lines + child_lines) + "\n)"
 
     def __dir__(self) -> list[str]:
-        names = [
-            *dir(type(self)),
-            *self.__dict__,
-            *self._parameters,
-            *self._modules,
-            *self._buffers,
-        ]
+        tables = dir(type(self)), self.__dict__, self._parameters, self._modules, self._buffers
+        names = [name for table in tables for name in table]
         return sorted(name for name in names if not name[0].isdigit())
 
 
@@ -497,29 +461,12 @@ def _wrong_type(what, name, value, expected, note):
     return fail(TypeError, message, note)
 
 
-def name_init(cls):
-    """Give `cls` a copy of its base's `__init__`: Python's errors then name the class that was called."""
-    init = cls.__init__
-    if "__init__" not in cls.__dict__ and init is not Module.__init__:
-        own = FunctionType(
-            init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__
-        )
-        own.__kwdefaults__, own.__annotations__ = init.__kwdefaults__, init.__annotations__
-        own.__qualname__ = f"{cls.__qualname__}.__init__"
-        cls.__init__ = own
-
-
-def _already_exists(name):
-    return fail(
-        KeyError,
-        f"attribute '{name}' already exists",
-        "Choose another name, or delete the attribute first.",
-    )
-
-
-def _no_attribute(module, name):
-    return fail(
-        AttributeError,
-        f"{module._get_name()} has no attribute `{name}`",
-        "See named_modules() for the paths that exist.",
-    )
+def _attribute(module, name, kind, words):
+    """Return the attribute `name` of a module. Raises AttributeError unless it is there and of `kind`."""
+    note = "See named_modules(), named_parameters() and named_buffers() for the names that exist."
+    if not hasattr(module, name):
+        raise fail(AttributeError, f"{module._get_name()} has no attribute `{name}`", note)
+    value = getattr(module, name)
+    if not isinstance(value, kind):
+        raise fail(AttributeError, f"`{name}` is not {words}", note)
+    return value

@@ -4,99 +4,95 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 import autolab
-from autolab.engine.core.errors import fail
-from autolab.nn import functional as F
-from autolab.nn import init
-from autolab.nn.modules.module import Module
-from autolab.nn.parameter import Parameter
 from autolab.engine.core.dtype import dtype as DType
+from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+from autolab.nn import functional as F, init
 from autolab.nn._arguments import DeviceLike
+from autolab.nn.modules.layer import Layer
+
+if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
 
 
-class _Affine(Module):
+class _Affine(Layer):
     """A layer with a weight of ones and a bias of zeros, either of which may be left out."""
 
-    def _make(self, shape, weight, bias, device, dtype):
-        for name, wanted in (("weight", weight), ("bias", weight and bias)):
-            if wanted:
-                setattr(self, name, Parameter(autolab.empty(shape, device=device, dtype=dtype)))
-            else:
-                self.register_parameter(name, None)
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    def _set_up(self, settings):
+        options = {name: settings.pop(name) for name in ("device", "dtype")}
+        bias = settings.pop("bias", False)
+        super()._set_up(settings)
+        shape = self._shape() if getattr(self, "affine", True) else None
+        shapes = {"weight": shape}
+        if "bias" in self._fields:
+            shapes["bias"] = shape if bias else None
+        self._make_parameters(shapes, **options)
+        self._make_statistics(options)
+        self.reset_parameters()
+
+    def _make_statistics(self, options):
+        """Add the buffers of a layer that remembers what it has seen."""
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set the weight to 1 and the bias to 0."""
         if self.weight is not None:
             init.ones_(self.weight)
-        if self.bias is not None:
+        if getattr(self, "bias", None) is not None:
             init.zeros_(self.bias)
+
+    def extra_repr(self) -> str:
+        """Return the sizes and settings."""
+        size, *settings = self._shown
+        shown = {name: getattr(self, name) for name in settings}
+        if "bias" in shown:
+            shown["bias"] = self.bias is not None
+        return f"{getattr(self, size)}, " + ", ".join(f"{n}={value}" for n, value in shown.items())
 
 
 class _Tracking(_Affine):
-    """Common to batch and instance norm: weight and bias per channel, running mean and variance."""
+    """What batch and instance norm share: weight and bias per channel, running mean and variance."""
 
     _version = 2
+    _shown = tuple("num_features eps momentum affine bias track_running_stats".split())
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.affine, self.track_running_stats = affine, track_running_stats
-        self._make(num_features, affine, bias, device, dtype)
-        tracked = (
-            (
-                autolab.zeros(num_features, device=device, dtype=dtype),
-                autolab.ones(num_features, device=device, dtype=dtype),
-                autolab.tensor(0, dtype=autolab.int64, device=device),
-            )
-            if track_running_stats
-            else (None, None, None)
-        )
+    def _shape(self):
+        return (self.num_features,)
+
+    def _make_statistics(self, options):
+        tracked = [None] * 3
+        if self.track_running_stats:
+            count = autolab.tensor(0, dtype=autolab.int64, device=options["device"])
+            shape = self._shape()
+            tracked = [autolab.zeros(shape, **options), autolab.ones(shape, **options), count]
         for name, value in zip(("running_mean", "running_var", "num_batches_tracked"), tracked):
             self.register_buffer(name, value)
-        self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Mean 0, variance 1, no batches seen."""
+        """Set the running mean to 0, the running variance to 1 and the number of batches to 0."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Forget the statistics; weight 1, bias 0."""
+        """Forget the statistics; set the weight to 1 and the bias to 0."""
         self.reset_running_stats()
         super().reset_parameters()
 
     def _check_input_dim(self, input):
-        raise NotImplementedError
-
-    def _expect(self, input, dims, words):
-        if input.dim() not in dims:
+        """Raise ValueError unless `input` has one of the numbers of dimensions in `_dims`."""
+        if input.dim() not in self._dims:
+            expected = " or ".join(f"{n}D" for n in self._dims)
             raise fail(
                 ValueError,
-                f"expected {words} input (got {input.dim()}D input)",
+                f"expected {expected} input (got {input.dim()}D input)",
                 f"{type(self).__name__} normalises the channels, which are dimension 1 of a batch.",
             )
-
-    def extra_repr(self) -> str:
-        """Number of channels and settings."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args):
         version = local_metadata.get("version", None)
@@ -106,9 +102,19 @@ class _Tracking(_Affine):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
 
-class _BatchNorm(_Tracking):
+class _BatchNorm(_Tracking, function=F.batch_norm):
+    num_features: int
+    eps: float = 1e-5
+    momentum: float | None = 0.1
+    affine: bool = True
+    track_running_stats: bool = True
+    device: DeviceLike = None
+    dtype: DType | None = None
+    _: KW_ONLY
+    bias: bool = True
+
     def forward(self, input: Tensor) -> Tensor:
-        """`input` normalised: by the batch's statistics in training, by the running ones in evaluation."""
+        """Return `input` normalised: by the batch's statistics in training, by the running ones in evaluation."""
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -121,14 +127,14 @@ class _BatchNorm(_Tracking):
             self.running_mean if use_running else None,
             self.running_var if use_running else None,
             self.weight,
-            self.bias,
+            self.bias,  # type: ignore[arg-type]
             self.training or (self.running_mean is None and self.running_var is None),
             factor,
             self.eps,
         )
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, function=F.batch_norm):
     """(x - mean) / sqrt(var + eps) * weight + bias per channel, for x of shape (N, C) or (N, C, L).
 
     In training mean and variance are the batch's, and `running_mean`, `running_var` move towards them by `momentum`
@@ -136,11 +142,10 @@ class BatchNorm1d(_BatchNorm):
     single value per channel in training. Ioffe and Szegedy, "Batch Normalization" (2015).
     """
 
-    def _check_input_dim(self, input):
-        self._expect(input, (2, 3), "2D or 3D")
+    _dims = (2, 3)
 
 
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNorm, function=F.batch_norm):
     """`BatchNorm1d` for images, x of shape (N, C, H, W).
 
     Example:
@@ -151,44 +156,30 @@ class BatchNorm2d(_BatchNorm):
         True
     """
 
-    def _check_input_dim(self, input):
-        self._expect(input, (4,), "4D")
+    _dims = (4,)
 
 
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(_BatchNorm, function=F.batch_norm):
     """`BatchNorm1d` for volumes, x of shape (N, C, D, H, W)."""
 
-    def _check_input_dim(self, input):
-        self._expect(input, (5,), "5D")
+    _dims = (5,)
 
 
-class _InstanceNorm(_Tracking):
-    _spatial = 0
-
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(
-            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
-        )
-
-    def _check_input_dim(self, input):
-        n = self._spatial
-        self._expect(input, (n + 1, n + 2), f"{n + 1}D or {n + 2}D")
+class _InstanceNorm(_Tracking, function=F.instance_norm):
+    num_features: int
+    eps: float = 1e-5
+    momentum: float | None = 0.1
+    affine: bool = False
+    track_running_stats: bool = False
+    device: DeviceLike = None
+    dtype: DType | None = None
+    _: KW_ONLY
+    bias: bool = True
 
     def forward(self, input: Tensor) -> Tensor:
-        """`input` with every channel of every sample normalised on its own."""
+        """Return `input` with every channel of every sample normalised on its own."""
         self._check_input_dim(input)
-        unbatched = input.dim() == self._spatial + 1
+        unbatched = input.dim() == self._dims[0]
         dim = 0 if unbatched else 1
         if input.size(dim) != self.num_features:
             if self.affine:
@@ -208,7 +199,7 @@ class _InstanceNorm(_Tracking):
             self.running_mean,
             self.running_var,
             self.weight,
-            self.bias,
+            self.bias,  # type: ignore[arg-type]
             self.training or not self.track_running_stats,
             0.0 if self.momentum is None else self.momentum,
             self.eps,
@@ -216,22 +207,34 @@ class _InstanceNorm(_Tracking):
         return y.squeeze(0) if unbatched else y
 
 
-class InstanceNorm1d(_InstanceNorm):
+class InstanceNorm1d(_InstanceNorm, function=F.instance_norm):
     """Every channel of every sample minus its mean, divided by its standard deviation; x is (N, C, L) or (C, L).
 
     Ulyanov, Vedaldi and Lempitsky, "Instance Normalization" (2016).
     """
 
-    _spatial = 1
+    _dims = (2, 3)
 
 
-class InstanceNorm2d(_InstanceNorm):
+class InstanceNorm2d(_InstanceNorm, function=F.instance_norm):
     """`InstanceNorm1d` for images, x of shape (N, C, H, W) or (C, H, W)."""
 
-    _spatial = 2
+    _dims = (3, 4)
 
 
-class LayerNorm(_Affine):
+class _OverLastDims(_Affine):
+    """What layer norm and RMS norm share: the sizes of the dimensions that are normalised together."""
+
+    def _set_up(self, settings):
+        shape = settings["normalized_shape"]
+        settings["normalized_shape"] = (shape,) if isinstance(shape, int) else tuple(shape)
+        super()._set_up(settings)
+
+    def _shape(self):
+        return self.normalized_shape if self.elementwise_affine else None
+
+
+class LayerNorm(_OverLastDims, function=F.layer_norm, settings="normalized_shape weight bias eps"):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions of x, of sizes `normalized_shape`.
 
     Raises RuntimeError when the sizes differ. Ba, Kiros and Hinton, "Layer Normalization" (2016).
@@ -242,115 +245,58 @@ class LayerNorm(_Affine):
         tensor([[-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
     """
 
-    def __init__(
-        self,
-        normalized_shape: int | Sequence[int],
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        self.normalized_shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
-        self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._make(self.normalized_shape, elementwise_affine, bias, device, dtype)
-        self.reset_parameters()
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` normalised."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        """Sizes and settings."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
+    normalized_shape: int | Sequence[int]
+    eps: float = 1e-5
+    elementwise_affine: bool = True
+    bias: bool = True
+    device: DeviceLike = None
+    dtype: DType | None = None
+    _shown = ("normalized_shape", "eps", "elementwise_affine", "bias")
 
 
-class GroupNorm(_Affine):
+class GroupNorm(_Affine, function=F.group_norm, settings="num_groups weight bias eps"):
     """Each sample's channels in `num_groups` groups, each with its own mean and variance; weight and bias per channel.
 
-    Raises ValueError when the channels cannot be shared out. Wu and He, "Group Normalization" (2018).
+    Raises ValueError when the channels cannot be divided evenly. Wu and He, "Group Normalization" (2018).
     """
 
-    def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__()
-        if num_channels % num_groups:
+    num_groups: int
+    num_channels: int
+    eps: float = 1e-5
+    affine: bool = True
+    device: DeviceLike = None
+    dtype: DType | None = None
+    _: KW_ONLY
+    bias: bool = True
+    _shown = ("num_groups", "num_channels", "eps", "affine", "bias")
+
+    def _set_up(self, settings):
+        groups, channels = settings["num_groups"], settings["num_channels"]
+        if channels % groups:
             raise fail(
                 ValueError,
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})",
+                f"num_channels ({channels}) must be divisible by num_groups ({groups})",
                 "Groups have the same number of channels.",
             )
-        self.num_groups, self.num_channels, self.eps, self.affine = (
-            num_groups,
-            num_channels,
-            eps,
-            affine,
-        )
-        self._make(num_channels, affine, bias, device, dtype)
-        self.reset_parameters()
+        super()._set_up(settings)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` normalised."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+    def _shape(self):
+        return (self.num_channels,)
 
     def extra_repr(self) -> str:
-        """Sizes and settings."""
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+        """Return the sizes and settings."""
+        return super().extra_repr().replace("num_channels=", "", 1)
 
 
-class RMSNorm(_Affine):
+class RMSNorm(_OverLastDims, function=F.rms_norm, settings="normalized_shape weight eps"):
     """x / sqrt(mean(x^2) + eps) * weight over the last dimensions of x; `eps` None is the dtype's own.
 
     Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
     """
 
-    def __init__(
-        self,
-        normalized_shape: int | Sequence[int],
-        eps: float | None = None,
-        elementwise_affine: bool = True,
-        device: DeviceLike = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        self.normalized_shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
-        self.eps, self.elementwise_affine = eps, elementwise_affine
-        if elementwise_affine:
-            self.weight = Parameter(
-                autolab.empty(self.normalized_shape, device=device, dtype=dtype)
-            )
-        else:
-            self.register_parameter("weight", None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` normalised."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
-
-    def extra_repr(self) -> str:
-        """Sizes and settings."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
+    normalized_shape: int | Sequence[int]
+    eps: float | None = None
+    elementwise_affine: bool = True
+    device: DeviceLike = None
+    dtype: DType | None = None
+    _shown = ("normalized_shape", "eps", "elementwise_affine")

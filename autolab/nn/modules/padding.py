@@ -4,116 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autolab.nn._arguments import name_methods_after
+from autolab.engine.core.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn.modules.conv import as_tuple
-from autolab.nn.modules.module import Module
-from autolab.engine.core.tensor import Tensor
+from autolab.nn.modules.layer import Layer
 
 
-class _Pad(Module):
+class _Pad(Layer, function=F.pad):
     """Padding of the last `_dims` dimensions: (left, right, top, bottom, front, back), or one number for all."""
 
-    _dims = 0
-    _mode = "constant"
-    value = 0.0
+    padding: int | Sequence[int]
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        if "__init__" not in vars(cls):
-            name_methods_after(cls, "__init__")
+    def __init_subclass__(cls, dims=0, mode="constant", **options):
+        super().__init_subclass__(function=F.pad if dims else None, **options)
+        if dims:
+            cls._dims, cls._mode = dims, mode
 
-    def __init__(self, padding: int | Sequence[int]) -> None:
-        super().__init__()
-        self.padding = as_tuple(padding, 2 * self._dims)
+    def _set_up(self, settings):
+        super()._set_up(settings)
+        self.padding = as_tuple(self.padding, 2 * self._dims)
 
     def forward(self, input: Tensor) -> Tensor:
         """Return `input` padded."""
-        constant = [self.value] if self._mode == "constant" else []
+        constant = [getattr(self, "value", 0.0)] if self._mode == "constant" else []
         return F.pad(input, self.padding, self._mode, *constant)
 
     def extra_repr(self) -> str:
-        """Return the padding."""
-        return f"{self.padding}"
+        """Return the padding, of constant padding also the value."""
+        return super().extra_repr() if hasattr(self, "value") else str(self.padding)
 
 
-class _ConstantPad(_Pad):
-    def __init__(self, padding: int | Sequence[int], value: float) -> None:
-        super().__init__(padding)
-        self.value = value
-
-    def extra_repr(self) -> str:
-        """Return the padding and the value."""
-        return f"padding={self.padding}, value={self.value}"
+class _ConstantPad(_Pad, dims=1):
+    padding: int | Sequence[int]
+    value: float
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPad, dims=1):
     """Add positions of `value` before and after the last dimension."""
 
-    _dims = 1
 
-
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPad, dims=2):
     """Add positions of `value` around the last two dimensions."""
 
-    _dims = 2
 
-
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPad, dims=3):
     """Add positions of `value` around the last three dimensions."""
 
-    _dims = 3
 
-
-class ZeroPad1d(_Pad):
+class ZeroPad1d(_Pad, dims=1):
     """Add zeros before and after the last dimension."""
 
-    _dims = 1
 
-
-class ZeroPad2d(_Pad):
+class ZeroPad2d(_Pad, dims=2):
     """Add zeros around the last two dimensions."""
 
-    _dims = 2
 
-
-class ZeroPad3d(_Pad):
+class ZeroPad3d(_Pad, dims=3):
     """Add zeros around the last three dimensions."""
 
-    _dims = 3
 
-
-class ReflectionPad1d(_Pad):
+class ReflectionPad1d(_Pad, dims=1, mode="reflect"):
     """Mirror the last dimension at its ends; the end itself is not repeated."""
 
-    _dims, _mode = 1, "reflect"
 
-
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_Pad, dims=2, mode="reflect"):
     """Mirror the last two dimensions at their ends; the ends themselves are not repeated."""
 
-    _dims, _mode = 2, "reflect"
 
-
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_Pad, dims=3, mode="reflect"):
     """Mirror the last three dimensions at their ends; the ends themselves are not repeated."""
 
-    _dims, _mode = 3, "reflect"
 
-
-class ReplicationPad1d(_Pad):
+class ReplicationPad1d(_Pad, dims=1, mode="replicate"):
     """Repeat the ends of the last dimension."""
 
-    _dims, _mode = 1, "replicate"
 
-
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_Pad, dims=2, mode="replicate"):
     """Repeat the ends of the last two dimensions."""
 
-    _dims, _mode = 2, "replicate"
 
-
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_Pad, dims=3, mode="replicate"):
     """Repeat the ends of the last three dimensions."""
-
-    _dims, _mode = 3, "replicate"

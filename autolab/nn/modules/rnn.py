@@ -15,6 +15,7 @@ from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.nn import init
 from autolab.nn.functional import recurrent
+from autolab.nn.modules.layer import shown_unless_default
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.nn.utils.rnn import PackedSequence
@@ -63,33 +64,18 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check_sizes(self):
-        for name, kind in (
-            ("bias", bool),
-            ("batch_first", bool),
-            ("input_size", int),
-            ("hidden_size", int),
-        ):
+        kinds = {"bias": bool, "batch_first": bool, "input_size": int, "hidden_size": int}
+        for name, kind in (kinds | {"num_layers": object}).items():
             value = getattr(self, name)
+            note = f"The value given is {value!r}."
             if not isinstance(value, kind):
-                raise fail(
-                    TypeError,
-                    f"{name} should be of type {kind.__name__}, got: {type(value).__name__}",
-                    f"The value given is {value!r}.",
-                )
-            if kind is int and value <= 0:
-                raise fail(
-                    ValueError, f"{name} must be greater than zero", f"The value given is {value}."
-                )
-        if self.num_layers <= 0:
-            raise fail(
-                ValueError,
-                "num_layers must be greater than zero",
-                f"The value given is {self.num_layers}.",
-            )
+                message = f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
+                raise fail(TypeError, message, note)
+            if kind is not bool and value <= 0:
+                raise fail(ValueError, f"{name} must be greater than zero", note)
         if self.mode not in _GATES:
-            raise fail(
-                ValueError, "Unrecognized RNN mode: " + self.mode, f"Known are {', '.join(_GATES)}."
-            )
+            known = f"Known are {', '.join(_GATES)}."
+            raise fail(ValueError, "Unrecognized RNN mode: " + self.mode, known)
 
     def _make_parameters(self, options):
         rows, hidden = _GATES[self.mode] * self.hidden_size, self.hidden_size
@@ -110,15 +96,11 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Tensor]]:
-        """The parameters of each layer and direction, as a list of lists."""
+        """Return the parameters of each layer and direction, as a list of lists."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
-    @property
-    def _flat_weights(self):
-        return [weight for weights in self.all_weights for weight in weights]
-
     def flatten_parameters(self) -> None:
-        """Nothing: in PyTorch it puts a GPU's parameters into one block for cuDNN."""
+        """Do nothing: in PyTorch it puts a GPU's parameters into one block for cuDNN."""
 
     def reset_parameters(self) -> None:
         """Draw new random parameters."""
@@ -126,13 +108,8 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _weights(self):
-        return [
-            recurrent.Weights(*(getattr(self, n) for n in names)) for names in self._all_weights
-        ]
-
     def _check_input(self, input, packed):
-        dtype = self._flat_weights[0].dtype
+        dtype = self.all_weights[0][0].dtype
         if input.dtype != dtype:
             raise fail(
                 ValueError,
@@ -140,39 +117,52 @@ class RNNBase(Module):
                 f"Convert input: input.to({dtype}), or convert model: model.to({input.dtype})",
                 "Products need one dtype.",
             )
-        expected = 2 if packed else 3
+        message, expected = "", 2 if packed else 3
         if input.dim() != expected:
-            raise fail(
-                RuntimeError,
-                f"input must have {expected} dimensions, got {input.dim()}",
-                "Steps, batch, features.",
-            )
-        if self.input_size != input.size(-1):
-            raise fail(
-                RuntimeError,
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}",
-                "The last dimension holds what is known of one step.",
-            )
+            message = f"input must have {expected} dimensions, got {input.dim()}"
+        elif self.input_size != input.size(-1):
+            message = f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+        if message:
+            raise fail(RuntimeError, message, "The dimensions are steps, batch, features.")
 
-    def _state_sizes(self, batch):
-        """The shape of each tensor of a state."""
-        rows = self.num_layers * self._directions
-        return [(rows, batch, self.hidden_size)] * self._states
-
-    def _check_state(self, state, sizes):
-        for number, (size, tensor) in enumerate(zip(sizes, state)):
+    def _check_state(self, state, size):
+        for number, tensor in enumerate(state):
             if tensor.size() != size:
                 raise fail(
                     RuntimeError,
-                    self._wrong_state.format(number, size, list(tensor.size())),
+                    f"Expected {self._state_name.format(number)} size {size}, got {list(tensor.size())}",
                     "One row for each layer and direction, then the batch, then the features.",
                 )
 
-    _wrong_state = "Expected hidden size {1}, got {2}"
+    def _check_dims(self, input, state):
+        """Raise PyTorch's errors when an input or the states have an impossible number of dimensions."""
+        if isinstance(input, PackedSequence):
+            return
+        if input.dim() not in (2, 3):
+            tensor = " tensor" if self.mode.startswith("RNN") else ""
+            raise fail(
+                ValueError,
+                f"{self.mode.partition('_')[0]}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead",
+                "Steps, batch, features; or steps, features.",
+            )
+        dims = [s.dim() for s in state or ()]
+        if any(dim != input.dim() for dim in dims):
+            kind, dim = ("batched", 3) if input.dim() == 3 else ("unbatched", 2)
+            names, got = "hx", f"{dims[0]}-D tensor"
+            if len(dims) == 2:
+                names, got = "hx and cx", f"({dims[0]}-D, {dims[1]}-D) tensors"
+            raise fail(
+                RuntimeError,
+                f"For {kind} {dim}-D input, {names} should also be {dim}-D but got {got}",
+                "Each sequence of the batch has a state of its own.",
+            )
+
+    _state_name = "hidden"
     _states = 1
 
     def _run(self, input, state):
-        """(output, last state) for a state that is a tuple of tensors, or None for zeros."""
+        """Return (output, last state) for a state that is a tuple of tensors, or None for zeros."""
+        self._check_dims(input, state)
         packed = isinstance(input, PackedSequence)
         if packed:
             data, batch_sizes, order, back = input
@@ -183,25 +173,21 @@ class RNNBase(Module):
             if single:
                 data = data.unsqueeze(0 if self.batch_first else 1)
             batch = data.size(0 if self.batch_first else 1)
-        shapes = self._state_sizes(batch)
+        shape = (self.num_layers * self._directions, batch, self.hidden_size)
         if state is None:
-            state = tuple(
-                autolab.zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes
-            )
+            state = (data.new_zeros(shape),) * self._states
         else:
             state = tuple(s.unsqueeze(1) if single else s for s in state)
             state = state if order is None else tuple(s.index_select(1, order) for s in state)
         self._check_input(data, packed)
-        self._check_state(state, shapes)
+        self._check_state(state, shape)
         output, last = self._through_layers(data, state, sizes)
         if packed:
             output = PackedSequence(output, batch_sizes, order, back)
             last = last if back is None else tuple(s.index_select(1, back) for s in last)
         elif single:
-            output, last = (
-                output.squeeze(0 if self.batch_first else 1),
-                tuple(s.squeeze(1) for s in last),
-            )
+            output = output.squeeze(0 if self.batch_first else 1)
+            last = tuple(s.squeeze(1) for s in last)
         return output, last
 
     def _through_layers(self, data, state, batch_sizes):
@@ -218,29 +204,25 @@ class RNNBase(Module):
             self.mode,
             data,
             list(zip(*(s.unbind(0) for s in state))),
-            self._weights(),
+            [recurrent.Weights(*weights) for weights in self.all_weights],
             directions=self._directions,
             dropout_p=self.dropout,
             training=self.training,
             batch_sizes=batch_sizes,
         )
-        return output.transpose(0, 1) if turned else output, tuple(
-            autolab.stack(parts, 0) for parts in zip(*last)
-        )
+        last = tuple(autolab.stack(parts, 0) for parts in zip(*last))
+        return output.transpose(0, 1) if turned else output, last
 
     def extra_repr(self) -> str:
-        """The sizes, then every setting that is not the default."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, default in (
-            ("num_layers", 1),
-            ("bias", True),
-            ("batch_first", False),
-            ("dropout", 0),
-            ("bidirectional", False),
-        ):
-            if getattr(self, name) != default:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        """Return the sizes, then every setting that is not the default."""
+        defaults = {
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
+        return f"{self.input_size}, {self.hidden_size}" + shown_unless_default(self, defaults)
 
 
 def _check_dropout(dropout, num_layers):
@@ -274,24 +256,8 @@ def _no_projection(options):
 class _OneState(RNNBase):
     """RNN and GRU: their state is one tensor."""
 
-    _what = "GRU: Expected input to be 2D or 3D, got {}D instead"
-
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
-        """(output, last state). hx: the first state, zeros when left out."""
-        if not isinstance(input, PackedSequence):
-            if input.dim() not in (2, 3):
-                raise fail(
-                    ValueError,
-                    self._what.format(input.dim()),
-                    "Steps, batch, features; or steps, features.",
-                )
-            if hx is not None and hx.dim() != input.dim():
-                kind, dim = ("batched", 3) if input.dim() == 3 else ("unbatched", 2)
-                raise fail(
-                    RuntimeError,
-                    f"For {kind} {dim}-D input, hx should also be {dim}-D but got {hx.dim()}-D tensor",
-                    "Each sequence of the batch has a state of its own.",
-                )
+        """Return (output, last state). hx: the first state, zeros when left out."""
         output, (last,) = self._run(input, None if hx is None else (hx,))
         return output, last
 
@@ -301,8 +267,6 @@ class RNN(_OneState):
 
     nonlinearity: "tanh" or "relu". Raises ValueError, TypeError or RuntimeError for what does not fit.
     """
-
-    _what = "RNN: Expected input to be 2D or 3D, got {}D tensor instead"
 
     def __init__(
         self,
@@ -343,27 +307,12 @@ class LSTM(RNNBase):
     Raises ValueError, TypeError or RuntimeError for what does not fit.
     """
 
-    _wrong_state = "Expected hidden[{0}] size {1}, got {2}"
+    _state_name = "hidden[{}]"
     _states = 2
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> Any:
-        """(output, (last h, last c)). hx: (first h, first c), zeros when left out."""
-        if not isinstance(input, PackedSequence):
-            if input.dim() not in (2, 3):
-                raise fail(
-                    ValueError,
-                    f"LSTM: Expected input to be 2D or 3D, got {input.dim()}D instead",
-                    "Steps, batch, features; or steps, features.",
-                )
-            if hx is not None and (hx[0].dim() != input.dim() or hx[1].dim() != input.dim()):
-                kind, dim = ("batched", 3) if input.dim() == 3 else ("unbatched", 2)
-                raise fail(
-                    RuntimeError,
-                    f"For {kind} {dim}-D input, hx and cx should also be {dim}-D but got "
-                    f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors",
-                    "Each sequence of the batch has a state of its own.",
-                )
+        """Return (output, (last h, last c)). hx: (first h, first c), zeros when left out."""
         return self._run(input, None if hx is None else tuple(hx))

@@ -13,11 +13,15 @@ from autolab.engine.core.errors import fail
 from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.functional.basic import check_padding_idx
+from autolab.nn.modules.layer import shown_unless_default
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
 from autolab.nn._arguments import DeviceLike
+
+
+_DEFAULTS = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
 
 
 class _Table(Module):
@@ -47,6 +51,12 @@ class _Table(Module):
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
+
+
+def _check_table(embeddings):
+    if embeddings.dim() != 2:
+        message = "Embeddings parameter is expected to be 2-dimensional"
+        raise fail(AssertionError, message, "One row for each index.")
 
 
 class Embedding(_Table):
@@ -81,7 +91,7 @@ class Embedding(_Table):
         self._make_table(padding_idx, _weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows of the table that `input` names."""
+        """Return the rows of the table that `input` names."""
         return F.embedding(
             input,
             self.weight,
@@ -93,18 +103,9 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
-        """The sizes, then every setting that is not the default."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, default in (
-            ("padding_idx", None),
-            ("max_norm", None),
-            ("norm_type", 2),
-            ("scale_grad_by_freq", False),
-            ("sparse", False),
-        ):
-            if getattr(self, name) != default:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        """Return the sizes, then every setting that is not the default."""
+        defaults = {"padding_idx": None, **_DEFAULTS, "sparse": False}
+        return f"{self.num_embeddings}, {self.embedding_dim}" + shown_unless_default(self, defaults)
 
     @classmethod
     def from_pretrained(
@@ -117,13 +118,8 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """An Embedding around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
-        if embeddings.dim() != 2:
-            raise fail(
-                AssertionError,
-                "Embeddings parameter is expected to be 2-dimensional",
-                "One row for each index.",
-            )
+        """Return an Embedding around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
+        _check_table(embeddings)
         return cls(  # type: ignore[call-arg, misc]
             *embeddings.shape,
             padding_idx,
@@ -170,7 +166,7 @@ class EmbeddingBag(_Table):
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
-        """One row for each bag."""
+        """Return one row for each bag."""
         return F.embedding_bag(
             input,
             self.weight,
@@ -186,23 +182,15 @@ class EmbeddingBag(_Table):
         )
 
     def extra_repr(self) -> str:
-        """The sizes, the mode, then every setting that is not the default."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, default in (("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
-            if getattr(self, name) != default:
-                text += f", {name}={getattr(self, name)!r}"
-        text += f", mode={self.mode!r}"
-        return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx!r}"
+        """Return the sizes, the mode, then every setting that is not the default."""
+        sizes = f"{self.num_embeddings}, {self.embedding_dim}"
+        settings = shown_unless_default(self, _DEFAULTS) + f", mode={self.mode!r}"
+        return sizes + settings + shown_unless_default(self, {"padding_idx": None})
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **settings: Any) -> Self:
-        """An EmbeddingBag around the given table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
-        if embeddings.dim() != 2:
-            raise fail(
-                AssertionError,
-                "Embeddings parameter is expected to be 2-dimensional",
-                "One row for each index.",
-            )
+        """Return an EmbeddingBag around the table (num_embeddings, embedding_dim), frozen unless `freeze=False`."""
+        _check_table(embeddings)
         bag = cls(*embeddings.shape, _weight=embeddings, **settings)  # type: ignore[misc]
         bag.weight.requires_grad = not freeze
         return bag

@@ -19,11 +19,11 @@ from autolab.nn.modules.attention import MultiheadAttention
 from autolab.nn.modules.container import ModuleList
 from autolab.nn.modules.dropout import Dropout
 from autolab.nn.modules.linear import Linear
-from autolab.nn.modules.module import Module, name_init
+from autolab.nn.modules.module import Module
 from autolab.nn.modules.normalization import LayerNorm
 from autolab.engine.core.dtype import dtype as DType
 from autolab.engine.core.tensor import Tensor
-from autolab.nn._arguments import DeviceLike
+from autolab.nn._arguments import DeviceLike, name_methods_after
 
 
 def _activation(activation):
@@ -43,9 +43,10 @@ class _Layer(Module):
 
     _attentions: tuple[str, ...] = ()
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        name_init(cls)
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if cls._attentions:
+            name_methods_after(cls, "__init__")
 
     def __init__(
         self,
@@ -82,13 +83,20 @@ class _Layer(Module):
     def _ff_block(self, x):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-    def _through(self, x, blocks):
-        """x after each (block, norm, dropout): added to, normalised before (norm_first) or after."""
-        for block, norm, drop in blocks:
-            if self.norm_first:
-                x = x + drop(block(norm(x)))
-            else:
-                x = norm(x + drop(block(x)))
+    def _attend(self, attention, memory, mask, hidden, is_causal):
+        """Return a function of x: its attention to `memory`, or to itself if that is None."""
+
+        def block(x):
+            seen = x if memory is None else memory
+            return attention(x, seen, seen, hidden, False, mask, is_causal=is_causal)[0]
+
+        return block
+
+    def _through(self, x, *attentions):
+        """Return x after all blocks, each added to its input and normalised before (norm_first) or after."""
+        for i, block in enumerate((*attentions, self._ff_block), 1):
+            norm, drop = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
+            x = x + drop(block(norm(x))) if self.norm_first else norm(x + drop(block(x)))
         return x
 
 
@@ -108,16 +116,12 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """The layer's result, shaped like src. Masks as in MultiheadAttention."""
+        """Return the layer's result, shaped like src. Masks as in MultiheadAttention."""
         hidden = canonical_mask(
             src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask"
         )
         mask = canonical_mask(src_mask, "src_mask", src)
-        options = {"attn_mask": mask, "key_padding_mask": hidden, "is_causal": is_causal}
-        attend = lambda x: self.self_attn(x, x, x, need_weights=False, **options)[0]
-        return self._through(
-            src, [(attend, self.norm1, self.dropout1), (self._ff_block, self.norm2, self.dropout2)]
-        )
+        return self._through(src, self._attend(self.self_attn, None, mask, hidden, is_causal))
 
 
 class TransformerDecoderLayer(_Layer):
@@ -140,30 +144,14 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The layer's result, shaped like tgt. Masks as in MultiheadAttention."""
-
-        own = {
-            "attn_mask": tgt_mask,
-            "key_padding_mask": tgt_key_padding_mask,
-            "is_causal": tgt_is_causal,
-        }
-        of_memory = {
-            "attn_mask": memory_mask,
-            "key_padding_mask": memory_key_padding_mask,
-            "is_causal": memory_is_causal,
-        }
-        attend = lambda x: self.self_attn(x, x, x, need_weights=False, **own)[0]
-        look_at_memory = lambda x: self.multihead_attn(
-            x, memory, memory, need_weights=False, **of_memory
-        )[0]
-        return self._through(
-            tgt,
-            [
-                (attend, self.norm1, self.dropout1),
-                (look_at_memory, self.norm2, self.dropout2),
-                (self._ff_block, self.norm3, self.dropout3),
-            ],
+        """Return the layer's result, shaped like tgt. Masks as in MultiheadAttention."""
+        look_back = self._attend(
+            self.self_attn, None, tgt_mask, tgt_key_padding_mask, tgt_is_causal
         )
+        look_at_memory = self._attend(
+            self.multihead_attn, memory, memory_mask, memory_key_padding_mask, memory_is_causal
+        )
+        return self._through(tgt, look_back, look_at_memory)
 
 
 def _length(x, batch_first):
@@ -177,7 +165,7 @@ def _triangle(size, device=None, dtype=None):
 
 
 def _is_causal(mask, is_causal, length):
-    """Whether the mask hides what comes later: as said, or, where nothing is said, by looking."""
+    """Return whether the mask hides what comes later: as said, or, where nothing is said, by looking."""
     if is_causal is not None or mask is None:
         return is_causal is True
     triangle = _triangle(length, mask.device, mask.dtype)
@@ -213,7 +201,7 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """The result of the last layer, shaped like src. is_causal: whether mask is the triangle; None: look."""
+        """Return the result of the last layer, shaped like src. is_causal: whether mask is the triangle; None: look."""
         hidden = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
         mask = canonical_mask(mask, "mask", src)
         causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
@@ -242,7 +230,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the triangle; None:
+        """Return the result of the last layer, shaped like tgt. tgt_is_causal: whether tgt_mask is the triangle; None:
         look."""
         causal = _is_causal(
             tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first)
@@ -289,17 +277,8 @@ class Transformer(Module):
     ) -> None:
         super().__init__()
         options: dict[str, Any] = {"device": device, "dtype": dtype}
-        settings: tuple[Any, ...] = (
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-        )
+        sizes = d_model, nhead, dim_feedforward, dropout
+        settings: Any = (*sizes, activation, layer_norm_eps, batch_first, norm_first, bias)
         norm = lambda: LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **options)
         self.encoder: Any = custom_encoder
         if custom_encoder is None:
@@ -330,7 +309,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The decoder's result. Masks as in MultiheadAttention."""
+        """Return the decoder's result. Masks as in MultiheadAttention."""
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise fail(
@@ -362,5 +341,5 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: DeviceLike = None, dtype: DType | None = None
     ) -> Tensor:
-        """The mask (sz, sz) that hides what comes later: -inf above the diagonal, 0 elsewhere."""
+        """Return the mask (sz, sz) that hides what comes later: -inf above the diagonal, 0 elsewhere."""
         return _triangle(sz, device, dtype)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 import warnings
 from collections.abc import Iterable
-from typing import Any
 
 import autolab
 from autolab.engine.autograd.modes import no_grad
@@ -96,16 +95,6 @@ def clip_grad_norm_(
     )
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
-
-
-def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """Call `clip_grad_norm_`, its name since PyTorch 0.4, and warn."""
-    warnings.warn(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return clip_grad_norm_(*args, **kwargs)
 
 
 @no_grad()

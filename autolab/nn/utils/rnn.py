@@ -54,7 +54,7 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same with data of another dtype or on another device; `self` when nothing changes."""
+        """Return the same with data of another dtype or on another device; `self` when nothing changes."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -73,7 +73,7 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes the given one (a 1-d tensor of positions); None of None."""
+    """Return the permutation that undoes the given one (a 1-d tensor of positions); None of None."""
     if permutation is None:
         return None
     positions = autolab.arange(0, permutation.numel(), device=permutation.device)
@@ -86,7 +86,7 @@ def pack_padded_sequence(
     batch_first: bool = False,
     enforce_sorted: bool = True,
 ) -> PackedSequence:
-    """Packs input (steps, batch, *), or (batch, steps, *) with batch_first, whose sequence i has lengths[i] steps.
+    """Pack input (steps, batch, *), or (batch, steps, *) with batch_first, whose sequence i has lengths[i] steps.
 
     enforce_sorted: the sequences already lie longest first; otherwise they are sorted. Raises RuntimeError for lengths
     that are not sorted, not positive, or not as many as there are sequences."""
@@ -111,27 +111,29 @@ def pack_padded_sequence(
 
 
 def _batch_sizes(lengths, batch):
-    """How many sequences go on at each step; checks the lengths."""
-    if len(lengths) != batch:
-        raise fail(
-            RuntimeError,
+    """Return how many sequences go on at each step; checks the lengths."""
+    checks = [
+        (
+            len(lengths) == batch,
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={batch})",
             "One length for each sequence.",
-        )
-    if lengths and lengths[-1] <= 0:
-        raise fail(
-            RuntimeError,
+        ),
+        (
+            not lengths or lengths[-1] > 0,
             "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0",
             "Leave empty sequences out.",
-        )
-    if any(a < b for a, b in zip(lengths, lengths[1:])):
-        raise fail(
-            RuntimeError,
+        ),
+        (
+            all(a >= b for a, b in zip(lengths, lengths[1:])),
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do "
             "not need ONNX exportability.",
             "At each step the sequences that go on are the first ones of the batch.",
-        )
+        ),
+    ]
+    for holds, message, note in checks:
+        if not holds:
+            raise fail(RuntimeError, message, note)
     return [sum(n > t for n in lengths) for t in range(lengths[0] if lengths else 0)]
 
 
@@ -141,7 +143,7 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(padded, lengths): the inverse of pack_padded_sequence; padded to total_length where it is given.
+    """Return (padded, lengths), the inverse of pack_padded_sequence; padded to total_length where it is given.
 
     Raises ValueError when that is shorter than the longest sequence."""
     data, batch_sizes, _, back = sequence
@@ -178,31 +180,25 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """One tensor (longest, batch, *), or (batch, longest, *) with batch_first, of tensors (length_i, *).
+    """Return one tensor (longest, batch, *), or (batch, longest, *) with batch_first, of tensors (length_i, *).
 
     Shorter ones are padded on the given side. Raises RuntimeError for what is no sequence, and for none."""
+    message = ""
     if not isinstance(sequences, Iterable):
-        raise fail(
-            RuntimeError,
-            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}",
-            "Pass a list of tensors.",
-        )
-    sequences = tuple(sequences)
-    if not sequences:
-        raise fail(RuntimeError, "received an empty list of sequences", "At least one is needed.")
-    if padding_side not in ("left", "right"):
-        raise fail(
-            RuntimeError,
-            f"Expected padding_side to be one of left or right, but got {padding_side}.",
-            "Zeros are put before or behind.",
-        )
+        message = f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+    elif not (sequences := tuple(sequences)):
+        message = "received an empty list of sequences"
+    elif padding_side not in ("left", "right"):
+        message = f"Expected padding_side to be one of left or right, but got {padding_side}."
+    if message:
+        note = "Pass a list of tensors; zeros are put on their left or on their right."
+        raise fail(RuntimeError, message, note)
     longest, first = max(s.size(0) for s in sequences), sequences[0]
     shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
     padded = first.new_full((*shape, *first.shape[1:]), padding_value)
     for i, s in enumerate(sequences):
-        place = (
-            slice(0, s.size(0)) if padding_side == "right" else slice(longest - s.size(0), longest)
-        )
+        start = 0 if padding_side == "right" else longest - s.size(0)
+        place = slice(start, start + s.size(0))
         padded[(i, place) if batch_first else (place, i)] = s
     return padded
 
@@ -210,7 +206,7 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The list of tensors that pad_sequence padded, given their lengths (a 1-d tensor)."""
+    """Return the list of tensors that pad_sequence padded, given their lengths (a 1-d tensor)."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     positions = autolab.arange(padded_sequences.shape[1], device=lengths.device)
@@ -221,12 +217,12 @@ def unpad_sequence(
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs a list of tensors (length_i, *)."""
+    """Pack a list of tensors (length_i, *)."""
     lengths = autolab.as_tensor([s.size(0) for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The list of tensors that pack_sequence packed."""
+    """Return the list of tensors that pack_sequence packed."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -5,26 +5,26 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rat
 
 from __future__ import annotations
 
-import types
 import warnings
-from contextlib import contextmanager
 from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+from autolab.engine.exact.refusals import unsupported
 from autolab.optim.optimizer import Optimizer
 
 _HOW = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
-EPOCH_DEPRECATED = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
-    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
-    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+
+
+_ORDER = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+    "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
+    "to do this will result in PyTorch skipping the first value of the learning rate schedule."
 )
 
 
 def values_of(optimizer, key):
-    """The setting `key` of each group; tensors are copied, so that changing one leaves the optimizer alone."""
+    """Return the setting `key` of each group; tensors are copied, so that changing one leaves the optimizer alone."""
     return [
         group[key].clone() if isinstance(group[key], Tensor) else group[key]
         for group in optimizer.param_groups
@@ -50,7 +50,7 @@ def check_optimizer(optimizer):
 
 
 def per_group(values, optimizer, message):
-    """One value for each group; `message(n, given)` is the error when a list has another length."""
+    """Return one value for each group; `message(n, given)` is the error when a list has another length."""
     n = len(optimizer.param_groups)
     if not isinstance(values, (list, tuple)):
         return [values] * n
@@ -60,7 +60,7 @@ def per_group(values, optimizer, message):
 
 
 def per_named_group(name, values, optimizer):
-    """One value of the setting `name` for each group: a number for all, or a list of the right length."""
+    """Return one value of the setting `name` for each group: a number for all, or a list of the right length."""
     return per_group(
         values,
         optimizer,
@@ -71,44 +71,13 @@ def per_named_group(name, values, optimizer):
     )
 
 
-def saved_callable(function):
-    """What a state keeps of a function given by the user: the attributes of a callable object; None for a plain
-    function, which is code, and for none at all."""
-    return (
-        None
-        if function is None or isinstance(function, types.FunctionType)
-        else function.__dict__.copy()
-    )
-
-
-def restore_callable(function, saved):
-    """Give a callable object the attributes that `saved_callable` kept."""
-    if saved is not None:
-        function.__dict__.update(saved)
-
-
-def _watch_steps(optimizer):
-    """From the first scheduler on it counts whether the optimizer steps, and by which function."""
-    if "_watched_step" not in optimizer.__dict__:
-        optimizer._opt_called = False
-    optimizer._watched_step = optimizer.__dict__.get("step")
-
-
-def _complaint(optimizer):
-    """What is wrong when a schedule steps for the first time, in PyTorch's words; "" when nothing is."""
-    now = optimizer.__dict__.get("step")
-    if optimizer.__dict__.get("_watched_step", "a copy that nobody watches") is not now:
-        return (
-            "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make sure to call "
-            "`optimizer.step()` before `lr_scheduler.step()`."
+def refuse_epoch(scheduler, epoch):
+    """Raise NotImplementedError for `step(epoch)`, which PyTorch deprecates."""
+    if epoch is not None:
+        note = (
+            "Call step() without an epoch after every epoch; load_state_dict() goes to another one."
         )
-    if optimizer._opt_called:
-        return ""
-    return (
-        "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-        "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
-        "to do this will result in PyTorch skipping the first value of the learning rate schedule."
-    )
+        raise unsupported(f"{type(scheduler).__name__}.step", "epoch", note)
 
 
 class LRScheduler:
@@ -120,7 +89,8 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
-        _watch_steps(optimizer)
+        if "_is_scheduled" not in vars(optimizer):  # from the first schedule on, steps are noted
+            vars(optimizer).update(_is_scheduled=True, _opt_called=False)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 lr = group["lr"]
@@ -147,57 +117,40 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer, as a dict."""
-        return self._state_without()
-
-    def _state_without(self, *names):
-        """The attributes but the optimizer and those that a subclass saves in a form of their own (PyTorch: last)."""
-        return {
-            key: value for key, value in self.__dict__.items() if key not in ("optimizer", *names)
-        }
+        """Return everything but the optimizer, as a dict."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[float | Tensor]:
-        """The learning rate of each group, as it is now."""
+        """Return the learning rate of each group, as it is now."""
         return self._last_lr
 
     def get_lr(self) -> list[float | Tensor]:
-        """The next learning rate of each group. Subclasses define it; `step` calls it."""
+        """Return the next learning rate of each group. Subclasses define it; `step` calls it."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
         """Set the next learning rates. Call it after `optimizer.step()`; warns when it comes first."""
-        if self._step_count == 1 and (complaint := _complaint(self.optimizer)):
-            warnings.warn(f"{complaint} See more details at {_HOW}", UserWarning, stacklevel=2)
+        refuse_epoch(self, epoch)
+        if self._step_count == 1 and not vars(self.optimizer).get("_opt_called"):
+            warnings.warn(f"{_ORDER} See more details at {_HOW}", UserWarning, stacklevel=2)
         self._step_count += 1
-        if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATED, UserWarning, stacklevel=2)
-        self._update_lr(epoch)
+        self.last_epoch += 1
+        self._take()
 
-    def _update_lr(self, epoch=None):
-        """Set the learning rates of the next epoch, or of `epoch`, by the closed form where there is one."""
-        with self._inside_step():
-            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-            closed = getattr(self, "_get_closed_form_lr", None)
-            values = self.get_lr() if epoch is None or closed is None else closed()
-        self._take(values)
-
-    def _take(self, values):
+    def _take(self):
         """Give each group its learning rate and remember them all."""
+        self._get_lr_called_within_step = True
+        try:
+            values = self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, values, strict=True):
             set_lr(group, lr)
         self._last_lr = values_of(self.optimizer, "lr")
-
-    @contextmanager
-    def _inside_step(self):
-        self._get_lr_called_within_step = True
-        try:
-            yield
-        finally:
-            self._get_lr_called_within_step = False
 
     def _warn_outside_step(self):
         if not self._get_lr_called_within_step:

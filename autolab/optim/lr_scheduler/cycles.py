@@ -35,30 +35,27 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         eta_min: float = 0.0,
         last_epoch: int = -1,
     ) -> None:
-        if T_0 <= 0 or not isinstance(T_0, int):
-            raise fail(
-                ValueError,
-                f"Expected positive integer T_0, but got {T_0}",
-                "Epochs until the first restart.",
-            )
-        if T_mult < 1 or not isinstance(T_mult, int):
-            raise fail(
-                ValueError,
+        checks = [
+            (T_0 > 0 and isinstance(T_0, int), f"Expected positive integer T_0, but got {T_0}"),
+            (
+                T_mult >= 1 and isinstance(T_mult, int),
                 f"Expected integer T_mult >= 1, but got {T_mult}",
-                "Each period is that many times longer.",
-            )
-        if not isinstance(eta_min, (float, int)):
-            raise fail(
-                ValueError,
+            ),
+            (
+                isinstance(eta_min, (float, int)),
                 f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}",
-                "One smallest lr for all groups.",
-            )
+            ),
+        ]
+        for holds, message in checks:
+            if not holds:
+                note = "T_0 epochs until the first restart, each period T_mult times longer, eta_min the smallest lr."
+                raise fail(ValueError, message, note)
         self.T_0 = self.T_i = T_0
         self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """The lr at T_cur of a period of T_i."""
+        """Return the lr at T_cur of a period of T_i."""
         self._warn_outside_step()
         fraction = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * fraction / 2 for base in self.base_lrs]
@@ -76,9 +73,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             self._jump(epoch)
         self.last_epoch = math.floor(epoch)
-        with self._inside_step():
-            values = self.get_lr()
-        self._take(values)
+        self._take()
 
     def _jump(self, epoch):
         if epoch < 0:
@@ -99,7 +94,7 @@ class _Cycle(LRScheduler):
     """What schedules that move the momentum against the learning rate share. Adam's momentum is its first beta."""
 
     def _momenta(self, base_momentum, max_momentum):
-        """(smallest, largest) momentum of each group. Raises ValueError when the optimizer has no momentum."""
+        """Return (smallest, largest) momentum of each group. Raises ValueError when the optimizer has no momentum."""
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
             raise fail(
@@ -184,16 +179,15 @@ class CyclicLR(_Cycle):
         return 1 / 2.0 ** (cycle - 1) if self.mode == "triangular2" else self.gamma**self.last_epoch
 
     def get_lr(self) -> list[float | Tensor]:
-        """The lr of this step; sets the momentum too."""
+        """Return the lr of this step; set the momentum too."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         scale = self._scale(cycle)
         if self.cycle_momentum:
-            for group, low, high in zip(
-                self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True
-            ):
+            momenta = zip(self.base_momentums, self.max_momentums)
+            for group, (low, high) in zip(self.optimizer.param_groups, momenta, strict=True):
                 self._set_momentum(group, high - (high - low) * height * scale)
         return [
             low + (high - low) * height * scale
@@ -231,17 +225,16 @@ class OneCycleLR(_Cycle):
             raise unsupported("OneCycleLR", "three_phase", "Two phases do nearly the same.")
         self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
         self._schedule_phases = _phases(self.total_steps, pct_start)
+        message = ""
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
-            raise fail(
-                ValueError,
-                f"Expected float between 0 and 1 pct_start, but got {pct_start}",
-                "The share of the rise.",
+            message = f"Expected float between 0 and 1 pct_start, but got {pct_start}"
+        elif anneal_strategy not in ("cos", "linear"):
+            message = (
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
-        if anneal_strategy not in ("cos", "linear"):
+        if message:
             raise fail(
-                ValueError,
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}",
-                "The shape of the curve.",
+                ValueError, message, "They give the length of the rise and the shape of the curve."
             )
         self._anneal_func_type = anneal_strategy
         max_lrs = per_named_group("max_lr", max_lr, optimizer)
@@ -263,7 +256,7 @@ class OneCycleLR(_Cycle):
         return end + (start - end) / 2.0 * (math.cos(math.pi * fraction) + 1)
 
     def get_lr(self) -> list[float | Tensor]:
-        """The lr of this step; sets the momentum too. Raises ValueError after the last step."""
+        """Return the lr of this step; set the momentum too. Raises ValueError after the last step."""
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:
@@ -287,34 +280,24 @@ class OneCycleLR(_Cycle):
 
 
 def _total_steps(total_steps, epochs, steps_per_epoch):
-    note = "The cycle has to know how long it is."
-    if total_steps is None and (epochs is None or steps_per_epoch is None):
-        raise fail(
-            ValueError, "You must define either total_steps OR (epochs AND steps_per_epoch)", note
-        )
-    if total_steps is not None:
-        numbers = {"total_steps": total_steps}
-    else:
+    numbers = {"total_steps": total_steps}
+    if total_steps is None:
         numbers = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
-    for name, value in numbers.items():
+    message = ""
+    for name, value in reversed(numbers.items()):
+        if value is None:
+            message = "You must define either total_steps OR (epochs AND steps_per_epoch)"
+            break
         if value <= 0 or not isinstance(value, int):
-            raise fail(ValueError, f"Expected positive integer {name}, but got {value}", note)
+            message = f"Expected positive integer {name}, but got {value}"
+    if message:
+        raise fail(ValueError, message, "The cycle has to know how long it is.")
     return math.prod(numbers.values())
 
 
 def _phases(total_steps, pct_start):
-    rise = {
-        "end_step": float(pct_start * total_steps) - 1,
-        "start_lr": "initial_lr",
-        "end_lr": "max_lr",
-        "start_momentum": "max_momentum",
-        "end_momentum": "base_momentum",
-    }
-    fall = {
-        "end_step": total_steps - 1,
-        "start_lr": "max_lr",
-        "end_lr": "min_lr",
-        "start_momentum": "base_momentum",
-        "end_momentum": "max_momentum",
-    }
-    return [rise, fall]
+    names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+    rise = "initial_lr", "max_lr", "max_momentum", "base_momentum"
+    fall = "max_lr", "min_lr", "base_momentum", "max_momentum"
+    ends = float(pct_start * total_steps) - 1, total_steps - 1
+    return [dict(zip(names, (end, *phase))) for end, phase in zip(ends, (rise, fall))]

@@ -6,21 +6,15 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rat
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 from autolab.engine.core.errors import fail
-from autolab.optim.lr_scheduler.base import LRScheduler, per_group, restore_callable, saved_callable
+from autolab.optim.lr_scheduler.base import LRScheduler, per_group
 from autolab.engine.core.tensor import Tensor
 from autolab.optim.optimizer import Optimizer
-
-
-def _one_each(lr_lambda, optimizer):
-    return per_group(
-        lr_lambda, optimizer, lambda n, given: f"Expected {n} lr_lambdas, but got {given}"
-    )
 
 
 class LambdaLR(LRScheduler):
@@ -44,26 +38,26 @@ class LambdaLR(LRScheduler):
         lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
-        self.lr_lambdas = _one_each(lr_lambda, optimizer)
+        self.lr_lambdas = per_group(
+            lr_lambda, optimizer, lambda n, given: f"Expected {n} lr_lambdas, but got {given}"
+        )
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """As the base class; of the functions only callable objects can be saved (their attributes)."""
-        return {
-            **self._state_without("lr_lambdas"),
-            "lr_lambdas": [saved_callable(f) for f in self.lr_lambdas],
-        }
+        """Return the state; of the functions only the attributes of callable objects, None for plain functions."""
+        saved = [None if isinstance(f, FunctionType) else vars(f).copy() for f in self.lr_lambdas]
+        state = super().state_dict()
+        del state["lr_lambdas"]
+        return {**state, "lr_lambdas": saved}  # PyTorch's order
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; plain functions stay those of this scheduler."""
-        self.__dict__.update(
-            (key, value) for key, value in state_dict.items() if key != "lr_lambdas"
-        )
+        super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
-            restore_callable(function, saved)
+            vars(function).update(saved or {})
 
     def get_lr(self) -> list[float | Tensor]:
-        """The initial lr times the function's value."""
+        """Return the initial lr times the function's value."""
         self._warn_outside_step()
         return [
             base * factor(self.last_epoch)
@@ -95,16 +89,11 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """The lr, times gamma when the epoch is a multiple of step_size."""
+        """Return the lr, times gamma when the epoch is a multiple of step_size."""
         self._warn_outside_step()
-        return (
-            self._current()
-            if self.last_epoch == 0 or self.last_epoch % self.step_size
-            else self._times(self.gamma)
-        )
-
-    def _get_closed_form_lr(self):
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+        if self.last_epoch == 0 or self.last_epoch % self.step_size:
+            return self._current()
+        return self._times(self.gamma)
 
 
 class MultiStepLR(LRScheduler):
@@ -121,17 +110,11 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """The lr, times gamma when the epoch is a milestone."""
+        """Return the lr, times gamma when the epoch is a milestone."""
         self._warn_outside_step()
         if self.last_epoch not in self.milestones:
             return self._current()
         return self._times(self.gamma ** self.milestones[self.last_epoch])
-
-    def _get_closed_form_lr(self):
-        milestones = sorted(self.milestones.elements())
-        return [
-            base * self.gamma ** bisect_right(milestones, self.last_epoch) for base in self.base_lrs
-        ]
 
 
 class ExponentialLR(LRScheduler):
@@ -142,12 +125,9 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """The lr times gamma."""
+        """Return the lr times gamma."""
         self._warn_outside_step()
         return self._current() if self._is_initial else self._times(self.gamma)
-
-    def _get_closed_form_lr(self):
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
 class LinearLR(LRScheduler):
@@ -179,22 +159,15 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """The next lr, from the present one (so that it combines with other schedulers)."""
+        """Return the next lr, from the present one (so that it combines with other schedulers)."""
         self._warn_outside_step()
         if self.last_epoch == 0:
             return self._times(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
         rise = self.end_factor - self.start_factor
-        return self._times(
-            1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
-        )
-
-    def _get_closed_form_lr(self):
-        rise, done = self.end_factor - self.start_factor, min(self.total_iters, self.last_epoch)
-        return [
-            base * (self.start_factor + rise * done / self.total_iters) for base in self.base_lrs
-        ]
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
+        return self._times(1.0 + rise / before)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -221,26 +194,21 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
-        """The next lr, from the present one (so that it combines with other schedulers)."""
+        """Return the next lr, from the present one (so that it combines with other schedulers)."""
         self._warn_outside_step()
         low, period, epoch = self.eta_min, self.T_max, self.last_epoch
         if self._is_initial:
             return self._current()
+        cos = lambda x: math.cos(math.pi * x / period)
         if self._step_count == 1 and epoch > 0:
             return [
                 low + (base - low) * (1 + math.cos(epoch * math.pi / period)) / 2
                 for base in self.base_lrs
             ]
         if (epoch - 1 - period) % (2 * period) == 0:
+            rise = [(base - low) * (1 - cos(1)) / 2 for base in self.base_lrs]
             return [
-                group["lr"] + (base - low) * (1 - math.cos(math.pi / period)) / 2
-                for base, group in zip(self.base_lrs, self.optimizer.param_groups, strict=True)
+                group["lr"] + r for r, group in zip(rise, self.optimizer.param_groups, strict=True)
             ]
-        ratio = (1 + math.cos(math.pi * epoch / period)) / (
-            1 + math.cos(math.pi * (epoch - 1) / period)
-        )
+        ratio = (1 + cos(epoch)) / (1 + cos(epoch - 1))
         return [ratio * (group["lr"] - low) + low for group in self.optimizer.param_groups]
-
-    def _get_closed_form_lr(self):
-        fraction = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
-        return [self.eta_min + (base - self.eta_min) * fraction / 2 for base in self.base_lrs]

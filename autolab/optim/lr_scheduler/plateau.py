@@ -1,4 +1,4 @@
-"""A schedule that listens: lower the learning rate when a number stops improving.
+"""A schedule that watches a number: lower the learning rate when a number stops improving.
 
 Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rate
 """
@@ -6,15 +6,14 @@ Source: https://docs.pytorch.org/docs/2.13/optim.html#how-to-adjust-learning-rat
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, SupportsFloat
 
 from autolab.engine.core.errors import fail
 from autolab.optim.lr_scheduler.base import (
-    EPOCH_DEPRECATED,
     LRScheduler,
     check_optimizer,
     per_group,
+    refuse_epoch,
     set_lr,
 )
 from autolab.optim.optimizer import Optimizer
@@ -23,8 +22,8 @@ from autolab.optim.optimizer import Optimizer
 class ReduceLROnPlateau(LRScheduler):
     """lr times `factor` when a watched number has not improved for more than `patience` epochs.
 
-    mode "min" or "max": which way is better; threshold ("rel" or "abs"): by how much at least; cooldown: epochs of
-    rest.
+    mode "min" or "max": which way is better; threshold ("rel" or "abs"): by how much at least; cooldown: epochs
+    without a further reduction.
 
     Example:
 
@@ -77,12 +76,9 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
         """Note the number of this epoch (a loss, an accuracy); lower the lr when it has not improved for too long."""
+        refuse_epoch(self, epoch)
         current = float(metrics)
-        if epoch is None:
-            epoch = self.last_epoch + 1
-        else:
-            warnings.warn(EPOCH_DEPRECATED, UserWarning, stacklevel=2)
-        self.last_epoch = epoch
+        self.last_epoch += 1
         if self._is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0
         else:
@@ -116,17 +112,14 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether the scheduler still rests after a reduction."""
+        """Return whether a reduction is so recent that none may follow."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a, best):
-        if self.threshold_mode == "rel":
-            return (
-                a < best * (1.0 - self.threshold)
-                if self.mode == "min"
-                else a > best * (self.threshold + 1.0)
-            )
-        return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
+        relative, margin = self.threshold_mode == "rel", self.threshold
+        if self.mode == "min":
+            return a < (best * (1.0 - margin) if relative else best - margin)
+        return a > (best * (margin + 1.0) if relative else best + margin)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""

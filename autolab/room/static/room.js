@@ -147,7 +147,7 @@ function show(state) {
   if (state.inventory.students) sections.push(inventory(state.inventory));
   place("none").hidden = sections.length > 0;
   const { answers, questions } = state.unknown, one = questions === 1;
-  const yours = `Yours? \`autolab room serve --questions NOTEBOOK\` goes on here, and shows ${one ? "it" : "them"}.`;
+  const yours = `Yours? \`autolab-kit room serve --questions NOTEBOOK\` goes on here, and shows ${one ? "it" : "them"}.`;
   place("unknown").hidden = !answers;
   words(place("unknown"), `${count(answers, "answer")} to ${count(questions, "question")} that ${one ? "is" : "are"} not in the course. ${key ? yours : ""}`);
   // Only what is new is put in: a button that is focused stays where it is.

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autolab import nn
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
+from autolab.nn.modules.layer import Layer
 from autolab.vision.transforms import functional as F
-from autolab.vision.transforms.images import Image
 from autolab.vision.transforms.sampling import InterpolationMode, mode_of
 
 
@@ -86,94 +85,67 @@ class Lambda(_Named):
         return self.lambd(img)
 
 
-class Transform(_Named, nn.Module):
-    """A transform that is a module."""
+class Transform(_Named, Layer):
+    """A transform that is a module; `class Pad(Transform, function=F.pad)` takes its settings from its annotations."""
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if "function" in options:
+            cls._shown = tuple(name for name in cls._settings if name not in cls._hidden)
 
 
-class Normalize(Transform):
+class Normalize(Transform, function=F.normalize, hidden="inplace"):
     """(image - mean) / std for each channel of a float tensor (..., C, H, W)."""
 
-    _shown = "mean", "std"
-
-    def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
-        super().__init__()
-        self.mean, self.std, self.inplace = mean, std, inplace
+    mean: Sequence[float]
+    std: Sequence[float]
+    inplace: bool = False
 
     def forward(self, tensor: Tensor) -> Tensor:
         """Return the normalised image."""
         return F.normalize(tensor, self.mean, self.std, self.inplace)
 
 
-class Resize(Transform):
+class Resize(Transform, function=F.resize, settings="size interpolation max_size antialias"):
     """The image with (height, width) `size`, or with `size` for its shorter side; see `functional.resize`."""
 
-    _shown = "size", "interpolation", "max_size", "antialias"
+    size: int | Sequence[int]
+    interpolation: InterpolationMode | int = InterpolationMode.BILINEAR
+    max_size: int | None = None
+    antialias: bool | None = True
 
-    def __init__(
-        self,
-        size: int | Sequence[int],
-        interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
-        max_size: int | None = None,
-        antialias: bool | None = True,
-    ) -> None:
-        super().__init__()
-        if not isinstance(size, (int, Sequence)):
-            message = f"Size should be int or sequence. Got {type(size)}"
+    def _set_up(self, settings):
+        super()._set_up({**settings, "interpolation": mode_of(settings["interpolation"])})
+        if not isinstance(self.size, (int, Sequence)):
+            message = f"Size should be int or sequence. Got {type(self.size)}"
             raise fail(TypeError, message, "(height, width).")
-        if isinstance(size, Sequence) and len(size) not in (1, 2):
+        if isinstance(self.size, Sequence) and len(self.size) not in (1, 2):
             message = "If size is a sequence, it should have 1 or 2 values"
             raise fail(ValueError, message, "(height, width).")
-        self.size, self.max_size, self.antialias = size, max_size, antialias
-        self.interpolation = mode_of(interpolation)
-
-    def forward(self, img: Image) -> Image:
-        """Return the resized image."""
-        return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
 
-class CenterCrop(Transform):
+class CenterCrop(Transform, function=F.center_crop):
     """The middle of the image, with a black frame where it is smaller than (height, width) `size`."""
 
-    _shown = ("size",)
+    size: int | Sequence[int]
 
-    def __init__(self, size: int | Sequence[int]) -> None:
-        super().__init__()
-        self.size = F._pair(size)
-
-    def forward(self, img: Image) -> Image:
-        """Return the cropped image."""
-        return F.center_crop(img, self.size)
+    def _set_up(self, settings):
+        super()._set_up({"size": F._pair(settings["size"])})
 
 
-class Pad(Transform):
+class Pad(Transform, function=F.pad):
     """The image with more pixels around it; see `functional.pad`."""
 
-    _shown = "padding", "fill", "padding_mode"
+    padding: int | Sequence[int]
+    fill: float | Sequence[float] = 0
+    padding_mode: str = "constant"
 
-    def __init__(
-        self,
-        padding: int | Sequence[int],
-        fill: float | Sequence[float] = 0,
-        padding_mode: str = "constant",
-    ) -> None:
-        super().__init__()
-        F._check_padding(padding, fill, padding_mode)
-        self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
-
-    def forward(self, img: Image) -> Image:
-        """Return the padded image."""
-        return F.pad(img, self.padding, self.fill, self.padding_mode)
+    def _set_up(self, settings):
+        super()._set_up(settings)
+        F._check_padding(self.padding, self.fill, self.padding_mode)
 
 
-class Grayscale(Transform):
+class Grayscale(Transform, function=F.rgb_to_grayscale):
     """The image's brightness, as one channel or as three equal ones."""
 
-    _shown = ("num_output_channels",)
-
-    def __init__(self, num_output_channels: int = 1) -> None:
-        super().__init__()
-        self.num_output_channels = num_output_channels
-
-    def forward(self, img: Image) -> Image:
-        """Return the grey image."""
-        return F.rgb_to_grayscale(img, self.num_output_channels)
+    num_output_channels: int = 1

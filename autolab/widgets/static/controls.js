@@ -47,7 +47,10 @@ export class Controls {
       min: 0,
       step: 1,
       "aria-label": "Step",
-      oninput: () => goTo(model, Number(this.slider.value)),
+      oninput: () => {
+        goTo(model, Number(this.slider.value));
+        this.slider.value = model.get("step"); // an open question may hold it back
+      },
     });
     this.count = h("span", { class: "al-count" });
     const steps = [
@@ -80,7 +83,7 @@ export class Controls {
     this.element = h(
       "div",
       { class: "al-bar", role: "toolbar", "aria-label": "Steps" },
-      h("div", { class: "al-buttons" }, steps),
+      (this.steps = h("div", { class: "al-buttons" }, steps)),
       this.slider,
       this.count,
       zoom &&
@@ -97,9 +100,10 @@ export class Controls {
 
   // phase: of the step shown, where there are phases.
   update(phase = "") {
-    const last = lastStep(this.model),
-      step = this.model.get("step"),
-      count = stepCount(this.model);
+    const step = this.model.get("step"),
+      count = stepCount(this.model),
+      last = Math.max(0, count - 1);
+    this.steps.hidden = this.slider.hidden = !count; // nothing happened that could be stepped through
     this.slider.max = last;
     this.slider.value = step;
     this.slider.style.setProperty("--part", last ? `${(step / last) * 100}%` : "0%");

@@ -21,6 +21,7 @@ import { Paths } from "./paths.js";
 import { Tools } from "./tools.js";
 import { WhatIf } from "./whatif.js";
 import { entry } from "./entry.js";
+import { passWheel } from "./scrolling.js";
 import { attend, sentenceBox, stage } from "./stage.js";
 
 const DETAILS_WIDTH = 380, CLOSE = 860, CLOSE_DETAILS = 330; // beside the graph; in JupyterLab beside its side bar, on 1280 px
@@ -49,6 +50,7 @@ export class View {
     this.late = `${many}, which does not answer`;
     this.pane = h("div", { class: "al-pane", ...HOLDS_STOPS });
     this.details = h("div", { class: "al-details", role: "group", "aria-label": "Details", tabindex: "0" });
+    passWheel(this.details);
     this.sentence = sentenceBox();
     this.camera = new Camera(this.pane, () => this.fit(), () => this.graph?.svg.clientWidth || 1);
     this.turning = new Turning(() => this.turn());
@@ -430,7 +432,7 @@ export class View {
   // The graph as it is after the step; then sizes are read.
   redraw(moved) {
     if (!this.graph) return this.text.settle();
-    const { model, trace } = this, index = model.get("step"), frame = trace.frames[index], selected = model.get("selected"), now = this.moment();
+    const { model, trace } = this, index = model.get("step"), frame = trace.frames[index], selected = model.get("selected"), now = this.whatIf.moment(this.moment());
     this.legend.lastChild.hidden = !now.dimmed.size;
     this.graph.update(index, now, selected);
     this.paths.light();

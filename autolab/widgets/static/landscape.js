@@ -9,8 +9,8 @@ import { attend, sentenceBox, stage } from "./stage.js";
 const SIZE = 420, LEFT = 62, TOP = 28; // as in landscape.py
 const LONGEST = 70; // px of the longest arrow
 
-const COMPUTING = "The kernel computes the paths anew.";
-const LATE = "The kernel has not answered yet. If it was restarted, or the notebook was opened anew, run this cell again.";
+const COMPUTING = "The kernel computes the paths again.";
+const LATE = "The kernel has not answered yet. If it was restarted, or the notebook was opened again, run this cell again.";
 const PATIENCE = 10_000; // ms until it is said that no answer came
 
 class Landscape {
@@ -58,6 +58,12 @@ class Landscape {
   pixel([x, y]) {
     const [x0, x1, y0, y1] = this.data.box, near = (part) => Math.max(-9, Math.min(9, part));
     return [LEFT + SIZE * near((x - x0) / (x1 - x0)), TOP + SIZE * (1 - near((y - y0) / (y1 - y0)))];
+  }
+
+  // The first step at which a run is outside the picture; 0 for a run that stays in it.
+  outside(run, last) {
+    const [x0, x1, y0, y1] = this.data.box;
+    return run.points.slice(0, last + 1).findIndex(([x, y]) => !(x0 <= x && x <= x1 && y0 <= y && y <= y1)) + 1 || 0;
   }
 
   line(points) {
@@ -175,9 +181,10 @@ class Landscape {
     const best = this.data.runs.reduce((a, b) => (b.losses[now(b)] < a.losses[now(a)] ? b : a));
     const where = this.data.names.map((name, i) => `${name} = ${short(run.points[at][i])}`).join(", ");
     const ended = step > at ? ` It ended at step ${at}: its loss is no number.` : "";
+    const out = this.outside(run, at), left = out ? ` It left the picture at step ${out - 1}.` : "";
     const alike = this.data.runs.every((one) => one.losses[now(one)] === run.losses[at]);
     const lowest = alike ? "" : best.losses[now(best)] === run.losses[at] ? " (the lowest)" : ` (lowest: ${best.name}, ${short(best.losses[now(best)])})`;
-    const words = `${run.name} ${at ? `after step ${at}` : "at the start"}: ${where}, loss ${short(run.losses[at])}${lowest}.${ended} ${this.told}`.trim();
+    const words = `${run.name} ${at ? `after step ${at}` : "at the start"}: ${where}, loss ${short(run.losses[at])}${lowest}.${left}${ended} ${this.told}`.trim();
     if (this.sentence.textContent !== words) this.sentence.textContent = words;
     this.lead(step);
   }

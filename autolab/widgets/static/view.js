@@ -48,8 +48,8 @@ export class Pace {
 
   update() {
     const count = stepCount(this.model), interval = this.model.get("interval");
+    this.element.hidden = !count;
     this.field.max = Math.max(1, count);
-    this.field.disabled = !count;
     this.field.style.setProperty("--digits", Math.max(3, String(count).length));
     if (this.field.getRootNode().activeElement !== this.field || Number(this.field.value) !== this.model.get("step") + 1) this.field.value = count ? this.model.get("step") + 1 : "";
     this.element.title = `Speed of playing: a step every ${interval / 1000} s`;

@@ -77,7 +77,7 @@ export class WhatIf {
   close() {
     this.element.hidden = true;
     this.changed = null;
-    this.mark();
+    this.view.redraw(false);
     this.view.fit();
     this.view.tools.button.focus();
   }
@@ -132,14 +132,14 @@ export class WhatIf {
   fail(text) {
     this.changed = new Map();
     this.said.replaceChildren(text);
-    this.mark();
+    this.view.redraw(false);
   }
 
   show(values) {
     const { trace } = this.view, moved = ([id, { data }]) => data.some((x, i) => !Object.is(x, tensorOf(trace.nodes[Number(id.slice(1))].value)?.data[i]));
     this.changed = new Map([...values].filter(moved));
     this.tell();
-    this.mark();
+    this.view.redraw(false);
   }
 
   tell() {
@@ -171,18 +171,25 @@ export class WhatIf {
     return `Moved by ${inDigits(by)}: predicted ${inDigits(predicted)} (gradient ${inDigits(found.sum[0][at])} times ${inDigits(by)}), happened ${inDigits(happened)}; ${how}.`;
   }
 
+  // What the cards show while a number is changed: the graph ran to its end, whichever step the recording is at.
+  moment(now) {
+    const { graph, trace, folding } = this.view;
+    for (const card of graph?.cards.filter(({ whatIf }) => whatIf) ?? []) {
+      card.whatIf = false;
+      card.g.classList.remove("al-changed");
+      card.value?.removeAttribute("textLength");
+      card.look = null;
+    }
+    if (!this.changed?.size) return now;
+    const parts = folding.parts.map(({ id }) => [id, { ...now.parts[id], computed: Infinity }]);
+    return { ...now, computed: new Set(trace.nodes.map(({ id }) => id)), parts: Object.fromEntries(parts) };
+  }
+
   // In the cards: the old value in grey, the new one bold.
   mark() {
     const { graph } = this.view, long = [];
     for (const card of graph?.cards ?? []) {
       const now = this.changed?.get(card.node.id), text = card.value;
-      if (card.whatIf && !now) {
-        card.whatIf = false;
-        card.g.classList.remove("al-changed");
-        text?.removeAttribute("textLength");
-        if (text) text.textContent = card.valueText;
-        card.look = null;
-      }
       if (!now) continue;
       card.whatIf = true;
       card.look = null;

@@ -3,12 +3,17 @@
 #
 # *Extension, about 17 minutes.* Optimizers differ in what they do besides following the gradient. With **momentum** 0.9 a step is the gradient times the rate, plus 0.9 of the
 # step before. **Weight decay** 0.5 adds half of the weight itself to its gradient, so it is pulled towards zero. Adam rolls too, and divides the step of each weight by the size that
-# its gradient has had lately. Let them race in the valley of lesson 1: step, and watch who overshoots. Which one is still fast where the slope is zero? Then click another start, or change the rate.
+# its gradient has had lately, so it gets five times the rate here. Let them race in the valley of lesson 1: step, and watch which one overshoots. Which one is still fast where the slope is zero? Then click another start, or change the rate.
 
 # %% tags=["picture"]
 w, b = torch.tensor(4.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+optimizers = {
+    "SGD": lambda numbers, lr: torch.optim.SGD(numbers, lr),
+    "momentum": lambda numbers, lr: torch.optim.SGD(numbers, lr, momentum=0.9),
+    "Adam": lambda numbers, lr: torch.optim.Adam(numbers, 5 * lr),
+}
 LossLandscape(lambda: (w - 1) ** 2 + 8 * b ** 2, {"w": w, "b": b},
-              optimizers=["SGD", "momentum", "Adam"], lr=0.02, steps=30)
+              optimizers=optimizers, lr=0.02, steps=30)
 
 # %% [markdown]
 # Now one weight, trained for three steps, then frozen. The loop goes on with `optimizer.step()`, because other weights are still trained. Two things can differ: what the loop leaves in `.grad`, and

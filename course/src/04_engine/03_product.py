@@ -16,7 +16,7 @@ q1.reveal(slope)
 # %% [markdown] tags=["exercise", "explain"]
 # ### Exercise 04.3: multiplication
 #
-# The numbers on the arrows of the picture below are your local derivatives. Unlike those of a sum they depend on the *other* factor, so it has to be kept.
+# Step through the picture below: the factor on each arrow is your local derivative. In a product it depends on the *other* operand, so that has to be kept.
 
 # %% tags=["exercise"]
 def multiply(self, other):

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section", "explain"]
 # ## A. Where are your functions in autolab's engine
 #
-# *Extension, about 19 minutes.* autolab's engine has a core of some 2,800 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
+# *Extension, about 19 minutes.* autolab's engine has a core of some 2,600 lines, half of them explanation. You know what it must do. Read it in the order that it proposes itself; below are the places that you will recognise. What
 # you see is the code that runs, read from the files at this moment.
 
 # %% tags=["code"]
@@ -44,7 +44,7 @@ print("results with a node:", recorded)
 q10.reveal(recorded)
 
 # %% [markdown]
-# **`record.py`, `namespaces.py`, `node.py` are your `local` and `share`.** You wrote `local` anew in each operation. Here an operation is stated once, as a record, and what must be kept is read off
+# **`record.py`, `namespaces.py`, `saving.py`, `node.py` are your `local` and `share`.** You wrote `local` anew in each operation. Here an operation is stated once, as a record, and what must be kept is read off
 # its rules. A node holds your `parents` as `inputs`. `backward` applies a rule for each operand to what arrived. `apply_fix` is your `fit`, and brings back the kind of number, too.
 
 # %% tags=["picture"]
@@ -55,7 +55,7 @@ beside(share, "node.backward", "node.apply_fix")
 # wanted.
 
 # %% tags=["picture"]
-beside(Value.__add__, "apply.apply", "apply.record")
+beside(Value.__add__, "apply.apply", "apply.record", "saving.save")
 
 # %% [markdown]
 # **`backward.py`, `differentiate.py` are your `order` and `backward`.** `plan` collects the nodes, and sorts them by the number that each got when it was made: newest first is a topological order. It does not
@@ -63,8 +63,8 @@ beside(Value.__add__, "apply.apply", "apply.record")
 # and gradients that can be differentiated again.
 
 # %% tags=["picture"]
-display(beside(order, "backward._Pass.plan"))
-beside(backward, "backward._Pass.run", "backward._Pass.deliver")
+display(beside(order, "backward.plan"))
+beside(backward, "backward.BackwardPass.run", "backward.BackwardPass.deliver")
 
 # %% [markdown]
 # Two questions about what an engine cannot see. Your `Value` will do for both.

@@ -9,6 +9,10 @@ https://docs.cupy.dev/en/stable/user_guide/difference.html
 
 from __future__ import annotations
 
+from math import prod
+from operator import attrgetter
+from typing import NamedTuple
+
 import numpy as np
 
 from ...exact import sums as cascade
@@ -49,15 +53,6 @@ class SimArray:
     def tolist(self):
         return self.get().tolist()
 
-    def tobytes(self, order="C"):
-        return self.get().tobytes(order)
-
-    def set(self, array):
-        """Copies a NumPy array of the same shape and dtype into this one."""
-        if not isinstance(array, np.ndarray):
-            raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
-        self._host[...] = self._owner.from_host(array)._host
-
     def __array__(self, dtype=None, copy=None):
         raise TypeError(_CONVERSION)
 
@@ -69,12 +64,6 @@ class SimArray:
 
     def __float__(self):
         return float(self.get())
-
-    def __complex__(self):
-        return complex(self.get())
-
-    def __format__(self, spec):
-        return format(self.get()[()] if not self.ndim else self.get(), spec)
 
     def __repr__(self):
         return repr(self._host)
@@ -107,28 +96,8 @@ class SimArray:
         return _Flags(self._host.flags)
 
     @property
-    def T(self):
-        return view(self, self._host.T)
-
-    @property
-    def mT(self):
-        return view(self, self._host.mT)
-
-    @property
-    def real(self):
-        return view(self, self._host.real)
-
-    @real.setter
-    def real(self, value):
-        self._host.real[...] = inputs([value], self._owner)[0]
-
-    @property
     def imag(self):
         return wrap(self._owner, self._host.imag, [self], "imag")
-
-    @imag.setter
-    def imag(self, value):
-        self._host.imag[...] = inputs([value], self._owner)[0]
 
     def __len__(self):
         return len(self._host)
@@ -136,7 +105,7 @@ class SimArray:
     # -- elements ------------------------------------------------------------------------------------------------------
     def __getitem__(self, key):
         owner_of([self])
-        key, advanced = _key(self, key)
+        key, advanced = host_key(self, key)
         found = self._host[key]
         return (
             wrap(self._owner, found, [self], "take")
@@ -146,17 +115,11 @@ class SimArray:
 
     def __setitem__(self, key, value):
         owner_of([self])
-        key, _ = _key(self, key)
+        key, _ = host_key(self, key)
         with np.errstate(all="ignore"):
             self._host[key] = inputs([value], self._owner)[0]
         part = self._host[key]
         self._owner.launch("copy", 2 * part.nbytes)
-
-    def scatter_add(self, key, value):
-        """`self[key] += value`, where duplicate indices add up."""
-        key, _ = _key(self, key)
-        np.add.at(self._host, key, inputs([value], self._owner)[0])
-        self._owner.launch("scatter_add", 2 * self.nbytes)
 
     # -- NumPy's protocols ---------------------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc, method, *args, **kwargs):
@@ -193,26 +156,16 @@ class _Flags:
     """What CuPy tells of an array's layout; there is no `writeable`."""
 
     def __init__(self, flags):
-        self.c_contiguous, self.f_contiguous, self.owndata = (
-            flags.c_contiguous,
-            flags.f_contiguous,
-            flags.owndata,
-        )
-        self.fnc, self.forc = flags.fnc, flags.forc
+        self.c_contiguous, self.f_contiguous = flags.c_contiguous, flags.f_contiguous
+        self.owndata, self.forc = flags.owndata, flags.forc
 
     def __getitem__(self, name):
-        return {
-            "C_CONTIGUOUS": self.c_contiguous,
-            "F_CONTIGUOUS": self.f_contiguous,
-            "OWNDATA": self.owndata,
-        }[name]
+        return getattr(self, name.lower())
 
 
-class _Pointer:
-    __slots__ = ("ptr", "mem")
-
-    def __init__(self, ptr, mem):
-        self.ptr, self.mem = ptr, mem
+class _Pointer(NamedTuple):
+    ptr: int
+    mem: SimArray
 
 
 def xp():
@@ -256,9 +209,55 @@ def _as_array(found, host, key):
     )
 
 
+WAITS = set(
+    "nonzero flatnonzero argwhere unique compress extract bincount histogram array_equal allclose".split()
+)
+"""Functions whose result decides a shape or a Python value, so that the host has to wait for it."""
+HOST_RESULT = set(
+    """
+    shares_memory may_share_memory ndim size shape isscalar result_type can_cast broadcast_shapes issubdtype min_scalar_type
+    promote_types common_type iscomplexobj isrealobj isfortran
+    """.split()
+)
+
+
+def run(name, function, args, kwargs, launches=True):
+    """Return what a NumPy function makes of the arguments, on the device, and put its work into the stream."""
+    sources = arrays_in([*args, *kwargs.values()])
+    owner = owner_of(sources)
+    if name in WAITS:
+        owner.queue.synchronize()
+    plain, named = inputs(args, owner), dict(zip(kwargs, inputs(kwargs.values(), owner)))
+    with np.errstate(all="ignore"):
+        result = function(*plain, **named)
+    if name in HOST_RESULT:
+        return result
+    flops = _flops(name, sources, result)
+    if kwargs.get("out") is not None:
+        owner.launch(name, sum(s.nbytes for s in sources), flops)
+        return kwargs["out"]
+    if result is None:  # copyto, sort, fill, put …: they write into their first argument
+        owner.launch(name, 2 * sources[0].nbytes if sources else 0)
+        return None
+    if isinstance(result, (bool, int, float, complex)):
+        result = np.asarray(result)
+    for source in sources:
+        if result is source._host:
+            return source
+    return wrap(owner, result, sources, name, flops, launches)
+
+
+def _flops(name, sources, result):
+    """Return the floating-point operations of a product of matrices; 0 for what memory decides."""
+    product = name in ("matmul", "dot", "einsum", "tensordot", "inner", "vdot")
+    if not product or len(sources) < 2 or not isinstance(result, np.ndarray):
+        return 0
+    return 2 * round((prod(sources[0].shape) * prod(sources[1].shape) * max(result.size, 1)) ** 0.5)
+
+
 def wrap(owner, result, sources, name, flops=0, launches=True):
-    """What a NumPy function returned, on the device: arrays and scalars become SimArrays, views share their source's
-    memory, the work is put into the stream. sources: the SimArrays it was computed from."""
+    """Return what a NumPy function returned, on the device: arrays and scalars become SimArrays, views share their
+    source's memory, the work is put into the stream. sources: the SimArrays it was computed from."""
     blocks = {id(root(s._host)): s._block for s in sources}
     made, moved = _wrapped(owner, result, blocks)
     if moved and launches:
@@ -267,27 +266,23 @@ def wrap(owner, result, sources, name, flops=0, launches=True):
 
 
 def _wrapped(owner, result, blocks):
-    if isinstance(result, (np.ndarray, np.generic)):
-        host = np.asarray(result)
-        block = (
-            blocks.get(id(root(host))) if host.__class__ is np.ndarray and result is host else None
-        )
-        if block is not None:
-            return _array(owner, host, block), 0
-        return SimArray.over(owner, host), max(host.nbytes, 1)
+    """Return a result on the device, and how many bytes of it are new."""
     if isinstance(result, (tuple, list)):
-        pairs = [_wrapped(owner, r, blocks) for r in result]
-        items = [p[0] for p in pairs]
+        items, moved = zip(*[_wrapped(owner, r, blocks) for r in result])
         kind = type(result)
-        return (kind(*items) if hasattr(result, "_fields") else kind(items)), sum(
-            p[1] for p in pairs
-        )
-    return result, 0
+        return kind(*items) if hasattr(result, "_fields") else kind(items), sum(moved)
+    if not isinstance(result, (np.ndarray, np.generic)):
+        return result, 0
+    block = blocks.get(id(root(result))) if result.__class__ is np.ndarray else None
+    if block is not None:
+        return _array(owner, result, block), 0
+    host = np.asarray(result)
+    return SimArray.over(owner, host), max(host.nbytes, 1)
 
 
 def total(host, axis=None, dtype=None, out=None, keepdims=False):
-    """The sum of a NumPy array in the order of the CPU kernels, so that a simulated GPU prints what the CPU prints, to
-    the last digit."""
+    """Return the sum of a NumPy array in the order of the CPU kernels, so that a simulated GPU prints what the CPU
+    prints, to the last digit."""
     if dtype in (None, host.dtype) and out is None and axis != () and host.dtype.kind == "f":
         return cascade.add(host, axis, keepdims)
     return np.add.reduce(host, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
@@ -295,7 +290,7 @@ def total(host, axis=None, dtype=None, out=None, keepdims=False):
 
 # -- what may go into an operation -------------------------------------------------------------------------------------
 def arrays_in(values):
-    """All SimArrays in nested arguments."""
+    """Return all SimArrays in nested arguments."""
     found = []
     for v in values:
         if v.__class__ is SimArray:
@@ -306,8 +301,8 @@ def arrays_in(values):
 
 
 def owner_of(arrays):
-    """The device that an operation on `arrays` runs on. Raises ValueError, as CuPy does, for arrays that are not on the
-    current device."""
+    """Return the device that an operation on `arrays` runs on. Raises ValueError, as CuPy does, for arrays that are not
+    on the current device."""
     now = current.device
     for a in arrays:
         owner = a._owner
@@ -330,8 +325,8 @@ def _default():
 
 
 def inputs(values, owner):
-    """Arguments as NumPy takes them. Raises TypeError for a NumPy array: it would have to be copied to the device, and
-    nobody asked for that."""
+    """Return arguments as NumPy takes them. Raises TypeError for a NumPy array: it would have to be copied to the
+    device, and the program did not ask for that."""
     plain = []
     for v in values:
         if v.__class__ is SimArray:
@@ -347,9 +342,9 @@ def inputs(values, owner):
     return plain
 
 
-def _key(a, key):
-    """An index as NumPy takes it, and whether it is an advanced one (the result is then a copy). Integer arrays wrap
-    around, as CuPy's do."""
+def host_key(a, key):
+    """Return an index as NumPy takes it, and whether it is an advanced one (the result is then a copy). Integer arrays
+    wrap around, as CuPy's do."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [np.asarray(p, None if p else np.intp) if isinstance(p, list) else p for p in parts]
     used = sum(p.ndim if _is_mask(p) else 0 if p is None or p is Ellipsis else 1 for p in parts)
@@ -387,79 +382,35 @@ def _is_mask(p):
 
 
 # -- methods -----------------------------------------------------------------------------------------------------------
-_OWN = {
-    "flags",
-    "get",
-    "item",
-    "tolist",
-    "tobytes",
-    "set",
-    "device",
-    "data",
-    "base",
-    "T",
-    "mT",
-    "real",
-    "imag",
-}
-_ATTRIBUTES = {"shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"}
-_REDUCTIONS = {
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "ptp",
-    "std",
-    "sum",
-    "var",
-}
-_REDUCTION_KEYWORDS = {"axis", "dtype", "out", "keepdims", "ddof"}
-
-
-def _attribute(name):
-    return property(lambda self: getattr(self._host, name))
+_ATTRIBUTES = set("shape dtype ndim size nbytes itemsize strides".split())
+_VIEWS = set("T mT real".split())
+_REDUCTIONS = set("all any argmax argmin max mean min prod ptp std sum var".split())
+_REDUCTION_KEYWORDS = set("axis dtype out keepdims ddof".split())
+_NOT_SIMULATED = set("dump dumps tofile tobytes flat choose byteswap".split())
 
 
 def _method(name):
+    function = total if name == "sum" else getattr(np.ndarray, name)
+
     def method(self, *args, **kwargs):
-        sources = arrays_in([self, *args, *kwargs.values()])
-        owner = owner_of(sources)
-        if name in _REDUCTIONS and set(kwargs) - _REDUCTION_KEYWORDS:
-            raise TypeError(
-                f"{name}() got an unexpected keyword argument '{min(set(kwargs) - _REDUCTION_KEYWORDS)}'"
-            )
-        if name == "nonzero":
-            owner.queue.synchronize()
-        plain, named = inputs(args, owner), dict(zip(kwargs, inputs(kwargs.values(), owner)))
-        with np.errstate(all="ignore"):
-            result = (
-                total(self._host, *plain, **named)
-                if name == "sum"
-                else getattr(self._host, name)(*plain, **named)
-            )
-        if kwargs.get("out") is not None:
-            owner.launch(name, 2 * self.nbytes)
-            return kwargs["out"]
-        if result is None:  # sort, fill, put
-            owner.launch(name, 2 * self.nbytes)
-            return None
-        if result is self._host:
-            return self
-        return wrap(owner, result, sources, name)
+        unknown = set(kwargs) - _REDUCTION_KEYWORDS if name in _REDUCTIONS else ()
+        if unknown:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
+        return run(name, function, (self, *args), kwargs)
 
     method.__name__ = method.__qualname__ = name
     return method
 
 
+def _view(name):
+    return lambda a: view(a, getattr(a._host, name))
+
+
 for _name in _ATTRIBUTES:
-    setattr(SimArray, _name, _attribute(_name))
-for _name in (
-    METHODS - _OWN - _ATTRIBUTES - {"dump", "dumps", "tofile", "flat", "choose", "byteswap"}
-):
+    setattr(SimArray, _name, property(attrgetter(f"_host.{_name}")))
+for _name in _VIEWS:
+    setattr(SimArray, _name, property(_view(_name)))
+for _name in METHODS - set(vars(SimArray)) - _NOT_SIMULATED:
     setattr(SimArray, _name, _method(_name))
 
 

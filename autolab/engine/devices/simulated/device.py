@@ -76,7 +76,6 @@ class SimDevice(Accelerator):
         try:
             return self.pool.allocate(nbytes, what)
         except OutOfMemory as error:
-            self.pool.ooms += 1
             raise self.out_of_memory(error.nbytes) from None
 
     @contextmanager
@@ -198,7 +197,7 @@ class SimDevice(Accelerator):
         """The numbers, without a copy that counts."""
         return array._host.copy()
 
-    def keepsake(self, array, most):
+    def preview(self, array, most):
         """What the explorer keeps of a result: at most `most` numbers, which cost nothing to read here."""
         return array._host.copy() if array.size <= most else (array.shape, array.dtype)
 

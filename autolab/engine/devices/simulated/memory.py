@@ -83,7 +83,6 @@ class Pool:
     def __init__(self, owner, total):
         self.owner, self.total = owner, total
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
-        self.allocations = self.ever_allocated = self.most_blocks = self.ooms = 0
         self.segments = []
         self.alive = {}  # address -> (bytes, what)
         self._next = 0x7F0000000000
@@ -98,10 +97,7 @@ class Pool:
             with self._lock:
                 segment, offset = self._place(size)
                 self.alive[segment.address + offset] = (size, what)
-                self.allocations += 1
                 self.allocated += size
-                self.ever_allocated += size
-                self.most_blocks = max(self.most_blocks, len(self.alive))
                 self.peak_allocated = max(self.peak_allocated, self.allocated)
                 self.peak_reserved = max(self.peak_reserved, self.reserved)
             block = Block(self, segment, offset, size, what)
@@ -204,17 +200,6 @@ class Pool:
                     self.reserved,
                     segment.address + offset,
                 )
-
-    def more_stats(self):
-        """Counts that `memory_stats` has beside the bytes, by PyTorch's names."""
-        kinds = {
-            "allocated_bytes.all.allocated": self.ever_allocated,
-            "allocated_bytes.all.freed": self.ever_allocated - self.allocated,
-            "allocation.all.current": len(self.alive), "allocation.all.peak": self.most_blocks,
-            "allocation.all.allocated": self.allocations, "allocation.all.freed": self.allocations - len(self.alive),
-            "segment.all.current": len(self.segments), "num_ooms": self.ooms,
-        }  # fmt: skip
-        return kinds
 
     def empty_cache(self):
         """Gives unused segments back."""

@@ -5,50 +5,17 @@ Each function runs NumPy's function of that name on the arrays' numbers and puts
 
 from __future__ import annotations
 
-from math import prod
+from contextlib import nullcontext
 
 import numpy as np
 
 from ...kernels import threads
-from .array import SimArray, arrays_in, inputs, owner_of, total, wrap
+from .array import SimArray, arrays_in, host_key, inputs, owner_of, run, total
 from .cupy_names import FFT, FUNCTIONS, LINALG, SIGNATURES, TYPES, UFUNCS
 from .device import current
 
 _FROM_HOST = {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
 """Functions that take a NumPy array and copy it to the device."""
-_WAITS = {
-    "nonzero",
-    "flatnonzero",
-    "argwhere",
-    "unique",
-    "compress",
-    "extract",
-    "bincount",
-    "histogram",
-    "array_equal",
-    "allclose",
-}
-"""Functions whose result decides a shape or a Python value, so that the host has to wait for it."""
-_HOST_RESULT = {
-    "shares_memory",
-    "may_share_memory",
-    "ndim",
-    "size",
-    "shape",
-    "isscalar",
-    "result_type",
-    "can_cast",
-    "broadcast_shapes",
-}
-_HOST_RESULT |= {
-    "issubdtype",
-    "min_scalar_type",
-    "promote_types",
-    "common_type",
-    "iscomplexobj",
-    "isrealobj",
-    "isfortran",
-}
 _ATOMIC = {
     "add": {"int32", "uint32", "uint64", "float16", "float32", "float64"}, "subtract": {"int32", "uint32"},
     "maximum": {"int32", "uint32", "uint64"}, "minimum": {"int32", "uint32", "uint64"},
@@ -78,127 +45,106 @@ class Function:
             for k in kwargs:
                 if k not in self.keywords:
                     raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
-        sources = arrays_in([*args, *kwargs.values()])
-        owner = owner_of(sources)
-        if name in _FROM_HOST and args and args[0].__class__ is not SimArray and not sources:
-            with np.errstate(all="ignore"):
-                return owner.from_host(
-                    self.numpy(*args, **{k: v for k, v in kwargs.items() if k != "blocking"})
-                )
-        if name in _WAITS:
-            owner.queue.synchronize()
-        plain, named = inputs(args, owner), dict(zip(kwargs, inputs(kwargs.values(), owner)))
-        with np.errstate(all="ignore"):
-            result = self.call(plain, named)
-        if name in _HOST_RESULT:
-            return result
-        flops = _flops(name, sources, result)
-        out = kwargs.get("out")
-        if out is not None:
-            owner.launch(name, sum(s.nbytes for s in sources), flops)
-            return out
-        if result is None:  # copyto, put …: they write into their first argument
-            owner.launch(name, 2 * sources[0].nbytes if sources else 0)
-            return None
-        if isinstance(result, (bool, int, float, complex)):
-            result = np.asarray(result)
-        return wrap(owner, result, sources, name, flops, launches=name not in _FREE)
-
-    def call(self, args, kwargs):
-        return self.numpy(*args, **kwargs)
+        if name in _FROM_HOST and args and args[0].__class__ is not SimArray:
+            sources = arrays_in([*args, *kwargs.values()])
+            if not sources:
+                kwargs.pop("blocking", None)
+                with np.errstate(all="ignore"):
+                    return owner_of(sources).from_host(self.numpy(*args, **kwargs))
+        return run(name, self.numpy, args, kwargs, name not in _FREE)
 
 
-class Where(Function):
-    """`where`, whose condition must be an array in CuPy."""
-
-    def call(self, args, kwargs):
-        if isinstance(args[0], bool):
-            raise AttributeError("'bool' object has no attribute 'astype'")
-        return self.numpy(*args, **kwargs)
-
-
-class Take(Function):
-    """`take`, whose out-of-range indices wrap around in CuPy."""
-
-    def call(self, args, kwargs):
-        return self.numpy(*args, **kwargs, mode="wrap")
+# -- functions that differ from NumPy's --------------------------------------------------------------------------------
+def _where(condition, *args):
+    """The condition must be an array in CuPy."""
+    if isinstance(condition, bool):
+        raise AttributeError("'bool' object has no attribute 'astype'")
+    return np.where(condition, *args)
 
 
-class Product(Function):
-    """A product of matrices; by one thread unless it is big (`kernels/threads.py` says why)."""
-
-    def call(self, args, kwargs):
-        a = args[0]
-        small = (
-            a.__class__ is np.ndarray
-            and threads.TINY < 2.0 * a.size * getattr(args[1], "shape", (1,))[-1] < threads.WORTH_IT
-        )
-        if small and threads.available() > 1:
-            with threads.one_blas_thread():
-                return self.numpy(*args, **kwargs)
-        return self.numpy(*args, **kwargs)
+def _take(*args, **kwargs):
+    """Out-of-range indices wrap around in CuPy."""
+    return np.take(*args, **kwargs, mode="wrap")
 
 
-class Diagonal(Function):
-    """`diagonal`, through which CuPy writes."""
+def _along(function, names):
+    """Return `take_along_axis` or `put_along_axis` whose out-of-range indices wrap around, as in CuPy."""
 
-    def call(self, args, kwargs):
-        found = self.numpy(*args, **kwargs)
-        found.flags.writeable = True
-        return found
+    def along(*args, **kwargs):
+        bound = dict(zip(names, args)) | kwargs
+        size = bound["arr"].size if bound["axis"] is None else bound["arr"].shape[bound["axis"]]
+        bound["indices"] = np.mod(bound["indices"], max(size, 1))
+        return function(**bound)
+
+    return along
 
 
-class Sorted(Function):
-    """`sort` and `argsort`, which take no 0-d arrays and only one kind."""
+def _product(function):
+    """Return a product of matrices that takes one thread unless it is big (`kernels/threads.py` says why)."""
 
-    def call(self, args, kwargs):
-        if not args[0].ndim:
+    def product(a, b, **kwargs):
+        flops = 2.0 * np.size(a) * (np.shape(b) or (1,))[-1]
+        small = threads.TINY < flops < threads.WORTH_IT and threads.available() > 1
+        with threads.one_blas_thread() if small else nullcontext():
+            return function(a, b, **kwargs)
+
+    return product
+
+
+def _diagonal(*args, **kwargs):
+    """CuPy writes through a diagonal."""
+    found = np.diagonal(*args, **kwargs)
+    found.flags.writeable = True
+    return found
+
+
+def _sorted(function):
+    """Return `sort` or `argsort`, which take no 0-d arrays and only one kind."""
+
+    def sort(a, *args, **kwargs):
+        if not a.ndim:
             raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
         if kwargs.get("kind") not in (None, "stable"):
             raise ValueError("kind can only be None or 'stable'")
-        return self.numpy(*args, **kwargs | {"kind": "stable"})
+        return function(a, *args, **kwargs | {"kind": "stable"})
+
+    return sort
 
 
-class Solver(Function):
-    """A function of `linalg` that has no answer for some matrices: NaN, unless the device was told to report
+def _solver(function):
+    """Return a function of `linalg` that has no answer for some matrices: NaN, unless the device was told to report
     (`reporting_solvers`)."""
 
-    def call(self, args, kwargs):
+    def solve(a, *args, **kwargs):
         owner = current.device or owner_of([])
-        if self.name == "solve" and args[1].ndim > 1 and args[0].shape[:-1] != args[1].shape[:-1]:
-            raise ValueError(
+        if args and args[0].ndim > 1 and a.shape[:-1] != args[0].shape[:-1]:
+            message = (
                 "a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b"
             )
+            raise ValueError(message)
         if owner.solvers_report:
             owner.queue.synchronize()
         try:
-            return self.numpy(*args, **kwargs)
+            return function(a, *args, **kwargs)
         except np.linalg.LinAlgError:
-            if owner.solvers_report or args[0].ndim < 2 or args[0].shape[-1] != args[0].shape[-2]:
+            if owner.solvers_report or a.ndim < 2 or a.shape[-1] != a.shape[-2]:
                 raise
-            return np.full_like(args[-1], np.nan)
+            return np.full_like(args[0] if args else a, np.nan)
+
+    return solve
 
 
-class Along(Function):
-    """`take_along_axis` and `put_along_axis`, whose out-of-range indices wrap around in CuPy too."""
+_SPECIAL = {
+    "sum": total, "where": _where, "take": _take, "diagonal": _diagonal, "matmul": _product(np.matmul), "dot": _product(np.dot),
+    "take_along_axis": _along(np.take_along_axis, ("arr", "indices", "axis")),
+    "put_along_axis": _along(np.put_along_axis, ("arr", "indices", "values", "axis")),
+    "sort": _sorted(np.sort), "argsort": _sorted(np.argsort), "linalg.inv": _solver(np.linalg.inv),
+    "linalg.solve": _solver(np.linalg.solve), "linalg.cholesky": _solver(np.linalg.cholesky),
+}  # fmt: skip
 
-    def call(self, args, kwargs):
-        bound = (
-            dict(
-                zip(
-                    (
-                        "arr",
-                        "indices",
-                        *(("axis",) if self.name.startswith("take") else ("values", "axis")),
-                    ),
-                    args,
-                )
-            )
-            | kwargs
-        )
-        size = bound["arr"].size if bound["axis"] is None else bound["arr"].shape[bound["axis"]]
-        bound["indices"] = np.mod(bound["indices"], max(size, 1))
-        return self.numpy(**bound)
+
+_METHODS = {"reduce": ("add", "multiply"), "accumulate": ("add", "multiply"), "reduceat": ("add",)}
+"""The ufuncs that have each of these methods; all have `outer`."""
 
 
 class Ufunc(Function):
@@ -211,27 +157,21 @@ class Ufunc(Function):
             setattr(self, attribute, getattr(numpy_function, attribute, None))
 
     def _part(self, method, *args, **kwargs):
+        if self.name not in _METHODS.get(method, (self.name,)):
+            self._refuse(method)
         bound = total if method == "reduce" and self.name == "add" else getattr(self.numpy, method)
-        run = Function(f"{self.name}.{method}", lambda *a, **k: bound(*a, **k))
-        run.name = f"{self.name}.{method}"
-        return run(*args, **kwargs)
+        return run(f"{self.name}.{method}", bound, args, kwargs)
 
     def _refuse(self, method):
         raise NotImplementedError(f"`cupy_{self.name}.{method}` is not supported yet")
 
     def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False):
-        if self.name not in ("add", "multiply"):
-            self._refuse("reduce")
         return self._part("reduce", array, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
 
     def accumulate(self, array, axis=0, dtype=None, out=None):
-        if self.name not in ("add", "multiply"):
-            self._refuse("accumulate")
         return self._part("accumulate", array, axis=axis, dtype=dtype, out=out)
 
     def reduceat(self, array, indices, axis=0, dtype=None, out=None):
-        if self.name != "add":
-            self._refuse("reduceat")
         return self._part("reduceat", array, indices, axis=axis, dtype=dtype, out=out)
 
     def outer(self, a, b, **kwargs):
@@ -244,31 +184,11 @@ class Ufunc(Function):
             raise TypeError(
                 f"cupy.{self.name}.at only supports {', '.join(sorted(_ATOMIC[self.name]))} as data type"
             )
-        from .array import _key
-
-        key, _ = _key(a, indices)
+        key, _ = host_key(a, indices)
         owner = owner_of([a])
         with np.errstate(all="ignore"):
             self.numpy.at(a._host, key, inputs([b], owner)[0])
         owner.launch(f"{self.name}.at", 2 * a.nbytes)
-
-
-def _flops(name, sources, result):
-    """Floating-point operations of a product of matrices; 0 for what memory decides."""
-    if (
-        name not in ("matmul", "dot", "einsum", "tensordot", "inner", "vdot")
-        or len(sources) < 2
-        or not isinstance(result, np.ndarray)
-    ):
-        return 0
-    total = prod(sources[0].shape) * prod(sources[1].shape) * max(result.size, 1)
-    return 2 * round(total**0.5)
-
-
-_SPECIAL = {
-    "where": Where, "matmul": Product, "dot": Product, "take": Take, "take_along_axis": Along, "put_along_axis": Along, "sort": Sorted,
-    "argsort": Sorted, "diagonal": Diagonal, "linalg.inv": Solver, "linalg.solve": Solver, "linalg.cholesky": Solver,
-}  # fmt: skip
 
 
 class Namespace:
@@ -287,8 +207,7 @@ class Namespace:
             if name in UFUNCS and not self._prefix:
                 found = Ufunc(name, found)
             else:
-                kind = _SPECIAL.get(full, Function)
-                found = kind(full, total if full == "sum" else found, SIGNATURES.get(full))
+                found = Function(full, _SPECIAL.get(full, found), SIGNATURES.get(full))
         setattr(self, name, found)
         return found
 

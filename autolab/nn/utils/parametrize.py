@@ -1,0 +1,154 @@
+"""Parameters that are computed from others: `module.weight` becomes a function of a parameter that is trained.
+
+Source: https://docs.pytorch.org/tutorials/intermediate/parametrizations.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from autolab.engine.autograd.modes import no_grad
+from autolab.engine.core.errors import fail
+from autolab.engine.core.tensor import Tensor
+from autolab.nn.modules.container import ModuleDict, ModuleList
+from autolab.nn.modules.module import Module
+from autolab.nn.parameter import Parameter
+
+_cache: dict[int, Any] | None = None
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Compute each parametrized tensor only once while the context is open."""
+    global _cache
+    before, _cache = _cache, {} if _cache is None else _cache
+    try:
+        yield
+    finally:
+        _cache = before
+
+
+def _register(module, name, tensor):
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one tensor, applied one after the other to `original`."""
+
+    def __init__(self, modules: list[Module], original: Tensor) -> None:
+        super().__init__(modules)
+        _register(self, "original", original)
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Set `original` so that the parametrizations give `value`."""
+        with no_grad():
+            for module in reversed(list(self)):
+                if not hasattr(module, "right_inverse"):
+                    raise fail(
+                        RuntimeError,
+                        f"parametrization {type(module).__name__} does not implement right_inverse.",
+                        "Define right_inverse(self, value): what has to go in so that value comes out.",
+                    )
+                value = module.right_inverse(value)
+            self.original.data = value.detach()
+
+    def forward(self) -> Tensor:
+        """Return the tensor that the parametrizations make of `original`."""
+        if _cache is not None and id(self) in _cache:
+            return _cache[id(self)]
+        value = self.original
+        for module in self:
+            value = module(value)
+        if _cache is not None:
+            _cache[id(self)] = value
+        return value
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Make `module.<tensor_name>` the result of `parametrization`; the parameter becomes `original`.
+
+    Raises ValueError when there is no such tensor, or the result has another shape or dtype (unless `unsafe`).
+    Returns the module.
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        chain = module.parametrizations[tensor_name]
+        _check_result(getattr(module, tensor_name), parametrization, unsafe)
+        chain.append(parametrization)
+        return module
+    tables: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
+    tensor = next((t[tensor_name] for t in tables if tensor_name in t), None)
+    if tensor is None:
+        raise fail(
+            ValueError,
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'",
+            "See named_parameters() for the names.",
+        )
+    _check_result(tensor, parametrization, unsafe)
+    chain = ParametrizationList([parametrization], tensor)
+    if hasattr(parametrization, "right_inverse"):
+        chain.right_inverse(tensor)
+    delattr(module, tensor_name)
+    if not is_parametrized(module):
+        kind = type(module)
+        module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), {})
+        module.parametrizations = ModuleDict()
+    module.parametrizations[tensor_name] = chain
+    computed = property(
+        lambda self: self.parametrizations[tensor_name](),
+        lambda self, value: self.parametrizations[tensor_name].right_inverse(value),
+    )
+    setattr(type(module), tensor_name, computed)
+    return module
+
+
+def _check_result(tensor, parametrization, unsafe):
+    if unsafe:
+        return
+    result = parametrization(tensor)
+    note = "Pass unsafe=True if the tensor may change its shape or dtype."
+    if not isinstance(result, Tensor):
+        message = f"A parametrization must return a tensor. Got {type(result).__name__}."
+        raise fail(ValueError, message, note)
+    for what in ("dtype", "shape"):
+        old, new = getattr(tensor, what), getattr(result, what)
+        if old != new:
+            message = f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is enabled.\n"
+            raise fail(
+                ValueError, f"{message}original {what}: {old}\nparametrized {what}: {new}", note
+            )
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Return whether `module` has parametrizations, or one of the tensor `tensor_name`."""
+    chains = module._modules.get("parametrizations")
+    if not isinstance(chains, ModuleDict):
+        return False
+    return len(chains) > 0 if tensor_name is None else tensor_name in chains
+
+
+def remove_parametrizations(
+    module: Module, tensor_name: str, leave_parametrized: bool = True
+) -> Module:
+    """Make `module.<tensor_name>` a parameter again: its present value, or the original; return the module."""
+    if not is_parametrized(module, tensor_name):
+        message = f"Module {module} does not have a parametrization on {tensor_name}"
+        raise fail(ValueError, message, "See module.parametrizations.")
+    original = module.parametrizations[tensor_name].original
+    if leave_parametrized:
+        with no_grad():
+            original.data = getattr(module, tensor_name).detach()
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    _register(module, tensor_name, original)
+    if not is_parametrized(module):
+        del module._modules["parametrizations"]
+        module.__class__ = type(module).__bases__[0]
+    return module
