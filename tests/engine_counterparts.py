@@ -76,7 +76,6 @@ COUNTERPARTS = {
     "xlogy_of_number": lambda t, x, y: t.xlogy(x, y),
     "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals),
     "linalg_cross": lambda t, x, y, dim=-1: t.linalg.cross(x, y, dim=dim),
-    "linalg_pinv": lambda t, x, atol, rtol: t.linalg.pinv(x, atol=atol, rtol=rtol),
     "clamp_min_tensor": lambda t, x, bound: t.clamp_min(x, bound),
     "clamp_max_tensor": lambda t, x, bound: t.clamp_max(x, bound),
     "clamp_tensor": lambda t, x, *bounds: t.clamp(x, *bounds),

@@ -181,9 +181,6 @@ MATRICES = [
     "L.svdvals(B(nan))",
     "L.svdvals(B(inf))",
     "torch.svd(M(nan))",
-    "L.pinv(M(nan))",
-    "L.matrix_rank(M(inf))",
-    "L.matrix_rank(M(nan))",
     "L.norm(M(inf), 'nuc')",
     "L.norm(M(-inf), 2)",
     "L.norm(M(inf), -2)",
@@ -217,8 +214,6 @@ MATRICES = [
     "L.cholesky(torch.ones(2, 2).half())",
     "L.svdvals(torch.ones(2, 2).half())",
     "L.qr(torch.ones(2, 2).half())",
-    "L.lstsq(torch.ones(2, 2).int(), torch.ones(2, 2).int())",
-    "L.lstsq(torch.ones(2, 2), torch.ones(2, 2).double())",
 ]
 
 
@@ -251,7 +246,7 @@ def test_answers_come_at_once():
         "import autolab as t\n"
         "inf = float('inf')\n"
         "m = t.tensor([[0.5, 0.7, 0.25, -2.5], [-2.5, 1., -1., 0.25], [-inf, 0.1, -0.5, 0.1]])\n"
-        "for f in (t.linalg.svdvals, t.linalg.pinv, t.linalg.matrix_rank, lambda a: t.linalg.lstsq(a, m), t.linalg.svd):\n"
+        "for f in (t.linalg.svdvals, t.linalg.svd):\n"
         "    f(m)\n"
         "t.linalg.matrix_exp(m[:, :3])\n"
     )

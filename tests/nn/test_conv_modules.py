@@ -23,7 +23,6 @@ LAYERS = [
     "MaxPool1d(3, 1, 1, 1, ceil_mode=True)",
     "MaxPool2d(2)",
     "MaxPool2d((3, 2), stride=(2, 1), padding=1, dilation=(1, 1), ceil_mode=True)",
-    "MaxPool2d(2, return_indices=True)",
     "AvgPool1d(2)",
     "AvgPool1d(3, 1, 1, ceil_mode=True, count_include_pad=False)",
     "AvgPool2d(2)",

@@ -52,10 +52,8 @@ FUNCTIONS = {
     "max_pool2d all": lambda F, i, q, p: F.max_pool2d(i, (3, 2), (2, 1), 1, (1, 2), ceil_mode=True),
     "max_pool2d gaps": lambda F, i, q, p: F.max_pool2d(i, 2, 3),
     "max_pool2d one image": lambda F, i, q, p: F.max_pool2d(i[0], 2),
-    "max_pool2d indices": lambda F, i, q, p: F.max_pool2d(i, 3, 2, 1, return_indices=True),
     "max_pool1d": lambda F, i, q, p: F.max_pool1d(q, 3, 2),
     "max_pool1d one sequence": lambda F, i, q, p: F.max_pool1d(q[0], 2, ceil_mode=True),
-    "max_pool1d indices": lambda F, i, q, p: F.max_pool1d(q, 2, return_indices=True),
     "avg_pool2d": lambda F, i, q, p: F.avg_pool2d(i, 2),
     "avg_pool2d all": lambda F, i, q, p: F.avg_pool2d(
         i, (3, 2), (2, 1), 1, ceil_mode=True, count_include_pad=False

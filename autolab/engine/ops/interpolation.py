@@ -426,7 +426,7 @@ def interpolate(
     else:
         _check_mode(input, mode)
     if mode == "area":
-        from .pooling_calls import adaptive_avg_pool1d, adaptive_avg_pool2d
+        from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d
 
         return (adaptive_avg_pool1d if input.ndim == 3 else adaptive_avg_pool2d)(input, out)
     if min((*input.shape[2:], *out)) <= 0:

@@ -11,7 +11,7 @@ from ..exact.arguments import check_tensors
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.threads import product
-from .functions import METHODS, NAMESPACES, composite, internal
+from .functions import METHODS, composite, internal
 from ..core.tensor import Tensor
 from .expand import expand_op
 from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
@@ -397,7 +397,6 @@ METHODS["__matmul__"] = _operator
 METHODS["__rmatmul__"] = lambda self, other: (
     matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 )
-NAMESPACES["linalg"]["matmul"] = matmul
 
 
 @composite(namespace="nn.functional")

@@ -37,7 +37,8 @@ def with_backward(
     backward: the kernel of the gradient, called with xp, the gradient and the operation's arguments. again: the
     operation that gives the gradient with respect to the gradient, and the arguments that it reads; by default
     `<name>_backward` with all of them. curvature: rules of `<name>_backward` for the operation's own tensors; by
-    default its first tensor gets zeros. vjp: the operation's rules for further tensors. make: what registers the operation."""
+    default its first tensor gets zeros. vjp: the operation's rules for further tensors. make: what registers the
+    operation."""
     said = parsed(schema)
     name, params = f"{said['name']}_backward", said["params"]
     op = make(schema, vjp={params[0]: rule(name, *params)} | (vjp or {}), samples=samples, **record)
