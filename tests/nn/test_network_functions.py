@@ -89,24 +89,20 @@ FUNCTIONS = {
     # padding, resizing, patches
     **{
         f"pad {mode}": lambda F, i, q, p, mode=mode: F.pad(i, (1, 2, 3, 1), mode)
-        for mode in ("constant", "reflect", "replicate", "circular")
+        for mode in ("constant", "reflect", "replicate")
     },
     **{
         f"pad {mode} of sequences": lambda F, i, q, p, mode=mode: F.pad(q, (2, 1), mode)
-        for mode in ("reflect", "replicate", "circular")
+        for mode in ("reflect", "replicate")
     },
     "pad value": lambda F, i, q, p: F.pad(q, (1, 0), value=2.5),
     "pad negative": lambda F, i, q, p: F.pad(i, (-1, 1, 2, -2)),
     "pad reflect negative": lambda F, i, q, p: F.pad(i, (-1, 1, 2, -2), "reflect"),
-    "pad circular negative": lambda F, i, q, p: F.pad(q, (-1, 2), "circular"),
     "interpolate": lambda F, i, q, p: F.interpolate(i, scale_factor=2),
     "interpolate down": lambda F, i, q, p: F.interpolate(i, size=(4, 3)),
     "interpolate factors": lambda F, i, q, p: F.interpolate(i, scale_factor=(1.3, 0.7)),
     "interpolate recomputed": lambda F, i, q, p: F.interpolate(
         i, scale_factor=1.3, recompute_scale_factor=True
-    ),
-    "interpolate nearest-exact": lambda F, i, q, p: F.interpolate(
-        i, scale_factor=1.7, mode="nearest-exact"
     ),
     "interpolate sequences": lambda F, i, q, p: F.interpolate(q, size=5),
     "interpolate linear": lambda F, i, q, p: F.interpolate(q, scale_factor=1.5, mode="linear"),
@@ -321,7 +317,6 @@ MISTAKES = [
     "F.pad(o(2,3),(-4,0))",
     "F.pad(o(2,3),(1,1,1,1),'reflect')",
     "F.pad(o(1,2,3),(3,3),'reflect')",
-    "F.pad(o(1,2,3),(4,4),'circular')",
     "F.pad(o(1,2,3),(1,1),'foo')",
     "F.pad(o(1,2,3),(1,1),'reflect',1.)",
     "F.pad(o(1,2,3),(1,1,1,1,1,1),'reflect')",
@@ -332,7 +327,6 @@ MISTAKES = [
     "F.pad(o(1,2,3,3),(1,1,3,1),'reflect')",
     "F.pad(o(1,2,0),(1,1),'replicate')",
     "F.pad(o(1,2,3),(-2,-2),'replicate')",
-    "F.pad(o(1,2,3),(-2,-2),'circular')",
     "F.pad(o(1,2,3),'a')",
     "F.pad(o(1,2,3),(1.5,1))",
     "nn.ReflectionPad2d(1)(o(2,2))",

@@ -192,7 +192,7 @@ class Conv1d(_Convolution):
 
     `weight` is (out_channels, in_channels / groups, K), `bias` (out_channels); both start uniform in ±1/sqrt(fan_in).
     L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. `padding` may be 'same' or 'valid'; `padding_mode`
-    is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    is zeros, reflect or replicate. Raises RuntimeError when sizes, channels or dtypes do not fit.
     """
 
     _dims = 1
@@ -203,7 +203,7 @@ class Conv2d(_Convolution):
 
     `weight` is (out_channels, in_channels / groups, KH, KW), `bias` (out_channels); both start uniform in
     ±1/sqrt(fan_in). H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1. `padding` may be 'same' or
-    'valid'; `padding_mode` is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes
+    'valid'; `padding_mode` is zeros, reflect or replicate. Raises RuntimeError when sizes, channels or dtypes
     do not fit.
 
     Example:
