@@ -33,7 +33,7 @@ $(shell sh tools/moved.sh)
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-gpu test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
+.PHONY: help lab test ready test-unit goldens test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-gpu test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -51,6 +51,10 @@ ready: $(VENV)/.dev $(VENV)/.cupy
 
 test-unit: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+
+# PyTorch's answers, stored for everyone who has no PyTorch: those about one operation (`make goldens OP=softmax`), or all.
+goldens: $(VENV)/.dev $(VENV)/.torch
+	$(RUN) tests/goldens/write.py $(OP)
 
 test-notebooks: $(VENV)/.dev
 	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with autolab/classroom/nbval_sanitize.cfg $(NOTEBOOKS)

@@ -62,7 +62,7 @@ def pytest_report_header(config):
 
 
 def pytest_sessionfinish(session, exitstatus):
-    oracle.save_recorded()
+    oracle.save_recorded(complete=exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED))
 
 
 @pytest.fixture

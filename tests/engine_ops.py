@@ -61,7 +61,9 @@ def tensors(torch, args, dtype, differentiable):
             return type(x)(convert(e, grad) for e in x)
         if not isinstance(x, (np.ndarray, np.generic)):
             return x
-        t = torch.from_numpy(np.array(x))
+        t = torch.tensor(
+            np.array(x)
+        )  # contiguous, also where NumPy gives an empty array strides of 0
         if t.is_floating_point():
             t = t.to(getattr(torch, dtype))
             return t.requires_grad_() if grad else t
@@ -140,6 +142,7 @@ def _public(torch, op):
     aten = getattr(torch.ops.aten, op.name, None)
     if aten is None:
         raise LookupError(
-            f"op {op.name!r} has no counterpart in PyTorch by name: say what it is in engine_counterparts.py"
+            f"PyTorch has no operation {op.name!r}. Write what it computes, in PyTorch's own operations, into COUNTERPARTS "
+            f"of tests/engine_counterparts.py, for example `{op.name!r}: lambda t, x: x**3`, and its name into ONLY_HERE."
         )
     return aten

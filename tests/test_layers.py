@@ -18,6 +18,7 @@ LAYERS = [
     {"autograd", "nn", "optim", "utils", "vision", "finetune"}
     | {
         "cuda",
+        "jupyterlite",
         "accelerator",
         "linalg",
         "random",

@@ -1,6 +1,6 @@
 """Write `autolab/engine/absent.txt`: the public names of PyTorch 2.13 that autolab lacks, one module a line.
 
-python tools/absent.py          needs PyTorch 2.13; the line of torchvision is kept as it is
+python tools/absent.py          needs PyTorch 2.13; torchvision's line and the advice for absent names are kept
 """
 
 import importlib
@@ -48,10 +48,16 @@ def main() -> None:
     tensor = importlib.import_module("torch").Tensor
     absent = sorted(n for n in dir(tensor) if not n.startswith("_") and not has(autolab.Tensor, n))
     lines.append(f"torch.Tensor: {' '.join(absent)}")
+    full_names = {
+        f"{module.removesuffix('.Tensor')}.{name}"
+        for module, _, names in (line.partition(": ") for line in lines[1:])
+        for name in names.split()
+    }
     lines += [
         line
         for line in TABLE.read_text(encoding="utf-8").splitlines()
-        if line.startswith(("torchvision", "= "))
+        if line.startswith(("torchvision", "= torchvision"))
+        or (line.startswith("= ") and line[2:].partition(": ")[0] in full_names)
     ]
     TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -24,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import warnings
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,6 +62,7 @@ def take_away() -> None:
     ]:
         del sys.modules[name]
     sys.modules.update(dict.fromkeys(MISSING))  # importing these raises ImportError
+    sys.modules["fcntl"] = types.ModuleType("fcntl")  # JupyterLite's is empty
 
 
 def run(path: Path) -> list[str]:

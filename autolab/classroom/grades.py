@@ -50,9 +50,7 @@ def grade(
     handed_in = [read(path, name) for path, name in zip(paths, names)]
     grades: dict[int, list[Grade]] = {}
     with Table(path) as table, ThreadPoolExecutor(max(1, jobs)) as pool:
-        running = {
-            pool.submit(_graded, one, limits, table): n for n, one in enumerate(handed_in)
-        }
+        running = {pool.submit(_graded, one, limits, table): n for n, one in enumerate(handed_in)}
         for future in as_completed(running):
             n = running[future]
             grades[n] = future.result()

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from .. import jupyterlite
+
 PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -45,6 +47,7 @@ def _show(
     if sys.modules["IPython"].version_info < (8, 14):  # Colab's: notes are not shown before
         for note in getattr(error, "__notes__", ()):
             print(note, file=sys.stderr)
+    jupyterlite.print_expected_error(shell)
 
 
 def _is_ours(frame: FrameType) -> bool:

@@ -22,6 +22,8 @@ from ..engine.core.errors import fail
 from .event import KINDS, Event, parse
 
 VARIABLE = "AUTOLAB_PROGRESS"
+BROWSER_FILE = Path("/drive/my_progress.txt")
+"""The file in JupyterLite. The browser keeps only what is in /drive, and JupyterLite hangs at a `.jsonl` there."""
 PATIENCE = 2.0  # seconds to wait for another notebook's line; then it is written without the lock
 
 WATCHERS: list[Callable[[Event], None]] = []
@@ -39,7 +41,7 @@ def where() -> Path | None:
 
     The environment variable AUTOLAB_PROGRESS names the file. Without it, it is `progress.jsonl` in the folder that the
     system has for a user's data: ~/.local/share/autolab (or $XDG_DATA_HOME/autolab), on macOS ~/Library/Application
-    Support/autolab, on Windows %LOCALAPPDATA%\\autolab.
+    Support/autolab, on Windows %LOCALAPPDATA%\\autolab. In JupyterLite it is /drive/my_progress.txt.
     """
     if named := os.environ.get(VARIABLE, ""):
         return None if named == "off" else Path(os.path.expanduser(named)).absolute()
@@ -50,6 +52,8 @@ def where() -> Path | None:
         folder = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     elif sys.platform == "darwin":
         folder = home / "Library" / "Application Support"
+    elif sys.platform == "emscripten" and BROWSER_FILE.parent.is_dir():
+        return BROWSER_FILE
     else:
         folder = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
     return folder / "autolab" / "progress.jsonl"
@@ -225,5 +229,5 @@ def _lock(file: int, release: bool = False) -> bool | None:
         return True
     except (BlockingIOError, PermissionError):
         return False
-    except (OSError, ImportError):
+    except (OSError, ImportError, AttributeError):  # JupyterLite has an empty module `fcntl`
         return None

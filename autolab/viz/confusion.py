@@ -167,7 +167,9 @@ def confusion_matrix(targets: Any, predictions: Any, classes: int | None = None)
             f"classes has {count} names, but class {largest - 1} occurs",
             "Classes are counted from 0: the name of class i is classes[i].",
         )
-    return np.bincount(truth * count + guess, minlength=count * count).reshape(count, count)
+    return np.bincount((truth * count + guess).astype(np.intp), minlength=count * count).reshape(
+        count, count
+    )
 
 
 def _answers(targets: Any, predictions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

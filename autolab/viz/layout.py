@@ -213,6 +213,11 @@ def begin() -> None:
 
 
 def _advice(reason: str) -> str:
+    if sys.platform == "emscripten":
+        return (
+            "Graphviz cannot run in a browser. `autolab.explore(...)` draws the graph there, and "
+            "`autolab.viz.to_html(...)` writes a page that draws it."
+        )
     return (
         f"no graph layout on this machine: {reason}. Install Graphviz: `{INSTALL}`, or Debian and Ubuntu "
         "`sudo apt install graphviz`, macOS `brew install graphviz`, Windows `winget install graphviz`. Without it, the "

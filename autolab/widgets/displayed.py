@@ -13,6 +13,8 @@ import traitlets as t
 from IPython import get_ipython
 from ipywidgets.widgets import widget as base
 
+from .. import jupyterlite
+
 _of_cell: dict[str, weakref.WeakSet[Displayed]] = {}
 """Id of a cell -> what its latest run has displayed."""
 
@@ -48,6 +50,7 @@ class Displayed(anywidget.AnyWidget):
         """Make it known to the browser, when it is not."""
         if self.comm is not None:  # type: ignore[has-type]
             return
+        jupyterlite.send_as_json(get_ipython())
         if self.layout.comm is None:
             self.layout.open()
         if (comm := getattr(base, "comm", None)) is not None:
@@ -94,7 +97,8 @@ def _running_cell() -> str | None:
     """The id of the cell that runs, where there is a notebook and it says so; from now on is heard of cells that
     begin."""
     shell = get_ipython()
-    if not hasattr(shell, "get_parent"):
+    message = jupyterlite.parent(shell)
+    if message is None and not hasattr(shell, "get_parent"):
         return None
     if _cell_begins not in shell.events.callbacks["pre_run_cell"]:
         shell.events.register("pre_run_cell", _cell_begins)
@@ -102,7 +106,7 @@ def _running_cell() -> str | None:
         warnings.filterwarnings(
             "ignore", rf"coroutine '{_IPYKERNELS}' was never awaited", RuntimeWarning
         )
-    return shell.get_parent().get("metadata", {}).get("cellId")
+    return (message or shell.get_parent()).get("metadata", {}).get("cellId")
 
 
 _IPYKERNELS = r"(_async_in_context\.<locals>\.run_in_context|Kernel\.\w+)"
@@ -117,7 +121,9 @@ def _not_of_a_subshell(record: logging.LogRecord) -> bool:
 
 
 def _cell_begins(info: Any) -> None:
-    cell = getattr(info, "cell_id", None) or ""  # IPython of other kernels may have none
+    message = jupyterlite.parent(get_ipython())
+    known = message.get("metadata", {}).get("cellId") if message else getattr(info, "cell_id", None)
+    cell = known or ""  # IPython of other kernels may have none
     for widget in list(_of_cell.pop(cell, ())):
         widget._run_again(cell)
 

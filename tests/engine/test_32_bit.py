@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
+from autolab.viz.confusion import confusion_matrix
 
 X = torch.tensor([[3.0, 1.0, 2.0], [1.0, 5.0, 5.0]])
 N = torch.tensor([0, 2, 2, 1])
@@ -34,6 +35,75 @@ FOUND = {
         torch.nn.functional.adaptive_max_pool2d(X.reshape(1, 1, 2, 3), 2, return_indices=True)[1]
     ],
 }
+
+
+PICKED = {
+    "index_select": lambda: X.index_select(1, torch.tensor([2, 0])),
+    "bincount with weights": lambda: N.bincount(torch.tensor([1.0, 2.0, 3.0, 4.0])),
+    "histc": lambda: X.histc(3),
+    "repeat_interleave": lambda: X.repeat_interleave(torch.tensor([1, 2]), dim=0),
+    "pad by reflection": lambda: torch.nn.functional.pad(X[None], (1, 1), mode="reflect"),
+    "pad by repetition": lambda: torch.nn.functional.pad(X[None], (1, 2), mode="replicate"),
+    "embedding's gradient by frequency": lambda: embedding_gradient(),
+    "interpolate bilinear": lambda: resized(mode="bilinear"),
+    "interpolate by area": lambda: resized(mode="area"),
+    "adaptive pooling": lambda: torch.nn.functional.adaptive_avg_pool2d(X[None], (1, 2)),
+    "cross entropy": lambda: torch.nn.functional.cross_entropy(X, torch.tensor([0, 2])),
+    "confusion matrix": lambda: torch.tensor(confusion_matrix([0, 1, 1], [0, 1, 0])),
+}
+"""Operations that NumPy picks, counts or adds by positions for."""
+
+
+def embedding_gradient():
+    table = torch.ones(3, 2, requires_grad=True)
+    torch.nn.functional.embedding(N, table, scale_grad_by_freq=True).sum().backward()
+    return table.grad
+
+
+def resized(**how):
+    image = X[None, None].clone().requires_grad_()
+    out = torch.nn.functional.interpolate(image, size=(3, 2), **how)
+    return torch.cat(
+        [out.reshape(-1), torch.autograd.grad(out.square().sum(), image)[0].reshape(-1)]
+    )
+
+
+def refusing(function):
+    """Make a function refuse positions in int64, as NumPy does where `intp` is int32."""
+
+    def call(*args, **kwargs):
+        for argument in (*args[1 if function is np.take else 0 :], *kwargs.values()):
+            if getattr(argument, "dtype", None) == np.int64:
+                raise TypeError("Cannot cast array data from dtype('int64') to dtype('int32')")
+        return function(*args, **kwargs)
+
+    return call
+
+
+class Refusing:
+    """A ufunc whose `reduceat` refuses positions in int64."""
+
+    def __init__(self, ufunc):
+        self._ufunc = ufunc
+        self.reduceat = refusing(lambda values, edges, axis: ufunc.reduceat(values, edges, axis))
+
+    def __call__(self, *args, **kwargs):
+        return self._ufunc(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self._ufunc, name)
+
+
+@pytest.mark.parametrize("name", PICKED)
+def test_numpy_gets_positions_in_the_dtype_that_it_accepts(monkeypatch, name):
+    expected = PICKED[name]()
+    for function in ("take", "put", "repeat", "bincount", "choose"):
+        monkeypatch.setattr(np, function, refusing(getattr(np, function)))
+    monkeypatch.setattr(np, "add", Refusing(np.add))
+    monkeypatch.setattr(np, "intp", np.int32)
+    with pytest.raises(TypeError, match="int64"):
+        np.take(np.ones(3), np.array([1]))
+    assert torch.equal(PICKED[name](), expected)
 
 
 def in_32_bits(function):

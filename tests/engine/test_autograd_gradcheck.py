@@ -145,3 +145,14 @@ def test_a_backward_that_is_not_deterministic_is_found():
     with pytest.raises(Exception, match="not reentrant"):
         torch.autograd.gradcheck(Fickle.apply, x)
     assert torch.autograd.gradcheck(Fickle.apply, x, nondet_tol=1e-3)
+
+
+@same_as_torch
+def test_an_empty_tensor_has_nothing_to_nudge(torch):
+    x = torch.zeros(2, 0, dtype=torch.float64, requires_grad=True)
+    wide = torch.zeros(3, 1, dtype=torch.float64, requires_grad=True).expand(3, 2)
+    return [
+        torch.autograd.gradcheck(lambda x: x * 2, (x,)),
+        torch.autograd.gradgradcheck(lambda x: x * x, (x,)),
+        error_of(lambda: torch.autograd.gradcheck(lambda x: x * 2, (wide,))),
+    ]

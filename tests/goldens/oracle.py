@@ -1,12 +1,14 @@
-"""What PyTorch answers: asked live where PyTorch 2.13 is installed, read from `tests/goldens/*.json` where it is not.
+"""Ask PyTorch: live if PyTorch 2.13 is installed, otherwise from the answers stored in `tests/goldens/*.json`.
 
-A test states its question as a program: a function of the `torch` module that returns plain data. The engine runs it
-with
-`autolab` in the place of `torch`; `answer(suite, key, program)` says what PyTorch returns. `python
-tests/goldens/write.py` runs the tests with PyTorch and stores every answer.
+A test states its question as a program: a function of the `torch` module that returns plain data. The engine runs the
+program with `autolab` in the place of `torch`, and `answer(suite, key, program)` returns what PyTorch returns for it.
 
-Environment: `AUTOLAB_ORACLE=live|stored` forces one of the two; `AUTOLAB_ORACLE=record` is live and stores the answers;
-`AUTOLAB_TESTED=torch` runs the tests on PyTorch itself, which checks the tests.
+These environment variables change that:
+
+- `AUTOLAB_ORACLE=live` or `stored` forces one of the two ways.
+- `AUTOLAB_ORACLE=record` asks live and adds the answers to the stored ones. `tests/goldens/write.py` uses it.
+- `AUTOLAB_ORACLE=rewrite` also removes stored answers of the same file that no test asked for.
+- `AUTOLAB_TESTED=torch` runs the tests on PyTorch itself, which checks the tests.
 """
 
 import functools
@@ -23,6 +25,7 @@ HERE = Path(__file__).parent
 VERSION = "2.13"
 ENGINE = os.environ.get("AUTOLAB_TESTED", "autolab")
 _WANTED = os.environ.get("AUTOLAB_ORACLE", "")
+_RECORDING = _WANTED in ("record", "rewrite")
 _recorded: dict[str, dict] = {}
 
 
@@ -34,7 +37,7 @@ def _installed() -> str | None:
 
 
 _TORCH = _installed()
-LIVE = _WANTED in ("live", "record") or (
+LIVE = _WANTED in ("live", "record", "rewrite") or (
     _WANTED != "stored" and (_TORCH or "").startswith(VERSION + ".")
 )
 """Whether PyTorch itself is asked. Another version than the one we follow is never asked."""
@@ -43,7 +46,7 @@ LIVE = _WANTED in ("live", "record") or (
 def describe() -> str:
     """One line for the test report."""
     if LIVE:
-        return f"PyTorch {_TORCH}, live" + (", answers being stored" if _WANTED == "record" else "")
+        return f"PyTorch {_TORCH}, live" + (", answers being stored" if _RECORDING else "")
     why = (
         "not installed"
         if _TORCH is None
@@ -66,12 +69,12 @@ def answer(suite: str, key: str, program):
         stored = _load(suite)
         if key not in stored:
             raise LookupError(
-                f"no stored answer for {key!r} in {suite}.json: "
-                f"run tests/goldens/write.py where PyTorch {VERSION} is installed"
+                f"PyTorch's answer for {key!r} is not stored in {suite}.json. Where PyTorch {VERSION} is installed, "
+                f"`python tests/goldens/write.py {key.split()[0]}` stores it."
             )
         return decode(stored[key])
     found = plain(program(importlib.import_module("torch")))
-    if _WANTED == "record" and suite:
+    if _RECORDING and suite:
         _recorded.setdefault(suite, {})[key] = encode(found)
     return found
 
@@ -82,10 +85,14 @@ def _load(suite):
     return json.loads(path.read_text())["answers"] if path.exists() else {}
 
 
-def save_recorded() -> None:
-    """Writes what was recorded, one answer a line, so that a change shows in a diff."""
+def save_recorded(complete: bool) -> None:
+    """Store the recorded answers, one per line, so that a diff shows each change.
+
+    complete: whether the tests ran to their end. Only then does `AUTOLAB_ORACLE=rewrite` remove answers.
+    """
     for suite, answers in _recorded.items():
-        merged = _load(suite) | answers
+        replaces = _WANTED == "rewrite" and complete and suite.startswith("test_")
+        merged = answers if replaces else _load(suite) | answers
         lines = ",\n".join(
             f"{json.dumps(k)}: {json.dumps(merged[k], separators=(',', ':'))}"
             for k in sorted(merged)

@@ -1,10 +1,13 @@
-"""Stores what PyTorch answers to every question of the tests: `python tests/goldens/write.py` (needs PyTorch 2.13,
-CPU).
+"""Store PyTorch's answers to the questions of the tests. It needs PyTorch 2.13 for the CPU.
 
-The tests run as they are, and every answer of PyTorch's is written into `tests/goldens/<test file>.json`. The course
-cells are run in PyTorch and their output is written into `seeds.json`.
-`torch_golden.json` is a transcript made in the same way; `--check` runs it again and reports cells that PyTorch no
-longer prints so.
+    python tests/goldens/write.py cubed      the answers about one operation; every other answer stays as it is
+    python tests/goldens/write.py            every answer, and the output of the seeds' cells
+    python tests/goldens/write.py --seeds    only the output of the seeds' cells
+    python tests/goldens/write.py --check    change nothing; report cells that PyTorch now prints differently
+
+A name selects tests as pytest's `-k` does. The tests run as they are, and each answer is stored in
+`tests/goldens/<test file>.json`, also where the engine does not agree with it. The output of the seeds' cells is stored
+in `seeds.json`; `torch_golden.json` is a transcript that `--check` compares.
 """
 
 import json
@@ -13,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
 
 
@@ -37,32 +40,48 @@ def write_seeds() -> None:
     print("seeds.json:", {name: len(cells) for name, cells in transcripts.items()})
 
 
-def write_answers() -> int:
-    """Runs the tests that ask PyTorch, and stores what it answers, whether or not the engine agrees."""
+def asking() -> list[Path]:
+    """Return the test files that ask PyTorch."""
     questions = ("same_as_torch", "check(", "answer(")
-    files = [
+    return [
         path
         for path in sorted(TESTS.glob("*/test_*.py"))
         if path.parent.name != "conformance"
         and "from goldens" in (text := path.read_text())
-        and any(q in text for q in questions)
+        and any(question in text for question in questions)
     ]
-    for old in HERE.glob("test_*.json"):
-        old.unlink()
-    environment = dict(os.environ, AUTOLAB_ORACLE="record")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "--tb=line",
-        *map(str, files),
-    ]
-    return subprocess.run(command, env=environment, cwd=TESTS.parent).returncode
+
+
+def record(mode: str, *arguments: str) -> int:
+    """Run the tests that ask PyTorch and store its answers, whether or not the engine agrees."""
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
+    return run("-m", "pytest", *options, *arguments, *map(str, asking()), AUTOLAB_ORACLE=mode)
+
+
+def run(*arguments: str, **variables: str) -> int:
+    """Run Python on the package beside these tests, whichever one is installed."""
+    environment = os.environ | {"PYTHONPATH": str(TESTS.parent)} | variables
+    return subprocess.run(
+        [sys.executable, *arguments], env=environment, cwd=TESTS.parent
+    ).returncode
+
+
+def write_operation(name: str) -> int:
+    """Store what PyTorch says about one operation: its answers, its signature, and that it is no longer absent."""
+    failed = record("record", "-k", name)
+    for tool in ("signatures.py", "absent.py"):
+        failed = run(f"tools/{tool}") or failed
+    return failed
+
+
+def write_all() -> int:
+    """Store every answer again and remove those that no test asks for."""
+    failed = record("rewrite")
+    asked = {path.stem for path in asking()}
+    for stored in HERE.glob("test_*.json"):
+        if stored.stem not in asked:
+            stored.unlink()
+    return failed
 
 
 def check_transcript() -> int:
@@ -82,8 +101,11 @@ def check_transcript() -> int:
 
 if __name__ == "__main__":
     sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+    names = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     if "--check" in sys.argv:
         sys.exit(check_transcript())
-    failed = "--seeds" not in sys.argv and write_answers()
+    if names:
+        sys.exit(write_operation(" or ".join(names)))
+    failed = "--seeds" not in sys.argv and write_all()
     write_seeds()
     sys.exit(failed)

@@ -184,7 +184,7 @@ def _differentiable(inputs):
                 UserWarning,
                 stacklevel=5,
             )
-        if any(s == 0 and n > 1 for s, n in zip(x._array.strides, x._array.shape)):
+        if any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape)):
             raise fail(
                 RuntimeError,
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "

@@ -22,6 +22,13 @@ def positions(found):
     return found if found.dtype == np.int64 else found.astype(np.int64)
 
 
+def as_indices(found):
+    """Return positions or counts in the dtype that NumPy's `take`, `bincount` and `reduceat` accept.
+
+    On a 32-bit platform, such as a browser's, these functions refuse int64. Indexing with brackets accepts it."""
+    return found.astype(np.intp, copy=False)
+
+
 def as_dtype(d) -> dtype:
     """`torch.float32`, `float`, `np.float32` … as a `dtype`.
 

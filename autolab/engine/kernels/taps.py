@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..exact.dtypes import as_indices
 from . import reuse as memory
 from .scatter import add_at
 
@@ -55,7 +56,7 @@ class Reading:
         )
         order = np.lexsort((output, position))
         position, output = position[order], output[order]
-        count = np.bincount(position, minlength=self.n)
+        count = np.bincount(as_indices(position), minlength=self.n)
         number = np.arange(position.size) - (np.cumsum(count) - count)[position]
         index = np.zeros((max(1, int(count.max(initial=0))), self.n), np.int64)
         index[number, position] = output
@@ -79,7 +80,9 @@ class Reading:
         )
 
     def _gathered_away(self, x, taps, axis):
-        return sum(self._weighted(self.xp.take(x, t.index, axis), t, axis) for t in taps)
+        return sum(
+            self._weighted(self.xp.take(x, as_indices(t.index), axis), t, axis) for t in taps
+        )
 
     def _scattered_away(self, g, axis):
         shape = (*g.shape[:-1], self.n) if axis == -1 else (*g.shape[:-2], self.n, g.shape[-1])
@@ -106,7 +109,7 @@ def _gathered(x, taps, axis):
         part = memory.empty(
             x.shape[:-1] + (n,) if axis == -1 else (*x.shape[:-2], n, x.shape[-1]), x.dtype
         )
-        np.take(x, tap.index, axis, out=part, mode="clip")
+        np.take(x, as_indices(tap.index), axis, out=part, mode="clip")
         if tap.weight is not None:
             part *= _along(tap.weight, axis)
         if tap.there is not None:
@@ -120,5 +123,5 @@ def sums(x, start, stop, axis):
     """The sums of `x` between neighbouring positions, which may share some; on the host, and where all but the last end
     before the end of x."""
     edges = np.stack((start, stop), 1).reshape(-1)[:-1]
-    found = np.add.reduceat(x, edges, axis)
+    found = np.add.reduceat(x, as_indices(edges), axis)
     return found[..., ::2] if axis == -1 else found[..., ::2, :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ..devices import demands
 from ..core.errors import fail
+from ..exact.dtypes import as_indices
 from ..kernels.scatter import add_at
 from .functions import internal, register
 
@@ -32,7 +33,8 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq, sparse):
 def _dense_backward(xp, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     if scale_grad_by_freq:
         grad_output = (
-            grad_output / xp.bincount(indices.ravel(), minlength=num_weights)[indices][..., None]
+            grad_output
+            / xp.bincount(as_indices(indices.ravel()), minlength=num_weights)[indices][..., None]
         ).astype(grad_output.dtype, copy=False)
     grad = xp.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
     add_at(xp, grad, indices, grad_output)  # an index may come several times: add up

@@ -11,6 +11,7 @@ from ..exact.refusals import unsupported
 from ..kernels.scatter import add_at
 from .checks import refuse_if
 from .functions import composite, internal
+from ..exact.dtypes import as_indices
 from ..exact.kinds import check_settings
 from .with_backward import with_backward
 
@@ -81,7 +82,7 @@ def _positions(xp, shape, padding, source):
 def _taken(source):
     def forward(xp, x, padding):
         for axis, positions in _positions(xp, x.shape, padding, source):
-            x = xp.take(x, positions, axis)
+            x = xp.take(x, as_indices(positions), axis)
         return x
 
     return forward

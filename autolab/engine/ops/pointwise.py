@@ -21,15 +21,17 @@ _SPECIAL = NAMESPACES["special"]
 
 
 def elementwise(schema, fast, rule, *, latex, gradient, samples, doc, **fields):
-    """Registers a differentiable function of one float number: ints become the default float; there is an in-place
+    """Register a differentiable function of one float number. Ints become the default float, and there is an in-place
     variant.
 
-    fast: the kernel for NumPy arrays and scalars. Other array modules use their function of the same name, or
-    `forward`."""
+    fast: the kernel for NumPy arrays and scalars. Other array modules use their function of the same name; a lambda is
+    made of operators, so it works on any array. Where neither fits, pass `forward`."""
     name = fast.__name__
-    forward = fields.pop(
-        "forward", lambda xp, self: fast(self) if xp is np else getattr(xp, name)(self)
-    )
+
+    def same_name(xp, self):
+        return fast(self) if xp is np or name == "<lambda>" else getattr(xp, name)(self)
+
+    forward = fields.pop("forward", same_name)
     return register(
         schema,
         forward=forward,

@@ -11,6 +11,7 @@ import numpy as np
 from ..devices import demands
 from ..core.errors import bad_argument, fail
 from ..core.dtype import FROM_NUMPY
+from ..exact.dtypes import as_indices
 from ..exact.refusals import check_dim, no_dimensions
 from ..kernels.scatter import add_at
 from .functions import METHODS, internal, register
@@ -61,7 +62,7 @@ def _index_select(xp, self, dim, index):
     demands.in_range(
         xp, index, 0, n, lambda bad: _outside_columns(bad, n) if d == 1 else _out_of_range(n)
     )
-    return xp.take(self, xp.atleast_1d(index), axis=d) if self.ndim else self.copy()
+    return xp.take(self, as_indices(xp.atleast_1d(index)), axis=d) if self.ndim else self.copy()
 
 
 _POSITIONS = (np.dtype("int64"), np.dtype("int32"))

@@ -12,7 +12,7 @@ from ..kernels.scatter import add_at
 from .functions import composite
 from .return_types import return_type
 from ..core.tensor import Tensor, wrap
-from ..exact.dtypes import positions
+from ..exact.dtypes import as_indices, positions
 from .extremes import picked, picked_rule
 from .remainder import not_differentiable
 
@@ -190,7 +190,7 @@ def bincount(input, weights=None, minlength=0):
             RuntimeError, "minlength should be >= 0", "It is the smallest length of the result."
         )
     xp = input.device.xp
-    counted = xp.bincount(d, None if weights is None else weights._array, minlength)
+    counted = xp.bincount(as_indices(d), None if weights is None else weights._array, minlength)
     if weights is None:
         return wrap(positions(counted))
     return wrap(counted.astype(np.float32) if weights.dtype.name == "float32" else counted)
@@ -232,7 +232,7 @@ def histc(input, bins=100, min=0, max=0):
     place = np.minimum(
         ((inside - low) * d.dtype.type(bins) / (high - low)).astype(np.int64), bins - 1
     )
-    return wrap(input.device.xp.bincount(place, minlength=bins).astype(d.dtype))
+    return wrap(input.device.xp.bincount(as_indices(place), minlength=bins).astype(d.dtype))
 
 
 def _histogram(xp, self, bins, range, weight, density):

@@ -76,7 +76,7 @@ print(f"most to blame: {name}{place}, its gradient {grad[tuple(place)]:.2f}")
 theirs = {n: autolab.tensor(p.data, requires_grad=True) for n, p in parameters.items()}
 hidden = (autolab.tensor(digit.data) @ theirs["W1"] + theirs["b1"]).tanh()
 scores = hidden @ theirs["W2"] + theirs["b2"]
-autolab.nn.functional.cross_entropy(scores, autolab.tensor(truth)).backward()
+autolab.nn.functional.cross_entropy(scores, autolab.tensor([label])).backward()
 same = [np.allclose(theirs[n].grad, p.grad, atol=1e-12) for n, p in parameters.items()]
 print("autolab has the same gradients:", all(same))
 
