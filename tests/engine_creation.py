@@ -279,6 +279,8 @@ torch.linspace(0, 1, True)
 torch.linspace(0, 1, -1)
 torch.linspace(torch.tensor([0.]), torch.tensor(1.), 3)
 torch.linspace(0, 1, 3, dtype=torch.bool)
+torch.logspace(0, 1)
+torch.logspace(0, 2, -1)
 """
 
 SAMPLED = """

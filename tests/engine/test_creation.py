@@ -35,6 +35,15 @@ def test_expression(expression):
     )
 
 
+@same_as_torch(rtol=1e-6)
+def test_logspace(torch):
+    """PyTorch's own last digits depend on the processor."""
+    powers = torch.logspace(0, 2, 7), torch.logspace(0, 2, 3, base=2), torch.logspace(0, 2, 3, 2)
+    powers += (torch.logspace(-1, 1, 3, dtype=torch.float64),)
+    whole = torch.logspace(0.5, 3.2, 5, dtype=torch.int64)
+    return *powers, whole, torch.logspace(0, 1, 1), torch.logspace(0, 1, 3, base=0)
+
+
 @same_as_torch
 def test_what_shares_memory_and_what_copies(torch):
     a = np.zeros(3)

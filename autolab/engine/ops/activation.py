@@ -6,6 +6,7 @@ Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -164,6 +165,29 @@ with_backward(
 )
 
 
+def _hardswish_backward(xp, g, x):
+    return _where(xp, x <= -3, g * 0, _where(xp, x < 3, g * (x / 3 + 0.5), g))
+
+
+def _hardswish_curvature(m, g, grad_output, self):
+    return m.hardtanh_backward(g * grad_output / 3, self, -3, 3)
+
+
+with_backward(
+    "hardswish(Tensor self)",
+    inplace=True,
+    forward=floating("hardswish_cpu", lambda xp, x: x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6),
+    backward=_hardswish_backward,
+    curvature={"self": _hardswish_curvature},
+    latex=r"{self} \cdot \min(\max({self} + 3, 0), 6) / 6",
+    vjp_latex={
+        "self": r"{g} \cdot \begin{cases} 0 & {self} \le -3 \\ 1 & {self} \ge 3 \\ {self} / 3 + 1/2 & \text{else} "
+        r"\end{cases}"
+    },
+    samples=lambda s: [s.randn(3)],
+)
+
+
 def _outside(xp, values, x, limit):
     """Return `values` where the size of `x` is above `limit`, else zero."""
     return select(xp, xp.logical_not((x >= -limit) & (x <= limit)), values)
@@ -173,7 +197,7 @@ def _softshrink(xp, x, limit):
     return _where(xp, x > limit, x - limit, _where(xp, x < -limit, x + limit, x * 0))
 
 
-_SHRINKING = {
+_SHRINKING: dict[str, Any] = {
     "backward": _outside,
     "again": ("hardshrink_backward", "self", "lambd"),
     "vjp_latex": {"self": r"{g} \cdot [|{self}| > {lambd}]"},

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from ..exact.arguments import check_fits, held_by, Options, shape_of
-from ..core.dtype import get_default_dtype, int64, python_scalar_dtype
+from ..core.dtype import float64, get_default_dtype, int64, python_scalar_dtype
 from ..core.errors import fail
 from .checks import refuse_if
 from .functions import composite
@@ -227,25 +227,44 @@ def linspace(start, end, steps, **options):
 
     Source: torch.linspace.
     """
+    start, end, made, dtype = _line_arguments("linspace", start, end, steps, options)
+    return made.generated(_line("linspace", start, end, steps, dtype))
+
+
+@composite()
+def logspace(start, end, steps, base=10.0, **options):
+    """Return `base ** x` for `steps` values of x evenly from `start` to `end`. Float results are correctly rounded,
+    which PyTorch's own may miss by a few units in the last place. Source: torch.logspace.
+    """
+    start, end, made, dtype = _line_arguments("logspace", start, end, steps, options)
+    if dtype.is_integer:
+        start, end = int(start), int(end)
+    exponents = _line("logspace", start, end, steps, dtype if dtype.is_complex else float64)
+    with np.errstate(all="ignore"):
+        return made.generated(cast(np.power(base, exponents), dtype.np))
+
+
+def _line_arguments(function, start, end, steps, options):
+    """Return both ends as numbers, the options, and the dtype."""
     dims = [t._array.ndim if isinstance(t, Tensor) else 0 for t in (start, end)]
     refuse_if(
         any(dims),
-        f"linspace only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) "
+        f"{function} only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) "
         f"and end with {dims[1]} dimension(s).",
         "Take one element, for example t[0].",
     )
     start, end = (t._array.item() if isinstance(t, Tensor) else t for t in (start, end))
     message = "number of steps must be non-negative"
     refuse_if(steps < 0, message, "It counts the values, both ends included.")
-    made = Options("linspace", options)
+    made = Options(function, options)
     dtype = made.dtype_or_default()
     if made.dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
         dtype = dtype.to_complex()
-    return made.generated(_line(start, end, steps, dtype))
+    return start, end, made, dtype
 
 
-def _line(start, end, steps, dtype):
-    message = "\"linspace_cpu\" not implemented for 'Bool'"
+def _line(function, start, end, steps, dtype):
+    message = f"\"{function}_cpu\" not implemented for 'Bool'"
     refuse_if(dtype.is_bool, message, "Name a number dtype.", NotImplementedError)
     exact = np.float64 if dtype.is_integer else dtype.scalar
     start, end = (int(start), int(end)) if dtype.is_integer else (start, end)

@@ -63,7 +63,8 @@ def _standard_rows(xp, x, count, n, eps, view, weight, bias):
 
     view: the shape that weight and bias broadcast to. Where there are no numbers, nothing is computed."""
     wide = xp.ascontiguousarray(x, np.float32 if x.dtype.itemsize == 2 else None)
-    y, mean, inverse = wide.reshape(count, n), *(xp.zeros(count, wide.dtype) for _ in range(2))
+    y = wide.reshape(count, n)
+    mean, inverse = xp.zeros(count, wide.dtype), xp.zeros(count, wide.dtype)
     if y.size:
         y, mean, _, inverse = kernels.standardize(y, None, None, eps)
     y = y.reshape(view)

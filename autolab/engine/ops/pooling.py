@@ -6,6 +6,7 @@ Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html#pooling-functions
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -63,11 +64,11 @@ def _picked(m, g, indices):
     )
 
 
-_MEAN_LATEX = {
+_MEAN_LATEX: dict[str, Any] = {
     "latex": r"\frac{1}{n} \sum_{\text{window}} {self}",
     "vjp_latex": {"self": r"\frac{1}{n} \cdot {g} \text{ at all of each window}"},
 }
-_MAX_LATEX = {
+_MAX_LATEX: dict[str, Any] = {
     "latex": r"\max_{\text{window}} {self}",
     "vjp_latex": {"self": r"{g} \text{ at the largest of each window}"},
 }

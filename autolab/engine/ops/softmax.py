@@ -6,6 +6,7 @@ Sources: https://docs.pytorch.org/docs/2.13/nn.functional.html
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -139,8 +140,10 @@ def _log_softmax_output(m, g, grad_output, output, dim):
     return -(g * m.exp(output)) * m.sum(grad_output, dim, True)
 
 
-_SAMPLES = {"samples": lambda s: [(s.randn(3), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)]}
-_BACK_SAMPLES = {"samples": lambda s: [(s.randn(2, 3), s.randn(2, 3), 1)]}
+_SAMPLES: dict[str, Any] = {
+    "samples": lambda s: [(s.randn(3), 0), (s.randn(2, 3), 1), (s.randn(2, 3), -2)]
+}
+_BACK_SAMPLES: dict[str, Any] = {"samples": lambda s: [(s.randn(2, 3), s.randn(2, 3), 1)]}
 
 _softmax_op = internal(
     "_softmax(Tensor self, int dim)",
