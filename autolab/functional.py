@@ -5,7 +5,6 @@ Source: https://docs.pytorch.org/docs/2.13/torch.html
 
 from . import (
     atleast_1d,
-    broadcast_shapes,
     broadcast_tensors,
     cdist,
     einsum,
@@ -14,13 +13,12 @@ from . import (
     split,
     tensordot,
     unique,
-    unravel_index,
 )
 from .engine import absent as _absent
 
 __all__ = [
-    "atleast_1d", "broadcast_shapes", "broadcast_tensors", "cdist", "einsum", "meshgrid", "norm", "split",
-    "tensordot", "unique", "unravel_index",
+    "atleast_1d", "broadcast_tensors", "cdist", "einsum", "meshgrid", "norm", "split",
+    "tensordot", "unique",
 ]  # fmt: skip
 
 __getattr__ = _absent.getattr_of("torch.functional")

@@ -72,7 +72,6 @@ COUNTERPARTS = {
     "lerp_tensor": lambda t, x, y, w: t.lerp(x, y, w),
     "round_decimals": lambda t, x, decimals: t.round(x, decimals=decimals),
     "linalg_cross": lambda t, x, y, dim=-1: t.linalg.cross(x, y, dim=dim),
-    "linalg_pinv": lambda t, x, atol, rtol: t.linalg.pinv(x, atol=atol, rtol=rtol),
     "masked_fill_tensor": lambda t, x, mask, value: x.masked_fill(mask, value),
     "matmul_raw": lambda t, x, y: t.matmul(x, y),
     # writing

@@ -39,7 +39,6 @@ def _max_pool(t, x, kernel_size, stride, *rest, indices=False):
 
 
 COUNTERPARTS = {
-    "norm_along": lambda t, x, p, dim, keepdim: t.ops.aten.norm.ScalarOpt_dim(x, p, dim, keepdim),
     "rrelu_with_noise": lambda t, *args: t.ops.aten.rrelu_with_noise(*args),
     "rrelu_with_noise_backward": lambda t, g, x, *rest: t.ops.aten.rrelu_with_noise_backward(
         g, x, *rest, False
@@ -51,7 +50,6 @@ COUNTERPARTS = {
     "convolution_grad_weight": _grad_weight,
     "convolution_grad_bias": lambda t, g: g.sum([d for d in range(g.ndim) if d != 1]),
     "max_pool2d": _max_pool,
-    "max_pool2d_with_indices": lambda t, *args: _max_pool(t, *args, indices=True),
     "max_pool2d_indices": lambda t, *args: _max_pool(t, *args, indices=True)[1],
     "avg_pool2d": lambda t, x, kernel_size, stride, *rest: t.nn.functional.avg_pool2d(
         x, kernel_size, stride or None, *rest
@@ -80,36 +78,28 @@ _MOVES = (
     "pixel_unshuffle",
     "upsample_nearest1d",
     "upsample_nearest2d",
-    "_upsample_nearest_exact1d",
-    "_upsample_nearest_exact2d",
     "upsample_linear1d",
     "upsample_bilinear2d",
     "upsample_bicubic2d",
     "_upsample_bilinear2d_aa",
     "_upsample_bicubic2d_aa",
-    "_upsample_lanczos2d_aa",
     "reflection_pad3d",
     "replication_pad3d",
 )
-NOT_NUMBERS = (
-    dict.fromkeys(_MOVES, "value self")
-    | {"norm_along": "value"}
-    | (
-        dict.fromkeys(("convolution",), "value input weight bias")
-        | dict.fromkeys(
-            (
-                "max_pool2d",
-                "max_pool2d_with_indices",
-                "adaptive_max_pool2d",
-                "avg_pool2d",
-                "_adaptive_avg_pool2d",
-            ),
-            "value self",
-        )
-        | dict.fromkeys(
-            ("native_batch_norm", "native_layer_norm", "native_group_norm"),
-            "value input weight bias",
-        )
+NOT_NUMBERS = dict.fromkeys(_MOVES, "value self") | (
+    dict.fromkeys(("convolution",), "value input weight bias")
+    | dict.fromkeys(
+        (
+            "max_pool2d",
+            "adaptive_max_pool2d",
+            "avg_pool2d",
+            "_adaptive_avg_pool2d",
+        ),
+        "value self",
+    )
+    | dict.fromkeys(
+        ("native_batch_norm", "native_layer_norm", "native_group_norm"),
+        "value input weight bias",
     )
 )
 

@@ -31,8 +31,8 @@ FOUND = {
     ],
     "bincount": lambda: [N.bincount(), N.bincount(minlength=9)],
     "multinomial": lambda: [torch.multinomial(X, 2), torch.multinomial(X[0], 5, replacement=True)],
-    "max_pool2d": lambda: [
-        torch.nn.functional.max_pool2d(X.reshape(1, 1, 2, 3), 2, return_indices=True)[1]
+    "adaptive_max_pool2d": lambda: [
+        torch.nn.functional.adaptive_max_pool2d(X.reshape(1, 1, 2, 3), 2, return_indices=True)[1]
     ],
 }
 

@@ -32,62 +32,13 @@ FUNCTIONS = [
     "torch.remainder(i>0,(i>0)[:2])",
 ]
 REAL_NUMBERS = [
-    "torch.real(g) is g",
     "torch.conj(g) is g",
     "g.conj() is g",
-    "g.resolve_conj() is g",
-    "g.resolve_neg() is g",
-    "torch.conj_physical(g) is g",
-    "torch.conj_physical(g)",
-    "torch.conj_physical(g.detach())",
-    "torch.real(g).grad_fn",
-    "(g*1).real",
-    "g.real is g",
-    "torch.real(g*1)",
-    "y=g*1; torch.real(y) is y",
-    "y=g*1; y.real is y",
-    "torch.imag(g)",
-    "g.imag",
-    "g.is_conj(), g.is_neg(), torch.is_conj(g)",
-    "torch.real(3)",
     "torch.conj(3)",
-    "torch.resolve_conj(3)",
-    "torch.angle(3)",
-    "torch.conj_physical(3)",
-    "torch.angle(a)",
-    "torch.angle(torch.tensor([nan,-nan,0.,-0.,inf,-inf]))",
-    "torch.angle(i)",
-    "torch.angle(i>0)",
-    "torch.angle(g)",
-    "torch.angle(g.half())",
-    "torch.angle(g.double()*-1)",
-    "y=torch.angle(g); y.sum().backward(); g.grad",
-    "a.real",
-    "a.real = 3",
-    "a.real = torch.ones(3); a",
-    "a.imag = 3",
-    "i.real",
-    "a.resolve_conj() is a, a.resolve_neg() is a",
-    "y=g*1; y.conj() is y, y.resolve_neg() is y",
-    "torch.imag(3)",
-    "torch.is_conj(3)",
-    "torch.is_conj(torch.tensor(1j))",
-    "a.clone().real.grad_fn",
-    "b=a.clone(); b.real=3; b, b._version",
-    "b=a.clone(); b.real=g; b",
-    "b=a.clone(); b.real=[1.,2.,3.]",
-    "a.imag",
-    "torch.angle(torch.zeros(2,dtype=torch.bool))",
-    "torch.angle(torch.zeros(2,dtype=torch.float16)-1), torch.angle(torch.zeros(2,dtype=torch.double)-1)",
-    "torch.angle(a.t())",
-    "a.conj_physical()._is_view()",
-    "torch.angle(i>5).dtype",
-    "torch.real(g).sum().backward()",
 ]
 NO_TENSORS = [
     "torch.flatten(3)",
     "torch.flatten([1.], 0)",
-    "torch.diff(3)",
     "torch.squeeze('a')",
     "torch.select(3)",
     "torch.rot90(3)",
@@ -170,7 +121,6 @@ REFUSED_AND_EDGES = [
     "torch.zeros(0).long()%torch.zeros(0).long()",
     "torch.zeros(0).long().fmod(0)",
 ]
-BESSEL = []
 LAYOUTS = [
     "a.t().flip(0)",
     "a[:, ::2].flip(0, 1)",
@@ -190,17 +140,15 @@ SHAPES_FIRST = [
 
 @pytest.mark.parametrize(
     "source",
-    FUNCTIONS + REAL_NUMBERS + NO_TENSORS + REFUSED_AND_EDGES + BESSEL + LAYOUTS + SHAPES_FIRST,
+    FUNCTIONS + REAL_NUMBERS + NO_TENSORS + REFUSED_AND_EDGES + LAYOUTS + SHAPES_FIRST,
 )
 def test_it_is_as_in_torch(source):
     check("test_further_functions", source, lambda torch: outcome(torch, START + source))
 
 
-@pytest.mark.parametrize("name", ["real", "conj", "imag", "angle"])
-def test_complex_numbers_are_refused(name):
-    x = autolab.tensor([1 + 1j])
-    with pytest.raises(NotImplementedError, match=f"{name} of complex numbers is not supported"):
-        getattr(autolab, name)(x)
+def test_complex_numbers_are_refused():
+    with pytest.raises(NotImplementedError, match="conj of complex numbers is not supported"):
+        autolab.conj(autolab.tensor([1 + 1j]))
 
 
 COMPLEX_LOSSES = [

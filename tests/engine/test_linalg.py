@@ -47,18 +47,7 @@ FUNCTIONS = {
         lambda t: symmetric(t.linalg.eigvalsh),
         lambda a: np.linalg.eigvalsh(a + a.T),
     ),
-    "power": (
-        lambda a: linalg.matrix_power(a, 3),
-        lambda t: lambda a: t.linalg.matrix_power(a, 3),
-        lambda a: np.linalg.matrix_power(a, 3),
-    ),
-    "inverse_power": (
-        lambda a: linalg.matrix_power(a, -2),
-        lambda t: lambda a: t.linalg.matrix_power(a, -2),
-        lambda a: np.linalg.matrix_power(a, -2),
-    ),
     "trace": (autolab.trace, lambda t: t.trace, np.trace),
-    "logdet": (autolab.logdet, lambda t: t.logdet, lambda a: np.log(np.linalg.det(a))),
 }
 
 

@@ -20,10 +20,6 @@ EXPRESSIONS = [
     "g.matrix_exp()",
     "nodes(torch.matrix_exp(g))",
     "second(lambda x: torch.matrix_exp(x*.3),g)",
-    "torch.special.softmax(g,1)",
-    "torch.special.softmax(g,1,dtype=torch.float64)",
-    "torch.special.log_softmax(g,dim=0)",
-    "torch.special.softmax(g)",
 ]
 
 

@@ -88,7 +88,6 @@ IMAGES = {
         )
         for mode, choices in {
             "nearest": (None,),
-            "nearest-exact": (None,),
             "area": (None,),
             "bilinear": (True, False),
             "bicubic": (True, False),
@@ -100,7 +99,7 @@ IMAGES = {
         f"{mode} smooth {size}": lambda t, x, mode=mode, size=size: t.nn.functional.interpolate(
             x, size=size, mode=mode, antialias=True
         )
-        for mode in ("bilinear", "bicubic", "lanczos")
+        for mode in ("bilinear", "bicubic")
         for size in ((2, 4), (4, 2), (8, 4))
     },
     "scale 2": lambda t, x: t.nn.Upsample(scale_factor=2, mode="bilinear")(x),
@@ -182,9 +181,6 @@ MATRICES = [
     "L.svdvals(B(nan))",
     "L.svdvals(B(inf))",
     "torch.svd(M(nan))",
-    "L.pinv(M(nan))",
-    "L.matrix_rank(M(inf))",
-    "L.matrix_rank(M(nan))",
     "L.norm(M(inf), 'nuc')",
     "L.norm(M(-inf), 2)",
     "L.norm(M(inf), -2)",
@@ -218,8 +214,6 @@ MATRICES = [
     "L.cholesky(torch.ones(2, 2).half())",
     "L.svdvals(torch.ones(2, 2).half())",
     "L.qr(torch.ones(2, 2).half())",
-    "L.lstsq(torch.ones(2, 2).int(), torch.ones(2, 2).int())",
-    "L.lstsq(torch.ones(2, 2), torch.ones(2, 2).double())",
 ]
 
 
@@ -252,7 +246,7 @@ def test_answers_come_at_once():
         "import autolab as t\n"
         "inf = float('inf')\n"
         "m = t.tensor([[0.5, 0.7, 0.25, -2.5], [-2.5, 1., -1., 0.25], [-inf, 0.1, -0.5, 0.1]])\n"
-        "for f in (t.linalg.svdvals, t.linalg.pinv, t.linalg.matrix_rank, lambda a: t.linalg.lstsq(a, m), t.linalg.svd):\n"
+        "for f in (t.linalg.svdvals, t.linalg.svd):\n"
         "    f(m)\n"
         "t.linalg.matrix_exp(m[:, :3])\n"
     )

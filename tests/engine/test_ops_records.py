@@ -23,12 +23,7 @@ NOT_SAMPLED = {
     **dict.fromkeys(
         (
             "bernoulli",
-            "bernoulli_1",
             "bernoulli_2",
-            "cauchy",
-            "exponential",
-            "geometric",
-            "log_normal",
             "normal",
             "normal_of_mean",
             "normal_of_mean_std",

@@ -17,15 +17,6 @@ EXPRESSIONS = [
     "b.negative_()",
     "y=h*1; nodes(y.negative_())",
     "nodes(torch.negative(h))",
-    "a.addmm_(torch.ones(2,2),torch.ones(2,3),beta=2,alpha=.5)",
-    "a.addmm_(torch.ones(2,2),torch.ones(2,4))",
-    "a.addmm_(torch.ones(2,2),torch.ones(3,4))",
-    "v.addmm_(torch.ones(2,2),torch.ones(2,3))",
-    "i.addmm_(torch.ones(2,2),torch.ones(2,3))",
-    "a.addmm_(torch.ones(2,2).double(),torch.ones(2,3))",
-    "y=g*1; nodes(y.addmm_(g,g,alpha=2))",
-    "g.addmm_(g,g)",
-    "a.addmm_(torch.ones(2),torch.ones(2,3))",
     "torch.addmm(g,g,g,beta=2,alpha=3)",
 ]
 

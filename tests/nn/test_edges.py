@@ -39,7 +39,6 @@ POOLS = [
     "F.max_pool1d(s.long(), 2)",
     "F.max_pool1d(s > 3, 2)",
     "torch.max_pool1d(s.int(), 2)",
-    "F.max_pool1d(s.long(), 2, return_indices=True)",
     "F.adaptive_max_pool2d(x.long(), 2)",
     "F.avg_pool2d(x > 0, 2)",
     "F.max_pool1d(s, 2)",

@@ -134,7 +134,7 @@ def test_pytorchs_graph_gives_the_same_pictures_and_card(name):
 
 @pytest.mark.parametrize("name", [n for n in LAYERS if "max" in n])
 def test_winners_are_the_indices_that_pytorch_returns(name):
-    """`max_pool2d(..., return_indices=True)` says where each winner lies: marks are those of the part that is shown."""
+    """PyTorch's node saves where each winner lies: marks are those of the part that is shown."""
 
     def program(torch):
         result, names = LAYERS[name](torch)

@@ -67,7 +67,6 @@ FIXED = {
         (7, 21), T.InterpolationMode.BICUBIC, antialias=None
     ),
     "Resize nearest": lambda T, t: T.Resize((5, 20), T.InterpolationMode.NEAREST),
-    "Resize nearest-exact": lambda T, t: T.Resize((5, 20), T.InterpolationMode.NEAREST_EXACT),
     "Resize same": lambda T, t: T.Resize((8, 10)),
     "CenterCrop": lambda T, t: T.CenterCrop((5, 8)),
     "CenterCrop odd": lambda T, t: T.CenterCrop(6),

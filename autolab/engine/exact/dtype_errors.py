@@ -42,5 +42,5 @@ def no_complex(array, message, kind=NotImplementedError):
         raise fail(
             kind,
             message,
-            "Complex numbers have no order and no sign; take .abs(), .real or .imag first.",
+            "Complex numbers have no order and no sign; take .abs() first.",
         )

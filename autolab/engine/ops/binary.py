@@ -1,4 +1,4 @@
-"""Functions of two or three tensors, element by element: xlogy, lerp, addcmul."""
+"""Functions of two or three tensors, element by element: xlogy, lerp, addcmul, addcdiv."""
 
 from __future__ import annotations
 
@@ -148,4 +148,46 @@ register(
         (s.randn(2, 3), s.randn(3), s.randn(2, 1), 0.5),
     ],
     doc="Return input + value * tensor1 * tensor2. Source: torch.addcmul",
+)
+
+
+def _no_whole_quotient(dtypes, promoted):
+    """Refuse to divide whole numbers by whole numbers: PyTorch once rounded the quotient."""
+    if not any(d.is_inexact for d in dtypes[1:]):
+        raise fail(
+            RuntimeError,
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+            "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+            "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
+            "tensor2), for all dtypes.",
+            "Convert the tensors to float first.",
+        )
+
+
+register(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Number value=1)",
+    forward=lambda xp, self, tensor1, tensor2, value: self + _scaled(value, tensor1) / tensor2,
+    inplace=True,
+    dtype="promote",
+    operands=("self", "tensor1", "tensor2"),
+    check=_no_whole_quotient,
+    vjp={
+        "self": lambda m, g: g,
+        "tensor1": lambda m, g, tensor2, value: g * (value / tensor2),
+        "tensor2": lambda m, g, tensor1, tensor2, value: (
+            -g * (_scaled(value, tensor1) / (tensor2 * tensor2))
+        ),
+    },
+    latex=r"{self} + {value} \cdot \frac{{tensor1}}{{tensor2}}",
+    vjp_latex={
+        "self": "{g}",
+        "tensor1": r"{g} \cdot \frac{{value}}{{tensor2}}",
+        "tensor2": r"-{g} \cdot \frac{{value} \cdot {tensor1}}{{tensor2}^{2}}",
+    },
+    samples=lambda s: [
+        (s.randn(3), s.randn(3), s.away_from_zero(3)),
+        (s.randn(2, 3), s.randn(3), s.away_from_zero(2, 1), 0.5),
+    ],
+    doc="Return input + value * tensor1 / tensor2. Source: torch.addcdiv",
 )

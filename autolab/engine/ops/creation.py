@@ -1,4 +1,4 @@
-"""Tensors from data: `tensor`, `as_tensor`, `asarray`, `from_numpy`, and the old constructors `Tensor`, `FloatTensor` …
+"""Tensors from data: `tensor`, `as_tensor`, `from_numpy`, and the old constructors `Tensor`, `FloatTensor` …
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#creation-ops
 """
@@ -303,40 +303,6 @@ def as_tensor(data, dtype=None, device=None):
     if isinstance(data, np.ndarray) and (made.dtype is None or data.dtype == made.dtype.np):
         return from_numpy(data) if made.device is devices.CPU else from_numpy(data).to(made.device)
     return made.tensor(array_from(data, made.dtype))
-
-
-@composite()
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
-    """`obj` as a tensor; `copy=True` always copies, `copy=False` never (ValueError where it would have to).
-
-    Source: torch.asarray.
-    """
-    made = Options(
-        "asarray", {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)}
-    )
-    if not isinstance(obj, (Tensor, np.ndarray)):
-        if copy is False:
-            message = "can't alias arbitrary sequence into a tensor."
-            raise fail(
-                ValueError, message, "Only tensors and NumPy arrays have memory that can be shared."
-            )
-        return made.tensor(array_from(obj, made.dtype))
-    t = obj if isinstance(obj, Tensor) else from_numpy(obj)
-    if made.dtype is not None and made.dtype is not t.dtype and copy is False:
-        message = (
-            f"can't alias tensor with dtype '{t.dtype.short}' into dtype '{made.dtype.short}'."
-        )
-        raise fail(ValueError, message, "Another dtype needs other memory; leave out copy=False.")
-    if requires_grad is None and t.requires_grad:
-        message = (
-            "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
-            "requires_grad=False explicitly to get the old behavior and silence this warning."
-        )
-        warnings.warn(message, UserWarning, stacklevel=2)
-    elif requires_grad is False and t.requires_grad:
-        t = t.detach()
-    t = t.to(device=device, dtype=made.dtype, copy=bool(copy))
-    return t.requires_grad_() if requires_grad else t
 
 
 @composite()

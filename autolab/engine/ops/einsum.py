@@ -46,10 +46,7 @@ def einsum(equation, *operands):
         other, other_names = _diagonals(operands[k], inputs[k])
         later = set(output).union(*inputs[k + 1 :])
         result, names = _contract(result, names, other, other_names, later)
-    extra = [n for n in names if n not in output]
-    if extra:
-        result = result.sum([names.index(n) for n in extra])
-        names = [n for n in names if n not in extra]
+    result, names = _summed(result, names, [n for n in names if n not in output])
     order = [names.index(n) for n in output]
     # a view at least, as in torch
     return (
@@ -128,25 +125,27 @@ def _aligned(t, names, wanted):
     return t
 
 
+def _expanded(t, names, order, sizes):
+    """Return `t` with its dimensions in the order and of the sizes given."""
+    t, shape = permuted(t, [names.index(n) for n in order]), [sizes[n] for n in order]
+    return t if list(t.shape) == shape else t.expand(shape)
+
+
+def _summed(t, names, dropped):
+    """Return `t` summed over the names `dropped`, and the names that are left."""
+    if not dropped:
+        return t, names
+    left = [n for n in names if n not in dropped]
+    return t.sum([names.index(n) for n in dropped]), left
+
+
 def _contract(a, a_names, b, b_names, later):
     batch = [n for n in a_names if n in b_names and n in later]
     summed = [n for n in a_names if n in b_names and n not in later]
     only_a = [n for n in a_names if n not in b_names and n in later]
     only_b = [n for n in b_names if n not in a_names and n in later]
-    drop_a, drop_b = (
-        [n for n in a_names if n not in b_names and n not in later],
-        [n for n in b_names if n not in a_names and n not in later],
-    )
-    if drop_a:
-        a, a_names = (
-            a.sum([a_names.index(n) for n in drop_a]),
-            [n for n in a_names if n not in drop_a],
-        )
-    if drop_b:
-        b, b_names = (
-            b.sum([b_names.index(n) for n in drop_b]),
-            [n for n in b_names if n not in drop_b],
-        )
+    a, a_names = _summed(a, a_names, [n for n in a_names if n not in {*b_names, *later}])
+    b, b_names = _summed(b, b_names, [n for n in b_names if n not in {*a_names, *later}])
     names = batch + only_a + only_b
     if not summed:
         return _aligned(a, a_names, names) * _aligned(b, b_names, names), names
@@ -156,24 +155,18 @@ def _contract(a, a_names, b, b_names, later):
     ):  # PyTorch makes no matrix product of these, so it converts them
         products = _aligned(a, a_names, names + summed) * _aligned(b, b_names, names + summed)
         return products.sum(list(range(len(names), products.ndim))), names
-    size = {
-        n: s for names, t in ((a_names, a), (b_names, b)) for n, s in zip(names, t.shape) if s != 1
-    }
-    full = {n: size.get(n, 1) for n in {*a_names, *b_names}}
-    a = permuted(a, [a_names.index(n) for n in batch + only_a + summed])
-    b = permuted(b, [b_names.index(n) for n in batch + summed + only_b])
-    a = (
-        a.expand([full[n] for n in batch + only_a + summed])
-        if list(a.shape) != [full[n] for n in batch + only_a + summed]
-        else a
-    )
-    b = (
-        b.expand([full[n] for n in batch + summed + only_b])
-        if list(b.shape) != [full[n] for n in batch + summed + only_b]
-        else b
+    full = dict.fromkeys((*a_names, *b_names), 1)
+    for sizes in (sizes_a, sizes_b):
+        full |= {n: s for n, s in sizes.items() if s != 1}
+    a, b = (
+        _expanded(t, given, order, full)
+        for t, given, order in (
+            (a, a_names, batch + only_a + summed),
+            (b, b_names, batch + summed + only_b),
+        )
     )
     nb, na, ns, nc = (
         math.prod(full[n] for n in group) for group in (batch, only_a, summed, only_b)
     )
     product = bmm(a.reshape(nb, na, ns), b.reshape(nb, ns, nc))
-    return product.reshape(*[full[n] for n in names]) if names else product.reshape(()), names
+    return product.reshape([full[n] for n in names]), names

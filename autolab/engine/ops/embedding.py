@@ -48,22 +48,21 @@ def _dense_backward(xp, grad_output, indices, num_weights, padding_idx, scale_gr
 
 def _dense_backward_rule(m, g, indices, padding_idx):
     rows = m.embedding(g, indices)
-    return (
-        rows if padding_idx < 0 else m.masked_fill(rows, m.unsqueeze(indices == padding_idx, -1), 0)
-    )
+    if padding_idx < 0:
+        return rows
+    return m.masked_fill(rows, m.unsqueeze(indices == padding_idx, -1), 0)
+
+
+def _weight_rule(m, g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq):
+    settings = weight_sym_argsize_0, padding_idx, scale_grad_by_freq
+    return m.embedding_dense_backward(g, indices, *settings)
 
 
 register(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
     method=False,
     forward=_embedding,
-    vjp={
-        "weight": lambda m, g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq: (
-            m.embedding_dense_backward(
-                g, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq
-            )
-        )
-    },
+    vjp={"weight": _weight_rule},
     also_saves=("sparse",),
     latex=r"{weight}_{{indices}}",
     vjp_latex={"weight": r"\sum_k [{indices}_k = i] \cdot {g}_k"},
@@ -78,11 +77,7 @@ internal(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq)",
     forward=_dense_backward,
     node="EmbeddingDenseBackwardBackward0",
-    vjp={
-        "grad_output": lambda m, g, indices, padding_idx: _dense_backward_rule(
-            m, g, indices, padding_idx
-        )
-    },
+    vjp={"grad_output": _dense_backward_rule},
     samples=lambda s: [
         (s.randn(3, 2), s.index([1, 3, 1]), 4, -1, False),
         (s.randn(3, 2), s.index([1, 3, 1]), 4, 3, False),

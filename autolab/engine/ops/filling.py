@@ -12,6 +12,7 @@ import numpy as np
 from ..exact.arguments import check_fits, held_by, Options, shape_of
 from ..core.dtype import float64, get_default_dtype, int64, python_scalar_dtype
 from ..core.errors import fail
+from .checks import refuse_if
 from .functions import composite
 from ..exact.rounding import cast, fma
 from ..core.tensor import Tensor
@@ -19,25 +20,20 @@ from .copies import order_of_copies
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------
-@composite()
-def zeros(*size, **options):
-    """Zeros of the given shape: `zeros(2, 3)` or `zeros((2, 3))`. Source: torch.zeros."""
-    shape, made = shape_of("zeros", size), Options("zeros", options)
-    return made.computed(lambda xp: xp.zeros(shape, made.dtype_or_default().np))
+def _of_shape(name, doc):
+    @composite(name)
+    def make(*size, **options):
+        shape, made = shape_of(name, size), Options(name, options)
+        return made.computed(lambda xp: getattr(xp, name)(shape, made.dtype_or_default().np))
+
+    make.__doc__ = f"{doc} Source: torch.{name}."
 
 
-@composite()
-def ones(*size, **options):
-    """Ones of the given shape. Source: torch.ones."""
-    shape, made = shape_of("ones", size), Options("ones", options)
-    return made.computed(lambda xp: xp.ones(shape, made.dtype_or_default().np))
-
-
-@composite()
-def empty(*size, **options):
-    """A tensor of the given shape whose values are whatever was in that memory. Source: torch.empty."""
-    shape, made = shape_of("empty", size), Options("empty", options)
-    return made.computed(lambda xp: xp.empty(shape, made.dtype_or_default().np))
+_of_shape("zeros", "Return zeros of the given shape: `zeros(2, 3)` or `zeros((2, 3))`.")
+_of_shape("ones", "Return ones of the given shape.")
+_of_shape(
+    "empty", "Return a tensor of the given shape whose values are whatever was in that memory."
+)
 
 
 @composite()
@@ -89,67 +85,58 @@ def _given(options):
     }
 
 
-@composite()
-def zeros_like(input, **options):
-    """Zeros with the shape, dtype and device of `input`; never requiring grad by itself. Source: torch.zeros_like."""
-    made = _like("zeros_like", input, options)
-    return _filled(made, input._array.shape, made.dtype, 0, input)
+def _like_others(name, value):
+    """Make `<name>_like` and `new_<name>` public."""
+
+    @composite(f"{name}_like")
+    def of_its_shape(input, **options):
+        made = _like(f"{name}_like", input, options)
+        return _filled(made, input._array.shape, made.dtype, value, input)
+
+    @composite(f"new_{name}", method=True, function=False)
+    def of_a_shape(self, *size, **options):
+        made, shape = _like(f"new_{name}", self, options), shape_of(f"new_{name}", size)
+        return _filled(made, shape, made.dtype, value)
+
+    words = f"Return {name} with the shape, dtype and device of `input`; they never require grad by themselves."
+    of_its_shape.__doc__ = f"{words} Source: torch.{name}_like."
+    words = f"Return {name} of the given shape with this tensor's dtype and device."
+    of_a_shape.__doc__ = f"{words} Source: torch.Tensor.new_{name}."
 
 
-@composite()
-def ones_like(input, **options):
-    """Ones with the shape, dtype and device of `input`. Source: torch.ones_like."""
-    made = _like("ones_like", input, options)
-    return _filled(made, input._array.shape, made.dtype, 1, input)
+_like_others("zeros", 0)
+_like_others("ones", 1)
 
 
 @composite()
 def empty_like(input, **options):
-    """Uninitialised memory with the shape, dtype and device of `input`. Source: torch.empty_like."""
+    """Return uninitialised memory with the shape, dtype and device of `input`. Source: torch.empty_like."""
     made = _like("empty_like", input, options)
-    if input._storage.device is made.device:
-        return made.computed(
-            lambda xp: xp.empty_like(input._array, made.dtype.np, order_of_copies(input._array))
-        )
-    return made.computed(lambda xp: xp.empty(input._array.shape, made.dtype.np))
+    if input._storage.device is not made.device:
+        return made.computed(lambda xp: xp.empty(input._array.shape, made.dtype.np))
+    order = order_of_copies(input._array)
+    return made.computed(lambda xp: xp.empty_like(input._array, made.dtype.np, order))
 
 
 @composite()
 def full_like(input, fill_value, **options):
-    """`fill_value` everywhere, with the shape, dtype and device of `input`. Source: torch.full_like."""
+    """Return `fill_value` everywhere, with the shape, dtype and device of `input`. Source: torch.full_like."""
     made = _like("full_like", input, options)
     return _filled(made, input._array.shape, made.dtype, fill_value, input)
 
 
-def _new(function, self, size, options):
-    return _like(function, self, options), shape_of(function, size)
-
-
-@composite(method=True, function=False)
-def new_zeros(self, *size, **options):
-    """Zeros of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_zeros."""
-    made, shape = _new("new_zeros", self, size, options)
-    return _filled(made, shape, made.dtype, 0)
-
-
-@composite(method=True, function=False)
-def new_ones(self, *size, **options):
-    """Ones of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_ones."""
-    made, shape = _new("new_ones", self, size, options)
-    return _filled(made, shape, made.dtype, 1)
-
-
 @composite(method=True, function=False)
 def new_empty(self, *size, **options):
-    """Uninitialised memory of the given shape with this tensor's dtype and device. Source: torch.Tensor.new_empty."""
-    made, shape = _new("new_empty", self, size, options)
+    """Return uninitialised memory of the given shape with this tensor's dtype and device. Source:
+    torch.Tensor.new_empty."""
+    made, shape = _like("new_empty", self, options), shape_of("new_empty", size)
     return made.computed(lambda xp: xp.empty(shape, made.dtype.np))
 
 
 @composite(method=True, function=False)
 def new_full(self, size, fill_value, **options):
-    """`fill_value` in the given shape, with this tensor's dtype and device. Source: torch.Tensor.new_full."""
-    made, shape = _new("new_full", self, size, options)
+    """Return `fill_value` in the given shape, with this tensor's dtype and device. Source: torch.Tensor.new_full."""
+    made, shape = _like("new_full", self, options), shape_of("new_full", size)
     return _filled(made, shape, made.dtype, fill_value)
 
 
@@ -180,22 +167,17 @@ def arange(*, start=0, end, step=1, **options):
 
 
 def _check_range(start, end, step):
-    if step == 0:
-        raise fail(
-            RuntimeError, "step must be nonzero", "With a step of 0 the end is never reached."
-        )
-    if not (math.isfinite(start) and math.isfinite(end)):
-        message = f"unsupported range: {start:g} -> {end:g}"
-        raise fail(RuntimeError, message, "Both ends have to be finite.")
-    if (end - start) * step < 0:
-        message = "upper bound and lower bound inconsistent with step sign"
-        raise fail(RuntimeError, message, f"Steps of {step} lead from {start} away from {end}.")
-    if (end - start) / step > 1 << 53:
-        raise fail(
-            RuntimeError,
-            "invalid size, possible overflow?",
-            "That would be more numbers than memory holds.",
-        )
+    message = "step must be nonzero"
+    refuse_if(step == 0, message, "With a step of 0 the end is never reached.")
+    message = f"unsupported range: {start:g} -> {end:g}"
+    finite = math.isfinite(start) and math.isfinite(end)
+    refuse_if(not finite, message, "Both ends have to be finite.")
+    message = "upper bound and lower bound inconsistent with step sign"
+    note = f"Steps of {step} lead from {start} away from {end}."
+    refuse_if((end - start) * step < 0, message, note)
+    message = "invalid size, possible overflow?"
+    note = "That would be more numbers than memory holds."
+    refuse_if((end - start) / step > 1 << 53, message, note)
 
 
 def _int_range(start, end, step, dtype):
@@ -204,12 +186,8 @@ def _int_range(start, end, step, dtype):
     start, end, step = int(start), int(end), int(step)
     if dtype is not int64 and step:
         end = start + steps * step
-    if step == 0:
-        raise fail(
-            ValueError,
-            "step must be nonzero",
-            f"As {dtype} the step is 0; convert the result instead.",
-        )
+    note = f"As {dtype} the step is 0; convert the result instead."
+    refuse_if(step == 0, "step must be nonzero", note, ValueError)
     return np.arange(start, end, step, np.int64).astype(dtype.np)
 
 
@@ -245,64 +223,51 @@ def inclusive_range(start, end, step=1, **options):
 
 @composite()
 def linspace(start, end, steps, **options):
-    """`steps` numbers evenly from `start` to `end`, both included; counted from both ends, as PyTorch does.
+    """Return `steps` numbers evenly from `start` to `end`, both included; counted from both ends, as PyTorch does.
 
     Source: torch.linspace.
     """
-    start, end, steps = _line("linspace", start, end, steps)
-    made = Options("linspace", options)
-    return made.generated(
-        _line_values("linspace", start, end, steps, _line_dtype(start, end, made))
-    )
+    start, end, made, dtype = _line_arguments("linspace", start, end, steps, options)
+    return made.generated(_line("linspace", start, end, steps, dtype))
 
 
 @composite()
 def logspace(start, end, steps, base=10.0, **options):
-    """`base ** x` for `steps` values of x evenly from `start` to `end`. Float results are correctly rounded, which
-    PyTorch's own may miss by a few units in the last place. Source: torch.logspace.
+    """Return `base ** x` for `steps` values of x evenly from `start` to `end`. Float results are correctly rounded,
+    which PyTorch's own may miss by a few units in the last place. Source: torch.logspace.
     """
-    start, end, steps = _line("logspace", start, end, steps)
-    made = Options("logspace", options)
-    dtype = _line_dtype(start, end, made)
+    start, end, made, dtype = _line_arguments("logspace", start, end, steps, options)
     if dtype.is_integer:
         start, end = int(start), int(end)
-    exponents = _line_values("logspace", start, end, steps, dtype if dtype.is_complex else float64)
+    exponents = _line("logspace", start, end, steps, dtype if dtype.is_complex else float64)
     with np.errstate(all="ignore"):
         return made.generated(cast(np.power(base, exponents), dtype.np))
 
 
-def _line(function, start, end, steps):
+def _line_arguments(function, start, end, steps, options):
+    """Return both ends as numbers, the options, and the dtype."""
     dims = [t._array.ndim if isinstance(t, Tensor) else 0 for t in (start, end)]
-    if any(dims):
-        message = (
-            f"{function} only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) "
-            f"and end with {dims[1]} dimension(s)."
-        )
-        raise fail(RuntimeError, message, "Take one element, for example t[0].")
-    ends = tuple(t.detach()._array.item() if isinstance(t, Tensor) else t for t in (start, end))
-    if steps < 0:
-        raise fail(
-            RuntimeError,
-            "number of steps must be non-negative",
-            "It counts the values, both ends included.",
-        )
-    return *ends, steps
-
-
-def _line_dtype(start, end, made):
+    refuse_if(
+        any(dims),
+        f"{function} only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) "
+        f"and end with {dims[1]} dimension(s).",
+        "Take one element, for example t[0].",
+    )
+    start, end = (t._array.item() if isinstance(t, Tensor) else t for t in (start, end))
+    message = "number of steps must be non-negative"
+    refuse_if(steps < 0, message, "It counts the values, both ends included.")
+    made = Options(function, options)
+    dtype = made.dtype_or_default()
     if made.dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
-        return get_default_dtype().to_complex()
-    return made.dtype_or_default()
+        dtype = dtype.to_complex()
+    return start, end, made, dtype
 
 
-def _line_values(function, start, end, steps, dtype):
-    if dtype.is_bool:
-        message = f"\"{function}_cpu\" not implemented for 'Bool'"
-        raise fail(NotImplementedError, message, "Name a number dtype.")
-    if dtype.is_integer:
-        start, end, exact = int(start), int(end), np.float64
-    else:
-        exact = dtype.scalar
+def _line(function, start, end, steps, dtype):
+    message = f"\"{function}_cpu\" not implemented for 'Bool'"
+    refuse_if(dtype.is_bool, message, "Name a number dtype.", NotImplementedError)
+    exact = np.float64 if dtype.is_integer else dtype.scalar
+    start, end = (int(start), int(end)) if dtype.is_integer else (start, end)
     if steps < 2:
         return np.full(steps, start).astype(dtype.np)
     first, last = exact(start), exact(end)
@@ -310,9 +275,8 @@ def _line_values(function, start, end, steps, dtype):
     i = np.arange(steps, dtype=np.float64)
     up, down = i[: steps // 2], steps - 1 - i[steps // 2 :]
     if dtype.is_complex or dtype.name == "float16":  # multiplied and added in the dtype itself
-        return np.concatenate(
-            (first + step * up.astype(dtype.np), last - step * down.astype(dtype.np))
-        )
+        parts = first + step * up.astype(dtype.np), last - step * down.astype(dtype.np)
+        return np.concatenate(parts)
     first, last, step = np.float64(first), np.float64(last), np.float64(step)
     return np.concatenate((fma(up, step, first), fma(-down, step, last))).astype(dtype.np)
 
@@ -322,9 +286,8 @@ def _line_values(function, start, end, steps, dtype):
 def eye(n, m=None, **options):
     """The identity matrix with `n` rows and `m` (or `n`) columns: `eye(n)`, `eye(n, m)`. Source: torch.eye."""
     for name, number in (("n", n), ("m", m)):
-        if number is not None and number < 0:
-            message = f"{name} must be greater or equal to 0, got {number}"
-            raise fail(RuntimeError, message, "It counts rows or columns.")
+        message = f"{name} must be greater or equal to 0, got {number}"
+        refuse_if(number is not None and number < 0, message, "It counts rows or columns.")
     made = Options("eye", options)
     return made.computed(lambda xp: xp.eye(n, m, dtype=made.dtype_or_default().np))
 
@@ -343,27 +306,19 @@ def meshgrid(*tensors, indexing=None):
     elif indexing not in ("ij", "xy"):
         message = f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         raise fail(RuntimeError, message, "ij counts rows first; xy counts across first.")
-    _check_axes(tensors)
-    swap = indexing == "xy" and len(tensors) > 1
-    ordered = (tensors[1], tensors[0], *tensors[2:]) if swap else tensors
-    shape = tuple(t.numel() for t in ordered)
-    grids = []
-    for k, t in enumerate(ordered):
-        grids.append(t.view([-1 if d == k else 1 for d in range(len(shape))]).expand(shape))
-    return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
-
-
-def _check_axes(tensors):
-    if not tensors:
-        raise fail(
-            RuntimeError,
-            "meshgrid expects a non-empty TensorList",
-            "Pass one 1-d tensor per dimension.",
-        )
+    message = "meshgrid expects a non-empty TensorList"
+    refuse_if(not tensors, message, "Pass one 1-d tensor per dimension.")
     for t in tensors:
         if t._array.ndim > 1:
             message = f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}"
             raise fail(RuntimeError, message, "Flatten it first.")
-        if t.dtype is not tensors[0].dtype:
-            message = "meshgrid expects all tensors to have the same dtype"
-            raise fail(RuntimeError, message, "Convert them with .to(dtype).")
+        message = "meshgrid expects all tensors to have the same dtype"
+        refuse_if(t.dtype is not tensors[0].dtype, message, "Convert them with .to(dtype).")
+    swap = indexing == "xy" and len(tensors) > 1
+    ordered = (tensors[1], tensors[0], *tensors[2:]) if swap else tensors
+    shape = tuple(t.numel() for t in ordered)
+    grids = [
+        t.view([-1 if d == k else 1 for d in range(len(shape))]).expand(shape)
+        for k, t in enumerate(ordered)
+    ]
+    return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)

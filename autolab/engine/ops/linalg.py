@@ -1,4 +1,4 @@
-"""`torch.linalg`: inverse, determinant, solve, Cholesky, eigenvalues, trace, powers.
+"""`torch.linalg`: inverse, determinant, solve, Cholesky, eigenvalues, trace.
 
 Derivatives: Giles, 'An extended collection of matrix derivative results for forward and reverse mode AD' (2008)."""
 
@@ -13,39 +13,30 @@ from ..core.dtype import FROM_NUMPY
 from ..exact.refusals import LinAlgError
 from ..core.errors import fail
 from ..exact.dtype_errors import not_implemented
+from .checks import refuse_if
 from .functions import METHODS, NAMESPACES, composite, internal, register
 from .return_types import return_type
-from ..core.tensor import wrap
 
 
 _HALF_KERNELS = {"det": "lu_cpu", "solve": "lu_cpu", "cholesky": "cholesky_cpu"}
 
 
-def _floats(name, a):
-    """Raises torch's error for matrices of whole numbers or half floats."""
-    if a.dtype.kind not in "fc":
-        message = f"linalg.{name}: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[a.dtype].short}"
-        raise fail(RuntimeError, message, "Solving needs fractions: write x.float() first.")
-    if a.dtype == np.float16:
-        if name in _HALF_KERNELS:
-            raise not_implemented(_HALF_KERNELS[name], a.dtype)
-        message = f"linalg.{name}: Low precision dtypes not supported. Got Half"
-        raise fail(RuntimeError, message, "Solving loses digits: write x.float() first.")
+def _check_floats(name, a):
+    """Raise PyTorch's error for matrices of whole numbers or half floats."""
+    message = f"linalg.{name}: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[a.dtype].short}"
+    refuse_if(a.dtype.kind not in "fc", message, "Solving needs fractions: write x.float() first.")
+    if a.dtype == np.float16 and name in _HALF_KERNELS:
+        raise not_implemented(_HALF_KERNELS[name], a.dtype)
+    message = f"linalg.{name}: Low precision dtypes not supported. Got Half"
+    refuse_if(a.dtype == np.float16, message, "Solving loses digits: write x.float() first.")
 
 
-def _square(name, a):
-    if a.ndim < 2:
-        raise fail(
-            RuntimeError,
-            f"linalg.{name}: The input tensor A must have at least 2 dimensions.",
-            "A matrix has rows and columns.",
-        )
-    if a.shape[-1] != a.shape[-2]:
-        raise fail(
-            RuntimeError,
-            f"linalg.{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices",
-            "Only a square matrix maps a space to itself.",
-        )
+def _check_square(name, a):
+    message = f"linalg.{name}: The input tensor A must have at least 2 dimensions."
+    refuse_if(a.ndim < 2, message, "A matrix has rows and columns.")
+    rows, columns = a.shape[-2:]
+    message = f"linalg.{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+    refuse_if(rows != columns, message, "Only a square matrix maps a space to itself.")
 
 
 def _mt(m, a):
@@ -57,33 +48,18 @@ def batch_element(a, position):
     return f"(Batch element {position}): " if a.ndim > 2 else ""
 
 
-def _singular(name, a):
-    """Raises torch's error when LU elimination of a matrix meets a zero pivot."""
+def _check_singular(name, a, words, note):
+    """Raise PyTorch's error if LU elimination of a matrix meets a zero pivot; words: what it says, with {k} for the
+    column."""
     for position, matrix in enumerate(devices.to_host(a).reshape(-1, *a.shape[-2:])):
-        k = zero_pivot(matrix)
-        if k:
-            batch = batch_element(a, position)
-            what = (
-                "the inversion could not be completed"
-                if name == "inv"
-                else "the solve could not be completed"
-            )
-            if name == "solve":
-                raise fail(
-                    LinAlgError,
-                    f"linalg.solve: {batch}The solver failed because the input matrix is singular.",
-                    "Some row is a combination of others, so there is no unique solution.",
-                )
-            raise fail(
-                LinAlgError,
-                f"linalg.inv: {batch}The diagonal element {k} is zero, {what} because the input matrix is singular.",
-                "Some row is a combination of others, so nothing can undo the matrix.",
-            )
+        if k := _zero_pivot(matrix):
+            text = f"linalg.{name}: {batch_element(a, position)}{words.format(k=k)} the input matrix is singular."
+            raise fail(LinAlgError, text, f"Some row is a combination of others, so {note}.")
 
 
-def zero_pivot(matrix):
-    """The number (from 1) of the column where LU elimination of a matrix meets nothing but zeros; 0 where it meets
-    none."""
+def _zero_pivot(matrix):
+    """Return the number (from 1) of the column where LU elimination of a matrix meets nothing but zeros; 0 where it
+    meets none."""
     u = np.array(matrix, np.float64)
     for k in range(len(u)):
         p = k + int(np.abs(u[k:, k]).argmax())
@@ -114,15 +90,16 @@ def _all_nan(xp, A, X):
 
 
 def _inv(xp, A):
-    _square("inv", A)
-    _floats("inv", A)
+    _check_square("inv", A)
+    _check_floats("inv", A)
     try:
         with _reporting(xp, A):
             # each matrix column by column in memory, as LAPACK leaves it and torch shows it
             inverse = _all_nan(xp, A, xp.linalg.inv(A))
             return xp.swapaxes(xp.ascontiguousarray(xp.swapaxes(inverse, -1, -2)), -1, -2)
     except np.linalg.LinAlgError:
-        _singular("inv", A)
+        words = "The diagonal element {k} is zero, the inversion could not be completed because"
+        _check_singular("inv", A, words, "nothing can undo the matrix")
         raise
 
 
@@ -167,8 +144,8 @@ METHODS["inverse"] = NAMESPACES[""]["inverse"] = inv
 
 
 def _det(xp, A):
-    _square("det", A)
-    _floats("det", A)
+    _check_square("det", A)
+    _check_floats("det", A)
     return xp.linalg.det(A).astype(A.dtype)
 
 
@@ -197,8 +174,8 @@ METHODS["det"] = NAMESPACES[""]["det"] = det
 
 
 def _slogdet(xp, A):
-    _square("slogdet", A)
-    _floats("slogdet", A)
+    _check_square("slogdet", A)
+    _check_floats("slogdet", A)
     sign, log = xp.linalg.slogdet(A)
     sign = xp.where(xp.isnan(log), 0, sign)
     return xp.asarray(sign, A.dtype), xp.asarray(log, A.dtype)
@@ -227,26 +204,17 @@ def slogdet(A):
 METHODS["slogdet"] = NAMESPACES[""]["slogdet"] = slogdet
 
 
-@composite(method=True)
-def logdet(input):
-    """The logarithm of the determinant; nan for a negative one. Source: torch.logdet."""
-    sign, log = slogdet_op.call(input)
-    return NAMESPACES[""]["where"](sign < 0, float("nan"), log)
-
-
 def _solve(xp, A, B):
-    _square("solve", A)
+    _check_square("solve", A)
     if A.dtype != np.float16:
-        _floats("solve", A)
-    if B.dtype != A.dtype:
-        kinds = FROM_NUMPY[A.dtype].short, FROM_NUMPY[B.dtype].short
-        message = f"linalg.solve: Expected A and B to have the same dtype, but found A of type {kinds[0]} and B of type {kinds[1]} instead"
-        raise fail(
-            RuntimeError,
-            message,
-            "Convert one of them: equations are not solved in two precisions.",
-        )
-    _floats("solve", A)
+        _check_floats("solve", A)
+    kinds = FROM_NUMPY[A.dtype].short, FROM_NUMPY[B.dtype].short
+    refuse_if(
+        B.dtype != A.dtype,
+        f"linalg.solve: Expected A and B to have the same dtype, but found A of type {kinds[0]} and B of type {kinds[1]} instead",
+        "Convert one of them: equations are not solved in two precisions.",
+    )
+    _check_floats("solve", A)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     try:
         B = B[..., None] if vector else B
@@ -257,7 +225,8 @@ def _solve(xp, A, B):
             X = _all_nan(xp, A, xp.linalg.solve(A, B))
         return X[..., 0] if vector else X
     except np.linalg.LinAlgError:
-        _singular("solve", A)
+        words = "The solver failed because"
+        _check_singular("solve", A, words, "there is no unique solution")
         raise
     except ValueError:
         raise fail(
@@ -293,8 +262,8 @@ def solve(A, B, *, left=True):
 
 
 def _cholesky(xp, A):
-    _square("cholesky", A)
-    _floats("cholesky", A)
+    _check_square("cholesky", A)
+    _check_floats("cholesky", A)
     try:
         with _reporting(xp, A):
             L = xp.linalg.cholesky(A)
@@ -358,26 +327,36 @@ def cholesky(A, *, upper=False):
 NAMESPACES[""]["cholesky"] = METHODS["cholesky"] = cholesky
 
 
+def hidden_by_nan(xp, A, decompose):
+    """Return `decompose(A)`, with NaN for all numbers of a matrix with inf or NaN: on such LAPACK's iterations may
+    never end."""
+    if all_finite(xp, A):
+        return decompose(A)
+    finite = xp.isfinite(A).all(axis=(-2, -1), keepdims=True)
+    found = decompose(xp.where(finite, A, A.dtype.type(0)))
+    hidden = xp.where(finite, A.dtype.type(0), A.dtype.type(np.nan))
+    return tuple(a + (hidden if a.ndim == A.ndim else hidden[..., 0]) for a in found)
+
+
+def first_matrix(xp, places):
+    """Return the position of the first matrix in which `places` is true somewhere."""
+    return int(devices.to_host(places).any(axis=(-2, -1)).reshape(-1).argmax())
+
+
 def _eigh(xp, A):
-    if A.shape[-1] > 1 and not all_finite(xp, A):  # not for LAPACK, whose iterations may never end
-        if A.shape[-1] > 2:
-            first = int(devices.to_host(~xp.isfinite(A)).any(axis=(-2, -1)).reshape(-1).argmax())
-            message = (
-                f"linalg.eigh: {batch_element(A, first)}The algorithm failed to converge because the input matrix is ill-conditioned or has too "
-                f"many repeated eigenvalues (error code: {A.shape[-1] - 1})."
-            )
-            raise fail(
-                LinAlgError,
-                message,
-                "There is a NaN or inf in the matrix: look for where it comes from with torch.isfinite.",
-            )
-        hidden = xp.where(
-            xp.isfinite(A).all(axis=(-2, -1), keepdims=True), A.dtype.type(0), A.dtype.type(np.nan)
+    if A.shape[-1] > 2 and not all_finite(xp, A):
+        element = batch_element(A, first_matrix(xp, ~xp.isfinite(A)))
+        message = (
+            f"linalg.eigh: {element}The algorithm failed to converge because the input matrix is ill-conditioned or has too "
+            f"many repeated eigenvalues (error code: {A.shape[-1] - 1})."
         )
-        w, v = xp.linalg.eigh(xp.where(hidden == 0, A, A.dtype.type(0)))
-        return w + hidden[..., 0], v + hidden
-    w, v = xp.linalg.eigh(A)
-    return w, v
+        note = (
+            "There is a NaN or inf in the matrix: look for where it comes from with torch.isfinite."
+        )
+        raise fail(LinAlgError, message, note)
+    if A.shape[-1] > 1:
+        return hidden_by_nan(xp, A, xp.linalg.eigh)
+    return tuple(xp.linalg.eigh(A))
 
 
 def _eigh_rule(m, g, eigenvalues, eigenvectors):
@@ -407,19 +386,15 @@ eigh_op = internal(
 @composite(namespace="linalg")
 def eigh(A, UPLO="L"):
     """Eigenvalues (ascending) and eigenvectors of symmetric matrices. Source: torch.linalg.eigh."""
-    _square("eigh", A._array)
+    _check_square("eigh", A._array)
     if not A.dtype.is_inexact or A.dtype.np == np.float16:
         raise not_implemented("linalg_eigh_cpu", A.dtype.np)
-    if UPLO.upper() not in ("L", "U"):
-        raise fail(
-            RuntimeError,
-            f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}",
-            "Which triangle is read: the lower or the upper one.",
-        )
+    message = f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}"
+    note = "Which triangle is read: the lower or the upper one."
+    refuse_if(UPLO.upper() not in ("L", "U"), message, note)
     if UPLO.upper() == "U":
         A = A.mT
-    lower = A.tril()
-    return eigh_op.call(lower + A.tril(-1).mT)
+    return eigh_op.call(A.tril() + A.tril(-1).mT)
 
 
 @composite(namespace="linalg")
@@ -429,12 +404,8 @@ def eigvalsh(A, UPLO="L"):
 
 
 def _trace(xp, self):
-    if self.ndim != 2:
-        raise fail(
-            RuntimeError,
-            f"trace: expected a matrix, but got tensor with dim {self.ndim}",
-            "The trace is the sum of a matrix's diagonal.",
-        )
+    message = f"trace: expected a matrix, but got tensor with dim {self.ndim}"
+    refuse_if(self.ndim != 2, message, "The trace is the sum of a matrix's diagonal.")
     if self.dtype == bool:
         raise not_implemented("trace", self.dtype)
     total = xp.trace(self)
@@ -454,26 +425,3 @@ trace = register(
     samples=lambda s: [s.randn(3, 3), s.randn(2, 3)],
     doc="The sum of a matrix's diagonal. Source: torch.trace",
 )
-
-
-@composite(namespace="linalg")
-def matrix_power(A, n):
-    """The n-th power of square matrices; negative powers invert. Source: torch.linalg.matrix_power."""
-    _square("matrix_power", A._array)
-    if n == 1:
-        return METHODS["clone"](A)
-    if n < 0:
-        A, n = inv_op.call(A), -n
-    result = None
-    while n:
-        if n & 1:
-            result = A if result is None else result @ A
-        A, n = (A @ A if n > 1 else A), n >> 1
-    if result is None:
-        return wrap(np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype.np), A.shape).copy()).to(
-            A.device
-        )
-    return result
-
-
-METHODS["matrix_power"] = NAMESPACES[""]["matrix_power"] = matrix_power

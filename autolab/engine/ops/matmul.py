@@ -11,7 +11,8 @@ from ..exact.arguments import check_tensors
 from ..core.errors import fail
 from ..exact.refusals import check_dim
 from ..kernels.threads import product
-from .functions import METHODS, NAMESPACES, composite, internal
+from .checks import refuse_if
+from .functions import METHODS, composite, internal
 from ..core.tensor import Tensor
 from .expand import expand_op
 from .shape import squeeze_product, unsafe_view, unsqueeze, view_op
@@ -25,6 +26,12 @@ def _same_dtype(a, b, message):
             message,
             f"Matrix products do not convert: one factor is {a.dtype}, the other {b.dtype}. Convert one with .to(...).",
         )
+
+
+def _same_product_dtype(a, b):
+    if a.dtype is not b.dtype:
+        kinds = f"{a.dtype.cpp_name} != {b.dtype.cpp_name}"
+        _same_dtype(a, b, f"expected m1 and m2 to have the same dtype, but got: {kinds}")
 
 
 _BOOL = np.dtype(bool)
@@ -51,28 +58,15 @@ def sum_of(self, beta, added, alpha):
     return added + scaled(self, beta) if beta else added
 
 
-def _mm(xp, self, mat2):
-    if self.dtype is _BOOL:
-        no_masks("addmm_impl_cpu_", self, mat2)
-    return product(self, mat2)
+def _product(name, kernel):
+    """Return the kernel of a product that refuses masks."""
 
+    def forward(xp, self, other):
+        if self.dtype is _BOOL:
+            no_masks(name, self, other)
+        return kernel(xp, self, other)
 
-def _mv(xp, self, vec):
-    if self.dtype is _BOOL:
-        no_masks("addmv_impl_cpu", self, vec)
-    return self @ vec
-
-
-def _dot(xp, self, tensor):
-    if self.dtype is _BOOL:
-        no_masks("dot", self, tensor)
-    return self.dot(tensor)
-
-
-def _bmm(xp, self, mat2):
-    if self.dtype is _BOOL:
-        no_masks("bmm", self, mat2)
-    return xp.matmul(self, mat2)
+    return forward
 
 
 def _towards_first(m, g, second, sizes, strides):
@@ -90,16 +84,20 @@ def _towards_second(m, g, first, sizes, strides):
     return m.mm(m.t(first), g)
 
 
+def _mm_first(m, g, mat2, self_sym_sizes, self_sym_strides):
+    return _towards_first(m, g, mat2, self_sym_sizes, self_sym_strides)
+
+
+def _mm_second(m, g, self, mat2_sym_sizes, mat2_sym_strides):
+    return _towards_second(m, g, self, mat2_sym_sizes, mat2_sym_strides)
+
+
 mm_op = internal(
     "mm(Tensor self, Tensor mat2)",
-    forward=_mm,
+    forward=_product("addmm_impl_cpu_", lambda xp, self, mat2: product(self, mat2)),
     vjp={
-        "self": lambda m, g, mat2, self_sym_sizes, self_sym_strides: _towards_first(
-            m, g, mat2, self_sym_sizes, self_sym_strides
-        ),
-        "mat2": lambda m, g, self, mat2_sym_sizes, mat2_sym_strides: _towards_second(
-            m, g, self, mat2_sym_sizes, mat2_sym_strides
-        ),
+        "self": _mm_first,
+        "mat2": _mm_second,
     },
     also_saves=("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides"),
     latex=r"{self} \, {mat2}",
@@ -108,7 +106,7 @@ mm_op = internal(
 )
 mv_op = internal(
     "mv(Tensor self, Tensor vec)",
-    forward=_mv,
+    forward=_product("addmv_impl_cpu", lambda xp, self, vec: self @ vec),
     vjp={
         "self": lambda m, g, vec: m.mm(m.unsqueeze(g, 1), m.unsqueeze(vec, 0)),
         "vec": lambda m, g, self: m.mv(m.t(self), g),
@@ -119,7 +117,7 @@ mv_op = internal(
 )
 dot_op = internal(
     "dot(Tensor self, Tensor tensor)",
-    forward=_dot,
+    forward=_product("dot", lambda xp, self, tensor: self.dot(tensor)),
     vjp={"self": lambda m, g, tensor: g * tensor, "tensor": lambda m, g, self: g * self},
     latex=r"{self}^{T} \, {tensor}",
     vjp_latex={"self": r"{g} \, {tensor}", "tensor": r"{g} \, {self}"},
@@ -127,7 +125,7 @@ dot_op = internal(
 )
 bmm_op = internal(
     "bmm(Tensor self, Tensor mat2)",
-    forward=_bmm,
+    forward=_product("bmm", lambda xp, self, mat2: xp.matmul(self, mat2)),
     vjp={
         "self": lambda m, g, mat2: m.bmm(g, m.transpose(mat2, 1, 2)),
         "mat2": lambda m, g, self: m.bmm(m.transpose(self, 1, 2), g),
@@ -196,11 +194,7 @@ def mm(input, mat2):
             )
     if input._array.shape[1] != mat2._array.shape[0]:
         raise _product_error(input._array.shape, mat2._array.shape)
-    _same_dtype(
-        input,
-        mat2,
-        f"expected m1 and m2 to have the same dtype, but got: {input.dtype.cpp_name} != {mat2.dtype.cpp_name}",
-    )
+    _same_product_dtype(input, mat2)
     return mm_op.call(input, mat2)
 
 
@@ -208,22 +202,13 @@ def mm(input, mat2):
 def mv(input, vec):
     """The product of a matrix (n, k) and a vector (k). Source: torch.mv."""
     if input.ndim != 2 or vec.ndim != 1:
-        raise fail(
-            RuntimeError,
-            f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}",
-            "mv takes a matrix and a vector.",
-        )
-    if input._array.shape[1] != vec._array.shape[0]:
-        raise fail(
-            RuntimeError,
-            f"size mismatch, got input ({input._array.shape[0]}), mat ({input._array.shape[0]}x{input._array.shape[1]}), vec ({vec._array.shape[0]})",
-            "The vector needs one entry per column of the matrix.",
-        )
-    _same_dtype(
-        input,
-        vec,
-        f"expected m1 and m2 to have the same dtype, but got: {input.dtype.cpp_name} != {vec.dtype.cpp_name}",
-    )
+        message = f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}"
+        raise fail(RuntimeError, message, "mv takes a matrix and a vector.")
+    (rows, columns), n = input._array.shape, vec._array.shape[0]
+    if columns != n:
+        message = f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({n})"
+        raise fail(RuntimeError, message, "The vector needs one entry per column of the matrix.")
+    _same_product_dtype(input, vec)
     return mv_op.call(input, vec)
 
 
@@ -397,7 +382,6 @@ METHODS["__matmul__"] = _operator
 METHODS["__rmatmul__"] = lambda self, other: (
     matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 )
-NAMESPACES["linalg"]["matmul"] = matmul
 
 
 @composite(namespace="nn.functional")
@@ -442,32 +426,23 @@ def tensordot(a, b, dims=2):
     torch.tensordot."""
     if isinstance(dims, Tensor):
         dims = dims.item() if dims.numel() == 1 else dims.tolist()
-    if isinstance(dims, float):
-        message = f"tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims={dims}"
-        raise fail(
-            RuntimeError,
-            message,
-            "A number says how many dimensions are summed over; two lists name them.",
-        )
-    if isinstance(dims, int) and dims < 0:
-        raise fail(
-            RuntimeError,
-            f"tensordot expects dims >= 0, but got dims={dims}",
-            "It counts dimensions.",
-        )
-    if isinstance(dims, int) and dims > min(a.ndim, b.ndim):
-        message = f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
-        raise fail(RuntimeError, message, f"The tensors have {a.ndim} and {b.ndim} dimensions.")
+    refuse_if(
+        isinstance(dims, float),
+        f"tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims={dims}",
+        "A number says how many dimensions are summed over; two lists name them.",
+    )
     if isinstance(dims, int):
-        first, second = list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    else:
-        first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
-    if len(first) != len(second):
-        raise fail(
-            RuntimeError,
-            "both dimension lists should have same length",
-            "Each dimension of one is summed together with one of the other.",
+        refuse_if(
+            dims < 0, f"tensordot expects dims >= 0, but got dims={dims}", "It counts dimensions."
         )
+        message = f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
+        note = f"The tensors have {a.ndim} and {b.ndim} dimensions."
+        refuse_if(dims > min(a.ndim, b.ndim), message, note)
+        dims = range(a.ndim - dims, a.ndim), range(dims)
+    first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+    message = "both dimension lists should have same length"
+    note = "Each dimension of one is summed together with one of the other."
+    refuse_if(len(first) != len(second), message, note)
     first, second = [check_dim(d, a.ndim) for d in first], [check_dim(d, b.ndim) for d in second]
     for p, q in zip(first, second):
         if b.shape[q] == 1:  # a size of 1 stands for any: the sum runs over the other tensor alone
@@ -483,14 +458,11 @@ def tensordot(a, b, dims=2):
             )
     free_a = [i for i in range(a.ndim) if i not in first]
     free_b = [i for i in range(b.ndim) if i not in second]
-    inner_size = math.prod(a.shape[d] for d in first)
-    left = permuted(a, free_a + first).reshape(math.prod(a.shape[i] for i in free_a), inner_size)
-    right = permuted(b, second + free_b).reshape(inner_size, math.prod(b.shape[i] for i in free_b))
-    return (
-        mm(left, right).reshape([*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b)])
-        if free_a or free_b
-        else mm(left, right).reshape(())
-    )
+    rows, columns = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]
+    summed = math.prod(a.shape[d] for d in first)
+    left = permuted(a, free_a + first).reshape(math.prod(rows), summed)
+    right = permuted(b, second + free_b).reshape(summed, math.prod(columns))
+    return mm(left, right).reshape([*rows, *columns])
 
 
 def permuted(x, order):

@@ -13,30 +13,26 @@ from ..core.errors import fail, type_name
 from ..core.tensor import Tensor
 from ..exact.refusals import check_dim
 from ..kernels.reduce import reduce
+from .checks import refuse_if
 from .functions import METHODS, NAMESPACES, composite, internal
 from .arithmetic import _no_bool as no_masks
 from .reduction import axes, dtype_of, restored, the_dims
 
 
 # -- vector norm -------------------------------------------------------------------------------------------------------
-def _check_norm(x, ord, dtype=None):
-    """Raises torch's errors for an order that is no number and for the norm of whole numbers, or as such."""
-    if not x.dtype.is_inexact:
-        raise fail(
-            RuntimeError,
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.short}",
-            "A length is seldom a whole number: write x.float() first.",
-        )
-    if dtype is not None and not (d := as_dtype(dtype)).is_inexact:
-        raise fail(
-            RuntimeError,
-            f"linalg.vector_norm: dtype should be floating point or complex, but got {d.short}",
-            "A length is seldom a whole number: convert afterwards.",
-        )
+def _check_norm(x, dtype=None):
+    """Raise PyTorch's error for the norm of whole numbers, or as whole numbers."""
+    name, note = "linalg.vector_norm:", "A length is seldom a whole number: convert with .float()."
+    message = f"{name} Expected a floating point or complex tensor as input. Got {x.dtype.short}"
+    refuse_if(not x.dtype.is_inexact, message, note)
+    if dtype is not None:
+        d = as_dtype(dtype)
+        message = f"{name} dtype should be floating point or complex, but got {d.short}"
+        refuse_if(not d.is_inexact, message, note)
 
 
 def _check_not_empty(shape, ord, dim):
-    """Raises torch's error for a norm that is a largest or smallest element, where there are none to choose from."""
+    """Raise torch's error for a norm that is a largest or smallest element, where there are none to choose from."""
     empty = "an empty tensor "
     if dim:
         places = [d % max(len(shape), 1) for d in dim]
@@ -137,57 +133,42 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     smallest size.
 
     Raises RuntimeError for whole numbers. Source: torch.linalg.vector_norm."""
-    _check_norm(x, ord, dtype)
+    _check_norm(x, dtype)
     dim = None if dim is None else the_dims(dim, x._array.ndim)
     return vector_norm_op.call(x, ord, dim, keepdim, dtype)
 
 
 # -- matrix norm -------------------------------------------------------------------------------------------------------
-def _singular_values(x, dims):
-    return NAMESPACES["linalg"]["svdvals"](METHODS["movedim"](x, dims, (-2, -1)))
-
-
 @composite(namespace="linalg")
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    """The norm of matrices lying in the two dimensions `dim`: 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.
+    """Return the norm of matrices lying in the two dimensions `dim`: 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.
 
     Raises RuntimeError for another order or fewer than two dimensions. Source: torch.linalg.matrix_norm."""
     ndim = A._array.ndim
-    if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
-        raise fail(
-            RuntimeError,
-            f"linalg.matrix_norm: Order {ord} not supported.",
-            "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.",
-        )
-    if ndim < 2:
-        raise fail(
-            RuntimeError,
-            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
-            "A vector has a vector_norm.",
-        )
-    _check_norm(A, 2)
+    message, note = (
+        f"linalg.matrix_norm: Order {ord} not supported.",
+        "Take 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf.",
+    )
+    known = ord in ("fro", "nuc") if isinstance(ord, str) else abs(ord) in (1, 2, math.inf)
+    refuse_if(not known, message, note)
+    message = "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+    refuse_if(ndim < 2, message, "A vector has a vector_norm.")
+    _check_norm(A)
     dims = tuple(check_dim(d, ndim) for d in the_dims(dim, ndim))
-    if dtype is not None:
-        A = METHODS["to"](A, dtype)
+    A = A if dtype is None else METHODS["to"](A, dtype)
     if ord == "fro":
         return vector_norm_op.call(A, 2, dims, keepdim, None)
+    extreme = METHODS["sum" if ord == "nuc" else "amax" if ord > 0 else "amin"]
     if ord == "nuc" or abs(ord) == 2:
-        values = _singular_values(A, dims)
-        found = (
-            METHODS["sum"](values, (-1,))
-            if ord == "nuc"
-            else METHODS["amax" if ord > 0 else "amin"](values, (-1,))
+        values = NAMESPACES["linalg"]["svdvals"](METHODS["movedim"](A, dims, (-2, -1)))
+        found, shape = (
+            extreme(values, (-1,)),
+            [1 if d in dims else n for d, n in enumerate(A.shape)],
         )
-        return (
-            METHODS["reshape"](found, [1 if d in dims else n for d, n in enumerate(A.shape)])
-            if keepdim
-            else found
-        )
+        return METHODS["reshape"](found, shape) if keepdim else found
     along, across = dims if abs(ord) == 1 else dims[::-1]
     across -= 0 if keepdim or across < along else 1
-    return METHODS["amax" if ord > 0 else "amin"](
-        vector_norm_op.call(A, 1, (along,), keepdim, None), (across,), keepdim
-    )
+    return extreme(vector_norm_op.call(A, 1, (along,), keepdim, None), (across,), keepdim)
 
 
 # -- norm of anything --------------------------------------------------------------------------------------------------
@@ -199,13 +180,13 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         return vector_norm(A, 2.0, dim, keepdim, dtype=dtype)
     if isinstance(ord, str):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    if dim is None and A._array.ndim not in (1, 2):
-        raise fail(
-            RuntimeError,
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._array.ndim}D.",
-            "Name the dimensions: one for vectors, two for matrices.",
-        )
-    if (A._array.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)) == 2:
+    ndim = A._array.ndim
+    message = (
+        f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D."
+    )
+    note = "Name the dimensions: one for vectors, two for matrices."
+    refuse_if(dim is None and ndim not in (1, 2), message, note)
+    if (ndim if dim is None else 1 if isinstance(dim, int) else len(dim)) == 2:
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
@@ -255,13 +236,9 @@ def dist(input, other, p=2):
     """The p-norm of input - other. Raises RuntimeError for masks and whole numbers. Source: torch.dist."""
     kind = result_dtype(dist_op, (input, other, p))
     no_masks([input.dtype, other.dtype], kind)
-    if not kind.is_inexact:
-        raise fail(
-            RuntimeError,
-            f"norm(): input dtype should be either floating point or complex. Got {kind.short} instead.",
-            "A distance is seldom a whole number: write x.float() first.",
-        )
+    message = (
+        f"norm(): input dtype should be either floating point or complex. Got {kind.short} instead."
+    )
+    note = "A distance is seldom a whole number: write x.float() first."
+    refuse_if(not kind.is_inexact, message, note)
     return dist_op.call(input, other, p)
-
-
-# -- lengths that are cut ----------------------------------------------------------------------------------------------

@@ -1,25 +1,24 @@
-"""Padding: constants, reflections, the edge repeated, the other end around. Source: torch.nn.functional.pad"""
+"""Padding: constants, reflections, the edge repeated. Source: torch.nn.functional.pad"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..exact.arguments import check_tensors
-from ..core.errors import bad_argument, fail
+from ..core.errors import bad_argument
+from ..exact.dtype_errors import not_implemented
+from ..exact.refusals import unsupported
 from ..kernels.scatter import add_at
+from .checks import refuse_if
 from .functions import composite, internal
 from ..exact.dtypes import as_indices
 from ..exact.kinds import check_settings
-from .indexing import slice_op
+from .with_backward import with_backward
 
 _SUPPORTED = (
     "Supported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
     "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
 )
-
-
-def _inside(schema, **record):
-    return internal(schema, **record)
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------
@@ -40,7 +39,7 @@ def _constant(xp, x, pad, value):
     return result
 
 
-constant_pad = _inside(
+constant_pad = internal(
     "constant_pad_nd(Tensor self, int[] pad, Number value=0)",
     forward=_constant,
     vjp={"self": lambda m, g, pad: m.constant_pad_nd(g, tuple(-p for p in pad), 0)},
@@ -50,34 +49,10 @@ constant_pad = _inside(
 )
 
 
-@composite(name="constant_pad_nd")
-def constant_pad_nd(input, pad, value=0):
-    """`F.pad` with a constant. Raises RuntimeError when the sizes do not fit. Source: torch.constant_pad_nd."""
-    if not isinstance(pad, (tuple, list)):
-        raise bad_argument("constant_pad_nd", "pad", 2, "tuple of ints", pad)
-    if len(pad) % 2:
-        raise fail(
-            RuntimeError,
-            f"Length of pad must be even but instead it equals {len(pad)}",
-            "Each dimension has two ends.",
-        )
-    if len(pad) > 2 * input.ndim:
-        message = (
-            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)}while the input has "
-            f"{input.ndim}dimensions."
-        )
-        raise fail(RuntimeError, message, "Two numbers for each dimension that is padded.")
-    return _padded(input, tuple(pad), value)
-
-
 def _padded(input, pad, value):
     for n, (a, b) in zip(input.shape, _sides(pad, input.ndim)):
-        if n + min(a, 0) + min(b, 0) < 0:
-            raise fail(
-                RuntimeError,
-                "narrow(): length must be non-negative.",
-                "More is cut off than there is.",
-            )
+        message = "narrow(): length must be non-negative."
+        refuse_if(n + min(a, 0) + min(b, 0) < 0, message, "More is cut off than there is.")
     return constant_pad.call(input, pad, value)
 
 
@@ -130,36 +105,21 @@ def _returned(source):
 
 def _pads(kind, dims, source):
     name = f"{kind}_pad{dims}d"
-    title = f"{kind.capitalize()}Pad{dims}D"
-    padding, shape, grown = {
-        1: ((2, 1), (2, 2, 4), (2, 2, 7)),
-        2: ((1, 2, 2, 1), (1, 2, 4, 3), (1, 2, 7, 6)),
-        3: ((1, 1, 2, 1, 0, 1), (1, 2, 2, 3, 3), (1, 2, 3, 6, 5)),
+    padding, shape = {
+        1: ((2, 1), (2, 2, 4)),
+        2: ((1, 2, 2, 1), (1, 2, 4, 3)),
+        3: ((1, 1, 2, 1, 0, 1), (1, 2, 2, 3, 3)),
     }[dims]
-
-    def input_rule(m, g, self, padding):
-        return getattr(m, name + "_backward")(g, self, padding)
-
-    def again(m, g, padding):
-        return getattr(m, name)(g, padding)
-
-    op = _inside(
+    return with_backward(
         f"{name}(Tensor self, int[] padding)",
         forward=_taken(source),
-        vjp={"self": input_rule},
-        node=title + "Backward0",
+        backward=_returned(source),
+        again=(name, "padding"),
+        node=f"{kind.capitalize()}Pad{dims}DBackward0",
         latex=r"\mathrm{pad}({self})",
         vjp_latex={"self": r"\mathrm{fold}({g})"},
         samples=lambda s: [(s.randn(*shape), padding)],
     )
-    _inside(
-        f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
-        forward=_returned(source),
-        vjp={"grad_output": again, "self": lambda m, g: m.zeros_like(g)},
-        node=title + "BackwardBackward0",
-        samples=lambda s: [(s.randn(*grown), s.randn(*shape), padding)],
-    )
-    return op
 
 
 _PADS = {
@@ -172,140 +132,74 @@ _PADS = {
 }
 
 
-def _circular(x, pad):
-    """The other end stands beyond each edge, written piece by piece into an empty tensor, as PyTorch does."""
-    shape = list(x.shape)
-    dims = [x.ndim - 1 - i for i in range(len(pad) // 2)]
-    for i, dim in enumerate(dims):
-        before, after = pad[2 * i], pad[2 * i + 1]
-        if before > x.shape[dim] or after > x.shape[dim]:
-            raise fail(
-                RuntimeError,
-                "Padding value causes wrapping around more than once.",
-                "Pad by at most the size.",
-            )
-        shape[dim] += before + after
-        if shape[dim] <= 0:
-            raise fail(
-                RuntimeError,
-                "Negative padding value is resulting in an empty dimension",
-                "Cut off less.",
-            )
-    out = x.new_empty(shape)
-    inner, source = out, x
-    for i, dim in enumerate(dims):
-        before, after = pad[2 * i], pad[2 * i + 1]
-        inner = slice_op.call(inner, dim, max(before, 0), shape[dim] - max(after, 0), 1)
-        source = slice_op.call(source, dim, max(-before, 0), x.shape[dim] - max(-after, 0), 1)
-    inner.copy_(source)
-    for i, dim in enumerate(dims):
-        before, after, end = max(pad[2 * i], 0), max(pad[2 * i + 1], 0), shape[dim]
-        if before:
-            slice_op.call(out, dim, 0, before, 1).copy_(
-                slice_op.call(out, dim, end - before - after, end - after, 1)
-            )
-        if after:
-            slice_op.call(out, dim, end - after, end, 1).copy_(
-                slice_op.call(out, dim, before, before + after, 1)
-            )
-    return out
-
-
 def _check_taken(x, pad, mode):
-    """Raises in PyTorch's words when numbers of the input cannot fill the padding."""
-    if 0 in x.shape[x.ndim - len(pad) // 2 :]:
-        words = {2: "2D or 3D", 4: "3D or 4D", 6: "4D or 5D"}[len(pad)]
-        raise fail(
-            RuntimeError,
-            f"Expected {words} (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
-            f"got: {list(x.shape)}",
-            "There is nothing to repeat.",
-        )
+    """Raise PyTorch's error when numbers of the input cannot fill the padding."""
+    words = {2: "2D or 3D", 4: "3D or 4D", 6: "4D or 5D"}[len(pad)]
+    refuse_if(
+        0 in x.shape[x.ndim - len(pad) // 2 :],
+        f"Expected {words} (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
+        f"got: {list(x.shape)}",
+        "There is nothing to repeat.",
+    )
     for k in range(len(pad) // 2):
         dim, before, after = x.ndim - 1 - k, pad[2 * k], pad[2 * k + 1]
-        if mode == "reflect" and (before >= x.shape[dim] or after >= x.shape[dim]):
-            raise fail(
-                RuntimeError,
-                f"Argument #{4 + 2 * k}: Padding size should be less than the corresponding input dimension, but got: padding "
-                f"({before}, {after}) at dimension {dim} of input {list(x.shape)}",
-                "The edge itself is not repeated, so n positions can be mirrored n - 1 deep.",
-            )
-        if len(pad) == 2 and x.shape[dim] + before + after < 1:
-            raise fail(
-                RuntimeError,
-                f"input (W: {x.shape[dim]}) is too small. Calculated output W: {x.shape[dim] + before + after}",
-                "Cut off less.",
-            )
+        n = x.shape[dim]
+        refuse_if(
+            mode == "reflect" and max(before, after) >= n,
+            f"Argument #{4 + 2 * k}: Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({before}, {after}) at dimension {dim} of input {list(x.shape)}",
+            "The edge itself is not repeated, so n positions can be mirrored n - 1 deep.",
+        )
+        out = n + before + after
+        message = f"input (W: {n}) is too small. Calculated output W: {out}"
+        refuse_if(len(pad) == 2 and out < 1, message, "Cut off less.")
 
 
 def _numbers(pad):
     if not isinstance(pad, (tuple, list)):
-        raise fail(
-            TypeError,
-            f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}",
-            "Give (before, after) of the last dimension, then of the one before it, …",
-        )
+        raise bad_argument("pad", "pad", 2, "tuple of ints", pad)
     for position, value in enumerate(pad):
+        found = f"but found element of type {type(value).__name__} at pos {position}"
         if not isinstance(value, (int, np.integer)):
-            raise fail(
-                TypeError,
-                "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
-                f"{type(value).__name__} at pos {position}",
-                "Padding counts positions.",
-            )
+            raise bad_argument("pad", "pad", 2, "tuple of ints", pad, found)
     return tuple(int(value) for value in pad)
 
 
 @composite(namespace="nn.functional")
 def pad(input, pad, mode="constant", value=None):
-    """`input` with positions added (negative: cut off): `pad` is (before, after) of the last dimension, then of the one
-    before it, ….
+    """Return `input` with positions added (negative: cut off): `pad` is (before, after) of the last dimension, then of
+    the one before it, ….
 
-    mode: 'constant' (`value`, default 0), 'reflect', 'replicate', 'circular'. Raises RuntimeError when the sizes do not
-    fit, NotImplementedError for an unknown mode. Source: torch.nn.functional.pad."""
+    mode: 'constant' (`value`, default 0), 'reflect', 'replicate'. Raises RuntimeError when the sizes do not fit,
+    NotImplementedError for another mode. Source: torch.nn.functional.pad."""
     check_tensors("pad", input=input)
     check_settings("pad", ("mode", 3, "str", mode), ("value", 4, "float?", value))
     pad = _numbers(pad)
-    if len(pad) % 2:
-        raise fail(
-            RuntimeError, "Padding length must be divisible by 2", "Each dimension has two ends."
-        )
-    if len(pad) > 2 * input.ndim:
-        raise fail(
-            RuntimeError,
-            "Padding length should be less than or equal to two times the input dimension but got padding length "
-            f"{len(pad)} and input of dimension {input.ndim}",
-            "Two numbers for each dimension that is padded.",
-        )
+    dims, odd = divmod(len(pad), 2)
+    refuse_if(odd, "Padding length must be divisible by 2", "Each dimension has two ends.")
+    refuse_if(
+        dims > input.ndim,
+        "Padding length should be less than or equal to two times the input dimension but got padding length "
+        f"{len(pad)} and input of dimension {input.ndim}",
+        "Two numbers for each dimension that is padded.",
+    )
     if mode == "constant":
         return _padded(input, pad, 0 if value is None else value)
-    if value is not None and value != 0:
-        raise fail(
-            RuntimeError,
-            f'Padding mode "{mode}" doesn\'t take in value argument',
-            "It repeats the input.",
-        )
-    if len(pad) not in (2, 4, 6) or input.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
-        raise fail(
-            NotImplementedError,
-            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n{_SUPPORTED}",
-            "Only the dimensions after samples and channels can be padded so.",
-        )
+    message = f'Padding mode "{mode}" doesn\'t take in value argument'
+    refuse_if(value, message, "It repeats the input.")
+    refuse_if(
+        dims not in (1, 2, 3) or input.ndim - dims not in (1, 2),
+        f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n{_SUPPORTED}",
+        "Only the dimensions after samples and channels can be padded so.",
+        NotImplementedError,
+    )
     if mode == "circular":
-        return _circular(input, pad)
-    if mode not in ("reflect", "replicate"):
-        raise fail(
-            NotImplementedError,
-            f"Unrecognised padding mode {mode}",
-            "constant, reflect, replicate or circular.",
-        )
-    dims = len(pad) // 2
+        note = "Use 'reflect' or 'replicate', or join the pieces with torch.cat."
+        raise unsupported("pad", "mode='circular'", note)
+    message, note = f"Unrecognised padding mode {mode}", "constant, reflect or replicate."
+    refuse_if((mode, dims) not in _PADS, message, note, NotImplementedError)
     _check_taken(input, pad, mode)
-    if input.dtype.np.kind == "b":
-        kind = "reflection" if mode == "reflect" else "replication"
-        raise fail(
-            NotImplementedError,
-            f"\"{kind}_pad{dims}d\" not implemented for 'Bool'",
-            "Call .float() first.",
-        )
-    return _PADS[mode, dims].call(input, pad)
+    op = _PADS[mode, dims]
+    if input.dtype.is_bool:
+        raise not_implemented(op.name, input._array.dtype)
+    return op.call(input, pad)

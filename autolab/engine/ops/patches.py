@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..exact.arguments import check_tensors
-from ..core.errors import fail
+from ..core.errors import bad_argument
+from ..exact.dtype_errors import not_implemented
+from ..exact.refusals import check_dim
+from .checks import refuse_if
 from .functions import composite, internal
-
-
-def _inside(schema, **record):
-    return internal(schema, **record)
+from .with_backward import rule
 
 
 # -- patches -----------------------------------------------------------------------------------------------------------
@@ -42,13 +42,7 @@ def _taps(counts, kernel_size, dilation, stride):
 
 def _im2col(xp, x, kernel_size, dilation, padding, stride):
     if x.dtype.kind != "f":
-        from ..core.dtype import FROM_NUMPY
-
-        raise fail(
-            NotImplementedError,
-            f"\"im2col_out_cpu\" not implemented for '{FROM_NUMPY[x.dtype].short}'",
-            "Call .float() first.",
-        )
+        raise not_implemented("im2col_out_cpu", x.dtype)
     counts = _counts(x.shape[-2:], kernel_size, dilation, padding, stride)
     padded = xp.pad(x, [(0, 0)] * (x.ndim - 2) + [(p, p) for p in padding])
     patches = xp.stack(
@@ -72,23 +66,19 @@ def _col2im(xp, columns, output_size, kernel_size, dilation, padding, stride):
     ]
 
 
+def _fold(
+    m, g, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding, stride
+):
+    size = self_sym_argsize_minus_2, self_sym_argsize_minus_1
+    return m.col2im(g, size, kernel_size, dilation, padding, stride)
+
+
 _PATCHES = [((2, 2), (1, 1), (0, 0), (1, 1)), ((2, 3), (2, 1), (1, 1), (2, 1))]
 
-im2col = _inside(
+im2col = internal(
     "im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride)",
     forward=_im2col,
-    vjp={
-        "self": lambda m, g, self_sym_argsize_minus_2, self_sym_argsize_minus_1, kernel_size, dilation, padding, stride: (
-            m.col2im(
-                g,
-                (self_sym_argsize_minus_2, self_sym_argsize_minus_1),
-                kernel_size,
-                dilation,
-                padding,
-                stride,
-            )
-        )  # fmt: skip
-    },
+    vjp={"self": _fold},
     node="Im2ColBackward0",
     latex=r"\mathrm{unfold}({self})",
     vjp_latex={"self": r"\mathrm{fold}({g})"},
@@ -98,14 +88,10 @@ im2col = _inside(
     ),
 )
 
-col2im = _inside(
+col2im = internal(
     "col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride)",
     forward=_col2im,
-    vjp={
-        "self": lambda m, g, kernel_size, dilation, padding, stride: m.im2col(
-            g, kernel_size, dilation, padding, stride
-        )
-    },
+    vjp={"self": rule("im2col", "kernel_size", "dilation", "padding", "stride")},
     node="Col2ImBackward0",
     latex=r"\mathrm{fold}({self})",
     vjp_latex={"self": r"\mathrm{unfold}({g})"},
@@ -117,22 +103,15 @@ col2im = _inside(
 
 
 def _pair(name, value):
-    values = (
-        (value,) * 2
-        if isinstance(value, (int, np.integer))
-        else tuple(value) * (2 if len(value) == 1 and name != "output_size" else 1)
-    )
-    if len(values) != 2:
-        raise fail(
-            RuntimeError,
-            f"It is expected {name} equals to 2, but got size {len(values)}",
-            "One number, or (height, width).",
-        )
+    values = (value,) if isinstance(value, (int, np.integer)) else tuple(value)
+    values = values * 2 if len(values) == 1 else values
+    message = f"It is expected {name} equals to 2, but got size {len(values)}"
+    refuse_if(len(values) != 2, message, "One number, or (height, width).")
     return values
 
 
-def _options(kernel_size, dilation, padding, stride):
-    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+def _options(**given):
+    """Return kernel_size, dilation, padding and stride as pairs."""
     pairs = {name: _pair(name, value) for name, value in given.items()}
     for name, words, least, short in (
         ("kernel_size", "kernel size should be greater than zero", 1, "kernel"),
@@ -140,52 +119,38 @@ def _options(kernel_size, dilation, padding, stride):
         ("dilation", "dilation should be greater than zero", 1, "dilation"),
         ("padding", "padding should be non-negative", 0, "pad"),
     ):
-        if min(pairs[name]) < least:
-            height, width = pairs[name]
-            raise fail(
-                RuntimeError,
-                f"{words}, but got {short}_height: {height} {short}_width: {width}",
-                "Patches have a size and move forwards.",
-            )
-    return tuple(pairs.values())
-
-
-def _shown(size, kernel_size, dilation, padding, stride=None):
-    text = f"kernel_size=({kernel_size[0]}, {kernel_size[1]}), dilation=({dilation[0]}, {dilation[1]}), padding=({padding[0]}, {padding[1]})"
-    return text if stride is None else f"{text}, stride=({stride[0]}, {stride[1]})"
+        height, width = pairs[name]
+        message = f"{words}, but got {short}_height: {height} {short}_width: {width}"
+        refuse_if(min(height, width) < least, message, "Patches have a size and move forwards.")
+    return pairs
 
 
 @composite(namespace="nn.functional")
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """The patches of images (N, C, H, W) as columns: (N, C * kh * kw, number of patches). Raises RuntimeError when none
-    fits.
+    """Return the patches of images (N, C, H, W) as columns: (N, C * kh * kw, number of patches). Raises RuntimeError
+    when none fits.
 
     Source: torch.nn.functional.unfold."""
     check_tensors("im2col", input=input)
-    options = _options(kernel_size, dilation, padding, stride)
-    size = tuple(input.shape[-2:])
-    if input.ndim in (3, 4) and 0 in input.shape[input.ndim - 3 :] or input.ndim > 4:
-        raise fail(
-            RuntimeError,
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
-            f"{list(input.shape)}",
-            "Images are (N, C, H, W), or (C, H, W) without a batch.",
-        )
-    if input.ndim < 3:
-        raise fail(
-            IndexError,
-            f"Dimension out of range (expected to be in range of [{-max(1, input.ndim)}, {max(0, input.ndim - 1)}], but got {max(2, input.ndim)})",
-            "Images are (N, C, H, W), or (C, H, W) without a batch.",
-        )
-    counts = _counts(size, *options)
-    if min(counts) < 1:
-        raise fail(
-            RuntimeError,
-            f"Given input with spatial size ({size[0]}, {size[1]}), {_shown(size, *options[:3])}, calculated shape of the array of sliding blocks as "
-            f"({counts[0]}, {counts[1]}), but its components must be at least one.",
-            "The image is smaller than a patch.",
-        )
-    return im2col.call(input, *options)
+    options = _options(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    ndim, size = input.ndim, tuple(input.shape[-2:])
+    refuse_if(
+        ndim in (3, 4) and 0 in input.shape[ndim - 3 :] or ndim > 4,
+        "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+        f"{list(input.shape)}",
+        "Images are (N, C, H, W), or (C, H, W) without a batch.",
+    )
+    if ndim < 3:
+        check_dim(max(2, ndim), ndim)
+    counts = _counts(size, *options.values())
+    shown = ", ".join(f"{name}={pair}" for name, pair in list(options.items())[:3])
+    refuse_if(
+        min(counts) < 1,
+        f"Given input with spatial size {size}, {shown}, calculated shape of the array of sliding blocks as {counts}, but its "
+        "components must be at least one.",
+        "The image is smaller than a patch.",
+    )
+    return im2col.call(input, *options.values())
 
 
 # -- channels as pixels ------------------------------------------------------------------------------------------------
@@ -205,58 +170,44 @@ def _unshuffle(xp, x, r):
     return x.transpose(order).copy().reshape(*lead, c * r * r, h // r, w // r)
 
 
-shuffle_op = _inside(
+shuffle_op = internal(
     "pixel_shuffle(Tensor self, int upscale_factor)",
     forward=_shuffle,
-    vjp={"self": lambda m, g, upscale_factor: m.pixel_unshuffle(g, upscale_factor)},
+    vjp={"self": rule("pixel_unshuffle", "upscale_factor")},
     latex=r"\mathrm{shuffle}({self})",
     vjp_latex={"self": r"\mathrm{unshuffle}({g})"},
     samples=lambda s: [(s.randn(1, 8, 2, 3), 2), (s.randn(9, 1, 2), 3)],
 )
-unshuffle_op = _inside(
+internal(
     "pixel_unshuffle(Tensor self, int downscale_factor)",
     forward=_unshuffle,
-    vjp={"self": lambda m, g, downscale_factor: m.pixel_shuffle(g, downscale_factor)},
+    vjp={"self": rule("pixel_shuffle", "downscale_factor")},
     latex=r"\mathrm{unshuffle}({self})",
     vjp_latex={"self": r"\mathrm{shuffle}({g})"},
     samples=lambda s: [(s.randn(1, 2, 4, 6), 2)],
 )
 
 
-def _check_factor(function, name, input, factor):
-    if not isinstance(factor, (int, np.integer)):
-        raise fail(
-            TypeError,
-            f"{function}(): argument '{name}' (position 2) must be int, not {type(factor).__name__}",
-            "It counts pixels.",
-        )
-    if input.ndim < 3:
-        raise fail(
-            RuntimeError,
-            f"{function} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)",
-            "The last dimensions are channels, rows and columns.",
-        )
-    if factor <= 0:
-        raise fail(
-            RuntimeError,
-            f"{function} expects a positive {name}, but got {factor}",
-            "It counts pixels.",
-        )
-
-
 @composite()
 @composite(namespace="nn.functional")
 def pixel_shuffle(input, upscale_factor):
-    """Channels as pixels: (…, C r², H, W) gives (…, C, H r, W r). Raises RuntimeError when r² does not divide the
-    channels.
+    """Return channels as pixels: (…, C r², H, W) gives (…, C, H r, W r). Raises RuntimeError when r² does not divide
+    the channels.
 
-    Source: torch.nn.functional.pixel_shuffle."""
-    _check_factor("pixel_shuffle", "upscale_factor", input, upscale_factor)
-    if input.shape[-3] % upscale_factor**2:
-        raise fail(
-            RuntimeError,
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={input.shape[-3]} is not divisible by {upscale_factor**2}",
-            "Each block of pixels is made of that many channels.",
-        )
-    return shuffle_op.call(input, upscale_factor)
+    PyTorch's tutorial on super-resolution uses it. Source: torch.nn.functional.pixel_shuffle."""
+    r, pixels = upscale_factor, "It counts pixels."
+    if not isinstance(r, (int, np.integer)):
+        raise bad_argument("pixel_shuffle", "upscale_factor", 2, "int", r)
+    refuse_if(
+        input.ndim < 3,
+        f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)",
+        "The last dimensions are channels, rows and columns.",
+    )
+    refuse_if(r <= 0, f"pixel_shuffle expects a positive upscale_factor, but got {r}", pixels)
+    refuse_if(
+        input.shape[-3] % r**2,
+        "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+        f"input.size(-3)={input.shape[-3]} is not divisible by {r**2}",
+        "Each block of pixels is made of that many channels.",
+    )
+    return shuffle_op.call(input, r)

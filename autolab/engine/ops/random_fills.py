@@ -1,4 +1,4 @@
-"""Random numbers written into a tensor: `uniform_`, `normal_`, `exponential_`, `bernoulli_`, `random_` and their kin.
+"""Random numbers written into a tensor: `uniform_`, `normal_`, `bernoulli_`, `random_`.
 
 They count as in-place changes (the version goes up; a leaf that requires grad refuses) and pass a gradient of zero.
 Source: https://docs.pytorch.org/docs/2.13/torch.html#in-place-random-sampling
@@ -11,6 +11,8 @@ from ..exact import draws, random
 from ..core.grad_mode import per_thread
 from ..inplace.changes import check_inplace, write_inplace
 from ..core.errors import fail
+from ..exact.refusals import unsupported
+from .checks import refuse_if
 from .functions import composite, internal
 from ..core.tensor import Tensor
 from ..inplace.views import repeats
@@ -26,11 +28,8 @@ def _node_op(name, node, law):
 
 _uniform_op = _node_op("uniform", "UniformBackward0", r"\mathcal{U}")
 _normal_op = _node_op("normal", "NormalBackward0", r"\mathcal{N}")
-_exponential_op = _node_op("exponential", "ExponentialBackward0", r"\mathrm{Exp}")
 _random_ops = [_node_op(f"random_{k}", f"RandomBackward{k}", r"\mathcal{U}") for k in range(3)]
-_bernoulli_ops = {
-    k: _node_op(f"bernoulli_{k}", f"BernoulliBackward{k}", r"\mathrm{Bernoulli}") for k in (1, 2)
-}
+_bernoulli_op = _node_op("bernoulli_2", "BernoulliBackward2", r"\mathrm{Bernoulli}")
 
 
 def _fill(op, target, draw):
@@ -61,20 +60,18 @@ def uniform_(self, low=0.0, to=1.0, *, generator=None):
     if self.dtype.is_floating_point:
         limit = float(np.finfo(self.dtype.np).max)
         for name, value in (("from", low), ("to", to)):
-            if not -limit <= value <= limit:
-                message = f"{name} is out of bounds for {self.dtype.cpp_name}"
-                raise fail(RuntimeError, message, f"{self.dtype} holds at most {limit:g}.")
-        if low > to:
-            message = (
-                f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
-            )
-            raise fail(RuntimeError, message, "The smaller bound comes first.")
-        if to - low > limit:
-            message = (
-                f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.short}>::max(), but found to={to:g} and "
-                f"from={low:g} which result in to-from to exceed the limit"
-            )
-            raise fail(RuntimeError, message, "Choose a smaller interval.")
+            message = f"{name} is out of bounds for {self.dtype.cpp_name}"
+            problem = not -limit <= value <= limit
+            refuse_if(problem, message, f"{self.dtype} holds at most {limit:g}.")
+        message = (
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
+        )
+        refuse_if(low > to, message, "The smaller bound comes first.")
+        message = (
+            f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.short}>::max(), but found to={to:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
+        )
+        refuse_if(to - low > limit, message, "Choose a smaller interval.")
     return _fill(_uniform_op, self, lambda raw: draws.uniform(raw, self.dtype, low, to, g))
 
 
@@ -83,23 +80,6 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fills the tensor with normal numbers. Source: torch.Tensor.normal_."""
     g = draws.source(generator)
     return _fill(_normal_op, self, lambda raw: draws.normal(raw, self.dtype, mean, std, g))
-
-
-@composite(method=True, function=False)
-def exponential_(self, lambd=1.0, *, generator=None):
-    """Fills the tensor with exponential numbers of rate `lambd`. Source: torch.Tensor.exponential_."""
-    g = draws.source(generator)
-    if not lambd > 0:
-        message = f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}"
-        raise fail(RuntimeError, message, "The rate is the inverse of the mean.")
-    if not self.dtype.is_floating_point:
-        message = (
-            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {self.dtype.short}"
-        )
-        raise fail(RuntimeError, message, "Make a float tensor of it first: .float().")
-    draw = lambda raw: draws.arranged(random.exponential(g, raw.size, lambd, self.dtype.np), raw)
-    return _fill(_exponential_op, self, draw)
 
 
 @composite(method=True, function=False)
@@ -138,22 +118,15 @@ def _any_integers(n, dtype, g):
 
 @composite(method=True, function=False)
 def bernoulli_(self, p=0.5, *, generator=None):
-    """Fills the tensor with 0 and 1; `p`, a number or a tensor, is the probability of 1.
-
-    Source: torch.Tensor.bernoulli_.
-    """
+    """Fill the tensor with 0 and 1; the number `p` is the probability of 1. Source: torch.Tensor.bernoulli_."""
+    if isinstance(p, Tensor):
+        raise unsupported(
+            "bernoulli_", "p", "For a tensor of probabilities write torch.bernoulli(p)."
+        )
     g = draws.source(generator)
     if self.dtype.is_complex:
         message = f"\"bernoulli_scalar_cpu_\" not implemented for '{self.dtype.short}'"
         raise fail(NotImplementedError, message, "Fill a float tensor and convert it.")
-    if isinstance(p, Tensor):
-        try:
-            spread = np.broadcast_to(devices.to_host(p._array), self._array.shape)
-        except ValueError:
-            p.expand(self._array.shape)  # raises what PyTorch says
-            raise
-        return _fill(_bernoulli_ops[1], self, lambda raw: draws.bernoulli(raw, spread, g))
     draws.check_probability(p)
-    return _fill(
-        _bernoulli_ops[2], self, lambda raw: draws.arranged(random.bernoulli(g, raw.size, p), raw)
-    )
+    draw = lambda raw: draws.arranged(random.bernoulli(g, raw.size, p), raw)
+    return _fill(_bernoulli_op, self, draw)

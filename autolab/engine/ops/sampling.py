@@ -21,34 +21,27 @@ for _name in set(random.__all__) - {"fork_rng"}:
 
 
 # -- new tensors -------------------------------------------------------------------------------------------------------
-@composite()
-def rand(*size, generator=None, **options):
-    """Numbers uniform in [0, 1) in the given shape. Source: torch.rand."""
-    made = Options("rand", options)
-    return made.tensor(
-        draws.uniform(
-            draws.shaped(shape_of("rand", size)),
-            made.dtype_or_default(),
-            0.0,
-            1.0,
-            draws.source(generator),
-        )
-    )
+def _drawing(name, draw, words):
+    """Make `name` and `<name>_like` public: draw(target, dtype, 0, 1, generator)."""
+
+    @composite(name)
+    def of_a_shape(*size, generator=None, **options):
+        made, g = Options(name, options), draws.source(generator)
+        target = draws.shaped(shape_of(name, size))
+        return made.tensor(draw(target, made.dtype_or_default(), 0.0, 1.0, g))
+
+    @composite(f"{name}_like")
+    def of_its_shape(input, *, generator=None, **options):
+        made, array = like(f"{name}_like", input, options)
+        return made.tensor(draw(array, made.dtype, 0.0, 1.0, draws.source(generator)))
+
+    of_a_shape.__doc__ = f"Return {words} in the given shape. Source: torch.{name}."
+    words = f"Return {words}, with the shape, dtype and device of `input`."
+    of_its_shape.__doc__ = f"{words} Source: torch.{name}_like."
 
 
-@composite()
-def randn(*size, generator=None, **options):
-    """Standard normal numbers in the given shape. Source: torch.randn."""
-    made = Options("randn", options)
-    return made.tensor(
-        draws.normal(
-            draws.shaped(shape_of("randn", size)),
-            made.dtype_or_default(),
-            0.0,
-            1.0,
-            draws.source(generator),
-        )
-    )
+_drawing("rand", draws.uniform, "numbers uniform in [0, 1)")
+_drawing("randn", draws.normal, "standard normal numbers")
 
 
 @composite()
@@ -78,28 +71,6 @@ def randperm(n, *, generator=None, **options):
     dtype = made.dtype or int64
     check_fits(n, dtype)
     return made.tensor(random.randperm(draws.source(generator), n).astype(dtype.np))
-
-
-@composite()
-def rand_like(input, *, generator=None, **options):
-    """Numbers uniform in [0, 1), with the shape, dtype and device of `input`. Source: torch.rand_like."""
-    made, array = like("rand_like", input, options)
-    return made.tensor(draws.uniform(array, made.dtype, 0.0, 1.0, draws.source(generator)))
-
-
-@composite()
-def randn_like(input, *, generator=None, **options):
-    """Standard normal numbers, with the shape, dtype and device of `input`. Source: torch.randn_like."""
-    made, array = like("randn_like", input, options)
-    return made.tensor(draws.normal(array, made.dtype, 0.0, 1.0, draws.source(generator)))
-
-
-@composite()
-def randint_like(*, input, low=0, high, generator=None, **options):
-    """Integers in [low, high), with the shape, dtype and device of `input`. Source: torch.randint_like."""
-    made, array = like("randint_like", input, options)
-    values = draws.integers(array, made.dtype, int(low), int(high), draws.source(generator))
-    return made.tensor(values.astype(made.dtype.np))
 
 
 # -- random numbers with a gradient of zero ----------------------------------------------------------------------------

@@ -136,15 +136,34 @@ def clamp_(input, min=None, max=None):
 for _table, _suffix in ((METHODS, ""), (METHODS, "_"), (NAMESPACES[""], ""), (NAMESPACES[""], "_")):
     _table["clip" + _suffix] = _table["clamp" + _suffix]
 
-# PyTorch's losses with a margin are made of it
-clamp_min_op = internal(
-    "clamp_min(Tensor self, Number min)",
-    forward=lambda xp, self, min: _clamp(xp, self, min, None),
-    operands=("self",),
-    vjp={"self": lambda m, g, self, min: m.where(self >= min, g, 0.0)},
-    latex=r"\max({self}, {min})",
-    vjp_latex={"self": r"{g} \cdot [{self} \ge {min}]"},
-    samples=lambda s: [(s.randn(3), 0.1)],
+
+def _one_limit(name, limits, kept, latex, sign):
+    """Register the operation that `clamp_min` or `clamp_max` runs."""
+    limit = name[-3:]
+    return internal(
+        f"{name}(Tensor self, Number {limit})",
+        forward=lambda xp, self, bound: _clamp(xp, self, *limits(bound)),
+        operands=("self",),
+        vjp={"self": kept},
+        latex=latex,
+        vjp_latex={"self": rf"{{g}} \cdot [{{self}} {sign} {{{limit}}}]"},
+        samples=lambda s: [(s.randn(3), 0.1)],
+    )
+
+
+clamp_min_op = _one_limit(
+    "clamp_min",
+    lambda bound: (bound, None),
+    lambda m, g, self, min: m.where(self >= min, g, 0.0),
+    r"\max({self}, {min})",
+    r"\ge",
+)
+clamp_max_op = _one_limit(
+    "clamp_max",
+    lambda bound: (None, bound),
+    lambda m, g, self, max: m.where(self <= max, g, 0.0),
+    r"\min({self}, {max})",
+    r"\le",
 )
 
 
@@ -153,6 +172,22 @@ def clamp_min(input, min):
     """Return each element, but at least the number `min`. Source: torch.clamp_min."""
     args = _clamp_call(input, min, None)
     return clamp_min_op.call(*args[:2]) if input.dtype.is_floating_point else clamp_op.call(*args)
+
+
+@composite(method=True)
+def clamp_max(input, max):
+    """Return each element, but at most the number `max`. Source: torch.clamp_max."""
+    args = _clamp_call(input, None, max)
+    one = input.dtype.is_floating_point
+    return clamp_max_op.call(input, args[2]) if one else clamp_op.call(*args)
+
+
+@composite(method=True)
+def clamp_max_(input, max):
+    """Limit each element to at most `max` in place. Source: torch.Tensor.clamp_max_."""
+    bound = _clamp_call(input, None, max)[2]
+    one = input.dtype.is_floating_point
+    return apply_inplace(clamp_max_op, (input, bound)) if one else input.clamp_(max=bound)
 
 
 # -- where, masked_fill ------------------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ class Conv1d(_Convolution, dims=1, function=F.conv1d):
 
     `weight` is (out_channels, in_channels / groups, K), `bias` (out_channels); both start uniform in ±1/sqrt(fan_in).
     L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. `padding` may be 'same' or 'valid'; `padding_mode`
-    is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes do not fit.
+    is zeros, reflect or replicate. Raises RuntimeError when sizes, channels or dtypes do not fit.
     """
 
 
@@ -148,7 +148,7 @@ class Conv2d(_Convolution, dims=2, function=F.conv2d):
 
     `weight` is (out_channels, in_channels / groups, KH, KW), `bias` (out_channels); both start uniform in
     ±1/sqrt(fan_in). H' = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1. `padding` may be 'same' or
-    'valid'; `padding_mode` is zeros, reflect, replicate or circular. Raises RuntimeError when sizes, channels or dtypes
+    'valid'; `padding_mode` is zeros, reflect or replicate. Raises RuntimeError when sizes, channels or dtypes
     do not fit.
 
     Example:

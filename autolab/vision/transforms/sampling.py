@@ -50,7 +50,7 @@ def _check_mode(mode, *supported):
 
 def resize(img, size, mode, antialias):
     """Return the tensor `img` (..., H, W) with (height, width) `size`; integers are rounded."""
-    _check_mode(mode, "nearest", "nearest-exact", "bilinear", "bicubic")
+    _check_mode(mode, "nearest", "bilinear", "bicubic")
     mode = mode.value
     new = interpolate(
         _as_floats(img).reshape(1, -1, *img.shape[-2:]),

@@ -1,66 +1,39 @@
-"""`torch.linalg`: singular values, QR, pseudo-inverse, rank, least squares."""
+"""`torch.linalg`: singular values and QR."""
 
 from __future__ import annotations
 
-
 import numpy as np
 
-from ...devices import device as devices
 from ...exact.refusals import LinAlgError
 from ...core.errors import fail
 from ...exact.refusals import unsupported
 from ...exact.dtype_errors import not_implemented
-from ..functions import METHODS, NAMESPACES, composite, internal
+from ...core.dtype import FROM_NUMPY
+from ..checks import refuse_if
+from ..functions import composite, internal
 from ..return_types import return_type
-from ...core.tensor import Tensor
-from ..linalg import _mt, all_finite, batch_element
+from ..linalg import _mt, all_finite, batch_element, first_matrix, hidden_by_nan
 
 
-def _matrices(name, a):
-    if a.ndim < 2:
-        raise fail(
-            RuntimeError,
-            f"{name}: The input tensor A must have at least 2 dimensions.",
-            "A matrix has rows and columns.",
-        )
-    if a.dtype.kind != "f":
-        from ...core.dtype import FROM_NUMPY
-
-        raise fail(
-            RuntimeError,
-            f"{name}: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[a.dtype].short}",
-            "Convert it with .float() first.",
-        )
+def _check_matrices(name, a, kernel):
+    message = f"{name}: The input tensor A must have at least 2 dimensions."
+    refuse_if(a.ndim < 2, message, "A matrix has rows and columns.")
+    message = f"{name}: Expected a floating point or complex tensor as input. Got {FROM_NUMPY[a.dtype].short}"
+    refuse_if(a.dtype.kind != "f", message, "Convert it with .float() first.")
     if a.dtype == np.float16:
-        raise not_implemented("geqrf_cpu" if name == "linalg.qr" else "linalg_svd_cpu", a.dtype)
+        raise not_implemented(kernel, a.dtype)
 
 
 # -- singular values ---------------------------------------------------------------------------------------------------
 def _svd(xp, A, full_matrices):
-    _matrices("linalg.svd", A)
-    return singular_vectors(xp, A, full_matrices)
-
-
-def singular_vectors(xp, A, full_matrices):
-    """(U, S, Vh) of matrices; NaN for one with inf in it, where LAPACK's iterations may never end. Raises LinAlgError
-    for one with NaN."""
-    if not all_finite(xp, A):
-        if bool(xp.isnan(A).any()):
-            first = int(devices.to_host(xp.isnan(A)).any(axis=(-2, -1)).reshape(-1).argmax())
-            message = f"linalg.svd: {batch_element(A, first)}The algorithm failed to converge because the input matrix contained non-finite values."
-            raise fail(
-                LinAlgError,
-                message,
-                "There is a NaN in the matrix: look for where it comes from with torch.isnan.",
-            )
-        hidden = xp.where(
-            xp.isfinite(A).all(axis=(-2, -1), keepdims=True), A.dtype.type(0), A.dtype.type(np.nan)
-        )
-        U, S, Vh = xp.linalg.svd(
-            xp.where(hidden == 0, A, A.dtype.type(0)), full_matrices=full_matrices
-        )
-        return U + hidden, S + hidden[..., 0], Vh + hidden
-    return tuple(xp.linalg.svd(A, full_matrices=full_matrices))
+    _check_matrices("linalg.svd", A, "linalg_svd_cpu")
+    if not all_finite(xp, A) and bool(xp.isnan(A).any()):
+        element = batch_element(A, first_matrix(xp, xp.isnan(A)))
+        message = f"linalg.svd: {element}The algorithm failed to converge because the input matrix contained non-finite values."
+        note = "There is a NaN in the matrix: look for where it comes from with torch.isnan."
+        raise fail(LinAlgError, message, note)
+    svd = lambda a: tuple(xp.linalg.svd(a, full_matrices=full_matrices))
+    return hidden_by_nan(xp, A, svd)
 
 
 def _safe_quotient(m, a, b):
@@ -111,12 +84,11 @@ def svd(A, full_matrices=True, *, driver=None):
 
     A: (…, m, n). The gradient of U and Vh is only meaningful for functions that do not depend on their signs. Raises
     RuntimeError for fewer than two dimensions and for `driver`. Source: torch.linalg.svd."""
-    if driver is not None:
-        raise fail(
-            RuntimeError,
-            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.",
-            "Leave it out.",
-        )
+    refuse_if(
+        driver is not None,
+        "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.",
+        "Leave it out.",
+    )
     return svd_op.call(A, bool(full_matrices))
 
 
@@ -141,156 +113,23 @@ def old_svd(input, some=True, compute_uv=True):
     return _SVD((U, S, Vh.mT))
 
 
-def _tolerance(A, largest, atol, rtol):
-    """What counts as zero among singular values: the larger of atol and rtol times the largest."""
-    if rtol is None:
-        rtol = (
-            0.0
-            if atol is not None and np.any(np.asarray(_plain(atol)) > 0)
-            else np.finfo(A.dtype.np).eps * max(A.shape[-2:])
-        )
-    atol = 0.0 if atol is None else atol
-    nothing = NAMESPACES[""]["zeros_like"](largest)
-    return NAMESPACES[""]["maximum"](nothing + atol, nothing + rtol * largest)
-
-
-def _plain(x):
-    return x.tolist() if isinstance(x, Tensor) else x
-
-
-def _sizes_of_values(A, hermitian):
-    """The sizes of the singular values; of symmetric matrices those of the eigenvalues."""
-    return NAMESPACES["linalg"]["eigvalsh"](A).abs() if hermitian else svdvals(A)
-
-
-@composite(namespace="linalg")
-def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
-    """How many singular values of matrices (…, m, n) are above max(atol, rtol * the largest).
-
-    rtol: eps * max(m, n) when neither is given; tol: the same as atol, and NumPy's name. Source:
-    torch.linalg.matrix_rank."""
-    if A._array.ndim < 2:
-        raise fail(
-            RuntimeError,
-            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",
-            "A matrix has rows and columns.",
-        )
-    A = A.detach()
-    if not A.numel():
-        return A.new_zeros(A.shape[:-2]).long()
-    values = _sizes_of_values(A, hermitian)
-    if tol is not None:
-        atol, rtol = tol, 0.0
-    limit = _tolerance(A, values.amax(-1), atol, rtol)
-    return (values > limit.unsqueeze(-1)).sum(-1)
-
-
-def _pinv(xp, A, atol, rtol):
-    if A.size == 0:
-        return xp.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
-    U, S, Vh = singular_vectors(xp, A, False)
-    limit = xp.maximum(atol, rtol * S[..., :1])
-    inverse = xp.where(S > limit, 1 / xp.where(S > limit, S, xp.ones_like(S)), xp.zeros_like(S))
-    return xp.matmul(
-        xp.swapaxes(Vh, -1, -2) * inverse[..., None, :], xp.swapaxes(U, -1, -2)
-    ).astype(A.dtype)
-
-
-def _pinv_rule(m, g, A, result):
-    inverse, transposed, gt = result, _mt(m, result), _mt(m, g)
-    times = m.matmul_raw
-    if A.shape[-2] <= A.shape[-1]:
-        k = times(gt, inverse)
-        kt = times(k, transposed)
-        rest = times(times(transposed, inverse), gt - times(k, A))
-        return kt - _mt(m, times(inverse, k)) - times(times(A, inverse), kt) + rest
-    k = times(inverse, gt)
-    kt = times(transposed, k)
-    rest = times(times(gt - times(A, k), inverse), transposed)
-    return kt - _mt(m, times(k, inverse)) - times(times(kt, inverse), A) + rest
-
-
-pinv_op = internal(
-    "linalg_pinv(Tensor A, float? atol, float? rtol)",
-    forward=_pinv,
-    node="LinalgPinvBackward0",
-    hidden=("A",),
-    vjp={"A": _pinv_rule},
-    latex=r"{A}^{+}",
-    vjp_latex={"A": r"-({A}^{+})^{T} {g} \, ({A}^{+})^{T} + \ldots"},
-    samples=lambda s: [
-        (s.randn(3, 2), 0.0, 1e-6),
-        (s.randn(2, 3), 0.0, 1e-6),
-        (s.randn(2, 2, 2), 0.0, 1e-6),
-    ],
-)
-
-
-@composite(namespace="linalg")
-def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
-    """The pseudo-inverse (…, n, m) of matrices (…, m, n): singular values up to max(atol, rtol * the largest) count as
-    0.
-
-    rtol (rcond): eps * max(m, n) when neither is given. Raises RuntimeError for fewer than two dimensions.
-    Source: torch.linalg.pinv."""
-    if hermitian:
-        raise unsupported(
-            "linalg.pinv",
-            "hermitian",
-            "Symmetric matrices have the same pseudo-inverse without it.",
-        )
-    if A._array.ndim < 2 or not A.is_floating_point():
-        raise fail(
-            RuntimeError,
-            f"linalg.pinv({A.dtype.short}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
-            "cfloat or cdouble types",
-            "A matrix has rows and columns.",
-        )
-    rtol = rcond if rcond is not None else rtol
-    atol = _plain(atol)
-    if rtol is None:
-        rtol = 0.0 if atol else float(np.finfo(A.dtype.np).eps) * max(A.shape[-2:])
-    return pinv_op.call(A, float(atol or 0.0), float(_plain(rtol)))
-
-
-METHODS["pinverse"] = NAMESPACES[""]["pinverse"] = pinv
-
-
 # -- QR ----------------------------------------------------------------------------------------------------------------
-def _qr(xp, A, mode):
-    _matrices("linalg.qr", A)
-    if mode == "r":
-        return xp.zeros((0,), A.dtype), xp.linalg.qr(A, mode="r")
-    Q, R = xp.linalg.qr(A, mode=mode)
-    return Q, R
+def _qr(xp, A):
+    _check_matrices("linalg.qr", A, "geqrf_cpu")
+    return tuple(xp.linalg.qr(A))
 
 
-def _qr_rule(m, g, Q, R, mode):
-    rows, columns = Q.shape[-2] if mode != "r" else 0, R.shape[-1]
-    if mode == "r":
-        raise fail(
-            RuntimeError,
-            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
-            "mode='reduced') if you are going to differentiate through linalg.qr.",
-            "mode='r' saves the work for Q.",
-        )
-    if mode == "complete" and rows > columns:
-        raise fail(
-            RuntimeError,
-            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.",
-            "The last columns of Q are any basis of what is left.",
-        )
-    g_q, g_r = g
-    if rows >= columns:
+def _qr_rule(m, g, Q, R):
+    (g_q, g_r), (rows, columns) = g, R.shape[-2:]
+    if rows == columns:
         return _tall_qr(m, g_q, g_r, Q, R)
     # A = [X | Y], R = [U | V] with X = Q U and Y = Q V: Q depends on X alone, and V = Q^T Y.
     last = len(R.shape) - 1
     part = lambda x, start, end: m.slice(x, last, start, end, 1)
     V, g_v = part(R, rows, columns), part(g_r, rows, columns)
     g_q = g_q + m.matmul_raw(m.matmul_raw(Q, V), _mt(m, g_v))
-    return m.cat(
-        [_tall_qr(m, g_q, part(g_r, 0, rows), Q, part(R, 0, rows)), m.matmul_raw(Q, g_v)], last
-    )
+    first = _tall_qr(m, g_q, part(g_r, 0, rows), Q, part(R, 0, rows))
+    return m.cat([first, m.matmul_raw(Q, g_v)], last)
 
 
 def _tall_qr(m, g_q, g_r, Q, R):
@@ -300,92 +139,25 @@ def _tall_qr(m, g_q, g_r, Q, R):
 
 
 qr_op = internal(
-    "linalg_qr(Tensor A, str mode='reduced')",
+    "linalg_qr(Tensor A)",
     forward=_qr,
     outputs=("Q", "R"),
     node="LinalgQrBackward0",
     return_type=return_type("linalg_qr", ("Q", "R")),
     vjp={"A": _qr_rule},
+    constants={"mode": "reduced"},
     latex=r"\mathrm{qr}({A})",
     vjp_latex={"A": r"({g} + Q \ldots) R^{-T}"},
-    samples=lambda s: [
-        (s.randn(3, 2), "reduced"),
-        (s.randn(2, 3), "complete"),
-        (s.randn(2, 2, 2), "reduced"),
-    ],
+    samples=lambda s: [s.randn(3, 2), s.randn(2, 3), s.randn(2, 2, 2)],
 )
 
 
 @composite(namespace="linalg")
 def qr(A, mode="reduced"):
-    """(Q, R) with A = Q R, the columns of Q orthonormal, R upper triangular. A: (…, m, n).
+    """Return (Q, R) with A = Q R, the columns of Q orthonormal, R upper triangular. A: (…, m, n).
 
-    mode: 'reduced', 'complete' (Q square), 'r' (Q empty, no gradient). Raises RuntimeError for another.
-    Source: torch.linalg.qr."""
-    if mode not in ("reduced", "complete", "r"):
-        raise fail(
-            RuntimeError,
-            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'",
-            "It says how many columns Q has.",
-        )
-    return qr_op.call(A, mode)
-
-
-# -- least squares -----------------------------------------------------------------------------------------------------
-_LSTSQ = return_type("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
-
-
-@composite(namespace="linalg")
-def lstsq(A, B, rcond=None, *, driver=None):
-    """X that makes |A X - B| smallest, and of those the shortest: (solution, residuals, rank, singular_values).
-
-    A: (…, m, n), B: (…, m, k) or, of one matrix, (m,). driver: 'gelsy' (default), 'gels' (full rank; no rank), 'gelsd'
-    or 'gelss' (also residuals and singular values). Raises RuntimeError for shapes that do not fit. Source:
-    torch.linalg.lstsq."""
-    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise fail(
-            RuntimeError,
-            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)",
-            "All give the same solution here.",
-        )
-    if A.dtype is not B.dtype:
-        message = (
-            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
-            f"{A.dtype.short} and other's dtype {B.dtype.short}"
-        )
-        raise fail(
-            RuntimeError,
-            message,
-            "Convert one of them: equations are not solved in two precisions.",
-        )
-    if A.dtype.np not in (np.float32, np.float64):
-        raise fail(
-            RuntimeError,
-            "This function doesn't handle types other than float and double",
-            "Convert A with .float() first.",
-        )
-    vector = B._array.ndim == A._array.ndim - 1
-    right = B.unsqueeze(-1) if vector else B
-    if A.shape[-2] != right.shape[-2]:
-        raise fail(
-            RuntimeError,
-            "torch.linalg.lstsq: input.size(-2) should match other.size(-2)",
-            "One equation for each row of A.",
-        )
-    rtol = float(np.finfo(A.dtype.np).eps) * max(A.shape[-2:]) if rcond is None else rcond
-    solution = pinv(A, rtol=rtol) @ right
-    nothing = A.new_zeros((0,))
-    residuals, values = nothing, nothing.detach()
-    rank = nothing.detach().long() if driver == "gels" else matrix_rank(A, rtol=rtol)
-    if driver in ("gelsd", "gelss"):
-        values = svdvals(A.detach())
-    if (
-        driver in ("gels", "gelsd", "gelss")
-        and A.shape[-2] > A.shape[-1]
-        and bool((matrix_rank(A) == A.shape[-1]).all())
-    ):
-        residuals = ((A @ solution - right) ** 2).sum(-2)
-    return _LSTSQ((solution.squeeze(-1) if vector else solution, residuals, rank, values))
-
-
-# -- triangular systems ------------------------------------------------------------------------------------------------
+    Raises RuntimeError for fewer than two dimensions, NotImplementedError for a mode other than 'reduced'. Source:
+    torch.linalg.qr."""
+    if mode != "reduced":
+        raise unsupported("linalg.qr", "mode", "Q has as many columns as R has rows: 'reduced'.")
+    return qr_op.call(A)

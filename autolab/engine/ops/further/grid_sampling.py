@@ -12,43 +12,35 @@ import warnings
 from ...exact.arguments import check_tensors, numbers_of
 from ...core import namespaces
 from ...core.dtype import int64
-from ...core.errors import fail
 from ...exact.refusals import unsupported
 from ...exact.dtype_errors import not_implemented
+from ..checks import refuse_if
 from ..functions import composite, internal
 from ...exact.kinds import check_settings
 from ..reduction import dtype_of
+from ..with_backward import rule
 
-MODES = ("bilinear", "nearest", "bicubic")
-PADDINGS = ("zeros", "border", "reflection")
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDINGS = ("zeros", "border", "reflection")
+_NO_VOLUMES = "Volumes (5-d) are not sampled here; images (4-d) are."
 
 
 # -- where a place lies ------------------------------------------------------------------------------------------------
-def _position(m, place, n, padding, align_corners):
-    """(position counted in pixels, how much it changes with the place): what lies outside comes back as `padding`
-    says."""
+def _position(m, place, n, border, align_corners):
+    """Return (position counted in pixels, how much it changes with the place); border: what lies outside is moved to
+    the nearest pixel."""
     scale = (n - 1) / 2 if align_corners else n / 2
     x = (place + 1) * scale if align_corners else ((place + 1) * n - 1) / 2
     slope = m.zeros_like(x) + scale
-    if padding == 0:
+    if not border:
         return x, slope
-    if padding == 2:
-        x, slope = _reflected(m, x, slope, n, align_corners)
     inside = m.logical_and(x > 0, x < n - 1)  # at the edge itself the slope is 0, as in torch
     return m.clamp(x, 0, n - 1), m.where(inside, slope, 0.0)
 
 
-def _reflected(m, x, slope, n, align_corners):
-    """Mirrored at the edges, as often as it takes."""
-    low, span = (0.0, n - 1) if align_corners else (-0.5, n)
-    if not span:
-        return m.zeros_like(x), m.zeros_like(x)
-    far = m.abs(x - low)
-    turns = m.floor(far / span)
-    rest = far - turns * span
-    even = m.floor(turns / 2) * 2 == turns
-    forth = m.logical_xor(x < low, even)
-    return m.where(even, rest + low, span - rest + low), m.where(forth, slope, -slope)
+def _flat(m, w):
+    """Return (n, rows, columns) as (n, 1, places), to multiply the channels by."""
+    return m.reshape_raw(w, (tuple(w.shape)[0], 1, -1))
 
 
 class _Corner:
@@ -61,51 +53,41 @@ class _Corner:
             m.logical_and(cx >= 0, cx <= width - 1), m.logical_and(cy >= 0, cy <= height - 1)
         )
         self.weight, self.by_x, self.by_y = wx * wy, dx * wy, wx * dy
-        place = m.clamp(m.where(inside, cy, 0.0), 0, height - 1) * width + m.clamp(
-            m.where(inside, cx, 0.0), 0, width - 1
-        )
+        row = m.clamp(m.where(inside, cy, 0.0), 0, height - 1)
+        place = row * width + m.clamp(m.where(inside, cx, 0.0), 0, width - 1)
         pixels = m.reshape_raw(m.to_copy(place, int64), (n, 1, -1))
         self.index = m.expand(pixels, (n, c, pixels.shape[-1]))
         self.inside = _flat(m, inside)
 
     def read(self, m, input):
-        """The values at the pixels, 0 outside: (n, channels, places)."""
+        """Return the values at the pixels, 0 outside: (n, channels, places)."""
         n, c, height, width = input.shape
-        return m.where(
-            self.inside, m.gather(m.reshape_raw(input, (n, c, height * width)), 2, self.index), 0.0
-        )
+        pixels = m.reshape_raw(input, (n, c, height * width))
+        return m.where(self.inside, m.gather(pixels, 2, self.index), 0.0)
 
 
-def _corners(m, input, grid, mode, padding, align_corners):
-    """(the pixels that are read for each place, slope of x, slope of y)."""
+def _corners(m, input, grid, nearest, border, align_corners):
+    """Return (the pixels that are read for each place, slope of x, slope of y)."""
     height, width = tuple(input.shape)[2:]
-    x, slope_x = _position(m, m.select(grid, 3, 0), width, padding, align_corners)
-    y, slope_y = _position(m, m.select(grid, 3, 1), height, padding, align_corners)
-    if mode == 1:
-        one, none = m.zeros_like(x) + 1, m.zeros_like(x)
+    x, slope_x = _position(m, m.select(grid, 3, 0), width, border, align_corners)
+    y, slope_y = _position(m, m.select(grid, 3, 1), height, border, align_corners)
+    none, one = m.zeros_like(x), m.zeros_like(x) + 1
+    if nearest:
         return [_Corner(m, input, m.round(x), m.round(y), one, one, none, none)], slope_x, slope_y
     left, top = m.floor(x), m.floor(y)
     right, below = x - left, y - top
-    one = m.zeros_like(x) + 1
     sides = [(left, 1 - right, -one), (left + 1, right, one)]
     ends = [(top, 1 - below, -one), (top + 1, below, one)]
-    return (
-        [_Corner(m, input, cx, cy, wx, wy, dx, dy) for cy, wy, dy in ends for cx, wx, dx in sides],
-        slope_x,
-        slope_y,
-    )
+    corners = [
+        _Corner(m, input, cx, cy, wx, wy, dx, dy) for cy, wy, dy in ends for cx, wx, dx in sides
+    ]
+    return corners, slope_x, slope_y
 
 
-def _flat(m, w):
-    """(n, rows, columns) as (n, 1, places), to multiply the channels by."""
-    return m.reshape_raw(w, (tuple(w.shape)[0], 1, -1))
-
-
-def _sample(xp, input, grid, interpolation_mode, padding_mode, align_corners):
+def _sample(xp, input, grid, *settings):
     m = namespaces.raw(xp)
-    corners, _, _ = _corners(m, input, grid, interpolation_mode, padding_mode, align_corners)
     total = 0
-    for corner in corners:
+    for corner in _corners(m, input, grid, *settings)[0]:
         total = total + corner.read(m, input) * _flat(m, corner.weight)
     return total.reshape((*input.shape[:2], *grid.shape[1:3])).astype(input.dtype, copy=False)
 
@@ -116,20 +98,17 @@ def _towards_input(m, g, input, grid, interpolation_mode, padding_mode, align_co
     flat = m.reshape_raw(g, (n, c, -1))
     total = m.zeros_like(m.reshape_raw(input, (n, c, height * width)))
     for corner in corners:
-        total = m.scatter_add(
-            total, 2, corner.index, m.where(corner.inside, flat * _flat(m, corner.weight), 0.0)
-        )
+        values = m.where(corner.inside, flat * _flat(m, corner.weight), 0.0)
+        total = m.scatter_add(total, 2, corner.index, values)
     return m.reshape_raw(total, (n, c, height, width))
 
 
 def _towards_grid(m, g, input, grid, interpolation_mode, padding_mode, align_corners):
-    if interpolation_mode == 1:
+    if interpolation_mode:
         return m.zeros_like(grid)
-    n, c, height, width = tuple(input.shape)
-    corners, slope_x, slope_y = _corners(
-        m, input, grid, interpolation_mode, padding_mode, align_corners
-    )
-    flat = m.reshape_raw(g, (n, c, -1))
+    settings = interpolation_mode, padding_mode, align_corners
+    corners, slope_x, slope_y = _corners(m, input, grid, *settings)
+    flat = m.reshape_raw(g, (*tuple(input.shape)[:2], -1))
     by_x = by_y = 0  # how much what was read changes with the place
     for corner in corners:
         value = corner.read(m, input)
@@ -154,7 +133,7 @@ grid_sampler = internal(
     samples=lambda s: [
         (s.randn(2, 2, 3, 4), s.uniform(-1.4, 1.4, 2, 2, 3, 2), mode, padding, align)
         for mode in (0, 1)
-        for padding in (0, 1, 2)
+        for padding in (0, 1)
         for align in (False, True)
     ],
 )
@@ -173,59 +152,53 @@ def _default(align_corners):
 
 @composite(namespace="nn.functional")
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """`input` (n, channels, h, w) read at the places `grid` (n, rows, columns, 2): (n, channels, rows, columns).
-    Differentiable by both.
+    """Return `input` (n, channels, h, w) read at the places `grid` (n, rows, columns, 2): (n, channels, rows, columns).
+    Differentiable with respect to both.
 
-    grid: (x, y) from -1 to 1. mode: 'bilinear', 'nearest'. padding_mode: what lies outside: 'zeros', the nearest pixel
-    ('border'), or what a mirror at the edge shows ('reflection'). align_corners: whether -1 and 1 are the middles of
-    the outermost pixels, or their outer edges (False, the default). Raises RuntimeError for other shapes,
-    NotImplementedError for volumes and 'bicubic'. Source: torch.nn.functional.grid_sample."""
+    grid: (x, y) from -1 to 1. mode: 'bilinear', 'nearest'. padding_mode: what lies outside: 'zeros' or the nearest
+    pixel ('border'). align_corners: whether -1 and 1 are the middles of the outermost pixels, or their outer edges
+    (False, the default). Raises RuntimeError for other shapes, NotImplementedError for volumes, 'bicubic' and
+    'reflection'. Source: torch.nn.functional.grid_sample."""
     check_settings("grid_sampler", ("align_corners", 5, "bool?", align_corners))
-    if mode not in MODES:
-        message = f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
-        raise fail(ValueError, message, "It says how values between pixels are found.")
-    if padding_mode not in PADDINGS:
-        message = f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
-        raise fail(ValueError, message, "It says what lies outside of the image.")
+    message = f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+    note = "It says how values between pixels are found."
+    refuse_if(mode not in _MODES, message, note, ValueError)
+    message = f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
+    note = "It says what lies outside of the image."
+    refuse_if(padding_mode not in _PADDINGS, message, note, ValueError)
     align_corners = _default(align_corners)
     check_tensors("grid_sampler", input=input, grid=grid)
     _check_shapes(input, grid)
     if mode == "bicubic":
-        raise unsupported("grid_sample", "mode='bicubic'", "'bilinear' and 'nearest' are there.")
+        raise unsupported("grid_sample", "mode='bicubic'", "Use 'bilinear' or 'nearest'.")
+    if padding_mode == "reflection":
+        note = "Use 'zeros' or 'border'."
+        raise unsupported("grid_sample", "padding_mode='reflection'", note)
     if not input.dtype.is_floating_point:
         raise not_implemented("grid_sampler_2d_cpu_kernel_impl", input._array.dtype)
-    if grid.dtype is not input.dtype:
-        message = f"expected scalar type {input.dtype.short} but found {grid.dtype.short}"
-        raise fail(RuntimeError, message, "Convert the grid: grid.to(input.dtype).")
-    return grid_sampler.call(
-        input, grid, MODES.index(mode), PADDINGS.index(padding_mode), align_corners
-    )
+    message = f"expected scalar type {input.dtype.short} but found {grid.dtype.short}"
+    refuse_if(grid.dtype is not input.dtype, message, "Convert the grid: grid.to(input.dtype).")
+    modes = _MODES.index(mode), _PADDINGS.index(padding_mode)
+    return grid_sampler.call(input, grid, *modes, align_corners)
 
 
 def _check_shapes(input, grid):
-    both = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-    if input.shape[:1] != grid.shape[:1]:
-        raise fail(
-            RuntimeError,
-            f"grid_sampler(): expected grid and input to have same batch size, but got {both}",
-            "Each image has its own grid.",
-        )
+    name, sizes = "grid_sampler(): expected", list(grid.shape)
+    both = f"input with sizes {list(input.shape)} and grid with sizes {sizes}"
+    message = f"{name} grid and input to have same batch size, but got {both}"
+    refuse_if(input.shape[:1] != grid.shape[:1], message, "Each image has its own grid.")
     if input.ndim == grid.ndim == 5:
-        raise unsupported(
-            "grid_sample", "input", "Volumes (5-d) are not sampled here; images (4-d) are."
-        )
-    if grid.shape[-1] != max(input.ndim - 2, 0):
-        message = f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes {list(grid.shape)}"
-        raise fail(RuntimeError, message, "A place in an image is (x, y).")
-    if input.ndim != 4 or grid.ndim != 4:
-        message = f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got {both}"
-        raise fail(RuntimeError, message, "(n, channels, h, w) and (n, rows, columns, 2).")
+        raise unsupported("grid_sample", "input", _NO_VOLUMES)
+    dims = input.ndim - 2
+    message = f"{name} grid to have size {dims} in last dimension, but got grid with sizes {sizes}"
+    refuse_if(grid.shape[-1] != max(dims, 0), message, "A place in an image is (x, y).")
+    message = f"{name} 4D or 5D input and grid with same number of dimensions, but got {both}"
+    note = "(n, channels, h, w) and (n, rows, columns, 2)."
+    refuse_if(input.ndim != 4 or grid.ndim != 4, message, note)
     for d in (2, 3):
-        if not input.shape[d]:
-            message = f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(input.shape)} with "
-            raise fail(
-                RuntimeError, f"{message}dimension {d} being empty", "There is nothing to read."
-            )
+        message = f"{name} input to have non-empty spatial dimensions, but input has sizes {list(input.shape)} with "
+        message += f"dimension {d} being empty"
+        refuse_if(not input.shape[d], message, "There is nothing to read.")
 
 
 # -- the places of an affine map ---------------------------------------------------------------------------------------
@@ -256,7 +229,7 @@ def _affine_grid(xp, theta, size, align_corners):
 affine_grid_generator = internal(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
     forward=_affine_grid,
-    vjp={"theta": lambda m, g, size, align_corners: m.affine_grid_spread(g, size, align_corners)},
+    vjp={"theta": rule("affine_grid_spread", "size", "align_corners")},
     latex=r"{theta} \cdot (x, y, 1)",
     vjp_latex={"theta": r"\sum {g} \, (x, y, 1)^{T}"},
     samples=lambda s: [
@@ -270,7 +243,7 @@ internal(
         xp.swapaxes(grad.reshape(grad.shape[0], -1, 2), 1, 2),
         _base(xp, size, grad.dtype, align_corners),
     ),
-    vjp={"grad": lambda m, g, size, align_corners: m.affine_grid_generator(g, size, align_corners)},
+    vjp={"grad": rule("affine_grid_generator", "size", "align_corners")},
     latex=r"\sum {grad} \, (x, y, 1)^{T}",
     vjp_latex={"grad": r"{g} \cdot (x, y, 1)"},
     samples=lambda s: [(s.randn(2, 3, 2, 2), (2, 1, 3, 2), False)],
@@ -290,24 +263,18 @@ def affine_grid(theta, size, align_corners=None):
     )
     size = numbers_of("affine_grid_generator", "size", size)
     align_corners = _default(align_corners)
-    if not theta.is_floating_point():
-        raise fail(
-            ValueError,
-            f"Expected theta to have floating point type, but got {theta.dtype}",
-            "Call .float() first.",
-        )
-    if len(size) not in (4, 5):
-        message = f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
-        raise fail(NotImplementedError, message, "size is that of the images: (n, c, h, w).")
+    message = f"Expected theta to have floating point type, but got {theta.dtype}"
+    refuse_if(not theta.is_floating_point(), message, "Call .float() first.", ValueError)
+    message = f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+    note = "size is that of the images: (n, c, h, w)."
+    refuse_if(len(size) not in (4, 5), message, note, NotImplementedError)
     if len(size) == 5:
-        raise unsupported(
-            "affine_grid", "size", "Volumes (5-d) are not sampled here; images (4-d) are."
-        )
-    if theta.ndim != 3 or theta.shape[1:] != (2, 3):
-        message = f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {size}. Got {theta.shape}."
-        raise fail(
-            ValueError, message, "Each image has a matrix of two rows: the new x and the new y."
-        )
+        raise unsupported("affine_grid", "size", _NO_VOLUMES)
+    message = (
+        f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {size}. Got {theta.shape}."
+    )
+    note = "Each image has a matrix of two rows: the new x and the new y."
+    refuse_if(theta.ndim != 3 or theta.shape[1:] != (2, 3), message, note, ValueError)
     if align_corners and min(size[2:]) == 1:
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an intended use case of "
@@ -315,13 +282,9 @@ def affine_grid(theta, size, align_corners=None):
             UserWarning,
             stacklevel=2,
         )
-    elif min(size) <= 0:
-        raise fail(
-            ValueError,
-            f"Expected non-zero, positive output size. Got {size}",
-            "There would be no pixel.",
-        )
-    if theta.shape[0] != size[0]:
-        message = f"Expected size for first two dimensions of batch2 tensor to be: [{size[0]}, 3] but got: [{theta.shape[0]}, 3]."
-        raise fail(RuntimeError, message, "Each image has its own matrix.")
+    else:
+        message = f"Expected non-zero, positive output size. Got {size}"
+        refuse_if(min(size) <= 0, message, "There would be no pixel.", ValueError)
+    message = f"Expected size for first two dimensions of batch2 tensor to be: [{size[0]}, 3] but got: [{theta.shape[0]}, 3]."
+    refuse_if(theta.shape[0] != size[0], message, "Each image has its own matrix.")
     return affine_grid_generator.call(theta, tuple(size), align_corners)

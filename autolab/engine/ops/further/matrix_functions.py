@@ -5,28 +5,17 @@ Source: https://docs.pytorch.org/docs/2.13/linalg.html
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from ...core.errors import bad_argument, fail
 from ...core.dtype import FROM_NUMPY
 from ..functions import METHODS, NAMESPACES, internal
 from ...core.tensor import Tensor
-from ..linalg import _mt, _square
+from ..linalg import _mt, _check_square
 
 _TORCH = NAMESPACES[""]
 
 
-# -- chains of products ------------------------------------------------------------------------------------------------
-
-
-# -- powers in columns -------------------------------------------------------------------------------------------------
-
-
-# -- equations of tensors ----------------------------------------------------------------------------------------------
-
-
-# -- the exponential ---------------------------------------------------------------------------------------------------
 _TERMS = 18  # enough for a norm of 1.09 to double precision: what PyTorch takes, too
 _SMALL = 1.09
 
@@ -39,7 +28,7 @@ def _matrix_exp(xp, self):
             message,
             "The exponential is seldom a whole number: write x.float() first.",
         )
-    _square("matrix_exp", self)
+    _check_square("matrix_exp", self)
     if not self.size:
         return self.copy()
     wide = self.astype(np.float64) if self.dtype.kind == "f" else self

@@ -9,14 +9,16 @@ import numpy as np
 
 from ...devices import device as devices
 from ...exact import draws, random
-from ...exact.arguments import as_number
-from ...core.errors import bad_argument, fail
+from ...exact.arguments import as_number, bool_argument, check_tensors
+from ...core.errors import bad_argument
 from ...inplace.changes import apply_inplace
 from ...exact.dtype_errors import not_implemented
 from ...core.record import OPS
+from ..checks import refuse_if
 from ..functions import composite, internal
-from ...core.tensor import Tensor, wrap
+from ...core.tensor import wrap
 from ..shape import row_major
+from ..with_backward import flat, rule
 
 
 def _sloped(xp, x, noise, lower, upper, training):
@@ -33,17 +35,14 @@ def _slope_passed(xp, g, x, noise, lower, upper, training):
     return OPS["leaky_relu_backward"].forward(xp, g, x, (lower + upper) / 2)
 
 
+_AGAIN = rule("rrelu_with_noise_backward", "self", "noise", "lower", "upper", "training")
 _rrelu_op = internal(
     "rrelu_with_noise(Tensor self, Tensor noise, Number lower, Number upper, bool training)",
     operands=("self", "noise"),
     inplace=True,
     inplace_fields={"node": "RreluWithNoiseBackward1"},
     forward=_sloped,
-    vjp={
-        "self": lambda m, g, self, noise, lower, upper, training: m.rrelu_with_noise_backward(
-            g, self, noise, lower, upper, training
-        )
-    },
+    vjp={"self": _AGAIN},
     latex=r"\begin{cases} {self} & {self} > 0 \\ {noise} \cdot {self} & \text{else} \end{cases}",
     vjp_latex={
         "self": r"{g} \cdot \begin{cases} 1 & {self} > 0 \\ {noise} & \text{else} \end{cases}"
@@ -58,10 +57,8 @@ internal(
     operands=("grad_output", "self", "noise"),
     forward=_slope_passed,
     vjp={
-        "grad_output": lambda m, g, self, noise, lower, upper, training: (
-            m.rrelu_with_noise_backward(g, self, noise, lower, upper, training)
-        ),
-        "self": lambda m, g: m.zeros_like(g),  # a slope is constant in pieces
+        "grad_output": _AGAIN,
+        "self": flat,
     },
     node="RreluWithNoiseBackwardBackward0",
     samples=lambda s: [
@@ -84,59 +81,47 @@ def _noise(x, lower, upper, generator):
 
 
 def _bounds(lower, upper):
-    """Both bounds as floats. Raises TypeError or RuntimeError, in PyTorch's words, for what is no interval."""
-    found = []
+    """Return both bounds as numbers. Raises TypeError or RuntimeError, in PyTorch's words, for what is no interval."""
+    found, note = [], "Slopes are drawn between the two bounds."
     for position, (name, value) in enumerate((("lower", lower), ("upper", upper)), 2):
         number = as_number(value)
         if number is None or isinstance(number, complex):
             raise bad_argument("rrelu", name, position, "Number", value)
         found.append(number)
     for name, number in zip(("lower", "upper"), found):
-        if not math.isfinite(number):
-            raise fail(
-                RuntimeError,
-                f"rrelu: {name} bound must be finite, got {number:g}",
-                "Slopes are drawn between the two bounds.",
-            )
-    if found[0] > found[1]:
-        raise fail(
-            RuntimeError,
-            "Lower bound should be less than or equal to the upper bound",
-            "Slopes are drawn between the two bounds.",
-        )
+        message = f"rrelu: {name} bound must be finite, got {number:g}"
+        refuse_if(not math.isfinite(number), message, note)
+    message = "Lower bound should be less than or equal to the upper bound"
+    refuse_if(found[0] > found[1], message, note)
     return found
 
 
-def randomized_leaky(input, lower, upper, training, generator, inplace):
-    """rrelu after its checks, in place or not; see `rrelu`."""
-    if not isinstance(input, Tensor):
-        raise bad_argument("rrelu_" if inplace else "rrelu", "input", 1, "Tensor", input)
-    lower, upper = _bounds(lower, upper)
-    if not isinstance(training, bool):
-        raise bad_argument("rrelu", "training", 4, "bool", training)
-    if not training:
-        # no slope is drawn: what is saved means nothing, as in PyTorch
-        args = input, input.new_empty(input.shape), lower, upper, False
-        return apply_inplace(_rrelu_op, args) if inplace else _rrelu_op.call(*args)
-    raw, device = input._array, input.device
-    if raw.dtype not in (np.float32, np.float64):
-        raise not_implemented("rrelu_with_noise_out_cpu", raw.dtype)
-    noise = _noise(np.asarray(devices.to_host(raw)), lower, upper, draws.source(generator))
-    slopes = wrap(noise if noise.ndim else noise[()], input.dtype).to(device)
-    args = input, slopes, lower, upper, True
+def _randomized(input, lower, upper, training, generator, inplace):
+    check_tensors("rrelu_" if inplace else "rrelu", input=input)
+    bounds, raw = _bounds(lower, upper), input._array
+    bool_argument("rrelu", "training", 4, training)
+    # without training no slope is drawn: what is saved means nothing, as in PyTorch
+    slopes = None if training else input.new_empty(input.shape)
+    if training:
+        if raw.dtype not in (np.float32, np.float64):
+            raise not_implemented("rrelu_with_noise_out_cpu", raw.dtype)
+        noise = _noise(np.asarray(devices.to_host(raw)), *bounds, draws.source(generator))
+        slopes = wrap(noise if noise.ndim else noise[()], input.dtype).to(input.device)
+    args = input, slopes, *bounds, training
     return apply_inplace(_rrelu_op, args) if inplace else _rrelu_op.call(*args)
 
 
 @composite()
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
-    """x where x > 0, else a * x with a slope a drawn for each number from [lower, upper); in evaluation their mean.
+    """Return x where x > 0, else a * x with a slope a drawn for each number from [lower, upper); in evaluation their
+    mean.
 
     Raises RuntimeError for bounds that are not finite or in the wrong order, NotImplementedError for a dtype that is
     not float32 or float64 (in evaluation: no float). Source: torch.rrelu."""
-    return randomized_leaky(input, lower, upper, training, generator, False)
+    return _randomized(input, lower, upper, training, generator, False)
 
 
 @composite()
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
-    """`rrelu` in place. Source: torch.rrelu_."""
-    return randomized_leaky(input, lower, upper, training, generator, True)
+    """Apply `rrelu` in place. Source: torch.rrelu_."""
+    return _randomized(input, lower, upper, training, generator, True)

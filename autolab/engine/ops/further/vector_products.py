@@ -1,4 +1,4 @@
-"""Products of vectors: cross, outer; and the diagonals of matrices under the name that `torch.linalg` has.
+"""Products of vectors: cross, outer.
 
 Source: https://docs.pytorch.org/docs/2.13/linalg.html
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import warnings
 
 from ...core.dtype import bool_
-from ...core.errors import fail
 from ...exact.refusals import check_dim, no_dimensions
 from ...exact.dtype_errors import no_kernel, not_implemented
-from ..functions import METHODS, NAMESPACES, composite, internal
+from ..checks import refuse_if
+from ..functions import composite, internal
 from ..shape import view_op
 
 
@@ -38,38 +38,29 @@ cross_op = internal(
 
 @composite(namespace="linalg", name="cross")
 def linalg_cross(input, other, *, dim=-1):
-    """The cross product of vectors of three numbers lying along `dim`. Raises RuntimeError for others. Source:
+    """Return the cross product of vectors of three numbers lying along `dim`. Raises RuntimeError for others. Source:
     torch.linalg.cross."""
-    if input._array.ndim != other._array.ndim:
-        raise fail(
-            RuntimeError,
-            "linalg.cross: inputs must have the same number of dimensions.",
-            "Add dimensions by unsqueeze.",
-        )
+    message = "linalg.cross: inputs must have the same number of dimensions."
+    refuse_if(input._array.ndim != other._array.ndim, message, "Add dimensions by unsqueeze.")
     check_dim(dim, input._array.ndim)
     if not input._array.ndim:
         raise no_dimensions(dim)
     sizes = input.shape[dim], other.shape[dim]
-    if sizes != (3, 3):
-        raise fail(
-            RuntimeError,
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}",
-            "Only in three dimensions two vectors have one perpendicular direction.",
-        )
+    message = (
+        f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}"
+    )
+    note = "Only in three dimensions two vectors have one perpendicular direction."
+    refuse_if(sizes != (3, 3), message, note)
     if input.dtype is bool_:
         raise not_implemented("cross", input._array.dtype)
-    if input.dtype is not other.dtype:
-        raise fail(
-            RuntimeError,
-            f"expected scalar type {input.dtype.short} but found {other.dtype.short}",
-            "Convert one of them: .to(other.dtype).",
-        )
+    message = f"expected scalar type {input.dtype.short} but found {other.dtype.short}"
+    refuse_if(input.dtype is not other.dtype, message, "Convert one of them: .to(other.dtype).")
     return cross_op.call(input, other, dim)
 
 
 @composite(method=True)
 def cross(input, other, dim=None):
-    """`torch.linalg.cross`; without `dim` along the first dimension of size 3. Source: torch.cross."""
+    """Return `torch.linalg.cross`; without `dim` along the first dimension of size 3. Source: torch.cross."""
     if dim is None:
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
@@ -78,33 +69,15 @@ def cross(input, other, dim=None):
             stacklevel=3,
         )
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
-        if dim is None:
-            raise fail(
-                RuntimeError,
-                "no dimension of size 3 in input",
-                "A cross product is one of three numbers each.",
-            )
+        message = "no dimension of size 3 in input"
+        refuse_if(dim is None, message, "A cross product is one of three numbers each.")
     return linalg_cross(input, other, dim=dim)
 
 
-@composite(namespace="linalg", name="diagonal")
-def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
-    """Diagonals of matrices; a view. Source: torch.linalg.diagonal."""
-    return METHODS["diagonal"](A, offset, dim1, dim2)
-
-
-# -- outer products ----------------------------------------------------------------------------------------------------
 @composite(method=True)
 def outer(input, vec2):
-    """All products of the entries of two vectors. Source: torch.outer."""
-    for x in (input, vec2):
-        if x.ndim != 1:
-            raise fail(
-                RuntimeError,
-                f"outer: Expected 1-D argument {'self' if x is input else 'vec2'}, but got {x.ndim}-D",
-                "outer takes two vectors.",
-            )
+    """Return all products of the entries of two vectors. Source: torch.outer."""
+    for name, x in (("self", input), ("vec2", vec2)):
+        message = f"outer: Expected 1-D argument {name}, but got {x.ndim}-D"
+        refuse_if(x.ndim != 1, message, "outer takes two vectors.")
     return view_op.call(input, (input.numel(), 1)) * vec2
-
-
-METHODS["ger"] = NAMESPACES[""]["ger"] = outer

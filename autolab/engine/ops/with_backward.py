@@ -1,0 +1,68 @@
+"""Register an operation together with the operation of its gradient, as PyTorch has them: `mse_loss` and
+`mse_loss_backward`.
+
+So a backward pass is one kernel, and the gradient of a gradient has PyTorch's names (`MseLossBackwardBackward0`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.record import parsed
+from .functions import internal
+
+
+def rule(name, *reads):
+    """Return the rule that calls the operation `name` with the gradient and what a node saved under the names `reads`.
+
+    >>> rule("neg").__code__.co_varnames, rule("mul", "other").__code__.co_varnames
+    (('m', 'g'), ('m', 'g', 'other'))
+    """
+    arguments = ", ".join(("g", *reads))
+    return eval(
+        f"lambda m, {arguments}: m.{name}({arguments})"
+    )  # a node saves what a rule's arguments are called
+
+
+def flat(m, g):
+    """The rule of a slope that is constant in pieces: no gradient, but a place in the graph, as in PyTorch."""
+    return m.zeros_like(g)
+
+
+def with_backward(
+    schema, *, backward, again=None, curvature=None, vjp=None, samples, make=internal, **record
+):
+    """Register the operation of `schema` and `<name>_backward`; return the first.
+
+    backward: the kernel of the gradient, called with xp, the gradient and the operation's arguments. again: the
+    operation that gives the gradient with respect to the gradient, and the arguments that it reads; by default
+    `<name>_backward` with all of them. curvature: rules of `<name>_backward` for the operation's own tensors; by
+    default its first tensor gets zeros. vjp: the operation's rules for further tensors. make: what registers the
+    operation."""
+    said = parsed(schema)
+    name, params = f"{said['name']}_backward", said["params"]
+    op = make(schema, vjp={params[0]: rule(name, *params)} | (vjp or {}), samples=samples, **record)
+
+    def gradient_samples(s):
+        found = []
+        for sample in samples(s):
+            args = sample if isinstance(sample, tuple) else (sample,)
+            args = (*args, *(op.defaults[p] for p in params[len(args) :]))
+            result = op.forward(np, *args)
+            result = result[0] if isinstance(result, tuple) else result
+            found.append((s.randn(*np.shape(result)), *args))
+        return found
+
+    listed = ", ".join(f"{kind} {p}" for kind, p in zip(said["kinds"], params))
+    internal(
+        f"{name}(Tensor grad_output, {listed})",
+        forward=backward,
+        vjp={
+            "grad_output": rule(*(again or (name, *params))),
+            **(curvature or {params[0]: flat}),
+        },
+        operands=("grad_output", *op.operands) if op.operands else (),
+        node=op.node.replace("Backward", "BackwardBackward"),
+        samples=gradient_samples,
+    )
+    return op
