@@ -83,8 +83,8 @@ class NodeHooks:
         return RemovableHandle.add(self.tensor.setdefault(nr, {}), fn)
 
     def fitted(self, nr, g, wrong):
-        """The gradient `g` of output `nr` in the shape and dtype that the output had when it was recorded. Raises
-        PyTorch's error, which begins with `wrong`, where it cannot be brought to them."""
+        """Return the gradient `g` of output `nr` in the shape and dtype that the output had when it was recorded.
+        Raises PyTorch's error, which begins with `wrong`, where it cannot be brought to them."""
         if nr not in self.kinds:
             return g
         shape, dtype = self.kinds[nr]
@@ -96,7 +96,7 @@ class NodeHooks:
         return apply_fix(_namespace(g), ((shape, dtype),), (g,))[0]
 
     def spread(self, leaf, g):
-        """The gradient `g` of a leaf in the shape that the leaf has now, where it became bigger since."""
+        """Return the gradient `g` of a leaf in the shape that the leaf has now, where it became bigger since."""
         came = getattr(g, "_array", g).shape
         now = leaf._array.shape
         if self.kinds and leaf._grad is not None:
@@ -155,7 +155,7 @@ def _namespace(g):
 
 
 def _expands_to(shape, target):
-    """Whether a tensor of `shape` can be expanded to the shape `target`."""
+    """Return whether a tensor of `shape` can be expanded to the shape `target`."""
     before = len(target) - len(shape)
     return before >= 0 and all(n in (1, m) for n, m in zip(shape, target[before:]))
 

@@ -82,7 +82,7 @@ def plan(roots: Sequence[Node]) -> tuple[list[Node], dict[Node, int]]:
     return found, waiting
 
 
-def with_refusal_early(order: list[Node]) -> list[Node]:
+def _with_refusal_early(order: list[Node]) -> list[Node]:
     """Return `order` with a node that can only raise directly after the last node that leads to it: PyTorch gives such
     a node the highest number, so nothing else runs before it that needs not."""
     refusing = [node for node in order if node.refuses]
@@ -95,7 +95,13 @@ def with_refusal_early(order: list[Node]) -> list[Node]:
 
 
 def fitted(node: Node, slot: int, target: Node, nr: int, g: Any) -> Any:
-    """Return the gradient number `slot` that `node` gives, as output `nr` of `target`, which has hooks, takes it."""
+    """Return the gradient number `slot` that `node` gives, as output `nr` of `target`, which has hooks, takes it.
+
+    >>> y = torch.ones(2, requires_grad=True) * 2
+    >>> handle = y.register_hook(print)
+    >>> fitted(y.sum().grad_fn, 0, y.grad_fn, 0, np.float32([1, 1]))
+    array([1., 1.], dtype=float32)
+    """
     wrong = f"Function {node.name()} returned an invalid gradient at index {slot}"
     return target.hooks.fitted(nr, g, wrong)
 
@@ -147,7 +153,7 @@ class BackwardPass:
             self.waiting = dict.fromkeys((n for n in self.waiting if n in needed), 0)
             for n in [n for node in self.order for n in node.inputs if n in self.waiting]:
                 self.waiting[n] += 1
-        self.order = with_refusal_early(self.order)
+        self.order = _with_refusal_early(self.order)
 
     # -- the run -----------------------------------------------------------------------------------------------------
     def steps(self, grads: Sequence[Any]) -> Iterator[Node]:
