@@ -11,6 +11,7 @@ REFUSED = {
     "min": lambda: X.clamp(X),
     "max": lambda: X.clamp(0, X),
     "input": lambda: torch.mode(torch.tensor([1.0, float("nan")])),
+    "interpolation": lambda: torch.quantile(X, 0.3, interpolation="lower"),
     "out": lambda: torch.stack([X, X], out=X),
     "reduce": lambda: X.scatter(0, I, 1.0, reduce="add"),
     "output_size": lambda: X.repeat_interleave(2, output_size=6),

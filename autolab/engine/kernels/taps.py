@@ -47,7 +47,9 @@ class Reading:
             index, part = t.index, self._weighted(g, t, axis)
             if self.xp is np:  # in runs of the same index, which is faster than `np.add.at`
                 starts = np.flatnonzero(np.diff(index, prepend=-1))
-                total[(..., index[starts], *behind)] += np.add.reduceat(part, starts, axis)
+                total[(..., index[starts], *behind)] += np.add.reduceat(
+                    part, as_indices(starts), axis
+                )
             else:
                 add_at(self.xp, total, (..., index, *behind), part)
         return total

@@ -43,6 +43,10 @@ class Size(tuple[int, ...]):
         return size_of(item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            raise TypeError(
+                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size"
+            )
         return Size(tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Any:

@@ -7,7 +7,11 @@ from autolab.nn.functional.basic import check_probability
 from autolab.nn.modules.layer import Layer
 
 
-class _Dropout(Layer):
+class _DropoutNd(Layer, function=F.dropout, settings="p training inplace"):
+    p: float = 0.5
+    inplace: bool = False
+    _shares_init = True
+
     def _set_up(self, settings):
         super()._set_up(settings)
         check_probability(self.p)
@@ -17,7 +21,7 @@ class _Dropout(Layer):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout, function=F.dropout, settings="p training inplace"):
+class Dropout(_DropoutNd, function=F.dropout):
     """In training, sets each element to zero with probability p and scales the others by 1/(1-p); else identity.
 
     Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors" (2012).
@@ -31,12 +35,6 @@ class Dropout(_Dropout, function=F.dropout, settings="p training inplace"):
         [0.0, 2.0]
     """
 
-    p: float = 0.5
-    inplace: bool = False
 
-
-class Dropout2d(_Dropout, function=F.dropout2d, settings="p training inplace"):
+class Dropout2d(_DropoutNd, function=F.dropout2d):
     """Drops whole channels of an input (N, C, H, W)."""
-
-    p: float = 0.5
-    inplace: bool = False

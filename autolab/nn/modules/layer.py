@@ -29,6 +29,9 @@ class Layer(Module):
     _defaults: ClassVar[dict[str, Any]] = {}
     _settings: ClassVar[tuple[str, ...]] = ()
     _hidden: ClassVar[tuple[str, ...]] = ()
+    _shares_init: ClassVar[bool] = (
+        False  # whether errors name this class for those derived from it, as PyTorch's do
+    )
 
     def __init_subclass__(cls, function=None, settings="", hidden="", **options):
         super().__init_subclass__(**options)
@@ -43,7 +46,8 @@ class Layer(Module):
             cls._settings = tuple(cls._fields)
         cls._settings = tuple(settings.split()) or cls._settings
         cls._hidden = tuple(hidden.split()) or cls._hidden
-        if "__init__" not in vars(cls):
+        inherited = getattr(cls.__base__, "_shares_init", False)
+        if "__init__" not in vars(cls) and not inherited:
             cls.__init__ = _constructor(cls)
 
     def _set_up(self, settings):

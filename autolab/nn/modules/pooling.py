@@ -17,7 +17,7 @@ class _Pool(Layer):
             self.stride = self.kernel_size
 
 
-class _MaxPool(
+class _MaxPoolNd(
     _Pool,
     function=F.max_pool1d,
     settings="kernel_size stride padding dilation ceil_mode return_indices",
@@ -29,19 +29,20 @@ class _MaxPool(
     dilation: Sizes = 1
     return_indices: bool = False
     ceil_mode: bool = False
+    _shares_init = True
 
 
-class MaxPool1d(_MaxPool, function=F.max_pool1d):
+class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
     """The largest number of each window of x (N, C, L) or (C, L); the stride is the window's size unless given.
 
-    With `return_indices` also where it lies. Raises RuntimeError when the windows do not fit.
+    Raises RuntimeError when the windows do not fit.
     """
 
 
-class MaxPool2d(_MaxPool, function=F.max_pool2d):
+class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
     """The largest number of each window of x (N, C, H, W) or (C, H, W); the stride is the window's size unless given.
 
-    With `return_indices` also where it lies, as h * W + w. Raises RuntimeError when the windows do not fit.
+    Raises RuntimeError when the windows do not fit.
 
     Example:
 
