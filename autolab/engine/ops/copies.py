@@ -99,8 +99,8 @@ to_copy = internal(
 
 
 def in_dtype_of(m, g, x):
-    """Return the operand `x` as the operation read it where it has no dimensions, and so no say in the result's dtype: in
-    the dtype of `g`, the gradient of the result."""
+    """Return the operand `x` as the operation read it where it has no dimensions, and so no say in the result's dtype:
+    in the dtype of `g`, the gradient of the result."""
     if x.dtype == g.dtype or x.ndim or not g.ndim:
         return x
     return m.to_copy(x, g.dtype if m.traced else FROM_NUMPY[g.dtype])
