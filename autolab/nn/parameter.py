@@ -113,7 +113,11 @@ class UninitializedParameter(Parameter):
         return autolab.empty(0, dtype=self.dtype, device=self.device)
 
     def _take(self, value):
-        Tensor.data.fset(self, value.data)
+        self.__class__ = Parameter  # its shape is read
+        try:
+            Tensor.data.fset(self, value.data)
+        finally:
+            self.__class__ = UninitializedParameter
 
     data = property(_empty, _take)
 
