@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+import numpy as np
+
 import autolab
 from autolab.distributions.distribution import (
     POSITIVE,
@@ -202,7 +204,7 @@ class MultivariateNormal(Distribution):
         if message:
             raise fail(ValueError, message, "loc is a vector of n numbers, the matrix is n x n.")
         name, matrix = given[0]
-        batch = autolab.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        batch = np.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.loc = loc.expand(*batch, -1)
         setattr(self, name, matrix.expand(*batch, -1, -1))
         super().__init__(batch, self.loc.shape[-1:], validate_args)

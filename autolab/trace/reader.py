@@ -69,7 +69,7 @@ def saved_kinds(op: Any, kinds: tuple[str, ...]) -> frozenset[str]:
 @functools.cache
 def _public_saved_names(node_class: Any) -> tuple[str, ...]:
     """The names X of a node class's `_saved_X`; what only our own rules need has none."""
-    op = node_class.op
+    op = getattr(node_class, "op", None)
     return tuple(
         n
         for n in (*node_class._saved_names, *(op.constants if op is not None else ()))
@@ -77,13 +77,22 @@ def _public_saved_names(node_class: Any) -> tuple[str, ...]:
     )
 
 
-def _unchanged_inputs(node: Any) -> dict[str, Any]:
-    """Return the arguments that a node saved and that have not changed since, by name; None for what was not needed."""
-    found = {}
+_NOTHING = object()
+"""What stands for an argument that a node did not need to save."""
+
+
+def _saved_unchanged(node: Any) -> dict[str, Any]:
+    """Return, by name, the attributes that a node saved and the tensors that have not changed since."""
+    found: dict[str, Any] = {}
     for name, kind, entry in zip(node.op.saves, node.op.save_kinds, node.entries()):
-        paired = entry.__class__ is tuple and len(entry) == 2 and isinstance(entry[0], Tensor)
-        if kind == "input" and (entry is None or paired and entry[0]._storage.version == entry[1]):
-            found[name] = entry and entry[0]
+        if kind == "input":
+            paired = entry.__class__ is tuple and len(entry) == 2 and isinstance(entry[0], Tensor)
+            if entry is None:
+                found[name] = _NOTHING
+            elif paired and entry[0]._storage.version == entry[1]:
+                found[name] = SavedEntry(name, entry[0], "alive")
+        elif kind != "output":
+            found[name] = tuple(entry) if isinstance(entry, list) else entry
     return found
 
 
@@ -348,11 +357,11 @@ class Reader:
         stored = getattr(node, "saved", None)
         packed = self._packed_names(node) if isinstance(stored, list) else ()
         unchanged = isinstance(node, Node) and node.plain and stored.__class__ is tuple
-        lane = _unchanged_inputs(node) if unchanged else {}
+        known = _saved_unchanged(node) if unchanged else {}
         for name in self._saved_names(node):
-            if name in lane:
-                if (tensor := lane[name]) is not None:
-                    yield name, SavedEntry(name, tensor, "alive")
+            if name in known:
+                if (item := known[name]) is not _NOTHING:
+                    yield name, item
                 continue
             if name in packed:
                 yield name, SavedEntry(name, None, "alive")

@@ -219,7 +219,7 @@ class TorchReader(Reader):
         if not slot or "Norm" not in self.grad_fn_name(node):
             return UNKNOWN
         # A normalisation keeps the weight that it has, needed or not; without one there is no bias either.
-        return UNKNOWN if "weight" in dict(super().saved(node)) else None
+        return UNKNOWN if "weight" in dict(self.saved(node)) else None
 
     def saved(self, node: Any) -> Iterable[tuple[str, Any]]:
         found: list[tuple[str, Any]] = []

@@ -50,6 +50,7 @@ def test_distribution(name):
 @same_as_torch
 def test_errors_of_distributions(torch):
     D, one = torch.distributions, torch.ones(2)
+    D.Distribution.set_default_validate_args(True)  # PyTorch's own modules may have switched it off
     normal = D.Normal(one, one)
     actions = {
         "scale": lambda: D.Normal(one, -one),

@@ -274,4 +274,4 @@ def test_every_card_is_mathml():
                 ), text
                 assert not tex or convert(tex).startswith("<math"), tex
     assert len(kinds) >= 8
-    assert {op for op in cards.OPS if op not in torch.engine.core.op.OPS} == set()
+    assert cards.OPS - torch.engine.core.op.OPS.keys() <= kinds

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, dataclass_transform
 
 import autolab
 from autolab.engine.core.tensor import Tensor
+from autolab.engine import generated
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 
@@ -83,10 +84,10 @@ def _constructor(cls):
         arguments.append("*" if kind == "KW_ONLY" else default)
     names = [name for name, kind in cls._fields.items() if kind != "KW_ONLY"]
     values = ", ".join(f"{name!r}: {name}" for name in names)
-    namespace: dict[str, Any] = {}
     source = f"def __init__({', '.join(['self', *arguments])}): self._set_up({{{values}}})"
-    exec(source, dict(cls._defaults), namespace)
-    init = namespace["__init__"]
+    init = generated.function(
+        "__init__", source, dict(cls._defaults), f"nn/<constructor of {cls.__name__}>"
+    )
     init.__qualname__, init.__module__ = f"{cls.__name__}.__init__", cls.__module__
     init.__annotations__ = {name: cls._fields[name] for name in names} | {"return": "None"}
     return init

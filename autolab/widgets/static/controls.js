@@ -49,7 +49,7 @@ export class Controls {
       "aria-label": "Step",
       oninput: () => {
         goTo(model, Number(this.slider.value));
-        this.slider.value = model.get("step"); // an open question may hold it back
+        this.slider.value = model.get("step");
       },
     });
     this.count = h("span", { class: "al-count" });
@@ -100,10 +100,10 @@ export class Controls {
 
   // phase: of the step shown, where there are phases.
   update(phase = "") {
-    const step = this.model.get("step"),
-      count = stepCount(this.model),
-      last = Math.max(0, count - 1);
-    this.steps.hidden = this.slider.hidden = !count; // nothing happened that could be stepped through
+    const step = this.model.get("step");
+    const count = stepCount(this.model);
+    const last = Math.max(0, count - 1);
+    this.steps.hidden = this.slider.hidden = !count;
     this.slider.max = last;
     this.slider.value = step;
     this.slider.style.setProperty("--part", last ? `${(step / last) * 100}%` : "0%");

@@ -98,7 +98,7 @@ export class Places {
         ...(rest.length ? [this.lump(`and ${rest.length} smaller`, sumOf(rest))] : []),
         ...(idle.length ? [this.lump(`${idle.length} not used here`, sumOf(idle), true)] : []),
       );
-      this.putting = true; // the focus goes back to where it was: nothing is chosen by that
+      this.putting = true; // returns the focus only
       if (focused && area.row.contains(focused)) focused.focus({ preventScroll: true });
       this.putting = false;
       area.tallest = Math.max(area.tallest, area.row.offsetHeight);

@@ -7,7 +7,7 @@ const NEGATIVE = channels(PALETTE.blue),
 const MOST_ROWS = 12,
   MOST_COLUMNS = 8;
 const SAMPLE = 30,
-  SAMPLE_ROW = 6; // what fits beside a graph, three digits and an exponent each
+  SAMPLE_ROW = 6; // numbers that fit beside a graph
 
 export function color(value, scale) {
   if (typeof value === "string" || Number.isNaN(value)) return PALETTE["not-a-number"];

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["section"]
 # ## B. Can a frozen weight move, and does an unfrozen one?
 #
-# *Extension, about 17 minutes.* Optimizers differ in what they do besides following the gradient. With **momentum** 0.9 a step is the gradient times the rate, plus 0.9 of the
+# *Extension, about 18 minutes.* Optimizers differ in what they do besides following the gradient. With **momentum** 0.9 a step is the gradient times the rate, plus 0.9 of the
 # step before. **Weight decay** 0.5 adds half of the weight itself to its gradient, so it is pulled towards zero. Adam rolls too, and divides the step of each weight by the size that
 # its gradient has had lately, so it gets five times the rate here. Let them race in the valley of lesson 1: step, and watch which one overshoots. Which one is still fast where the slope is zero? Then click another start, or change the rate.
 
