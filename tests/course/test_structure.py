@@ -104,7 +104,7 @@ def test_stored_outputs_can_be_read_without_a_kernel(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_nothing_stored_tells_where_it_was_made(path):
-    text = path.read_text(encoding="utf-8")
+    text = re.sub(r'"image/png": "[^"]*"', "", path.read_text(encoding="utf-8"))
     assert not re.search(r"0x[0-9a-f]{6,}|/tmp/|/home/|/root/", text)
     assert str(ROOT) not in text
 
