@@ -331,7 +331,7 @@ def hidden_by_nan(xp, A, decompose):
     """Return `decompose(A)`, with NaN for all numbers of a matrix with inf or NaN: on such LAPACK's iterations may
     never end."""
     if all_finite(xp, A):
-        return decompose(A)
+        return tuple(decompose(A))
     finite = xp.isfinite(A).all(axis=(-2, -1), keepdims=True)
     found = decompose(xp.where(finite, A, A.dtype.type(0)))
     hidden = xp.where(finite, A.dtype.type(0), A.dtype.type(np.nan))
