@@ -138,9 +138,9 @@ class Node:
     def _holds(self, k: int, entry: Any) -> bool:
         """Return whether the saved entry `k` is a tensor in PyTorch: the 2 of `x * 2` is, the index of `x[0]` is
         not."""
-        op = self.op
-        if entry is None or op.save_kinds[k] not in ("input", "output"):
-            return False
+        op, kind = self.op, self.op.save_kinds[k]
+        if entry is None or kind != "input":
+            return entry is not None and kind == "output"
         operand = op.params[op.save_index[k]] in op.operands and not op.keeps_number(op.saves[k])
         return operand or not isinstance(entry, (bool, int, float, complex))
 
