@@ -24,7 +24,7 @@ class _Backend:
     is_built = is_available
 
     def version(self) -> None:
-        """Return None: there is no such library here."""
+        """Return None, because autolab does not use this library."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_") or name not in vars(self):

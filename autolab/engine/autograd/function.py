@@ -348,8 +348,8 @@ def _finished(node, tensors, outputs, recording):
 
 
 def _check_marks(node, inputs, outputs):
-    """Raise torch's error for a marked value that is no tensor, and for a changed input that forward does not return;
-    warn of a mark on another tensor."""
+    """Raise PyTorch's error if a marked value is not a tensor, or if forward does not return an input that it changed.
+    Warn if another tensor is marked."""
     for marked, message in (
         (node.dirty_tensors, "mark_dirty can only accept variables, but argument "),
         (

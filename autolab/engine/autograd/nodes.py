@@ -56,8 +56,8 @@ class _Face(Base):
 
     @property
     def differentiable_outputs(self):
-        """The number of gradients that hooks see: an index that `max` returns beside the maximum is no output of the
-        node in PyTorch."""
+        """The number of gradients that hooks see. PyTorch does not count the index that `max` returns beside the
+        maximum as an output of the node."""
         return self.num_outputs - (len(self.op.nondiff) if self.op is not None else 0)
 
     @property

@@ -71,8 +71,8 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
 
 
 def unwrap(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
-    """Return the tensors among `args`, and `args` with the arrays in their place. Raise TypeError when the first
-    argument is no tensor.
+    """Return the tensors among `args`, and `args` with the arrays in their place. Raise TypeError if the first
+    argument is not a tensor.
 
     >>> unwrap(OPS["mul"], (torch.tensor([1., 2.]), 3.0))
     ([tensor([1., 2.])], [array([1., 2.], dtype=float32), 3.0])

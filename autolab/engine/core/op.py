@@ -117,8 +117,8 @@ def register(
 
 
 def variant(op: Op, **fields: Any) -> Op:
-    """Return a record like `op` but for `fields`, with a class of nodes of its own: torch numbers the nodes of in-place
-    forms on from those of the others.
+    """Return a copy of `op` with other `fields` and its own class of nodes. PyTorch continues the numbers of the node
+    classes in the in-place forms.
 
     >>> variant(OPS["exp"], node="ExpBackward1").node_class.__name__
     'ExpBackward1'
