@@ -218,7 +218,7 @@ def run(choice):
 
 
 def test_the_engine_runs_without_what_is_compiled():
-    """Only functions that bind arguments are compiled (`exact/signatures.py`, the constructors of `nn/modules/layer.py`),
+    """Only functions that bind arguments are compiled (`exact/signatures.py`, constructors of `nn/modules/layer.py`),
     and nothing of `fast/` is imported."""
     fast, slow = run("fast").stdout.split(maxsplit=3), run("plain").stdout.split(maxsplit=3)
     assert fast[:3] == ["False", "True", "True"] and slow[:3] == ["True", "False", "False"]
