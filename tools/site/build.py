@@ -55,7 +55,6 @@ GROUPS = {
         "ARCHITECTURE",
         "docs/engine_tour",
         "docs/dev/contracts",
-        "docs/dev/rooms",
         "docs/dev/speed",
         "docs/dev/publishing",
         "CHANGELOG",
