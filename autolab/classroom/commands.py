@@ -114,6 +114,11 @@ def _add_grading(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, default=table, help="the table to write (%(default)s)"
     )
+    book = "also write a table of totals that this platform imports, beside the other table"
+    parser.add_argument("--for", dest="platform", choices=("canvas", "moodle"), help=book)
+    parser.add_argument(
+        "--feedback", type=Path, metavar="FOLDER", help="also write a text for each learner"
+    )
     parser.add_argument(
         "--time",
         type=float,
@@ -133,6 +138,18 @@ def _add_grading(commands: Any) -> None:
         "--jobs", type=int, default=1, help="how many notebooks run at the same time (%(default)d)"
     )
     parser.set_defaults(run=grade)
+    bank = commands.add_parser(
+        "questions", help="for whoever teaches: the questions of a lesson for Moodle or Canvas"
+    )
+    bank.add_argument("which", help="a lesson such as 01, or the file of your own lesson")
+    bank.add_argument(
+        "--format",
+        choices=("gift", "qti"),
+        default="gift",
+        help="gift: a text for Moodle; qti: a ZIP file for Canvas and others (%(default)s)",
+    )
+    bank.add_argument("-o", "--output", type=Path, help="the file to write")
+    bank.set_defaults(run=questions)
 
 
 def _add_room(commands: Any) -> None:
@@ -268,8 +285,46 @@ def grade(chosen: argparse.Namespace) -> int:
         registry.load(path)
     limits = Limits(chosen.time, int(chosen.memory * 2**30), chosen.total)
     tell = lambda line: print(line, flush=True)
-    grades.grade(chosen.folder, limits, chosen.jobs, tell, chosen.output)
+    rows = grades.grade(chosen.folder, limits, chosen.jobs, tell, chosen.output)
+    _gradebook(chosen, rows)
     print(f"wrote {chosen.output}. docs/grading.md says what this does not protect from.")
+    return 0
+
+
+def _gradebook(chosen: argparse.Namespace, rows: list[Any]) -> None:
+    """Write the totals for a platform and the feedback, where they are asked for."""
+    from . import gradebook
+
+    several = gradebook.totals(rows)
+    if chosen.platform:
+        path = chosen.output.with_stem(f"{chosen.output.stem}_{chosen.platform}")
+        text = (
+            gradebook.moodle(several)
+            if chosen.platform == "moodle"
+            else gradebook.canvas(several, chosen.folder.resolve().name)
+        )
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path}")
+    if chosen.feedback:
+        written = gradebook.write_feedback(several, chosen.feedback)
+        print(f"wrote {len(written)} texts for learners into {chosen.feedback}")
+
+
+def questions(chosen: argparse.Namespace) -> int:
+    """`autolab-kit questions`."""
+    from ..lessons import registry
+    from . import question_bank
+
+    name = chosen.which
+    if name.endswith((".py", ".ipynb")):
+        name = registry.load(Path(name)).name
+    known, unknown = question_bank.items(name)
+    suffix = {"gift": "gift", "qti": "zip"}[chosen.format]
+    path = chosen.output or Path(f"questions_{name}.{suffix}")
+    path.write_bytes(question_bank.export(known, chosen.format, f"autolab {name}"))
+    print(f"wrote {len(known)} questions into {path}")
+    if unknown:
+        print(f"left out, because their answers depend on a run: {', '.join(unknown)}")
     return 0
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..lessons.exercise import Exercise, Unanswered, judge
+from .same_answers import flagged
 from .sandbox import Limits, Run, run
 from .submission import Submission, read
 from .wire import decode, encode
@@ -47,7 +48,7 @@ def grade(
     if not paths:
         raise FileNotFoundError(f"there is no *.ipynb in {folder}")
     names = (printable(p.relative_to(folder).with_suffix("").as_posix(), "") for p in paths)
-    handed_in = [read(path, name) for path, name in zip(paths, names)]
+    handed_in = flagged([read(path, name) for path, name in zip(paths, names)])
     grades: dict[int, list[Grade]] = {}
     with Table(path) as table, ThreadPoolExecutor(max(1, jobs)) as pool:
         running = {pool.submit(_graded, one, limits, table): n for n, one in enumerate(handed_in)}
@@ -188,11 +189,12 @@ def as_csv(grades: list[Grade], head: bool = True) -> str:
         writer.writerow(["submission", "exercise", "points", "status", "why", "look"])
     for one in grades:
         texts = [one.submission, one.exercise, str(one.points), one.status, one.why, one.look]
-        writer.writerow([_no_formula(printable(text)) for text in texts])
+        writer.writerow([no_formula(printable(text)) for text in texts])
     return out.getvalue()
 
 
-def _no_formula(text: str) -> str:
+def no_formula(text: str) -> str:
+    """Return a text with an apostrophe before it if a spreadsheet would take it for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\n")) else text
 
 

@@ -43,7 +43,8 @@ class Cell:
 class Submission:
     """A notebook that was handed in. name: what it is called in the table. exercises: those it should answer. cells:
     its code. look: what somebody should look at. trouble: why it cannot be read, "" where it can. variant: of an exam,
-    else None. lesson: the lesson file that the notebook imports, for a lesson of one's own."""
+    else None. lesson: the lesson file that the notebook imports, for a lesson of one's own. given: the sources of cells
+    as they were handed out."""
 
     name: str
     exercises: dict[str, Exercise]
@@ -52,6 +53,11 @@ class Submission:
     trouble: str = ""
     variant: int | None = None
     lesson: Path | None = None
+    given: frozenset[str] = frozenset()
+
+    def own_cells(self) -> tuple[Cell, ...]:
+        """Return the cells that are not as they were handed out."""
+        return tuple(cell for cell in self.cells if cell.source.strip() not in self.given)
 
 
 def read(path: Path, name: str) -> Submission:
@@ -120,7 +126,9 @@ def _submission(
         Cell(c.number, c.source, {id: a for id, a in c.answers.items() if id in exercises})
         for c in found
     )
-    return Submission(name, exercises, kept, _look(kept, given), variant=variant, lesson=file)
+    return Submission(
+        name, exercises, kept, _look(kept, given), variant=variant, lesson=file, given=given
+    )
 
 
 def _foreign(ids: list[str]) -> str:
@@ -161,7 +169,7 @@ def _sources(number: str) -> frozenset[str]:
 
 
 def _look(cells: tuple[Cell, ...], given: frozenset[str]) -> tuple[str, ...]:
-    """Cells of the learner's own that name what an answer seldom needs."""
+    """Return cells of the learner's own that name what an answer seldom needs."""
     found = []
     for cell in cells:
         if cell.source.strip() in given:
