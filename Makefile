@@ -146,7 +146,8 @@ $(VENV)/.lab: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install -q -e ".[dev]"
+	$(PIP) install -q "pip>=25.1"
+	$(PIP) install -q -e ".[teach]" --group dev
 	@touch $@ $(VENV)/.lab
 
 # CuPy beside the environment, where only the test of its names looks for it. It has wheels for Linux and Windows.

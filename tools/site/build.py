@@ -52,6 +52,7 @@ GROUPS = {
     ],
     "Contribute": [
         "CONTRIBUTING",
+        "docs/project",
         "ARCHITECTURE",
         "docs/engine_tour",
         "docs/dev/contracts",
