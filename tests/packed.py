@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from autolab.trace.formulas import plain_name
+from autolab.trace.captions.formulas import plain_name
 from autolab.widgets import mathml, packing
 
 NAME = re.compile(r"(?<!\\overset\{)\\mathrm\{(?:[^{}\\]|\\char\d+ |\\.)*\}")

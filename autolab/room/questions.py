@@ -17,7 +17,7 @@ from typing import Any
 
 from ..lessons import book
 from ..lessons.folder import course_source, lessons
-from ..trace.words import STATE_WORDS
+from ..trace.captions.sentences import STATE_WORDS
 from ..widgets.predict import agree, numbers
 
 OTHER = "another answer"  # what no choice and no number is counted as: the class does not read it

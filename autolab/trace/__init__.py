@@ -4,8 +4,8 @@ import sys
 import types
 
 from ..engine.ops.functions import NAMESPACES
-from .device_model import DeviceTrace
-from .devices import DeviceRecording, record_devices
+from .devices.model import DeviceTrace
+from .devices.recording import DeviceRecording, record_devices
 from .graph import trace
 from .model import Edge, Frame, Group, Node, Output, Saved, Source, Trace
 from .record import Recording, record

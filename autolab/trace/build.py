@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import labels, scopes
+from .captions import labels
+from . import scopes
 from .cuts import Cuts
 from .drafts import (
     Draft,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..engine.core.observe import Observer
-from . import passes, words
+from . import passes
+from .captions import sentences
 from .guard import attempt
 from .model import Edge, Frame, Node, Pass
 from .passes import Plan
@@ -17,7 +18,7 @@ from .values import Value
 
 if TYPE_CHECKING:
     from .build import Builder
-    from . import labels
+    from .captions import labels
     from .drafts import Draft
 
 
@@ -327,7 +328,7 @@ class Film(Observer):
                 self._complete(receiver)
             self.plans[-1].ended = True
         else:
-            self._shoot("error", self._at, note=words.error(error))
+            self._shoot("error", self._at, note=sentences.error(error))
             self._returning = False
         self.running, self._fn = False, None
 
@@ -524,7 +525,9 @@ class Film(Observer):
                 book.chain(edge, shot.upstream, shot.value) if edge is not None and ruled else ""
             )
             rounded, root = shot.node in book.rounded, roots.get(shot.run, "")
-            return words.describe(shot, node, receiver, edge, of, root, rounded, rehearsal, chain)
+            return sentences.describe(
+                shot, node, receiver, edge, of, root, rounded, rehearsal, chain
+            )
 
         def frame(index: int, shot: Shot) -> Frame:
             what = (

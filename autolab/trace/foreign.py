@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.core.errors import fail
-from . import foreign_pass, formulas, names
+from . import foreign_pass, names
+from .captions import formulas
 from .model import Edge, Frame, Node, Pass, Trace
 from .reader import is_tensor
 from .truth import ABOUT, EQUAL

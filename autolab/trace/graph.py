@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..engine.core.errors import fail
-from . import again, failures, names, scopes
+from . import again, names, scopes
+from .errors import failures
 from .build import Builder
 from .model import Trace
 from .passes import REENTRANT

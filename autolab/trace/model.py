@@ -498,7 +498,7 @@ class Trace(_Record):
 
     def to_text(self) -> str:
         """The trace as text for people: graph, saved tensors, frames."""
-        from .text import render
+        from .captions.text import render
 
         return render(self)
 

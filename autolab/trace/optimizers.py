@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .reader import is_tensor
-from .terms import Line, Term, function, named
+from .captions.terms import Line, Term, function, named
 
 
 @dataclass(slots=True)

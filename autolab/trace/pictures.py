@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import cards, panels
+from .layers import cards, panels
 from .guard import attempt
-from .panels import KINDS, MOST_ROWS, POOL, View
+from .layers.panels import KINDS, MOST_ROWS, POOL, View
 from .reader import is_tensor
 
 if TYPE_CHECKING:
     from .build import Builder
     from .drafts import Draft
-    from .labels import Book
+    from .captions.labels import Book
 
 MOST_LAYERS, MOST_RUNS = 64, 3  # pictures kept in one trace; backward passes shown of one node
 FINE_LAYERS, FINE, COARSE = (

@@ -7,11 +7,11 @@ import warnings
 from typing import Any, Self
 
 from ..engine.core.errors import fail
-from . import failures, lines
+from .errors import failures, expressions
 from .model import Trace
 from .reader import reader_for
 from .recorder import Recorder
-from .text import render
+from .captions.text import render
 
 
 def record() -> Recording:
@@ -65,7 +65,7 @@ class Recording(Recorder):
             if (seen := link.__dict__.get("_autolab_seen")) is not None:
                 return seen[0] is self._torch
         at = failures.learners(error.__traceback__)
-        expression = None if at is None else lines.at(at)
+        expression = None if at is None else expressions.at(at)
         for tensor in expression.operands.values() if expression is not None else ():
             return reader_for(tensor).library == "torch"
         return self._torch.has_nodes and not self.has_nodes

@@ -10,7 +10,8 @@ from typing import Any, Self
 
 from ..engine.core import observe
 from ..engine.autograd.refusals import FREED
-from . import assigned, failures, lines, names, stack
+from . import assigned, names, stack
+from .errors import failures, expressions
 from .build import Builder
 from .drafts import Draft, operation_name, plain
 from .drafts import place as place_of
@@ -20,11 +21,11 @@ from .model import Output, Source, Trace
 from .parameters import Parameters
 from .reader import Reader, SavedEntry
 from .recorded import Recorded
-from .text import render
+from .captions.text import render
 from .times import Times
 from .unfollowed import PASS_EVENTS, Unfollowed
 from .updates import Updates
-from .words import error as error_line
+from .captions.sentences import error as error_line
 
 BEFORE = (
     "not known: it was changed in place here, and nothing in the recording had its value before"
@@ -159,7 +160,7 @@ class Recorder(Recorded[Trace]):
         """The node for an error that no operation told of: Python refused a call, or the learner's own code raised it.
         "" for the latter."""
         frame = failures.learners(error.__traceback__)
-        expression = None if frame is None else lines.at(frame)
+        expression = None if frame is None else expressions.at(frame)
         if frame is None or expression is None or not expression.operands:
             self._builder.film.broke("", error_line(error))
             return ""
@@ -250,7 +251,7 @@ class Recorder(Recorded[Trace]):
         if isinstance(op, str):
             if op in failures.PASSES:
                 return self._refused_pass(args, error, frame)
-            op, operands, literals = failures.as_written(op, args, lines.running(frame))
+            op, operands, literals = failures.as_written(op, args, expressions.running(frame))
         else:
             record_, operands, literals = self._read_call(op, args, custom)
             op = self._operation(op, None) if record_ is None else record_

@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from . import failures, stack
+from .errors import failures
+from . import stack
 from .build import Builder
 from .drafts import Seen, operation_name
 from .reader import SavedEntry, Stale

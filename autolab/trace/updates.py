@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import formulas, iterations, names, optimizers
+from .captions import formulas
+from . import iterations, names, optimizers
 from .drafts import Draft
 from .iterations import Mark
-from .labels import Book
+from .captions.labels import Book
 from .model import Group
-from .terms import Line, Term, constant, named
+from .captions.terms import Line, Term, constant, named
 from .unseen import UNSEEN
 from .values import Copy, Value, rounded_up, short
 

@@ -16,7 +16,7 @@ import graphviz
 from ..trace import graph
 from ..trace.model import Node, Saved, Trace
 from ..trace.record import Recording
-from ..trace.text import shape_text
+from ..trace.captions.text import shape_text
 from . import layout, palette
 from .mime import picture_bundle
 

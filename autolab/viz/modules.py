@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..trace.folding import Folded, Folding, Link
+from ..trace.layers.folding import Folded, Folding, Link
 from ..trace.model import Trace
-from ..trace.text import count_words, shape_text
+from ..trace.captions.text import count_words, shape_text
 from . import palette
 from .dot import UPDATE, Picture, _box, _quoted, _statement, empty_picture, traced
 

@@ -10,11 +10,11 @@ import traitlets as t
 from .. import progress
 from ..engine.core.errors import fail
 from ..trace import names, reader
-from ..trace.questions import question
+from ..trace.questions.asking import question
 from .displayed import Displayed
 
 if TYPE_CHECKING:
-    from ..trace.folding import Folding
+    from ..trace.layers.folding import Folding
     from ..trace.model import Trace
 
 

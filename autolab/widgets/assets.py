@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from ..trace.words import STATE_WORDS
+from ..trace.captions.sentences import STATE_WORDS
 from ..viz import palette
 
 STATIC = Path(__file__).parent / "static"

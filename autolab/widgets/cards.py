@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from ..trace.folding import Part
+from ..trace.layers.folding import Part
 from ..trace.model import Node, Saved, Trace
 from ..trace.records import rough
-from ..trace.text import count_words, shape_text
+from ..trace.captions.text import count_words, shape_text
 from ..trace.values import Value
-from ..trace.words import STATE_WORDS, state_word
+from ..trace.captions.sentences import STATE_WORDS, state_word
 from ..viz import palette
 from ..viz.palette import BACKWARD, FORWARD, LEAF, PAPER, SAVED
 from ..viz.palette import DATA as RULE

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..trace.folding import Box, Folded, Folding, Link
+from ..trace.layers.folding import Box, Folded, Folding, Link
 
 if TYPE_CHECKING:
     from .cards import Card, PartCard

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import traitlets as t
 
-from ..trace import what_if
-from ..trace.paths import Paths, local_derivatives, paths, to_json
+from ..trace.questions import what_if
+from ..trace.questions.paths import Paths, local_derivatives, paths, to_json
 from .asking import Asking
 
 MOST_EDGES = 1000

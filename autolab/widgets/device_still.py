@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..trace.device_model import DeviceInfo, DeviceTrace, queue_of
-from ..trace.device_text import duration, size
+from ..trace.devices.model import DeviceInfo, DeviceTrace, queue_of
+from ..trace.devices.text import duration, size
 from ..viz import palette
 from .charts import ticks
 from .svg import FONT, element, fit, label

@@ -8,8 +8,8 @@ from typing import Any
 
 import traitlets as t
 
-from ..trace.device_model import DeviceTrace
-from ..trace.devices import DeviceRecording
+from ..trace.devices.model import DeviceTrace
+from ..trace.devices.recording import DeviceRecording
 from ..viz import html
 from ..viz.mime import Bundle, instead
 from . import assets

@@ -6,8 +6,9 @@ import sys
 from typing import Any
 
 from ..engine.exact.failing import sentences
-from ..trace import Recording, causes
-from ..trace.folding import Folding
+from ..trace import Recording
+from ..trace.errors import explanation
+from ..trace.layers.folding import Folding
 from ..trace.model import Trace
 from .explorer import Explorer, as_trace
 from .message import Message
@@ -70,13 +71,13 @@ def explain(error: Any = None) -> Explanation | Message:
             if isinstance(error, Recording)
             else as_trace(error, called="error", also=also)
         )
-        return Explanation(causes.of_numbers(trace))
+        return Explanation(explanation.of_numbers(trace))
     try:
-        cause = causes.of_error(error)
+        cause = explanation.of_error(error)
     except Exception as trouble:  # a tensor without a shape, say; whoever asks about an error must not get another one
         why = f"What it was given cannot be drawn ({type(trouble).__name__})."
-        return Message(causes.in_words(error)[0], paragraphs=(why, *sentences(error)))
+        return Message(explanation.in_words(error)[0], paragraphs=(why, *sentences(error)))
     if cause is not None and cause.nodes:
         return Explanation(cause)
-    title, said = causes.in_words(error)
+    title, said = explanation.in_words(error)
     return Message(title, paragraphs=tuple(said))

@@ -10,8 +10,8 @@ from typing import Any
 
 import traitlets as t
 
-from ..trace.folding import Folding
-from ..trace import what_if
+from ..trace.layers.folding import Folding
+from ..trace.questions import what_if
 from ..trace.model import Trace
 from ..viz import html, layout
 from ..viz.mime import Bundle, instead

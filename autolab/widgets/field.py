@@ -13,8 +13,8 @@ import numpy as np
 import traitlets as t
 
 from ..engine.kernels.pooling import adaptive_edges
-from ..trace.cards import per_side
-from ..trace.panels import encoded
+from ..trace.layers.cards import per_side
+from ..trace.layers.panels import encoded
 from ..viz import html
 from ..viz.mime import Bundle, instead
 from . import assets
@@ -159,7 +159,7 @@ def _evaluating(layers: list[Any]) -> Iterator[None]:
 
 def look(image: Any, layers: list[Any], channel: int) -> dict[str, Any]:
     """Maps, reaches and gradients, JSON-ready. `maps[0]` is the image; a map has `size` (channels, rows, columns), one
-    channel as `numbers` or `bytes` (see `trace/panels.py`), and how its `rows` and `columns` reach into the map
+    channel as `numbers` or `bytes` (see `trace/layers/panels.py`), and how its `rows` and `columns` reach into the map
     before."""
     real = any(
         c.__module__.partition(".")[0] == "torch" for layer in layers for c in type(layer).__mro__

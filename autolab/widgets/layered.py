@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .geometry import MARGIN
 
 if TYPE_CHECKING:
-    from ..trace.folding import Link
+    from ..trace.layers.folding import Link
     from .picture import Picture
 
 GAP, FRAME, BEND = (

@@ -13,12 +13,12 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from ..trace.folding import Folding, Link, Part
+from ..trace.layers.folding import Folding, Link, Part
 from ..trace.model import Node, Saved, Trace
 from ..trace.records import rough
-from ..trace.text import shape_text
+from ..trace.captions.text import shape_text
 from ..trace.values import Value
-from ..trace.words import STATE_WORDS, state_word
+from ..trace.captions.sentences import STATE_WORDS, state_word
 from ..viz.palette import BACKWARD, FORWARD, LEAF, MUTED, PAPER
 from ..viz.palette import DATA as RULE
 from .cards import Card, Header, PartCard, gradients, result_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..trace.model import Node
-from ..trace.text import shape_text
+from ..trace.captions.text import shape_text
 from ..viz import palette
 from ..viz.palette import DATA as RULE
 from ..viz.palette import LEAF, PAPER, SAVED

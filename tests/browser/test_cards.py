@@ -12,7 +12,7 @@ from zoo import CASES, recorded
 
 import autolab as torch
 from autolab.trace import trace
-from autolab.trace.folding import Folding
+from autolab.trace.layers.folding import Folding
 from autolab.trace.model import Trace
 from autolab.widgets.packing import pack
 from autolab.widgets.cards import Header

@@ -12,7 +12,7 @@ from lab import Explorer, Notebook, Server, Shown, script_says
 from playwright.sync_api import Locator, Page, expect
 
 import autolab as torch
-from autolab.trace import device_text
+from autolab.trace.devices import text
 from autolab.widgets import DeviceExplorer
 
 CELL = """
@@ -90,7 +90,7 @@ def test_every_step_is_said_and_its_memory_shown(
             f"Step {step.index + 1} of {len(trace.steps)}, {step.phase} {step.text}"
         )
         for device in ("cuda:0", "cuda:1"):
-            used = device_text.size(trace.in_use(step.index, device))
+            used = text.size(trace.in_use(step.index, device))
             expect(view.device(device)).to_have_accessible_name(
                 f"{device}, Simulated T4: {used} of 4 MiB in use"
             )
@@ -138,7 +138,7 @@ def test_the_queue_and_the_wait(page: Page, made: DeviceExplorer, tmp_path: Path
     view.button("Next step").click()
     expect(queue).to_have_text("queue: empty")
     expect(view.details).to_contain_text("The host waits for cuda:1")
-    expect(view.details).to_contain_text(f"takes{device_text.duration(wait.end - wait.start)}")
+    expect(view.details).to_contain_text(f"takes{text.duration(wait.end - wait.start)}")
     assert view.item("wait for cuda:1").evaluate("g => g.classList.contains('al-current')")
     # The wait ends where the queue does: its right edge is that of the last kernel.
     right = lambda locator: locator.evaluate("r => r.getBoundingClientRect().right")
@@ -187,7 +187,7 @@ def test_a_copy_is_an_arrow_with_bytes_and_time(
     view = opened(page, made, tmp_path, step=at)
     copy = made.trace.copies[0]
     arrow = view.item("copy of x cpu → cuda:0")
-    took = device_text.duration(copy.end - copy.start)
+    took = text.duration(copy.end - copy.start)
     expect(arrow.locator(".al-copyword")).to_have_text(f"195 KiB in {took}")
     expect(arrow.locator(".al-copyword")).to_be_visible()
     x0, y0, x1, y1 = (
@@ -242,7 +242,7 @@ def test_memory_has_its_peak_and_what_was_refused(
         expect(
             view.time.locator(
                 ".al-peakword",
-                has_text=f"peak {device_text.size(device.peak)}, by the host's clock",
+                has_text=f"peak {text.size(device.peak)}, by the host's clock",
             ).first
         ).to_be_visible()
         kernel = min(
@@ -253,10 +253,10 @@ def test_memory_has_its_peak_and_what_was_refused(
             ),
             key=lambda k: k.queued,
         )
-        booked, begins = map(device_text.duration, (device.peak_at, kernel.start))
+        booked, begins = map(text.duration, (device.peak_at, kernel.start))
         said = f"booked by the host at {booked}, for the kernel {kernel.name}, which the GPU begins at {begins}"
         expect(view.time).to_have_accessible_description(
-            re.compile(f"peak {device_text.size(device.peak)}, {said}")
+            re.compile(f"peak {text.size(device.peak)}, {said}")
         )
     expect(view.item("out of memory").locator("text")).to_have_text("11.4 MiB refused")
 
@@ -409,8 +409,8 @@ def test_script_and_kernel_agree_on_words_and_states(page: Page, made: DeviceExp
         seconds,
         counts,
     )
-    assert said["seconds"] == [device_text.duration(s) for s in seconds]
-    assert said["counts"] == [device_text.size(c) for c in counts]
+    assert said["seconds"] == [text.duration(s) for s in seconds]
+    assert said["counts"] == [text.size(c) for c in counts]
     steps, devices = range(len(made.trace.steps)), ("cuda:0", "cuda:1")
     assert said["used"] == [[made.trace.in_use(i, d) for d in devices] for i in steps]
     assert said["queue"] == [[made.trace.queue(i, d) for d in devices] for i in steps]

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 import autolab as torch
 from autolab.nn import functional as F
 from autolab.trace import Trace
-from autolab.trace.formulas import symbol
+from autolab.trace.captions.formulas import symbol
 from autolab.trace.model import Node
 from autolab.widgets import explore
 from autolab.widgets.mathml import formulas

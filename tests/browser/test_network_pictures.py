@@ -17,8 +17,8 @@ from playwright.sync_api import Locator, Page, expect
 import autolab as torch
 from autolab import nn
 from autolab.trace import trace
-from autolab.trace.folding import Folding
-from autolab.trace.text import shape_text
+from autolab.trace.layers.folding import Folding
+from autolab.trace.captions.text import shape_text
 from autolab.widgets import explore
 
 CELL = """

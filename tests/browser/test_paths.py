@@ -10,7 +10,7 @@ from lab import Explorer, offline, script_says
 from playwright.sync_api import Browser, Page, expect
 
 import autolab as torch
-from autolab.trace.paths import local_derivatives, paths, to_json
+from autolab.trace.questions.paths import local_derivatives, paths, to_json
 
 
 def drawn(seed: int) -> torch.trace.Trace:

@@ -2,7 +2,7 @@
 numbers.
 
 `test_ops_latex.py` reads the records' formulas element by element; here sums over what was broadcast, and repetitions
-of what was reduced, must be written out (`trace/rules.py`), for every sample of every record."""
+of what was reduced, must be written out (`trace/captions/templates.py`), for every sample of every record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine_latex import Unsupported, evaluate
 from engine_ops import call_engine, cases, tensors
 
 import autolab as torch
-from autolab.trace import rules
+from autolab.trace.captions import templates
 
 SUM = re.compile(r"(-?)\\sum(?:_\{([\d, ]+)\})? (.*)")
 ONES = re.compile(r"(.*) \\cdot \\mathbf\{1\}_\{([\d \\times]+)\}")
@@ -80,7 +80,9 @@ def edges(case: Any) -> Any:
         if getattr(x, "requires_grad", False) and (
             seeds := latex.seeds_of(op.vjp_latex[name], outs)
         ):
-            template = rules.gradient(op, name, attrs, tuple(first.shape), tuple(x.shape), shapes)
+            template = templates.gradient(
+                op, name, attrs, tuple(first.shape), tuple(x.shape), shapes
+            )
             gradient = latex.given_back(seeds, outs, x)
             yield name, template, values | seeds, None if dim == () else dim, gradient
 

@@ -9,7 +9,8 @@ import pytest
 from latex2mathml.converter import convert
 
 import autolab as torch
-from autolab.trace import cards, trace
+from autolab.trace.layers import cards
+from autolab.trace import trace
 
 F = torch.nn.functional
 

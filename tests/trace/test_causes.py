@@ -11,7 +11,7 @@ import pytest
 import autolab as torch
 from autolab import nn
 from autolab.engine.exact.failing import sentences
-from autolab.trace import causes
+from autolab.trace.errors import explanation
 from autolab.trace import trace as trace_of
 
 
@@ -28,7 +28,7 @@ def caught(code, recorded=False):
 
 def explained(code, recorded=False):
     """(trace, the text of the explanation, marks by label)"""
-    trace = causes.of_error(caught(code, recorded))
+    trace = explanation.of_error(caught(code, recorded))
     said = trace.meta["explanation"]
     assert trace.from_json(trace.to_json()) == trace and 0 <= said["step"] < max(
         1, len(trace.frames)
@@ -287,7 +287,7 @@ def test_of_a_recording_and_of_a_result():
         rate = torch.tensor([1.0, 0.0])
         inverse = rate.log()
         inverse * 0
-    said = causes.of_numbers(recording.trace()).meta["explanation"]
+    said = explanation.of_numbers(recording.trace()).meta["explanation"]
     assert (
         recording.trace().node(said["node"]).label == "inverse"
         and "it was given" in said["text"][0]
@@ -296,10 +296,11 @@ def test_of_a_recording_and_of_a_result():
     with torch.record() as recording:
         sick + 1
     assert (
-        "sick was so already" in causes.of_numbers(recording.trace()).meta["explanation"]["text"][0]
+        "sick was so already"
+        in explanation.of_numbers(recording.trace()).meta["explanation"]["text"][0]
     )
     assert (
-        causes.of_numbers(trace_of(torch.ones(2, requires_grad=True) * 2))
+        explanation.of_numbers(trace_of(torch.ones(2, requires_grad=True) * 2))
         .meta["explanation"]["title"]
         .startswith("Every number")
     )
@@ -307,12 +308,12 @@ def test_of_a_recording_and_of_a_result():
 
 # -- other errors ------------------------------------------------------------------------------------------------------
 def test_an_error_without_tensors_says_so():
-    assert causes.of_error(caught(lambda: {}["rate"])) is None
-    assert causes.in_words(caught(lambda: {}["rate"]))[1][0].startswith(
+    assert explanation.of_error(caught(lambda: {}["rate"])) is None
+    assert explanation.in_words(caught(lambda: {}["rate"]))[1][0].startswith(
         "This KeyError is not an error of autolab"
     )
     error = caught(lambda: torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=-3.0))
-    assert causes.of_error(error) is None and causes.in_words(error)[1][0].startswith(
+    assert explanation.of_error(error) is None and explanation.in_words(error)[1][0].startswith(
         "This ValueError is about no operation on tensors"
     )
 
@@ -382,7 +383,7 @@ def test_no_tensor_outlives_its_error(recorded):
         x.view(2)
 
     error = caught(code, recorded)
-    trace = causes.of_error(error)
+    trace = explanation.of_error(error)
     del error
     sys.last_value = None
     gc.collect()

@@ -9,7 +9,7 @@ import pytest
 import autolab as torch
 from autolab import nn
 from autolab.engine.core import observe
-from autolab.trace.folding import Folding
+from autolab.trace.layers.folding import Folding
 
 
 def recorded(code):

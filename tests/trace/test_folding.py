@@ -7,7 +7,7 @@ import pytest
 import autolab as torch
 from autolab import nn
 from autolab.trace import trace
-from autolab.trace.folding import ENOUGH_BOXES, LONGEST, RUNS, Folding
+from autolab.trace.layers.folding import ENOUGH_BOXES, LONGEST, RUNS, Folding
 from autolab.trace.model import Edge, Node, Trace
 from autolab.vision import models
 

@@ -6,7 +6,8 @@ import pytest
 from latex2mathml.converter import convert
 
 import autolab as torch
-from autolab.trace import formulas, trace, truth
+from autolab.trace.captions import formulas
+from autolab.trace import trace, truth
 from autolab.trace.values import Value
 
 

@@ -5,7 +5,9 @@ import warnings
 import pytest
 
 import autolab
-from autolab.trace import devices, film, guard, labels, recorder, updates
+from autolab.trace.devices.recording import DeviceRecording, DeviceTrace
+from autolab.trace import film, guard, recorder, updates
+from autolab.trace.captions import labels
 from autolab.trace.build import Builder
 
 torch = pytest.importorskip("torch")
@@ -132,7 +134,7 @@ OF_DEVICES = [
 @pytest.mark.parametrize("part", OF_DEVICES)
 def test_nor_does_one_of_the_recorder_of_devices(part, lenient, monkeypatch):
     want = on_a_device()
-    monkeypatch.setattr(devices.DeviceRecording, part, broken)
+    monkeypatch.setattr(DeviceRecording, part, broken)
     with autolab.record_devices() as recording:
         assert on_a_device() == want
     monkeypatch.undo()
@@ -140,7 +142,7 @@ def test_nor_does_one_of_the_recorder_of_devices(part, lenient, monkeypatch):
     trace = recording.trace()
     assert "could not follow" in trace.why and "KeyError: 'a fault" in trace.why
     assert trace.why in str(recording)
-    assert devices.DeviceTrace.from_json(trace.to_json()).why == trace.why
+    assert DeviceTrace.from_json(trace.to_json()).why == trace.why
 
 
 @LIBRARIES

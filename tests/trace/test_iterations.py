@@ -5,7 +5,7 @@ import re
 import pytest
 
 import autolab as torch
-from autolab.trace.folding import Folding
+from autolab.trace.layers.folding import Folding
 
 nn = torch.nn
 

@@ -10,7 +10,8 @@ import pytest
 from goldens import oracle
 
 import autolab
-from autolab.trace import panels, pictures, trace
+from autolab.trace.layers import panels
+from autolab.trace import pictures, trace
 from autolab.trace.model import Trace
 
 F = autolab.nn.functional

@@ -9,7 +9,7 @@ import pytest
 
 import autolab as torch
 from autolab.trace import trace
-from autolab.trace.folding import Folding
+from autolab.trace.layers.folding import Folding
 from autolab.trace.model import GRAD_STATES, Frame, Node, Pass, Trace
 from autolab.trace.records import Records
 from autolab.trace.values import Value, extent, number, short

@@ -7,7 +7,8 @@ import pytest
 from packed import mathml_of
 
 import autolab as torch
-from autolab.trace import formulas, trace
+from autolab.trace.captions import formulas
+from autolab.trace import trace
 from autolab.viz.dot import to_dot
 
 

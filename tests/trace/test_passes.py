@@ -504,7 +504,7 @@ def test_a_rehearsal_is_told_in_the_conditional():
 
 def test_words_of_states():
     from autolab.trace.model import GRAD_STATES
-    from autolab.trace.words import STATE_WORDS, state_word
+    from autolab.trace.captions.sentences import STATE_WORDS, state_word
     from autolab.viz import palette
 
     assert set(STATE_WORDS) == set(GRAD_STATES)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.trace.paths import local_derivatives, paths
+from autolab.trace.questions.paths import local_derivatives, paths
 
 
 def found(result, leaf="x"):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.trace.questions import question
+from autolab.trace.questions.asking import question
 from autolab.trace.replay import Again, Unknown
 
 

@@ -10,7 +10,7 @@ from conformance import golden
 from conformance.cells import run_cell
 
 import autolab
-from autolab.trace.text import render
+from autolab.trace.captions.text import render
 
 torch = pytest.importorskip("torch")
 from test_torch_record import facts_of, text_of  # noqa: E402

@@ -14,7 +14,7 @@ import pytest
 import torch_programs
 
 import autolab
-from autolab.trace import causes
+from autolab.trace.errors import explanation
 
 torch = pytest.importorskip("torch")
 torch_names = pytest.importorskip("autolab.trace.torch_names")
@@ -522,7 +522,7 @@ def no_graph():
 def test_an_error_in_a_recording_is_explained(fails, words):
     with pytest.raises(RuntimeError) as caught, autolab.record() as recording:
         fails()
-    trace = causes.of_error(caught.value)
+    trace = explanation.of_error(caught.value)
     assert trace.meta["library"] == "torch" and trace.nodes == recording.trace().nodes
     said = " ".join(trace.meta["explanation"]["text"])
     assert all(word in said for word in words)

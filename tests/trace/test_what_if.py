@@ -6,7 +6,7 @@ from what_if_programs import PROGRAMS, recorded, values
 
 import autolab as torch
 from autolab.trace.replay import Unknown
-from autolab.trace.what_if import answer, rerun
+from autolab.trace.questions.what_if import answer, rerun
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))

@@ -7,7 +7,7 @@ import pytest
 import autolab
 from autolab import nn, viz
 from autolab.trace import trace
-from autolab.trace.folding import Folding
+from autolab.trace.layers.folding import Folding
 
 
 @pytest.fixture(scope="module")

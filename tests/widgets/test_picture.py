@@ -9,7 +9,7 @@ import pytest
 
 import autolab
 from autolab.trace import trace
-from autolab.trace.folding import Folding
+from autolab.trace.layers.folding import Folding
 from autolab.trace.model import Edge, Frame, Group, Node, Saved, Trace
 from autolab.trace.values import Value
 from autolab.viz import layout

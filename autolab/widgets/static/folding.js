@@ -1,4 +1,4 @@
-// Which parts of a graph are open, and what is drawn then: the same as `Folding.fold` in trace/folding.py. From top to bottom
+// Which parts of a graph are open, and what is drawn then: the same as `Folding.fold` in trace/layers/folding.py. From top to bottom
 // (`rankdir` "TB"), what `rows` says is inside the cards of operations, and modules in `single` are the card of an operation.
 import { timelineOf } from "./states.js";
 

@@ -1,4 +1,4 @@
-// Bytes and seconds in words: `size` and `duration` in trace/device_text.py are the same functions.
+// Bytes and seconds in words: `size` and `duration` in trace/devices/text.py are the same functions.
 
 function threeDigits(value) {
   return value >= 999.5 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
@@ -17,7 +17,7 @@ export function timeWords(seconds) {
 }
 
 // A recording of devices as the script reads it: everything by id, and what is true after a step. The functions of
-// DeviceTrace in trace/device_model.py give the same answers.
+// DeviceTrace in trace/devices/model.py give the same answers.
 export class Story {
   constructor(data) {
     Object.assign(this, data);

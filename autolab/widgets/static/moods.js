@@ -7,7 +7,7 @@ export function mood(trace, happened, would) {
   return rehearsed(trace) ? would : happened;
 }
 
-// Mirror of state_word in trace/words.py. `name`: what the learner's code calls a gradient that was returned; `would`: it came in a
+// Mirror of state_word in trace/captions/sentences.py. `name`: what the learner's code calls a gradient that was returned; `would`: it came in a
 // rehearsal.
 export function stateWord(state, name = "", would = false) {
   if (state === "returned") return name ? `returned as ${name}` : "returned by grad()";

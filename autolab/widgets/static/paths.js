@@ -1,5 +1,5 @@
 // The paths from one node to another, each with its product of local derivatives, lit along the graph; their sum is the gradient.
-// What is counted and multiplied is the same as in trace/paths.py.
+// What is counted and multiplied is the same as in trace/questions/paths.py.
 import { h } from "./dom.js";
 import { icon } from "./controls.js";
 import { narrow } from "./marks.js";

@@ -1,5 +1,5 @@
 // A recorded run again with other numbers, on a page: for the operations in RULES, on the numbers that the trace keeps. The same in Python, for all
-// operations, is trace/what_if.py. A tensor is { shape, data }, data flat.
+// operations, is trace/questions/what_if.py. A tensor is { shape, data }, data flat.
 
 const sizeOf = (shape) => shape.reduce((product, size) => product * size, 1);
 const tensor = (shape, data) => ({ shape, data });

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.core.errors import fail
-from .model import Edge, Trace
-from .replay import Again, Unknown
-from .values import number
+from ...engine.core.errors import fail
+from ..model import Edge, Trace
+from ..replay import Again, Unknown
+from ..values import number
 
 MOST = 50
 """Up to so many paths are listed."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Context
 from typing import Any
 
-from .device_model import Block, Copy, DeviceTrace, Kernel, Refusal, Wait
-from .model import Source
-from .text import _table, shape_text
+from .model import Block, Copy, DeviceTrace, Kernel, Refusal, Wait
+from ..model import Source
+from ..captions.text import _table, shape_text
 
 _ROUND = Context(prec=3, rounding=ROUND_HALF_UP)
 _CALLS = {

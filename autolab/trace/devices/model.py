@@ -12,7 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
-from .model import Source, _Record
+from ..model import Source, _Record
 
 
 @dataclass(slots=True)

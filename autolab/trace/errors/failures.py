@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..engine.core.node import Node
-from ..engine.exact.failing import sentences
-from . import lines, names, words
-from .drafts import Draft, operation_name, plain
-from .model import Source
-from .reader import is_tensor, reader_for
+from ...engine.core.node import Node
+from ...engine.exact.failing import sentences
+from . import expressions
+from .. import names
+from ..captions.sentences import error as error_line
+from ..drafts import Draft, operation_name, plain
+from ..model import Source
+from ..reader import is_tensor, reader_for
 
 if TYPE_CHECKING:
-    from .build import Builder
+    from ..build import Builder
 
 NO_RESULT = "no result"
 PASSES = ("backward", "grad")
@@ -52,7 +54,7 @@ class Failures:
             op=name + ("_" if fields.pop("inplace", False) and not name.endswith("_") else ""),
             name=NO_RESULT,
             record=record,
-            error=words.error(error),
+            error=error_line(error),
             operands={n: parent for n, (_, parent) in parents.items()},
             **fields,
         )
@@ -61,7 +63,7 @@ class Failures:
         self._note(draft.id, error, parents)
         if draft.source is not None and self.facts[draft.id]["inside"] == draft.source.to_json():
             self.facts[draft.id]["inside"] = None
-        builder.film.broke(draft.id, words.error(error))
+        builder.film.broke(draft.id, error_line(error))
         self._open = error, draft
         return draft
 
@@ -69,7 +71,7 @@ class Failures:
         """A backward pass that could not begin at the node. Where nothing of it requires grad, what cut it off is
         marked."""
         self._note(node_id, error, {})
-        self.builder.film.broke(node_id, words.error(error), "backward")
+        self.builder.film.broke(node_id, error_line(error), "backward")
         for cut in (
             cuts(self.builder, node_id) if not self.builder.draft(node_id).requires_grad else ()
         ):
@@ -330,7 +332,7 @@ def chain(error: BaseException | None) -> list[BaseException]:
 
 
 def as_written(
-    name: str, args: dict[str, Any], expression: lines.Expression | None
+    name: str, args: dict[str, Any], expression: expressions.Expression | None
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """(name, tensors, other arguments) of a call, called what the learner's line calls them where that can be read: the
     package has wrappers that know neither."""

@@ -12,28 +12,18 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from ..engine.devices import device as devices
-from ..engine.core import observe
-from ..engine.core.tensor import Storage
-from ..engine.core.tensor import Tensor
-from . import names
-from .device_model import (
-    Block,
-    Copy,
-    DeviceInfo,
-    DeviceTrace,
-    Kernel,
-    Refusal,
-    Step,
-    Wait,
-    queue_of,
-)
-from .device_text import render
-from .device_text import sentence as step_sentence
-from .guard import guarded, rescue, sentence
-from .reader import dtype_name
-from .recorded import Recorded
-from .words import error as error_line
+from ...engine.devices import device as devices
+from ...engine.core import observe
+from ...engine.core.tensor import Storage
+from ...engine.core.tensor import Tensor
+from .. import names
+from .model import Block, Copy, DeviceInfo, DeviceTrace, Kernel, Refusal, Step, Wait, queue_of
+from .text import render
+from .text import sentence as step_sentence
+from ..guard import guarded, rescue, sentence
+from ..reader import dtype_name
+from ..recorded import Recorded
+from ..captions.sentences import error as error_line
 
 MOST_STEPS = 5000
 """A recording is full after this many steps: it is meant to be looked at."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from itertools import chain, count, groupby
 from typing import Any
 
-from .drafts import ALIAS_FROM
-from .model import RAN, Edge, Node, Trace
-from .records import rough
+from ..drafts import ALIAS_FROM
+from ..model import RAN, Edge, Node, Trace
+from ..records import rough
 
 FEW_NODES = 24
 """A trace of at most this many nodes begins with everything open."""

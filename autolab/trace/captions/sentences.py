@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import formulas, truth
-from .model import Edge, Node
+from . import formulas
+from .. import truth
+from ..model import Edge, Node
 from .labels import MOST
-from .passes import CUTS
+from ..passes import CUTS
 from .text import joined
-from .unseen import UNSEEN
-from .values import Value, short, sign
+from ..unseen import UNSEEN
+from ..values import Value, short, sign
 
 if TYPE_CHECKING:
-    from .film import Shot
+    from ..film import Shot
 
 STATE_WORDS = {
     "none": ("not yet", "not yet"),

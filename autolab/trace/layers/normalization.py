@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from ..formulas import scientific
+from ..captions.formulas import scientific
 from ..values import written
-from .lines import OUT, Line, Sizes, indices, per_side, times
+from .sizes import OUT, Line, Sizes, indices, per_side, times
 
 
 def _eps(sizes: Sizes) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.core.errors import fail
+from ...engine.core.errors import fail
 from .mistakes import of_gradient, of_next, of_shape, of_state, of_value
-from .model import Frame, Node, Trace
-from .replay import Again, array_of
-from .values import number
-from .words import state_word
+from ..model import Frame, Node, Trace
+from ..replay import Again, array_of
+from ..values import number
+from ..captions.sentences import state_word
 
 MOST = 16
 """So many numbers a learner may be asked to type."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .lines import (
+from .sizes import (
     IN,
     KERNEL,
     OUT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .model import Group, Node, Saved, Trace
+from ..model import Group, Node, Saved, Trace
 
 
 def render(trace: Trace, *, frames: bool = True) -> str:

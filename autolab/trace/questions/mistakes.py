@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .model import Edge, Frame, Node
-from .replay import Again, Unknown, array_of
+from ..model import Edge, Frame, Node
+from ..replay import Again, Unknown, array_of
 
 Guess = tuple[Any, str]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
-from .reader import is_tensor
+from ..reader import is_tensor
 
 _SIGNS = {
     "MatMult": "matmul", "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "Pow": "pow", "Mod": "remainder",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .lines import (
+from .sizes import (
     IN,
     KERNEL,
     OUT,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .values import Value, short, written
+from ..values import Value, short, written
 
 FEW = 4
 """Tensors of at most this many numbers are written out in a formula; bigger ones keep their symbol."""

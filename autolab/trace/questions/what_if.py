@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.core.errors import fail
-from .model import Frame, Node, Trace
+from ...engine.core.errors import fail
+from ..model import Frame, Node, Trace
 from .paths import paths
-from .replay import Again, Unknown, array_of
-from .values import short
+from ..replay import Again, Unknown, array_of
+from ..values import short
 
 
 class _Run:
@@ -134,7 +134,7 @@ def rerun(trace: Trace, edits: dict[str, Any]) -> dict[str, np.ndarray]:
 
 def answer(trace: Trace, message: dict[str, Any]) -> dict[str, Any]:
     """What a page is told that asks for a run with `message["edits"]`."""
-    from .values import Value
+    from ..values import Value
 
     edits: dict[str, Any] = {}
     for node, edit in message["edits"].items():

@@ -9,7 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from . import formulas, truth
+from . import formulas
+from .. import truth
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how tightly a term holds together
 

@@ -12,15 +12,17 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from ..engine.core.node import Node
-from ..engine.autograd.refusals import FREED
-from ..engine.exact.failing import sentences
-from . import failures, lines, names, words
-from .build import Builder
-from .model import Frame, Source, Trace
-from .reader import is_tensor, reader_for
-from .text import shape_text
-from .values import Value
+from ...engine.core.node import Node
+from ...engine.autograd.refusals import FREED
+from ...engine.exact.failing import sentences
+from . import failures, expressions
+from .. import names
+from ..captions.sentences import error as error_line
+from ..build import Builder
+from ..model import Frame, Source, Trace
+from ..reader import is_tensor, reader_for
+from ..captions.text import shape_text
+from ..values import Value
 
 _STALE = "modified by an inplace operation"
 _NO_GRAPH = ("does not require grad and does not have a grad_fn", "does not require grad")
@@ -93,7 +95,7 @@ def _of_line(error: BaseException) -> Trace | None:
         entries.append(trace)
         trace = trace.tb_next
     for entry in reversed(entries):
-        expression = lines.at(entry)
+        expression = expressions.at(entry)
         if expression is not None and expression.operands:
             libraries = {reader_for(t).library for t in expression.operands.values()}
             roots = [
@@ -169,7 +171,7 @@ def _of_pass(
         if unused is not None:
             known.unused(node, unused)
     else:
-        builder.film.broke(node, words.error(error), "backward")
+        builder.film.broke(node, error_line(error), "backward")
         known.meet_changers(fn, _namespace(link))
         known.in_pass(node, fn, error)
         if str(link) == FREED:
@@ -228,9 +230,9 @@ def _finished(
     return _explained(trace, node_id, error, link, recorded=False)
 
 
-def _expression(error: BaseException) -> lines.Expression | None:
+def _expression(error: BaseException) -> expressions.Expression | None:
     entry = failures.learners(error.__traceback__)
-    return None if entry is None else lines.at(entry)
+    return None if entry is None else expressions.at(entry)
 
 
 def _source(error: BaseException) -> Source | None:
@@ -256,7 +258,7 @@ def in_words(error: BaseException) -> tuple[str, list[str]]:
         else f"This {kind} is not an error of autolab"
     )
     why = f"{whose}, and no tensor stands in the line that raised it: there is no graph to show{_line(_source(error))}."
-    return words.error(error), [why, *sentences(error)]
+    return error_line(error), [why, *sentences(error)]
 
 
 # -- in words
@@ -297,7 +299,13 @@ def _explained(
     if kind == "nan" and (bad := first_bad(trace)) is not None:
         text.append(_bad_sentence(trace, bad))
         step, node_id = bad.index, bad.node
-    said = {"title": words.error(error), "text": text, "more": more, "step": step, "node": node_id}
+    said = {
+        "title": error_line(error),
+        "text": text,
+        "more": more,
+        "step": step,
+        "node": node_id,
+    }
     return replace(trace, meta=trace.meta | {"explanation": said})
 
 

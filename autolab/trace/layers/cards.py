@@ -11,7 +11,7 @@ Normalization" (2015); https://docs.pytorch.org/docs/2.13/nn.html for the sizes 
 from __future__ import annotations
 
 from .convolution import convolution
-from .lines import Line, Sizes, per_side
+from .sizes import Line, Sizes, per_side
 from .normalization import batch_norm, group_norm, layer_norm
 from .pooling import avg_pool, max_pool
 

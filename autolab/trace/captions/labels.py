@@ -7,14 +7,15 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from . import formulas, rules, truth
-from .guard import attempt
-from .model import Edge, Node
-from .records import Records
-from .values import Value, exact, short, written
+from . import formulas, templates
+from .. import truth
+from ..guard import attempt
+from ..model import Edge, Node
+from ..records import Records
+from ..values import Value, exact, short, written
 
 if TYPE_CHECKING:
-    from .drafts import Draft, EdgeDraft, SavedDraft
+    from ..drafts import Draft, EdgeDraft, SavedDraft
 
 MOST = 6
 """Results of one operation that are listed."""
@@ -194,7 +195,7 @@ class Book:
         env = symbols | {n: text for n, text in texts.items() if text}
         for name, nr in _results(draft).items():
             env[name] = formulas.operand(self.value(draft.id, nr), digits, column) or env[name]
-        how_many = rules.count(draft.record, draft.shape, self.shapes(draft).get("self"))
+        how_many = templates.count(draft.record, draft.shape, self.shapes(draft).get("self"))
         if how_many is not None:
             env["n"] = str(how_many)
         return _join_lists(env, draft)
@@ -216,9 +217,9 @@ class Book:
         """(tex, tex_numbers) of an operation: `z = x \\cdot y` and `6 = 2 \\cdot 3`."""
         if not self.wanted or draft.op in ("", "unseen") or draft.error or draft.kind == "update":
             return "", ""
-        template = rules.value(draft.record, draft.attrs, self.shapes(draft), draft.shape)
+        template = templates.value(draft.record, draft.attrs, self.shapes(draft), draft.shape)
         symbols, order = self.symbols(draft), _order(draft)
-        several = template and draft.record.name in rules.OF_ALL
+        several = template and draft.record.name in templates.OF_ALL
         told = range(len(draft.outputs)) if several and draft.outputs else range(1)
         made = _listed([formulas.symbol(self.label(draft.id, nr)) for nr in told])
         tex = f"{made} = {formulas.forward(template, draft.op, symbols, order)}"
@@ -308,7 +309,7 @@ class Book:
         symbols, has_numbers = self.symbols(child), self.filled(child) is not None
         argument = next((n for i, n in enumerate(child.operands) if i == edge.slot), "")
         shape = self.shape(edge.parent, edge.parent_nr)
-        rule = rules.gradient(
+        rule = templates.gradient(
             child.record, argument, child.attrs, child.shape, shape, self.shapes(child)
         )
         y, x = (
@@ -432,7 +433,7 @@ class Book:
 
 def is_column(draft: Draft) -> bool:
     """Whether tensors of one dimension stand for columns in a product."""
-    return draft.record is not None and draft.record.name in rules.VECTORS
+    return draft.record is not None and draft.record.name in templates.VECTORS
 
 
 def _in_parentheses(number: str) -> str:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.kernels import pooling as kernels
-from ..engine.ops.pooling import windows
+from ...engine.kernels import pooling as kernels
+from ...engine.ops.pooling import windows
 from . import cards
-from .values import number
+from ..values import number
 
 POOL = (4, 16)  # channels, numbers along a side: windows and winners must be told apart
 MOST_INPUTS = 4  # channels of one kernel

@@ -1,0 +1,1 @@
+"""Names, formulas and sentences of a trace, and the trace as text."""

@@ -1,0 +1,1 @@
+"""What devices do while code runs: memory, copies, queues and waits."""

@@ -1,0 +1,1 @@
+"""Which operation an error came from, why, and what to change."""

@@ -1,0 +1,1 @@
+"""Questions about a trace: predictions, changed numbers, paths of a gradient."""
