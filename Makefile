@@ -32,7 +32,7 @@ $(shell sh tools/moved.sh)
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: help lab test ready test-unit goldens test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-gpu test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
+.PHONY: frontend help lab test ready test-unit goldens test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-gpu test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -129,6 +129,10 @@ lint: $(VENV)/.dev
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
+
+# The widgets' scripts, where Node is installed: types, style, unit tests, and that the committed bundles are what they build.
+frontend:
+	cd frontend && npm ci --no-audit --no-fund && npm run types && npm run lint && npm test && npm run check
 
 bench: $(VENV)/.dev $(if $(TORCH),$(VENV)/.torch)
 	$(RUN) -m benchmarks

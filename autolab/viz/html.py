@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -138,7 +139,11 @@ def write(path: str | os.PathLike[str], widgets: Sequence[Any], title: str = "au
 
 
 def as_value(esm: str) -> str:
-    """An ES module's text as a function body that returns its default export."""
+    """Return an ES module's text as a function body that returns its default export."""
+    found = re.search(r"export\s*\{([^}]*)\};?\s*$", esm)
+    names = dict(reversed(name.split(" as ")) for name in found[1].split(",")) if found else {}
+    if "default" in names:
+        return f"{esm[: found.start()]}return {names['default']};"
     before, export, after = esm.rpartition("export default ")
     if not export:
         raise ValueError("the widget's script has no default export")

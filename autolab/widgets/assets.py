@@ -1,67 +1,61 @@
-"""The scripts and styles in `static/`, joined to the one ES module that anywidget asks for: no build step."""
+"""The widgets' scripts and styles: what `frontend/` builds into `static/`, with the colours and words of Python."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
-import re
 from pathlib import Path
 
 from ..trace.captions.sentences import STATE_WORDS
 from ..viz import palette
 
 STATIC = Path(__file__).parent / "static"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
-_DEFAULT = re.compile(
-    r"^export default .*;\n", re.MULTILINE
-)  # of a widget that another is made from
-_STYLE_IMPORT = re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE)
 
 
 @functools.cache
 def module(name: str) -> str:
-    """`static/<name>.js` and all it imports from beside it, as one ES module; `STYLE` in it is `static/<name>.css`
-    after the colours as CSS variables, `PALETTE` the colours that it uses of those that are the same in both themes,
-    `PATTERNS` and `STATES` how gradient states look and what they are called.
+    """Return the ES module of the widget `name`: its bundle after the constants that the bundle reads.
 
-    Imports are plain `import { a, b } from "./file.js";`; names are shared, so each must be used once across the files.
-    Comments and indentation are left out: a notebook stores this text with every widget.
+    `STYLE` is the widget's style sheet after the colours as CSS variables, `PALETTE` the colours that are the same in
+    both themes, `PATTERNS` and `STATES` how gradient states look and what they are called.
 
-    Raises FileNotFoundError when a file that is imported does not exist.
+    Raises FileNotFoundError when there is no such bundle.
     """
-    parts = _ordered(name, [])
-    text = "".join(
-        _strip(part if key == name else _DEFAULT.sub("", part)) for key, part in parts.items()
-    )
-    colours = {
-        k: v
-        for k, v in (palette.FIXED | palette.DRAWN).items()
-        if f"PALETTE.{k}" in text or f'PALETTE["{k}"]' in text
-    }
-    constants = {
-        "STYLE": palette.css() + style(name),
-        "PALETTE": colours,
+    return constants(name) + _read(f"{name}.js")
+
+
+def constants(name: str) -> str:
+    """Return the JavaScript that declares the constants which the bundle `name` reads."""
+    text = _read(f"{name}.js")
+    values = {
+        "STYLE": style(name),
+        "PALETTE": palette.FIXED | palette.DRAWN,
         "PATTERNS": palette.PATTERNS,
         "STATES": STATE_WORDS,
     }
-    text = (
-        "".join(
-            f"const {key} = {json.dumps(value)};\n"
-            for key, value in constants.items()
-            if key in text
-        )
-        + text
+    return "".join(
+        f"const {key} = {json.dumps(value)};\n" for key, value in values.items() if key in text
     )
-    # A text of Latin-1 alone takes a browser one byte a character, any other two.
-    return re.sub("[^\x00-\xff]", lambda sign: json.dumps(sign[0])[1:-1], text)
+
+
+@functools.cache
+def style(name: str) -> str:
+    """Return the style sheet of a widget after the colours as CSS variables; the colours alone where it has none."""
+    path = STATIC / f"{name}.css"
+    return palette.css() + (path.read_text(encoding="utf-8") if path.exists() else "")
+
+
+@functools.cache
+def _read(file: str) -> str:
+    return (STATIC / file).read_text(encoding="utf-8")
 
 
 @functools.cache
 def loader(name: str) -> str:
-    """What anywidget gets as the script of a widget: it makes `module(name)`, which the widget has in `_script`, a
-    module once for each page. A browser keeps all modules for as long as the page is there: a cell run fifty times
-    would leave fifty."""
+    """Return what anywidget gets as the script of a widget: it loads `module(name)`, which the widget has in `_script`,
+    once for each page. A browser keeps all modules for as long as the page is there: a cell run fifty times would leave
+    fifty."""
     return _LOADER % f"{name} {hashlib.sha1(module(name).encode()).hexdigest()[:12]}"
 
 
@@ -84,42 +78,3 @@ export default {
   render: async (given) => (await widget(given.model)).render(given),
 };
 """
-
-
-@functools.cache
-def style(name: str) -> str:
-    """`static/<name>.css` without comments and indentation, after those it imports; "" when there is none.
-
-    An import is a line `@import "./file.css";`, as scripts have theirs.
-    """
-    path = STATIC / f"{name}.css"
-    text = (
-        re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        if path.exists()
-        else ""
-    )
-    before = "".join(style(other) for other in _STYLE_IMPORT.findall(text))
-    lines = (line.strip() for line in _STYLE_IMPORT.sub("", text).splitlines())
-    return before + "".join(line + "\n" for line in lines if line)
-
-
-def files(name: str) -> list[Path]:
-    """The scripts that `module(name)` joins, in that order."""
-    return [STATIC / f"{part}.js" for part in _ordered(name, [])]
-
-
-def _ordered(name: str, above: list[str]) -> dict[str, str]:
-    """File name to source, each after what it imports."""
-    if name in above:
-        return {}
-    source = (STATIC / f"{name}.js").read_text(encoding="utf-8")
-    sources: dict[str, str] = {}
-    for other in _IMPORT.findall(source):
-        sources |= {k: v for k, v in _ordered(other, [*above, name]).items() if k not in sources}
-    return sources | {name: source}
-
-
-def _strip(source: str) -> str:
-    source = re.sub(r"^export (?!default)", "", _IMPORT.sub("", source), flags=re.MULTILINE)
-    lines = (line.strip() for line in source.splitlines())
-    return "".join(line + "\n" for line in lines if line and not line.startswith("//"))

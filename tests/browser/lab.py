@@ -22,6 +22,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from autolab.trace import Trace
 from autolab.widgets import assets
 
+TESTED = Path(__file__).parent / "tested.js"  # built by frontend/build.mjs
+
 ROOT = Path(__file__).parents[2]
 LEARNER = Path(__file__).with_name("learner.py").read_text(encoding="utf-8")
 OVERRIDES = ROOT / "autolab" / "widgets" / "jupyterlab.json"
@@ -58,26 +60,16 @@ def offline(browser: Browser, **options: Any) -> Iterator[Page]:
     assert complaints == []
 
 
-def script_says(page: Page, widget: str, names: str, function: str, *given: Any) -> Any:
-    """What a JavaScript `function` of (m, ...given) returns, m being the widget's script with its inner `names`
-    exported.
-    Of "explorer drawing", each name is the first script's that has it."""
+def script_says(page: Page, function: str, *given: Any) -> Any:
+    """Return what a JavaScript `function` of (m, ...given) returns, m being all that the widgets' modules export."""
     page.goto("about:blank")
-    modules, wanted = [], names.split(", ")
-    for text in map(assets.module, widget.split()):
-        there = [
-            name
-            for name in wanted
-            if re.search(rf"^(?:function|class|const) {name}\b", text, re.MULTILINE)
-        ]
-        wanted = [name for name in wanted if name not in there]
-        modules.append(f"{text}\nexport {{ {', '.join(there)} }};")
+    text = assets.constants("explorer") + TESTED.read_text(encoding="utf-8")
     return page.evaluate(
-        f"""async ([modules, given]) => {{
-              const of = (text) => import(URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }})));
-              return ({function})(Object.assign({{}}, ...(await Promise.all(modules.map(of)))), ...given);
+        f"""async ([text, given]) => {{
+              const m = await import(URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }})));
+              return ({function})(m, ...given);
             }}""",
-        [modules, given],
+        [text, given],
     )
 
 

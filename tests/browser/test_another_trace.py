@@ -60,9 +60,7 @@ def test_another_trace_may_arrive_in_any_order(page: Page, order: tuple[str, ...
     first, second = small(), large()
     second.step = 5
     for now, then in ((first, second), (second, first)):
-        shown = script_says(
-            page, "explorer", "View", SHOW, [state_of(now), state_of(then)], order, False
-        )
+        shown = script_says(page, SHOW, [state_of(now), state_of(then)], order, False)
         assert [label.partition(",")[0] for label in shown] == [
             node.label for node in then.trace.nodes
         ]
@@ -73,4 +71,4 @@ def test_words_of_a_graph_that_is_not_on_display_do_no_harm(page: Page) -> None:
     widget = large()
     for frame in widget.trace.frames:
         widget.step = frame.index
-        assert script_says(page, "explorer", "View", SHOW, [state_of(widget), {}], ("step",), True)
+        assert script_says(page, SHOW, [state_of(widget), {}], ("step",), True)

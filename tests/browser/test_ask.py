@@ -242,9 +242,9 @@ def test_questions_are_answered_by_keyboard_on_a_page_without_a_kernel(
 
 
 def test_what_is_typed_is_understood(page: Page) -> None:
-    says = lambda name, function, given: script_says(
-        page, "explorer", name, f"(m, given) => given.map({function})", given
-    )  # noqa: E731
+    says = lambda name, function, given: script_says(  # noqa: E731
+        page, f"(m, given) => given.map({function})", given
+    )
     means: dict[str, Any] = {
         "2*3*4": 24,
         " -1/2 ": -0.5,

@@ -130,9 +130,7 @@ def test_numbers_are_near_where_python_says_so(page: Page) -> None:
         [0.3333, 1 / 3],
         [0.5, 0.5051],
     ]
-    found = script_says(
-        page, "practice", "near", "(m, given) => given.map(([a, b]) => m.near(a, b, 0.01))", pairs
-    )
+    found = script_says(page, "(m, given) => given.map(([a, b]) => m.near(a, b, 0.01))", pairs)
     assert found == [alike(a, b) for a, b in pairs] and len(set(found)) == 2
 
 

@@ -73,9 +73,7 @@ def test_script_and_kernel_draw_the_same_cards(page: Page, make: Any, rankdir: s
     ours = [{of: [c.width, c.height, c.draw()] for of, c in drawn.items()}
             for drawn in ({of: cards(of) for of in ids}, {of: Header(part) for of, part in folding.parts.items()})]  # fmt: skip
     data, packed = json.loads(json.dumps([pack(seen), folding.to_json()]))
-    theirs = script_says(
-        page, "explorer drawing", "unpack, Folding, Cards", DRAW, data, packed, rankdir
-    )
+    theirs = script_says(page, DRAW, data, packed, rankdir)
     assert theirs == ours
 
 
@@ -85,8 +83,6 @@ def test_a_letter_is_as_wide_in_both(page: Page) -> None:
     texts = ["".join(map(chr, range(32, 127))), "𝄞é—", "", "conv1.weight", "a" * 60]
     said = script_says(
         page,
-        "drawing",
-        "widthOf, cut",
         "(m, texts) => texts.map((t) => [m.widthOf(t, 13), m.widthOf(t, 15, true), m.cut(t, 13, 120), m.cut(t, 15, 120, true)])",
         texts,
     )

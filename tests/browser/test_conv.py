@@ -159,7 +159,7 @@ def test_script_and_kernel_write_numbers_into_cells_alike(page: Page) -> None:
         0.01,
         99_999.0,
     ]
-    said = script_says(page, "conv", "cellText", "(m, numbers) => numbers.map(m.cellText)", numbers)
+    said = script_says(page, "(m, numbers) => numbers.map(m.cellText)", numbers)
     assert said == [brief(n) for n in numbers]
 
 

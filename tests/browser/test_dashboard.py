@@ -398,8 +398,6 @@ def test_script_and_kernel_agree_on_ticks(page: Page) -> None:
     spans = [[0, 1], [0, 2.5], [-0.3, 0.3], [3, 3], [0, 1000], [1e-5, 3e-5], [17, 4711]]
     said = script_says(
         page,
-        "dashboard",
-        "ticks",
         "(m, spans) => spans.map(([low, high]) => m.ticks(low, high))",
         spans,
     )

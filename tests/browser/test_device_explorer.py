@@ -397,8 +397,6 @@ def test_script_and_kernel_agree_on_words_and_states(page: Page, made: DeviceExp
     ]
     said = script_says(
         page,
-        "devices",
-        "Story, timeWords, bytesWords",
         """(m, data, seconds, counts) => {
              const story = new m.Story(data);
              const per = (f) => data.frames.map((_, i) => ["cuda:0", "cuda:1"].map((d) => f(i, d)));

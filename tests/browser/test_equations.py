@@ -134,8 +134,6 @@ def test_a_page_fills_numbers_and_names_into_the_forms_of_formulas(page: Page) -
     forms = formulas(Trace(tuple(Node(f"n{i}", "op", tex=tex) for i, tex in enumerate(texts))))
     said = script_says(
         page,
-        "explorer",
-        "mathmlOf",
         "(m, forms, texts) => texts.map((tex) => m.mathmlOf(forms, tex))",
         forms,
         texts,

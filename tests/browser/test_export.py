@@ -281,8 +281,6 @@ def test_script_and_kernel_agree_on_states_numbers_and_colours(page: Page) -> No
         trace = Trace.from_json(data)
         read = script_says(
             page,
-            "explorer",
-            "statesAt, gradientsAt, unpack, short, color, extent",
             """(m, data, numbers, stats) => {
                 const trace = m.unpack(data);
                 const states = [-1, ...trace.frames.keys()].map((i) => m.statesAt(trace, i));

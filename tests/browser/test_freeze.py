@@ -244,7 +244,7 @@ def test_script_and_kernel_agree_on_states(page: Page) -> None:
     }
     paths = ["", "a", "a.b", "ab", "c", "c.d", "e", "x"]
     states = "(m, trainable, paths) => paths.map((path) => m.stateOf(trainable, path))"
-    said = script_says(page, "freeze", "stateOf", states, trainable, paths)
+    said = script_says(page, states, trainable, paths)
     assert said == [subtree(trainable, path) for path in paths]
 
 

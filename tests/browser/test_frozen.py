@@ -130,7 +130,7 @@ def test_page_and_kernel_answer_alike(page: Page, make: Callable[[], FreezePanel
                 "name": name,
             }
         )
-    theirs = script_says(page, "freeze", "Rehearsal", REHEARSE, state, messages)
+    theirs = script_says(page, REHEARSE, state, messages)
     seen = set()
     for message, said in zip(messages, theirs, strict=True):
         panel._answer(message)

@@ -374,8 +374,6 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
         state = json.loads(json.dumps(widget.get_state(["data", "folding"])))
         read = script_says(
             page,
-            "explorer drawing",
-            "unpack, Folding, Drawing, Cards",
             """(m, state, expanded, rankdir) => {
                 const trace = m.unpack(state.data), folding = new m.Folding(trace, state.folding, rankdir), cards = new m.Cards(trace, folding);
                 return expanded.map((open) => {
@@ -406,9 +404,7 @@ def test_script_and_kernel_fold_alike(page: Page) -> None:
                 widget.layouts.items() if rankdir == "TB" else [(rankdir, widget.layouts[rankdir])]
             ):
                 given = state, expanded, rankdir, _graphviz(widget, way), way
-                places = script_says(
-                    page, "explorer drawing", "unpack, Folding, Drawing, Cards", PLACES, *given
-                )
+                places = script_says(page, PLACES, *given)
                 assert {k: places[k] for k in ("width", "height")} == {
                     k: ours[k] for k in ("width", "height")
                 }

@@ -45,8 +45,6 @@ def test_a_page_multiplies_as_python_does(page: Page) -> None:
         expected.append((*counts, known.gradient, [list(path.edges) for path in known.paths]))
     said = script_says(
         page,
-        "explorer",
-        "pathsBetween",
         """(m, all) => all.map((given) => {
              const { count, paths, sum, byPath, inReverse } = m.pathsBetween(...given);
              return [String(count), paths.length, String(byPath), String(inReverse), sum, paths.map(({ edges }) => edges.map(({ id }) => id))];

@@ -78,11 +78,8 @@ def test_the_script_says_what_python_says(page: Page) -> None:
     }
     given = [json.loads(json.dumps(pack(t))) for t in traces]
     big = [json.loads(json.dumps(pack(t, numbers=False))) for t in traces]
-    names = "statesAt, timelineOf, unpack"
     for numbers, stories in ((True, given), (False, big)):
-        for trace, said in zip(
-            traces, script_says(page, "explorer", names, EVERYTHING, stories), strict=True
-        ):
+        for trace, said in zip(traces, script_says(page, EVERYTHING, stories), strict=True):
             if numbers or not any(
                 n.grad_before or (n.kind == "op" and n.grad) for n in trace.nodes
             ):

@@ -24,8 +24,6 @@ def test_a_page_runs_programs_again_as_the_engine_does(page: Page) -> None:
     plain = [{node: flat(edit) for node, edit in edits.items()} for _, edits, _ in drawn]
     said = script_says(
         page,
-        "explorer",
-        "replay",
         "(m, all) => all.map(([trace, edits]) => [...m.replay(trace, edits)])",
         [[trace.to_json(), edits] for (trace, _, _), edits in zip(drawn, plain)],
     )

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-from lab import Explorer
+from lab import Explorer, script_says
 from playwright.sync_api import Page, expect
 
 import autolab as torch
 from autolab.trace.values import short
 from autolab.widgets import Explorer as Widget
-from autolab.widgets import assets, explore
+from autolab.widgets import explore
 
 
 def shown(page: Page, folder: Path, widget: Widget) -> Explorer:
@@ -211,13 +211,6 @@ def test_short_and_its_mirror_agree(page: Page) -> None:
         1.2345e-5,
     ]
     numbers += [0.00012345, 999.6, 0.1 + 0.2, -0.0, 1e21, 7e-310]
-    source = (
-        assets.module("explorer").replace("export default", "globalThis.it =")
-        + "\nglobalThis.short = short;"
-    )
-    page.goto("about:blank")
-    page.add_script_tag(content=source, type="module")
-    page.wait_for_function("globalThis.short")
-    assert page.evaluate("list => list.map(short)", numbers) == [
+    assert script_says(page, "(m, list) => list.map(m.short)", numbers) == [
         short(number) for number in numbers
     ]

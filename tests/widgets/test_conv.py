@@ -10,7 +10,7 @@ import traitlets
 from goldens import oracle
 
 import autolab as torch
-from autolab.widgets import ConvExplorer, assets
+from autolab.widgets import ConvExplorer
 from autolab.widgets.conv import brief
 
 F = torch.nn.functional
@@ -290,28 +290,3 @@ def test_the_largest_that_is_shown_stays_small_enough_for_a_notebook():
 )  # fmt: skip
 def test_numbers_in_cells_are_short(value, text):
     assert brief(value) == text
-
-
-def test_the_script_is_one_module_with_the_explorers_look():
-    module = assets.module("conv")
-    assert module.count("export ") == 1 and "@import" not in module
-    assert not re.search(r"https?://(?!www\.w3\.org/)", module), "nothing is fetched"
-    sources = [path.read_text() for path in assets.files("conv")]
-    declared = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
-    names = [name for source in sources for name in re.findall(declared, source, re.MULTILINE)]
-    assert sorted(names) == sorted(set(names))
-    assert assets.style("conv").startswith(
-        assets.style("shared")
-    ) and ".al-frame-now" in assets.style("conv")
-    files = assets.files("conv")
-    for path in files:
-        for wanted, other in re.findall(
-            r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()
-        ):
-            source = (path.parent / f"{other}.js").read_text()
-            exported = re.findall(
-                r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE
-            )
-            assert {name.strip() for name in wanted.split(",")} <= set(exported), (
-                f"{path.stem} imports from {other}"
-            )

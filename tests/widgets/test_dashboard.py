@@ -17,7 +17,7 @@ import traitlets
 from training_records import records
 
 import autolab
-from autolab.widgets import TrainingDashboard, assets, charts
+from autolab.widgets import TrainingDashboard, charts
 
 
 def descent(lib, rate=0.1, steps=50):
@@ -391,31 +391,6 @@ def test_a_saved_notebook_shows_the_curves_and_the_same_every_time(tmp_path):
 )
 def test_ticks_are_round(low, high, expected):
     assert charts.ticks(low, high) == expected
-
-
-def test_the_script_is_one_module():
-    module = assets.module("dashboard")
-    assert module.count("export ") == 1 and "@import" not in module and len(module) < 62_500
-    assert not re.search(r"https?://(?!www\.w3\.org/)", module), "nothing is fetched"
-    names = []
-    for name in ("freeze", "dashboard"):
-        sources = [path.read_text() for path in assets.files(name)]
-        declared = r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)"
-        names = [
-            found for source in sources for found in re.findall(declared, source, re.MULTILINE)
-        ]
-        assert sorted(names) == sorted(set(names))
-        for path in assets.files(name):
-            for wanted, other in re.findall(
-                r'import \{([^}]*)\} from "\./(\w+)\.js"', path.read_text()
-            ):
-                source = (path.parent / f"{other}.js").read_text()
-                exported = re.findall(
-                    r"^export (?:async )?(?:function|class|const) (\w+)", source, re.MULTILINE
-                )
-                assert {n.strip() for n in wanted.split(",")} <= set(exported), (
-                    f"{path.stem} imports from {other}"
-                )
 
 
 @pytest.mark.parametrize(

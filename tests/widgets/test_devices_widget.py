@@ -10,7 +10,7 @@ import traitlets
 
 import autolab as torch
 from autolab.trace import DeviceTrace
-from autolab.widgets import DeviceExplorer, assets
+from autolab.widgets import DeviceExplorer
 from autolab.widgets.device_still import LEFT
 
 
@@ -149,22 +149,3 @@ def test_the_exported_page_is_one_file(widget, tmp_path):
     text = widget.to_html(tmp_path / "devices.html", title="Copies").read_text()
     assert '"step":3' in text and "<title>Copies</title>" in text
     assert not re.search(r"https?://(?!www\.w3\.org/)", text), "nothing is fetched"
-
-
-def test_the_script_is_complete():
-    names = []
-    for path in assets.files("devices"):
-        source = path.read_text()
-        for imported, other in re.findall(r'import \{([^}]*)\} from "\./(\w+)\.js"', source):
-            exported = re.findall(
-                r"^export (?:function|class|const) (\w+)",
-                (path.parent / f"{other}.js").read_text(),
-                re.MULTILINE,
-            )
-            assert {n.strip() for n in imported.split(",")} <= set(exported), (
-                f"{path.stem} imports from {other}"
-            )
-        names += re.findall(r"^(?:export )?(?:function|class|const) (\w+)", source, re.MULTILINE)
-    assert sorted(names) == sorted(set(names))
-    module = assets.module("devices")
-    assert module.count("export default entry(") == 1 and len(module) < 92_000

@@ -10,7 +10,7 @@ import pytest
 import traitlets
 
 import autolab
-from autolab.widgets import FreezePanel, assets
+from autolab.widgets import FreezePanel
 from autolab.widgets import frozen as facts
 from autolab.widgets.explorer import explore
 from autolab.widgets.freeze import subtree
@@ -528,12 +528,6 @@ def test_a_saved_notebook_and_an_exported_page(tmp_path):
     assert '"live":false' in page and '"trainable":{"0":false,"2":false,"3":false,"5":true}' in page
     assert panel.live and len(page) < 75_000
     json.dumps(panel.data, allow_nan=False)
-
-
-def test_the_script_is_one_module():
-    module = assets.module("freeze")
-    assert module.count("export ") == 1 and "@import" not in module and len(module) < 64_000
-    assert not re.search(r"https?://(?!www\.w3\.org/)", module), "nothing is fetched"
 
 
 @pytest.mark.parametrize(

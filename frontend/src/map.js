@@ -20,7 +20,7 @@ export class MiniMap {
     this.graph = graph;
     this.boxes = [];
     if (!graph) return this.svg.replaceChildren();
-    const frames = graph.headers.map(({ frame }) => svgEl("rect", { class: "al-mapframe" })), seen = (this.view = svgEl("rect", { class: "al-mapview" }));
+    const frames = graph.headers.map(() => svgEl("rect", { class: "al-mapframe" })), seen = (this.view = svgEl("rect", { class: "al-mapview" }));
     this.boxes = [...graph.cards, ...graph.parts].map(({ g }) => ({ g, rect: svgEl("rect", { width: g.dataset.w, height: g.dataset.h }) }));
     this.frames = graph.headers.map(({ frame }, i) => [frame, frames[i]]);
     this.svg.replaceChildren(...frames, ...this.boxes.map(({ rect }) => rect), seen);
