@@ -168,6 +168,13 @@ def open_lab(
     return 0
 
 
+def _in_order(course: Path) -> list[str]:
+    """Return the notebooks of the course: each lesson's core, then those that go further."""
+    return [
+        name for number in folders.lessons(course) for name in folders.notebooks(course, number)
+    ]
+
+
 def make_lecture(
     notebook: Path | None, output: Path | None, notes: Path | None = None, **asked: Any
 ) -> int:
@@ -178,15 +185,14 @@ def make_lecture(
     try:
         if notebook is None:
             written = lecture.write_all(
-                sorted(folders.course_source().glob("*.ipynb")),
+                [folders.course_source() / name for name in _in_order(folders.course_source())],
                 output or Path("lectures"),
                 **asked,
                 tell=_tell_cell,
             )
         else:
-            plan = (
-                folders.course_source() / "plans" / f"{notebook.stem}.md"
-            )  # of a learner's copy of a lesson
+            # a learner's copy of a lesson has the plan of the lesson
+            plan = folders.course_source() / "plans" / f"{notebook.stem}.md"
             notes = notes or (plan if plan.exists() else None)
             output = output or Path(f"{notebook.stem}.html")
             written = lecture.write(notebook, output, notes=notes, **asked, tell=_tell_cell)

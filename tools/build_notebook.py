@@ -1,7 +1,9 @@
 """Make the notebooks of the course from their sources, and run them so that they are stored with outputs.
 
-    python tools/build_notebook.py                      # all of course/src/*
+    python tools/build_notebook.py                      # all of course/src/* and course/src/more/*
     python tools/build_notebook.py 01_graphs            # one
+    python tools/build_notebook.py more/01_vectors      # one of those that go further
+    python tools/build_notebook.py 01_graphs --prose    # write the text cells only, where no code has changed
     python tools/build_notebook.py 01_graphs --check    # write nothing; fail when stored cells differ from the source
 
 A source is a folder of py:percent files, joined in the order of their names:
@@ -11,7 +13,7 @@ A source is a folder of py:percent files, joined in the order of their names:
     # %% tags=["code"]
     x = 1
 
-A cell tagged "colab" is empty in the source; what stands in the notebook is below, with the addresses that
+A cell tagged "colab" is empty in the source. `COLAB` below is what the notebook gets, with the address that
 pyproject.toml names.
 
 Edit the source, not the notebook. The run is repeatable: cell ids are derived from the place of a cell, and what
@@ -37,20 +39,13 @@ import address  # noqa: E402 (needs the path set above)
 COURSE = Path(__file__).resolve().parents[1] / "course"
 HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?\s*$")
 WIDGET = "application/vnd.jupyter.widget-view+json"
-COLAB = """# Only Google Colab needs this cell: it installs the kit. Elsewhere it does nothing.
+COLAB = """# This cell installs autolab on Google Colab. Elsewhere it does nothing.
 import sys
 
 if "google.colab" in sys.modules:
-    import subprocess
-    repository = "{repository}"
-    pip = [sys.executable, "-m", "pip", "install", "-q"]
-    for kit in "autolab-kit", f"autolab-kit @ {{repository}}/archive/{branch}.zip":
-        done = subprocess.run([*pip, kit], capture_output=True, text=True)
-        if done.returncode == 0:
-            break
-    else:
-        reason = done.stderr.strip().splitlines()[-1]
-        raise SystemExit(f"Not installed from PyPI, nor from {{repository}}: {{reason}}")"""
+    get_ipython().system("pip install -q autolab-kit || pip install -q 'autolab-kit @ {archive}'")"""
+FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
+"""The metadata with which JupyterLab and Colab fold a cell's source away."""
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -76,10 +71,8 @@ def cells(folder: Path) -> list[nbformat.NotebookNode]:
     for cell in found:
         if "colab" in cell.metadata.get("tags", ()):
             repository, branch = address.stands()
-            found[
-                0
-            ].source += f"\n\n[Open this lesson in Google Colab]({address.colab(folder.name)}): nothing to install."
-            cell.source = COLAB.format(repository=repository, branch=branch)
+            cell.source = COLAB.format(archive=f"{repository}/archive/{branch}.zip")
+            cell.metadata.update(FOLDED)
     return found
 
 
@@ -91,6 +84,13 @@ def _cell(header: re.Match, lines: list[str], id: str) -> nbformat.NotebookNode:
     return new_code_cell("\n".join(lines).strip("\n"), id=id, metadata=metadata)
 
 
+def sources() -> list[str]:
+    """Return the names of all notebooks: the lessons, then those that go further, such as "more/01_vectors"."""
+    folders = [p for p in (COURSE / "src").iterdir() if p.is_dir() and p.name != "more"]
+    folders += [p for p in (COURSE / "src" / "more").iterdir() if p.is_dir()]
+    return sorted(p.relative_to(COURSE / "src").as_posix() for p in folders)
+
+
 def build(name: str) -> nbformat.NotebookNode:
     """The notebook of a source folder, run from top to bottom. Raises CellExecutionError where a cell fails "
     "unexpectedly."""
@@ -98,10 +98,10 @@ def build(name: str) -> nbformat.NotebookNode:
     notebook = new_notebook(cells=cells(COURSE / "src" / name), metadata=METADATA)
     NotebookClient(
         notebook,
-        timeout=300,
+        timeout=900,
         kernel_name="python3",
         store_widget_state=False,
-        resources={"metadata": {"path": str(COURSE)}},
+        resources={"metadata": {"path": str((COURSE / name).parent)}},
     ).execute()
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
@@ -147,19 +147,43 @@ def stale(name: str) -> list[str]:
     ]
 
 
+def write_prose(name: str) -> bool:
+    """Write the text cells of a stored notebook from its source and keep the outputs; return whether that was possible:
+    not where a code cell differs."""
+    stored, source = (
+        nbformat.read(COURSE / f"{name}.ipynb", as_version=4),
+        cells(COURSE / "src" / name),
+    )
+    code = lambda several: [(c.id, c.source) for c in several if c.cell_type == "code"]  # noqa: E731
+    if code(stored.cells) != code(source):
+        return False
+    outputs = {c.id: c for c in stored.cells if c.cell_type == "code"}
+    for cell in source:
+        if cell.cell_type == "code":
+            cell.update(
+                outputs=outputs[cell.id].outputs, execution_count=outputs[cell.id].execution_count
+            )
+    stored.cells = source
+    nbformat.write(stored, COURSE / f"{name}.ipynb")
+    return True
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "names", nargs="*", default=sorted(p.name for p in (COURSE / "src").iterdir() if p.is_dir())
-    )
+    parser.add_argument("names", nargs="*", default=sources())
     parser.add_argument("--check", action="store_true", help="compare only")
+    parser.add_argument("--prose", action="store_true", help="write the text cells only")
     options = parser.parse_args()
     if options.check:
         differing = [line for name in options.names for line in stale(name)]
         print("\n".join(differing) or "The stored notebooks have the cells of their sources.")
         return bool(differing)
+    if options.prose:
+        left = [name for name in options.names if not write_prose(name)]
+        print(f"These have to be run: {' '.join(left)}" if left else "wrote the text cells")
+        return bool(left)
     for name in options.names:
         nbformat.write(build(name), COURSE / f"{name}.ipynb")
         print("wrote", COURSE / f"{name}.ipynb")

@@ -61,7 +61,7 @@ def contents(folder: Path) -> None:
         pass
     folders.start_page(folder)
     (folder / folders.RECORD).unlink()
-    for path in folder.glob("*.ipynb"):
+    for path in folder.rglob("*.ipynb"):
         notebook = json.loads(path.read_text(encoding="utf-8"))
         setup = next(
             c

@@ -30,7 +30,11 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
-LESSONS = ("01_graphs", "02_gpu", "03_finetuning", "04_engine")
+LESSONS = [
+    path.relative_to(ROOT / "course").with_suffix("").as_posix()
+    for folder in ("course", "course/more")
+    for path in sorted((ROOT / folder).glob("*.ipynb"))
+]
 OLDER_KERNEL = "jupyterlite-pyodide-kernel==0.6.1"
 """Its piplite is written for the micropip of Pyodide 0.27."""
 PATIENCE = 600_000  # milliseconds for a lesson
@@ -38,8 +42,8 @@ PANEL = "window.jupyterapp.shell.currentWidget"
 CELLS = f"{PANEL}.content.widgets"
 
 DIFFERENT = {
-    "01_graphs": {"20-08": "there is no Graphviz in a browser"},
-    "03_finetuning": {"27-22": "there is no Graphviz in a browser"},
+    "more/01_saved_tensors": {"20-08": "there is no Graphviz in a browser"},
+    "more/03_when_to_stop": {"27-22": "there is no Graphviz in a browser"},
 }
 """Cells that say something else in a browser, and why."""
 

@@ -103,7 +103,7 @@ def run(path: Path) -> list[str]:
 
 def main() -> int:
     """Run the notebooks that are named, else the course, each in a process of its own; returns the exit status."""
-    notebooks = [Path(name).resolve() for name in sys.argv[1:]] or sorted(COURSE.glob("*.ipynb"))
+    notebooks = [Path(name).resolve() for name in sys.argv[1:]] or sorted(COURSE.rglob("*.ipynb"))
     if len(notebooks) > 1:
         failed = [
             path

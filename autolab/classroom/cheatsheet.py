@@ -1,6 +1,6 @@
-"""The cheat sheet: what to take along from each section, and words, on one page of A4.
+"""The cheat sheet: the takeaway of each section, and the main terms, on one page of A4.
 
-It is printed from the course itself: the lines of the notebooks that begin with **Take along**, and the glossary.
+It is printed from the course itself: the lines of the notebooks that begin with **Takeaway**, and the glossary.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from html import escape
 
 from latex2mathml.converter import convert
 
-from ..lessons.folder import course_source, lessons
+from ..lessons.folder import course_source, further, lessons
 from ..viz import palette
 from .papers import notebook
 
-TAKE = re.compile(r"\*\*Take along:\*\*\s*(.+?)(?=\n\s*\n|\Z)", re.S)
+TAKE = re.compile(r"\*\*Takeaway:\*\*\s*(.+?)(?=\n\s*\n|\Z)", re.S)
 TERM = re.compile(r"^\| (?P<term>[^|]+?) \| (?P<meaning>[^|]+?) \|", re.M)
 
 LOOP = """for x, y in loader:
@@ -36,7 +36,7 @@ LINES, WIDTH = 215, 45
 
 
 def takeaways() -> dict[str, list[str]]:
-    """The lesson's title -> the lines to take along, in Markdown, in the order of the notebook.
+    """Return the takeaways of each lesson by its title, in Markdown, in the order of the notebooks.
 
     >>> from autolab.classroom.cheatsheet import takeaways
     >>> len(takeaways()) >= 3
@@ -44,9 +44,9 @@ def takeaways() -> dict[str, list[str]]:
     """
     found = {}
     for number in lessons(course_source()):
-        texts = [
-            cell["source"] for cell in notebook(number)["cells"] if cell["cell_type"] == "markdown"
-        ]
+        more = [name for name in further(course_source()) if name.startswith(f"{number}_")]
+        cells = [cell for which in [number, *more] for cell in notebook(which)["cells"]]
+        texts = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
         title = texts[0].splitlines()[0].lstrip("# ")
         lines = [
             line
@@ -147,6 +147,6 @@ code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 0
 _PAGE = """<!doctype html>
 <html lang="en" theme="light"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>autolab: cheat sheet</title>
 <style>%s</style></head>
-<body><main><header><h1>autolab: what to take along</h1><span>graphs, gradients, GPUs, fine-tuning, an engine</span></header>
+<body><main><header><h1>autolab: the takeaways</h1><span>graphs, gradients, GPUs, fine-tuning, an engine</span></header>
 <div class="columns">%s</div></main></body></html>
 """

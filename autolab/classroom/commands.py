@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
         parser.set_defaults(run=run)
     _add_grading(commands)
     sheet = commands.add_parser(
-        "cheatsheet", help="what to take along from the course, on one page to print"
+        "cheatsheet", help="the takeaways of the course, on one page to print"
     )
     written = Path("cheatsheet.html")
     sheet.add_argument(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..engine.core.errors import fail
-from ..lessons.folder import RECORD, course_source, lessons
+from ..lessons.folder import RECORD, course_source, further, lessons, notebooks
 from ..lessons.registry import LESSONS
 from ..lessons.solutions import Solution, of_lesson, solutions
 
@@ -70,28 +71,44 @@ def write_plans(folder: Path) -> list[Path]:
 
 
 def write_solutions(folder: Path) -> list[Path]:
-    """Writes, for each lesson, its solutions as Python and its notebook with them filled in. Raises ValueError for a
-    folder in which a learner works."""
+    """Write each lesson's solutions as Python, and each of its notebooks with the solutions filled in. Raises
+    ValueError for a folder in which a learner works."""
     written = []
     for number in known():
-        name = Path(lessons(course_source())[number])
-        written.append(_written(folder / f"{name.stem}_solutions.py", solved_text(number)))
-        notebook = json.dumps(solved(number), indent=1, ensure_ascii=False) + "\n"
-        written.append(_written(folder / f"{name.stem}_solved.ipynb", notebook))
+        core, *more = [Path(path).stem for path in notebooks(course_source(), number)]
+        written.append(_written(folder / f"{core}_solutions.py", solved_text(number)))
+        for which, stem in [(number, core), *((stem, stem) for stem in more)]:
+            filled = json.dumps(solved(which), indent=1, ensure_ascii=False) + "\n"
+            written.append(_written(folder / f"{stem}_solved.ipynb", filled))
     return written
 
 
 def path_of(number: str) -> Path:
-    """Return the notebook of a lesson. Raises KeyError for a lesson that has none."""
+    """Return the notebook of a lesson such as "01", or one that goes further, such as "01_vectors". Raises KeyError
+    for a name that has none."""
     if number in LESSONS and (own := LESSONS[number].notebook):
         return own
     names = lessons(course_source())
-    if number not in names:
+    more = further(course_source())
+    if number not in names and number not in more:
         note = "For a lesson of your own, name its notebook, such as my_lesson.ipynb."
         raise fail(
-            KeyError, f"no lesson is called {number!r}; the kit has {', '.join(names)}", note
+            KeyError,
+            f"no lesson is called {number!r}; the kit has {', '.join([*names, *more])}",
+            note,
         )
-    return course_source() / names[number]
+    return course_source() / (names | more)[number]
+
+
+@cache
+def checked() -> dict[str, set[str]]:
+    """Return the exercises that each notebook of the course checks, such as {"01_vectors": {"01.9"}}."""
+    return {
+        which: {
+            m["id"] for cell in notebook(which)["cells"] for m in CHECK.finditer(cell["source"])
+        }
+        for which in [*lessons(course_source()), *further(course_source())]
+    }
 
 
 def notebook(number: str) -> Any:

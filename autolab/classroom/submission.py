@@ -16,7 +16,8 @@ from ..lessons.book import lesson
 from ..lessons.exercise import Exercise
 from ..lessons.registry import LESSONS
 from . import exam
-from .papers import CHECK, known, notebook
+from ..lessons.folder import course_source, further
+from .papers import CHECK, checked, known, notebook
 
 LARGEST = 20_000_000  # bytes of a notebook, most of them pictures
 SOURCE = 1_000_000  # characters of its code
@@ -120,7 +121,7 @@ def _submission(
         )
         if not any(id.startswith(f"{number}.") for id in ids):
             return Submission(name, {}, trouble=_foreign(ids))
-        exercises, given, variant = lesson(number).EXERCISES, _sources(number), None
+        exercises, given, variant = _asked(number, ids), _sources(number), None
         file = LESSONS[number].file if number in LESSONS else None
     kept = tuple(
         Cell(c.number, c.source, {id: a for id, a in c.answers.items() if id in exercises})
@@ -129,6 +130,17 @@ def _submission(
     return Submission(
         name, exercises, kept, _look(kept, given), variant=variant, lesson=file, given=given
     )
+
+
+def _asked(number: str, ids: list[str]) -> dict[str, Exercise]:
+    """Return the exercises of the notebook that was handed in: of a lesson's notebooks the one that checks most of
+    them, and whatever else is answered."""
+    every = lesson(number).EXERCISES
+    several = [found for which, found in checked().items() if which[:2] == number]
+    if number in LESSONS or not several:
+        return every
+    asked = max(several, key=lambda found: len(found.intersection(ids))).union(ids)
+    return {id: one for id, one in every.items() if id in asked}
 
 
 def _foreign(ids: list[str]) -> str:
@@ -165,7 +177,9 @@ def _sources(number: str) -> frozenset[str]:
     """The cells of a lesson as they were given: what is in them the learner did not write."""
     if number in LESSONS and LESSONS[number].notebook is None:
         return frozenset()
-    return frozenset(cell["source"].strip() for cell in notebook(number)["cells"])
+    more = [name for name in further(course_source()) if name.startswith(f"{number}_")]
+    cells = [cell for which in [number, *more] for cell in notebook(which)["cells"]]
+    return frozenset(cell["source"].strip() for cell in cells)
 
 
 def _look(cells: tuple[Cell, ...], given: frozenset[str]) -> tuple[str, ...]:

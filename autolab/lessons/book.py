@@ -212,15 +212,17 @@ def solved(id: str) -> bool:
     return record.status.get(id) == "agrees"
 
 
-def overview(number: str) -> tuple[int, int, int, int]:
-    """Of a lesson: exercises solved, exercises, predictions made, predictions. All 0 where there is no such lesson."""
+def overview(number: str, ids: set[str] | None = None) -> tuple[int, int, int, int]:
+    """Return how many exercises of a lesson are solved, how many there are, how many predictions were made, and how
+    many there are; all 0 if there is no such lesson. ids: count only these."""
     try:
         module = lesson(number)
     except KeyError:
         return 0, 0, 0, 0
-    status = _status()
-    solved = sum(status.get(id) == "agrees" for id in module.EXERCISES)
-    return solved, len(module.EXERCISES), len(_answers(number)), len(module.QUESTIONS)
+    count = lambda known: [id for id in known if ids is None or id in ids]  # noqa: E731
+    exercises, questions, status = count(module.EXERCISES), count(module.QUESTIONS), _status()
+    solved = sum(status.get(id) == "agrees" for id in exercises)
+    return solved, len(exercises), len(count(_answers(number))), len(questions)
 
 
 def reset(id: str) -> Message:

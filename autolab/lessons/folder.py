@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -143,48 +144,74 @@ def lessons(folder: Path) -> dict[str, str]:
     return {n: name for n, name in numbered.items() if name not in taken} | registered
 
 
+def further(folder: Path) -> dict[str, str]:
+    """Return the notebooks in `more/` by name: `{"01_vectors": "more/01_vectors.ipynb"}`."""
+    paths = sorted((folder / "more").glob("[0-9][0-9]_*.ipynb"))
+    return {p.stem: f"more/{p.name}" for p in paths if "." not in p.stem and p.is_file()}
+
+
+def notebooks(folder: Path, number: str) -> list[str]:
+    """Return the notebooks of a lesson: its core, then those of `more/`. Raises KeyError if it has none."""
+    more = [path for name, path in further(folder).items() if name.startswith(f"{number}_")]
+    return [lessons(folder)[number], *more]
+
+
 def start_page(folder: Path) -> str:
-    """Write the start page, which says what there is and how far one has come; returns the name of the file to open:
-    the lesson last worked on, or the start page before any work."""
+    """Write the start page, which lists the lessons and what is solved; return the name of the file to open: the
+    notebook in which the learner last worked, or the start page before any work."""
     numbers, last_asked = lessons(folder), _last_asked()
-    worked = last_asked.split(".")[0]
-    lines = ["# Start", "", "| lesson | exercises | predictions | last |", "|---|---|---|---|"]
-    for number, name in numbers.items():
-        solved, exercises, predicted, questions = overview(number)
-        last = max((e.time[:10] for e in events() if _of(e, number)), default="not begun")
-        title = _title(folder / name)
-        lines.append(
-            f"| [{title}]({name}) | {solved} of {exercises} solved | {predicted} of {questions} made | {last} |"
-        )
-    going = (
-        f"You last worked on {_place(folder / numbers[worked], last_asked)}."
-        if worked in numbers
-        else (
-            "Begin with the first lesson. A wrong guess costs nothing: what you predicted wrongly is what you will remember."
-        )
-    )
-    asked = (
-        f"Twenty questions before the first lesson and after the last one show you what you learned. In a terminal, type "
-        f"`{command('inventory before')}` and later `{command('inventory after')}`; in a notebook, run "
-        '`autolab.inventory("before")` and later `autolab.inventory("after")`.'
-    )
+    worked = _asked_in(folder, numbers, last_asked)
+    name = worked or next(iter(numbers.values()), "")
+    word = "Continue with" if worked else "Begin with"
+    begin = [f"**{word} {_place(folder / name, name, last_asked)}**", ""] if name else []
+    lines = ["# Start", "", *begin]
+    if name and not worked:
+        lines += [
+            "A wrong guess costs nothing: what you predicted wrongly is what you will remember.",
+            "",
+        ]
+    for number in numbers:
+        lines += _entry(folder, number)
+    lines += [*_news(folder, numbers), *_others(folder, numbers), _about_the_inventory(), ""]
     there = (folder / "glossary.md").is_file()
     words = "The [glossary](glossary.md) explains the words. " if there else ""
     lines += [
-        "",
-        going,
-        "",
-        *_news(folder, numbers),
-        *_others(folder, numbers),
-        asked,
-        "",
         f"{words}Your answers are kept where Python runs: on your computer, or on your class's server. "
         f"`autolab.progress()` shows them. To start a lesson again, type `{command('lab --reset 01')}`; what you wrote is "
         "kept in a file beside it.",
         "",
     ]
-    name = _write_start(folder, "\n".join(lines).encode())
-    return numbers.get(worked, name or next(iter(numbers.values()), START))
+    page = _write_start(folder, "\n".join(lines).encode())
+    return worked or page or next(iter(numbers.values()), START)
+
+
+def _entry(folder: Path, number: str) -> list[str]:
+    """Return the lines of the start page about one lesson: its title, picture, question, time and progress."""
+    core, *more = notebooks(folder, number)
+    picture = f"pictures/{Path(core).stem}.svg"
+    shown = [f"[![]({picture})]({core})", ""] if (folder / picture).is_file() else []
+    last = max((e.time[:10] for e in events() if _of(e, number)), default="not begun")
+    solved, exercises, predicted, questions = overview(number, _ids_in(folder / core) or None)
+    counts = (
+        f"Exercises solved: {solved} of {exercises}. Predictions made: {predicted} of {questions}."
+    )
+    links = ", ".join(f"[{_title(folder / path)}]({path})" for path in more)
+    return [
+        f"## [{_title(folder / core)}]({core})",
+        "",
+        *shown,
+        " ".join([*_promise(folder / core), counts, f"Last visit: {last}."]),
+        "",
+        *([f"To go further: {links}.", ""] if links else []),
+    ]
+
+
+def _about_the_inventory() -> str:
+    return (
+        "Twenty questions before the first lesson and after the last one show you what you learned. In a terminal, type "
+        f"`{command('inventory before')}` and later `{command('inventory after')}`; in a notebook, run "
+        '`autolab.inventory("before")` and later `autolab.inventory("after")`.'
+    )
 
 
 def _write_start(folder: Path, content: bytes) -> str:
@@ -215,10 +242,13 @@ def _others(folder: Path, numbers: dict[str, str]) -> list[str]:
 def _news(folder: Path, numbers: dict[str, str]) -> list[str]:
     """What to tell of new versions that lie beside lessons which the learner changed."""
     links = []
-    for mine in (folder / name for name in numbers.values()):
-        beside, now = sorted(folder.glob(f"{mine.stem}.new*.ipynb")), _digest(mine.read_bytes())
+    for mine in (folder / name for name in [*numbers.values(), *further(folder).values()]):
+        beside, now = (
+            sorted(mine.parent.glob(f"{mine.stem}.new*.ipynb")),
+            _digest(mine.read_bytes()),
+        )
         links += [
-            f"[{path.name}]({path.name})"
+            f"[{path.name}]({path.relative_to(folder).as_posix()})"
             for path in beside
             if path.is_file() and _digest(path.read_bytes()) != now
         ]
@@ -235,14 +265,40 @@ def _of_a_lesson(id: str) -> bool:
     return id[:2].isdigit() or id.split(".")[0] in LESSONS
 
 
-def _place(path: Path, id: str) -> str:
-    """A link to a notebook, and one to its section that asks this, where there is one."""
-    lesson, section = f"[{_title(path)}]({path.name})", ""
-    for cell in (_notebook(path.read_bytes()) or {"cells": []})["cells"]:
-        source = "".join(cell["source"])
+def _asked_in(folder: Path, numbers: dict[str, str], id: str) -> str:
+    """Return the notebook that asks a question or exercise; the lesson's core if none does, "" for no lesson."""
+    number = id.split(".")[0]
+    if number not in numbers:
+        return ""
+    there = notebooks(folder, number)
+    return next((path for path in there if id in _ids_in(folder / path)), there[0])
+
+
+def _cells(path: Path) -> list[str]:
+    """Return the sources of a notebook's cells; none for a file that is not a notebook."""
+    found = _notebook(path.read_bytes()) or {"cells": []}
+    return ["".join(cell["source"]) for cell in found["cells"]]
+
+
+def _ids_in(path: Path) -> set[str]:
+    """Return the names of the questions and exercises in a notebook, such as {"01.q3", "01.2"}."""
+    return set(re.findall(r'"(\w+\.\w+)"', "\n".join(_cells(path))))
+
+
+def _promise(path: Path) -> list[str]:
+    """Return the question in bold with which a lesson begins, and the time that it takes, if it says them."""
+    text = " ".join(next(iter(_cells(path)), "").split())
+    question, time = re.search(r"\*\*(.+?)\*\*", text), re.search(r"about (\d+ minutes)", text)
+    return [*([question[1]] if question else []), *([f"It takes about {time[1]}."] if time else [])]
+
+
+def _place(path: Path, link: str, id: str) -> str:
+    """Return a link to a notebook, and one to its section that asks `id`, if there is one."""
+    lesson, section = f"[{_title(path)}]({link})", ""
+    for source in _cells(path):
         section = source.splitlines()[0][3:] if source.startswith("## ") else section
         if section and f'"{id}"' in source:
-            return f"{lesson}, in [{section}]({path.name}#{section.replace(' ', '-')})"
+            return f"{lesson}, in [{section}]({link}#{section.replace(' ', '-')})"
     return lesson
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..lessons import book
-from ..lessons.folder import course_source, lessons
+from ..lessons.folder import course_source, lessons, notebooks
 from ..trace.captions.sentences import STATE_WORDS
 from ..widgets.predict import agree, numbers
 
@@ -75,8 +75,10 @@ def _number(text: str) -> str | None:
 def course() -> dict[str, Asked]:
     """Return the course's questions by name: its predictions, and what its notebooks ask in an explorer."""
     source, found = course_source(), dict[str, Asked]()
-    for number, name in lessons(source).items():
-        told = declared(source / name)
+    for number in lessons(source):
+        told: dict[str, Asked] = {}
+        for name in notebooks(source, number):
+            told |= declared(source / name)
         found |= told
         for id, one in book.lesson(number).QUESTIONS.items():
             key = one.key if isinstance(one.key, str) else told[id].key if id in told else ""

@@ -55,16 +55,17 @@ def plain(text: str) -> str:
 class Key:
     """What is right in a lesson and what is wrong, and what is said to it."""
 
-    def __init__(self, number: str):
-        module = lesson(number)
-        self.questions, self.exercises, self.words = (
-            module.QUESTIONS,
-            module.EXERCISES,
-            getattr(module, "WORDS", {}),
-        )
-        (path,) = (ROOT / "course").glob(f"{number}_*.ipynb")
+    def __init__(self, name: str):
+        """name: of a notebook, such as "01_graphs" or "more/01_vectors"."""
+        self.number = number = name.removeprefix("more/")[:2]
+        self.lesson = module = lesson(number)
+        path = ROOT / "course" / f"{name}.ipynb"
         cells = nbformat.read(path, as_version=4).cells
-        self.name = path.name
+        text = "\n".join(cell.source for cell in cells)
+        here = lambda table: {id: one for id, one in table.items() if f'"{id}"' in text}  # noqa: E731
+        self.questions, self.exercises = here(module.QUESTIONS), here(module.EXERCISES)
+        self.words = here(getattr(module, "WORDS", {}))
+        self.name = f"{name}.ipynb"
         self.outcomes = {}  # what the stored notebook came to
         for cell in cells:
             if found := re.match(r"(q\d+)\.reveal\(", cell.source):
@@ -104,8 +105,9 @@ def flat(text: str) -> str:
 class Walk:
     """manner: of a question (or exercise) how it is answered; asked once for each, in their order."""
 
-    def __init__(self, notebook: Notebook, number: str, manner: Callable[[], str]):
-        self.notebook, self.number, self.key, self.manner = notebook, number, Key(number), manner
+    def __init__(self, notebook: Notebook, name: str, manner: Callable[[], str]):
+        self.notebook, self.key, self.manner = notebook, Key(name), manner
+        self.number = self.key.number
         self.cells = notebook._panel(CELLS)
         self.did: dict[str, str] = {}
         self.asked: dict[str, int] = {}  # a prediction, an explanation: its cell
@@ -207,12 +209,13 @@ class Walk:
             self.out(index).get_by_role("note"),
         )
         solved = of(exercises, RIGHT, MENDED)
+        every = self.key.lesson
         expect(said).to_contain_text(
-            f"Lesson {self.number}: {solved} of {len(exercises)} exercises solved"
+            f"Lesson {self.number}: {solved} of {len(every.EXERCISES)} exercises solved"
         )
         made, right = of(questions, RIGHT, WRONG, MENDED), of(questions, RIGHT, MENDED)
         expect(said).to_contain_text(
-            f"Predictions: {made} of {len(questions)} made, {right} of them came true."
+            f"Predictions: {made} of {len(every.QUESTIONS)} made, {right} of them came true."
         )
 
     # -- predictions ---------------------------------------------------------------------------------------------------

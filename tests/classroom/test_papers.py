@@ -41,9 +41,10 @@ def test_solutions(tmp_path, capsys):
     assert "'01.99' has no solution; type one of 01.1" in capsys.readouterr().err
     assert cli.main(["solutions", "-o", str(tmp_path / "s")]) == 0
     for number in papers.known():
-        (solved,) = (tmp_path / "s").glob(f"{number}_*.ipynb")
         cells = [
-            "".join(c["source"]) for c in json.loads(solved.read_text(encoding="utf-8"))["cells"]
+            "".join(c["source"])
+            for solved in (tmp_path / "s").glob(f"{number}_*.ipynb")
+            for c in json.loads(solved.read_text(encoding="utf-8"))["cells"]
         ]
         for id, (one, *_) in of_lesson(number).items():
             assert (

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 COURSE = Path(__file__).parents[2] / "course"
-CELLS = {c["id"]: c for c in json.loads((COURSE / "02_gpu.ipynb").read_text(encoding="utf-8"))["cells"]}
+NOTEBOOKS = [COURSE / "02_gpu.ipynb", *sorted((COURSE / "more").glob("02_*.ipynb"))]
+CELLS = {(path.stem, c["id"]): c for path in NOTEBOOKS for c in json.loads(path.read_text(encoding="utf-8"))["cells"]}
 PROSE = " ".join(" ".join("".join(c["source"]).split()) for c in CELLS.values() if c["cell_type"] == "markdown")
 
 

@@ -14,7 +14,8 @@ import autolab
 from autolab.lessons.book import lesson
 
 COURSE = Path(__file__).parents[2] / "course"
-CELLS = json.loads((COURSE / "03_finetuning.ipynb").read_text(encoding="utf-8"))["cells"]
+NOTEBOOKS = [COURSE / "03_finetuning.ipynb", *sorted((COURSE / "more").glob("03_*.ipynb"))]
+CELLS = [c for path in NOTEBOOKS for c in json.loads(path.read_text(encoding="utf-8"))["cells"]]
 
 
 def source(cell):

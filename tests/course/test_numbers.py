@@ -7,8 +7,9 @@ import pytest
 import autolab as torch
 from autolab.lessons import hand
 
-SOURCE = Path(__file__).parents[2] / "course" / "src" / "01_graphs"
-LINES = "\n".join(file.read_text(encoding="utf-8") for file in sorted(SOURCE.glob("*.py"))).splitlines()
+SOURCE = Path(__file__).parents[2] / "course" / "src"
+FILES = [*sorted(SOURCE.glob("01_graphs/*.py")), *sorted(SOURCE.glob("more/01_*/*.py"))]
+LINES = "\n".join(file.read_text(encoding="utf-8") for file in FILES).splitlines()
 PROSE = " ".join(line.removeprefix("#").strip() for line in LINES)
 
 

@@ -15,8 +15,13 @@ from build_notebook import cells  # noqa: E402
 
 from autolab.widgets import Explorer  # noqa: E402
 
-LESSON = ROOT / "course" / "01_graphs.ipynb"
-CELLS = {c["id"]: c for c in json.loads(LESSON.read_text(encoding="utf-8"))["cells"]}
+COURSE = ROOT / "course"
+NAMES = ["01_graphs", *(f"more/{path.stem}" for path in sorted((COURSE / "more").glob("01_*.ipynb")))]
+CELLS = {
+    f"{name} {c['id']}": c
+    for name in NAMES
+    for c in json.loads((COURSE / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+}
 SOURCES = {id: "".join(c["source"]) for id, c in CELLS.items()}
 
 
@@ -36,7 +41,7 @@ def explorers(name):
                 raise
             continue
         if isinstance(result, Explorer) and "picture" in cell.metadata.get("tags", []):
-            yield cell.id, result
+            yield f"{name} {cell.id}", result
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +52,7 @@ def shown():
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setattr(warnings, "formatwarning", warnings.formatwarning)       # the lesson sets its own
         warnings.simplefilter("ignore")
-        return dict(explorers("01_graphs"))
+        return {id: found for name in NAMES for id, found in explorers(name)}
 
 
 def cell_after(words):
@@ -105,4 +110,4 @@ def test_stored_pictures_have_the_words_of_the_explorers(shown):
 def test_the_plan_names_the_slides_of_the_explorers(shown):
     plan = (ROOT / "course" / "plans" / "01_graphs.md").read_text(encoding="utf-8")
     named = re.findall(r"`#/(\d\d-\d\d)`", plan)
-    assert sorted(named) == sorted(shown)
+    assert sorted(named) == sorted(id.split()[1] for id in shown)

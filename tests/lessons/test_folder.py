@@ -185,7 +185,9 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
     copy(lesson, mine)
     assert folders.start_page(mine) == folders.START
     page = (mine / folders.START).read_text()
-    assert "| [a title](01_graphs.ipynb) | 0 of 16 solved | 0 of 35 made | not begun |" in page
+    assert "## [a title](01_graphs.ipynb)" in page and "Last visit: not begun." in page
+    assert "**Begin with [a title](01_graphs.ipynb)**" in page
+    assert "Exercises solved: 0 of 16. Predictions made: 0 of 35." in page
     progress.record("prediction", "01.q9", given="12", right=True)
     progress.record("exercise", "01.5", given="?", right=True)
     progress.record("practice", "level-3", right=True)
@@ -193,8 +195,8 @@ def test_one_begins_on_the_start_page_and_comes_back_to_the_lesson(lesson, mine)
     page = (mine / folders.START).read_text()
     today = progress.events()[0].time[:10]
     assert (
-        f"| 1 of 16 solved | 1 of 35 made | {today} |" in page
-        and "You last worked on [a title](01_graphs.ipynb)." in page
+        f"Exercises solved: 1 of 16. Predictions made: 1 of 35. Last visit: {today}." in page
+        and "**Continue with [a title](01_graphs.ipynb)**" in page
     )
 
 
@@ -204,9 +206,39 @@ def test_the_start_page_leads_to_the_section_where_one_was(tmp_path):
     assert folders.start_page(tmp_path / "mine") == "01_graphs.ipynb"
     chain = "[5. The chain rule is a sum over paths](01_graphs.ipynb#5.-The-chain-rule-is-a-sum-over-paths)"
     assert (
-        f"[Lesson 1: Graphs and gradients](01_graphs.ipynb), in {chain}."
+        f"**Continue with [Lesson 1: Graphs and gradients](01_graphs.ipynb), in {chain}**"
         in (tmp_path / "mine" / folders.START).read_text()
     )
+
+
+def test_the_start_page_leads_to_a_notebook_that_goes_further(tmp_path):
+    copy(folders.course_source(), tmp_path / "mine")
+    progress.record("exercise", "01.9", given="?", right=True)
+    assert folders.start_page(tmp_path / "mine") == "more/01_vectors.ipynb"
+    page = (tmp_path / "mine" / folders.START).read_text()
+    assert "](more/01_vectors.ipynb), in [" in page and "Exercises solved: 0 of 5." in page
+    assert "To go further: [" in page and "It takes about 90 minutes." in page
+
+
+def test_an_old_lesson_that_held_the_further_sections_is_kept_beside_the_new_notebooks(
+    lesson, mine
+):
+    copy(lesson, mine)
+    (mine / "01_graphs.ipynb").write_text(
+        notebook("# a title", "print(12)", "## A. more", "my_own = 1")
+    )
+    (lesson / "01_graphs.ipynb").write_text(notebook("# a title", "print(13)"))
+    (lesson / "more").mkdir()
+    (lesson / "more" / "01_loops.ipynb").write_text(notebook("# more"))
+    said = copy(lesson, mine)
+    assert any("its new version is 01_graphs.new.ipynb" in line for line in said)
+    assert "my_own = 1" in (mine / "01_graphs.ipynb").read_text()
+    assert folders.notebooks(mine, "01") == ["01_graphs.ipynb", "more/01_loops.ipynb"]
+    (mine / "more" / "01_loops.ipynb").write_text(notebook("# more", "mine = 2"))
+    (lesson / "more" / "01_loops.ipynb").write_text(notebook("# more", "new"))
+    copy(lesson, mine)
+    folders.start_page(mine)
+    assert "[01_loops.new.ipynb](more/01_loops.new.ipynb)" in (mine / folders.START).read_text()
 
 
 def test_what_starts_again_counts_as_never_tried():
@@ -311,7 +343,7 @@ def test_a_start_page_of_ones_own_is_kept(lesson, mine, elsewhere):
     for _ in range(2):  # autolab's own page is written again
         assert folders.start_page(mine) == folders.SECOND
     assert (mine / folders.START).read_text() == "my notes"
-    assert "exercises" in (mine / folders.SECOND).read_text()
+    assert "Exercises solved" in (mine / folders.SECOND).read_text()
     (mine / folders.SECOND).unlink()
     (mine / folders.SECOND).symlink_to(elsewhere / "diary.txt")
     assert folders.start_page(mine) == "01_graphs.ipynb"

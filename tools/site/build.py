@@ -73,7 +73,8 @@ def sources(folder: Path) -> None:
         *(ROOT / "course").glob("*.md"),
         *(ROOT / "course" / "plans").glob("*.md"),
     ]
-    notebooks = sorted((ROOT / "course").glob("[0-9]*.ipynb"))
+    course = ROOT / "course"
+    notebooks = [*sorted(course.glob("[0-9]*.ipynb")), *sorted(course.glob("more/[0-9]*.ipynb"))]
     pages = {path.relative_to(ROOT).with_suffix(".md") for path in [*written, *notebooks]}
     for path in written:
         name = path.relative_to(ROOT)
@@ -83,11 +84,11 @@ def sources(folder: Path) -> None:
     shutil.copytree(ROOT / "docs" / "images", folder / "docs" / "images")
     for notebook in notebooks:
         text = lessons.page(notebook, ROOT / "build" / "site-cache")
-        (folder / "course" / f"{notebook.stem}.md").write_text(
-            links(text, notebook, pages), encoding="utf-8"
-        )
+        target = folder / notebook.relative_to(ROOT).with_suffix(".md")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(links(text, notebook, pages), encoding="utf-8")
     api.write(folder / "api")
-    _contents(folder, [f"course/{notebook.stem}" for notebook in notebooks])
+    _contents(folder, [n.relative_to(ROOT).with_suffix("").as_posix() for n in notebooks])
     (folder / "_static").mkdir()
     colours = palette.page_css().replace("[theme=", "[data-theme=")
     (folder / "_static" / "site.css").write_text(

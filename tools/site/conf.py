@@ -22,7 +22,7 @@ html_show_search_summary = (
     False  # is fetched, which a browser refuses pages from the disk: no result would be shown
 )
 html_math_renderer = "mathml"
-html_sidebars = {"course/[0-9]*": [], "index": []}  # explorers want room
+html_sidebars = {"course/[0-9]*": [], "course/more/*": [], "index": []}  # explorers want room
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "navbar_align": "left", "header_links_before_dropdown": 6, "show_prev_next": True, "navigation_with_keys": False,

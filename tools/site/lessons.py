@@ -56,7 +56,7 @@ class Page:
         tags = set(cell.metadata.get("tags", ()))
         if (
             BOUNDARIES & tags and "explain" not in tags
-        ):  # what explains waits too, with the line to take along in it
+        ):  # what explains waits too, with the takeaway in it
             self.asked = ""
         if cell.cell_type == "markdown":
             if re.search(r"^#+ ", cell.source, re.M):

@@ -5,8 +5,7 @@
 # At the end of this lesson you answer that with a few lines of your own, and mend the network with them.
 #
 # You need Python and the chain rule from school: the derivative of $f(g(x))$ is $f'(g(x)) \cdot g'(x)$. All else is
-# explained when it comes up, and collected in the [glossary](glossary.md). The core, sections 1 to 9, takes an estimated 45 minutes. Extensions A to H stand alone,
-# 10 to 20 minutes each.
+# explained when it comes up, and collected in the [glossary](glossary.md). The lesson takes about 90 minutes. The notebooks that go further stand alone.
 #
 # Each section asks before it shows. A wrong guess costs nothing, and you remember it. Then you run, change, step through the picture (buttons, or arrow
 # keys), and say why. Exercises have a checker that tells you *why* an answer fails. `hint("01.1")` gives hints, one at a time.

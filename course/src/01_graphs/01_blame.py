@@ -65,5 +65,5 @@ autolab.blame(loss, {"image": image})
 # %% [markdown] tags=["explain", "keep"]
 # The slopes of a result with respect to all the numbers of a tensor are its **gradient**. Above are the five parameters to blame most, and the gradient on the pixels, times their ink: vermillion raised the loss. One walk found all of them, and took about as long as running the network a few times. How can that be?
 #
-# **Take along:** a gradient says of each number how much the loss changes with it.
+# **Takeaway:** a gradient says of each number how much the loss changes with it.
 # PyTorch on [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html).

@@ -38,5 +38,5 @@ LossLandscape(valley, {"w": w, "b": b}, optimizers=["SGD"], lr=0.07, steps=10)
 # where $\bar w$ is short for the gradient of the loss with respect to $w$, and $\eta$ is the **learning rate**, `lr` in code. Too large, and the step
 # lands higher than it began: for $b$ above $\eta = 0.125$.
 #
-# **Take along:** subtract a small multiple of the gradient, and the loss falls.
+# **Takeaway:** subtract a small multiple of the gradient, and the loss falls.
 # PyTorch on [SGD](https://docs.pytorch.org/docs/stable/generated/torch.optim.SGD.html), which does just that.

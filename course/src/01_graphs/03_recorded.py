@@ -44,7 +44,7 @@ explorer
 # a product is $\bar a = \bar z \cdot b$ and $\bar b = \bar z \cdot a$. Here both factors are `x`, so two arrows lead from it to the node, and something comes back along each. Together that is $2x$. The
 # node's yellow tabs hold both factors, saved for this.
 #
-# **Take along:** the graph is written while you compute, one node for each operation.
+# **Takeaway:** the graph is written while you compute, one node for each operation.
 # PyTorch says it [here](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history).
 
 # %% [markdown] tags=["exercise"]

@@ -24,7 +24,7 @@ q3.reveal(kept)
 #
 # The flag `requires_grad` spreads: a result requires a gradient as soon as one of its inputs does. What is computed from plain data leaves no nodes.
 #
-# **Take along:** first make the numbers, then ask for their gradient.
+# **Takeaway:** first make the numbers, then ask for their gradient.
 # PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html).
 
 # %% [markdown] tags=["exercise"]

@@ -42,7 +42,7 @@ q4.reveal(x.grad)
 # Here is an engine with one rule changed: it keeps what came *last* along the paths, where it should add. Write a program that
 # shows it.
 #
-# **Take along:** multiply along a path, add over paths; `backward()` does it with one visit to each node.
+# **Takeaway:** multiply along a path, add over paths; `backward()` does it with one visit to each node.
 # PyTorch's tutorial: [a gentle introduction to autograd](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).
 
 # %% tags=["catch"]

@@ -40,5 +40,5 @@ in_words("01.w2")
 #
 # Before that `x.grad` is `None`: *not yet*, which is not *zero*. A zero would say that a tiny change of `x` does not change `z`, and nobody has found that. The gradient of `a` was 4 for a moment, was passed on, and is **freed**. (`a.retain_grad()` would keep it.)
 #
-# **Take along:** `None` is not zero; a node runs when its gradient is complete; only leaves keep theirs.
+# **Takeaway:** `None` is not zero; a node runs when its gradient is complete; only leaves keep theirs.
 # PyTorch on [`retain_grad`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html).

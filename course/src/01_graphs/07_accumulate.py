@@ -44,7 +44,7 @@ q7.reveal(x)
 #
 # But in descent each step wants the gradient of *its* loss. So clear it, `w.grad = None` or `w.grad.zero_()`, after it was used and before the next `backward()`: cleared before the step, it moves nothing.
 #
-# **Take along:** `backward()` adds; clear the leaves once in every step.
+# **Takeaway:** `backward()` adds; clear the leaves once in every step.
 # PyTorch on [why gradients are zeroed](https://docs.pytorch.org/tutorials/recipes/recipes/zeroing_out_gradients.html).
 
 # %% [markdown] tags=["exercise"]

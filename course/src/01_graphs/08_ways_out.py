@@ -37,5 +37,5 @@ q8.reveal(w.grad)
 # %% [markdown] tags=["explain", "keep"]
 # **Why.** To the graph the detached factor is a constant. Of the two paths of $w \cdot w$ one is gone, and $\bar w = 3$ remains instead of $6$.
 #
-# **Take along:** change weights in place, under `no_grad()`; `detach()` cuts one use. Extension B has the rest.
+# **Takeaway:** change weights in place, under `no_grad()`; `detach()` cuts one use. [Ways to leave the graph](more/01_ways_out.ipynb) has the rest.
 # PyTorch on [locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).

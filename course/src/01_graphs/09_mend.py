@@ -87,7 +87,7 @@ autolab.viz.html.write("my_digit.html", [pad, explorer],
 explorer
 
 # %% [markdown] tags=["keep"]
-# **Take along:** loss, `backward()`, a small step down, clear. That is learning. Lesson 2 makes it fast; lesson 3 teaches the network your hand without forgetting.
+# **Takeaway:** loss, `backward()`, a small step down, clear. That is learning. Lesson 2 makes it fast; lesson 3 teaches the network your hand without forgetting.
 # PyTorch on [`torch.optim`](https://docs.pytorch.org/docs/stable/optim.html).
 
 # %% tags=["progress"]

@@ -7,8 +7,7 @@
 # People buy a GPU for that. With the same network and the same digits it can be three times as fast as the CPU, or almost eight
 # times *slower*, by the model that this lesson computes times with. In this lesson you find out what decides, and which mistakes only a GPU can teach you.
 #
-# **You need no GPU.** Where there is none, this notebook simulates one. The core takes an estimated 45 minutes. After it come extensions of
-# 10 to 20 minutes; each answers one question, and you may skip any. `hint("02.2")` gives hints for an exercise. New words are
+# **You need no GPU.** Where there is none, this notebook simulates one. The lesson takes about 90 minutes. After it come notebooks that go further; each answers one question, and you may skip any. `hint("02.2")` gives hints for an exercise. New words are
 # collected in the [glossary](glossary.md).
 
 # %% tags=["setup", "colab"]

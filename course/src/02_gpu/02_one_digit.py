@@ -72,5 +72,5 @@ DeviceExplorer(one_and_many)
 # So, in this model, the same GPU is almost eight times slower with one digit, and more than three times faster with a batch of 64. An epoch takes it 3.6 s digit
 # by digit, and less than 0.1 s in batches of 64.
 #
-# **Take along:** every launch costs the same, so give it much to do.
+# **Takeaway:** every launch costs the same, so give it much to do.
 # PyTorch on [tuning performance](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).

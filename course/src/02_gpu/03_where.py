@@ -94,7 +94,7 @@ in_words("02.w1")
 # model.to(device);   x, y = x.to(device), y.to(device)
 # ```
 #
-# **Take along:** `.to()` changes a module and copies a tensor; all operands must be in one place.
+# **Takeaway:** `.to()` changes a module and copies a tensor; all operands must be in one place.
 # PyTorch on [`Tensor.to`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html) and
 # [`Module.to`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to).
 

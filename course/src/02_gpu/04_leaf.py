@@ -57,7 +57,7 @@ in_words("02.w2")
 # %% [markdown] tags=["explain", "keep"]
 # What works everywhere is `torch.tensor([1.0, 2.0], device=device, requires_grad=True)`: made there, a leaf.
 #
-# **Take along:** first the place, then the flag: what is moved after `requires_grad` is no leaf.
+# **Takeaway:** first the place, then the flag: what is moved after `requires_grad` is no leaf.
 # PyTorch on [`is_leaf`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html), which has this very example.
 
 # %% [markdown] tags=["exercise"]

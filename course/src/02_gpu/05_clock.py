@@ -48,7 +48,7 @@ DeviceExplorer(queue)
 # Whatever needs a number on the host waits too: `.item()`, `.cpu()`, `print(t)`, `if t > 0`. In a loop that is timed without
 # synchronising, the first such line seems to be the slow one. It is only the one that waits.
 #
-# **Take along:** a GPU's work is only queued; synchronise before you read a clock, at both ends.
+# **Takeaway:** a GPU's work is only queued; synchronise before you read a clock, at both ends.
 # PyTorch on [asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution).
 #
 # Who trusts the first clock has the engine below in mind. Change the program until both engines say about the same.

@@ -61,11 +61,11 @@ plt.show()
 # digit they may differ, because additions are made in another order, and training makes such differences grow. On a real GPU even two
 # runs may differ there.
 #
-# It is not quite three times as fast on the GPU. Extension A has work that is forty times as fast; here `loss.item()` makes the host wait in every step, and 64 small digits give
+# It is not quite three times as fast on the GPU. [When a GPU is fast](more/02_speed.ipynb) has work that is forty times as fast; here `loss.item()` makes the host wait in every step, and 64 small digits give
 # each kernel little to do. Larger batches would be faster for each digit. But they also mean fewer steps for each epoch, so the learning
 # rate has to be found anew.
 #
-# **Take along:** move the model once and each batch where you use it; the device changes the time and not the training.
+# **Takeaway:** move the model once and each batch where you use it; the device changes the time and not the training.
 # PyTorch on [`DataLoader`](https://docs.pytorch.org/docs/stable/data.html) and
 # [reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html).
 #

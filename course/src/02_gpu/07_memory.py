@@ -83,7 +83,7 @@ q10.reveal(left)
 # whole graph alive, and a list of losses keeps them all. Let go of the *end* of the graph: `loss.item()`, `loss.detach()`, or the end of the
 # function. `torch.cuda.empty_cache()` does not help here. It gives back what is not in use, and the graph is in use.
 #
-# **Take along:** memory is what the graph saved, times the batch; whoever holds the end of a graph holds all of it.
+# **Takeaway:** memory is what the graph saved, times the batch; whoever holds the end of a graph holds all of it.
 # PyTorch on [memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management).
 
 # %% [markdown] tags=["exercise"]

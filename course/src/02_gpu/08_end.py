@@ -48,7 +48,7 @@ shown
 
 # %% [markdown]
 # `progress("02")` counts what you solved. [Lesson 3](03_finetuning.ipynb) takes the 1,437 digits away again. You will have ten of each, as
-# in real life, and teach the network your own hand. Or stay, and choose an extension.
+# in real life, and teach the network your own hand. Or stay, and choose one of the notebooks below.
 
 # %% tags=["progress"]
 progress("02")

@@ -7,8 +7,7 @@
 # So here the network is back where lesson 1 left it: 78,010 numbers that know the digits 0 to 4. You will teach it the other five from
 # ten images each, find out what it forgets while it learns, and cure that. At the end it learns to read **your hand**.
 #
-# You need lesson 1: leaves, `requires_grad`, the training loop. The core takes an estimated 45 minutes. After it come extensions of 10 to 20
-# minutes; each answers one question, and you may skip any. `hint("03.2")` gives hints for an exercise. New words are collected in the
+# You need lesson 1: leaves, `requires_grad`, the training loop. The lesson takes about 90 minutes. After it come notebooks that go further; each answers one question, and you may skip any. `hint("03.2")` gives hints for an exercise. New words are collected in the
 # [glossary](glossary.md).
 #
 # `torch` stands for what PyTorch has too. `torch.vision` and `autolab.finetune` are only in this kit: a network, the task, and short forms of what you first

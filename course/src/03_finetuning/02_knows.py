@@ -41,5 +41,5 @@ autolab.blame(loss, {"your digit": pixels}, top=3)
 # over the image, and writes down where it found its pattern. Each such picture is a **channel**. The patterns are strokes and bends, and those
 # are in every digit. What goes into the last layer in the end are 64 numbers, the **features** of an image.
 #
-# **Take along:** the answers of a pretrained network are for its old task, its features are for many.
+# **Takeaway:** the answers of a pretrained network are for its old task, its features are for many.
 # PyTorch's [tutorial on transfer learning](https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html).

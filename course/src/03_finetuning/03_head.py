@@ -83,14 +83,14 @@ game.try_(mine)     # add a line to mine until they differ; then name it: game.n
 # warning, and the loss falls all the same: the body learns to live with a random head. Only the freeze panel, which looks at network and optimizer
 # together, tells.
 #
-# **Take along:** replace the head by assignment, build the optimizer last, and expect a first loss of the logarithm of the number of classes.
+# **Takeaway:** replace the head by assignment, build the optimizer last, and expect a first loss of the logarithm of the number of classes.
 # PyTorch on [`nn.Module`](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html).
 
 # %% [markdown] tags=["exercise"]
 # ### Exercise 03.2: a new head for any network
 #
 # Write `new_head(model, classes)`. It gives a network whose head is called `fc` a new head, whatever the number of its features, and returns
-# the network. The rest stays as it is, frozen or not.
+# the network. Leave all other layers as they are, trainable or not.
 
 # %% tags=["exercise"]
 def new_head(model, classes):

@@ -95,7 +95,7 @@ q25.reveal(goes_through)
 # **Read the table.** `requires_grad = False` concerns one layer's own weights. `no_grad()` and `detach()` cut the path, so everything before
 # goes without. `eval()` has nothing to do with gradients. Why you need it as well is the next section.
 #
-# **Take along:** freezing saves work only from the front; a frozen layer in the middle still passes gradients on.
+# **Takeaway:** freezing saves work only from the front; a frozen layer in the middle still passes gradients on.
 # PyTorch on [`requires_grad`, `no_grad()` and `eval()`](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation).
 
 # %% [markdown] tags=["exercise"]

@@ -55,7 +55,7 @@ FreezePanel(model)      # set modes in it until it has nothing left to warn of
 # There is one more trap: `model.train()` sets *every* module. Many training loops call it at the start of each epoch, and undo your `eval()`.
 # The panel warns of it.
 #
-# **Take along:** freeze the weights with `requires_grad`, and the statistics with `eval()`, after every `model.train()`.
+# **Takeaway:** freeze the weights with `requires_grad`, and the statistics with `eval()`, after every `model.train()`.
 # PyTorch on [`BatchNorm2d`](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html).
 
 # %% [markdown] tags=["exercise"]

@@ -65,7 +65,7 @@ plt.show()
 # step would destroy it. Where old images are not to be had, people take smaller steps, or freeze (section 3), and measure what is lost. What
 # you do not measure, you do not see.
 #
-# **Take along:** a network forgets what its batches no longer show; rehearse, and measure the old task too.
+# **Takeaway:** a network forgets what its batches no longer show; rehearse, and measure the old task too.
 # PyTorch on [data sets and loaders](https://docs.pytorch.org/docs/stable/data.html).
 
 # %% [markdown] tags=["exercise"]

@@ -79,5 +79,5 @@ plt.show()
 # The validation curves say the rest. Watch whether the validation loss begins to rise while the training loss still falls: then the
 # network learns *these* images by heart. That is **overfitting**.
 #
-# **Take along:** few examples, turned and shifted, among a rehearsal of the old: that is how a network learns your hand.
+# **Takeaway:** few examples, turned and shifted, among a rehearsal of the old: that is how a network learns your hand.
 # PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html).

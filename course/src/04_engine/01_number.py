@@ -26,5 +26,5 @@ x = Value(3.0)
 autolab.explore(x)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** a graph is objects that know their parents. A Value without parents is a **leaf**.
+# **Takeaway:** a graph is objects that know their parents. A Value without parents is a **leaf**.
 # PyTorch's `grad_fn` is [the same memory](https://docs.pytorch.org/docs/stable/notes/autograd.html#how-autograd-encodes-the-history).

@@ -25,5 +25,5 @@ y = a + b
 autolab.explore(y)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** a sum hands on what arrives, unchanged, to both. PyTorch calls its node
+# **Takeaway:** a sum hands on what arrives, unchanged, to both. PyTorch calls its node
 # [`AddBackward0`](https://docs.pytorch.org/docs/stable/notes/autograd.html).

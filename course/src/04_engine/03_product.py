@@ -33,5 +33,5 @@ y = b + c
 autolab.explore(y)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** what a rule needs, the operation keeps. PyTorch calls it a
+# **Takeaway:** what a rule needs, the operation keeps. PyTorch calls it a
 # [saved tensor](https://docs.pytorch.org/docs/stable/notes/autograd.html#saved-tensors).

@@ -32,5 +32,5 @@ order = use("04.4", order)
 print(" -> ".join(f"{v.op or 'leaf'} {v.data:g}" for v in order(y)))
 
 # %% [markdown] tags=["keep"]
-# **Take along:** first hear from all children, then send. PyTorch numbers its nodes when they are made, and goes
+# **Takeaway:** first hear from all children, then send. PyTorch numbers its nodes when they are made, and goes
 # [from the newest to the oldest](https://docs.pytorch.org/docs/stable/notes/autograd.html).

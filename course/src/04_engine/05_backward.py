@@ -37,5 +37,5 @@ c = (a * four) * three
 autolab.explore(c)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** a child's gradient times the local derivative, edge by edge. In PyTorch's words it is a
+# **Takeaway:** a child's gradient times the local derivative, edge by edge. In PyTorch's words it is a
 # [vector-Jacobian product](https://docs.pytorch.org/tutorials/beginner/blitz/autograd_tutorial.html).

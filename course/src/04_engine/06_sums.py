@@ -69,5 +69,5 @@ wrong
 q5.reveal(x.grad)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** add, and in a topological order. Without one of them the numbers are wrong, and nothing complains.
+# **Takeaway:** add, and in a topological order. Without one of them the numbers are wrong, and nothing complains.
 # PyTorch's [`backward`](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html) accumulates into leaves with the same `+=`.

@@ -35,5 +35,5 @@ neuron = (w1 * x1 + w2 * x2 + bias).tanh()
 autolab.explore(neuron)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** a new operation is a number and its local derivatives; nothing else of the engine changes. Where its curve is flat a neuron is **saturated**: nothing is sent back, and it cannot learn.
+# **Takeaway:** a new operation is a number and its local derivatives; nothing else of the engine changes. Where its curve is flat a neuron is **saturated**: nothing is sent back, and it cannot learn.
 # PyTorch lets you [add your own](https://docs.pytorch.org/docs/stable/notes/extending.html), too.

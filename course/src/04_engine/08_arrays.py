@@ -61,5 +61,5 @@ loss = cross_entropy((table @ weights + row).tanh(), np.array([0, 1]))
 autolab.explore(loss)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** a gradient has the shape of its value; what was repeated is summed.
+# **Takeaway:** a gradient has the shape of its value; what was repeated is summed.
 # PyTorch on [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html).

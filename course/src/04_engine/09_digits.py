@@ -119,5 +119,8 @@ print("moved:", moved)
 q9.reveal(moved)
 
 # %% [markdown] tags=["keep"]
-# **Take along:** one run forward, one back, and every number knows its part. PyTorch trains
+# **Takeaway:** one run forward, one back, and every number knows its part. PyTorch trains
 # [the same way](https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html).
+
+# %% tags=["progress"]
+progress("04")

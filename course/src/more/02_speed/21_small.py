@@ -1,0 +1,91 @@
+# %% [markdown] tags=["section"]
+# ## 2. Small work
+#
+# First single products of two matrices, from small to large. Who is faster with 16 rows?
+
+# %% tags=["predict"]
+q12 = predict("02.q12")
+q12
+
+# %% tags=["code"]
+sizes = [8, 16, 32, 64, 128, 256, 512, 1024]
+taken = {"cpu": [], "cuda": []}
+for n in sizes:
+    for where in taken:
+        a = torch.ones(n, n, device=where)
+        taken[where].append(1e6 * seconds(lambda: a @ a))
+for n, on_cpu, on_gpu in zip(sizes, *taken.values()):
+    print(f"{n:5} rows: CPU {on_cpu:10.1f} µs, GPU {on_gpu:8.1f} µs")
+crossing = next(n for n, a, b in zip(sizes, *taken.values()) if b < a)
+print("the GPU is faster from", crossing, "rows on")
+cpu_16, gpu_16 = taken["cpu"][1], taken["cuda"][1]
+
+# %% tags=["reveal"]
+q12.reveal(cpu_16, gpu_16)
+
+# %% tags=["picture"]
+plots.curves(sizes, taken, log="xy", xlabel="rows of the matrices",
+             ylabel="µs for one product", mark={"faster on the GPU": crossing})
+plt.show()
+
+# %% [markdown] tags=["explain"]
+# **Why.** A launch costs the host 5 µs, whatever is launched, and no kernel takes less than 2.5 µs. So the line of the GPU is flat on the left: up to 128 rows
+# nearly all of it is **launch overhead**. The CPU starts at 2 µs and grows with the work, $2 n^3$ operations. On the left of the crossing the CPU wins, on the right the GPU. Where exactly they cross depends on the
+# machines. That they cross does not.
+#
+# The same rule makes many small operations slow where one large one would do. Here a thousand rows are scaled, each by its own factor:
+#
+# ```
+# for i in range(1000):
+#     out[i] = x[i] * factors[i]
+# ```
+
+# %% tags=["predict"]
+q13 = predict("02.q13")
+q13
+
+# %% tags=["code"]
+x = torch.ones(1000, 100, device=device)
+factors = torch.arange(1000.0, device=device)
+out = torch.empty_like(x)
+
+def row_by_row():
+    for i in range(1000):
+        out[i] = x[i] * factors[i]
+
+def at_once():
+    return x * factors[:, None]
+
+loop, single = seconds(row_by_row), seconds(at_once)
+print(f"row by row: {1000 * loop:.3f} ms, at once: {1000 * single:.4f} ms,",
+      f"{loop / single:.0f} times")
+print("the same numbers:", torch.equal(out, at_once()))
+times = loop / single
+
+# %% tags=["reveal"]
+q13.reveal(times)
+
+# %% [markdown] tags=["explain"]
+# **Why.** The loop launches a product and a copy for each row: 2,000 launches. Each carries 100 numbers, and 400 bytes would take a nanosecond. The single
+# line launches once. `factors[:, None]` has the shape (1000, 1), so each factor meets its whole row.
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 02.7: one launch instead of many
+#
+# `centre(x)` subtracts from each row its mean. It is right, and it launches three kernels for each row. Write it with a number of launches that does not grow with the rows.
+
+# %% tags=["exercise"]
+def centre(x):
+    out = torch.empty_like(x)
+    for i in range(x.shape[0]):
+        out[i] = x[i] - x[i].mean()
+    return out
+
+check("02.7", centre)
+
+# %% [markdown] tags=["keep"]
+# **Takeaway:** every launch costs the same, so give it much to do.
+# PyTorch on [avoiding unnecessary overhead](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#general-optimizations).
+
+# %% tags=["progress"]
+progress("02")

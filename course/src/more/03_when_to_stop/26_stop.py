@@ -1,0 +1,174 @@
+# %% [markdown] tags=["section"]
+# ## 1. When to stop
+#
+# Back to the head alone, on stored features, since it takes a second. Train it for 400 epochs rather than 60, and watch the loss on validation images too.
+
+# %% tags=["predict"]
+q19 = predict("03.q19")
+q19
+
+# %% tags=["code"]
+torch.manual_seed(0)
+model = with_new_head().eval().requires_grad_(False)
+train_x, train_y = features_of(model, x), y
+val_x, val_y = task.validation.tensors
+val_x = features_of(model, val_x)
+
+head = model.fc.requires_grad_(True)
+optimizer = torch.optim.SGD(head.parameters(), lr=0.1, momentum=0.9)
+losses = {"training": [], "validation": []}
+right = []
+for epoch in range(400):
+    loss = F.cross_entropy(head(train_x), train_y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        scores = head(val_x)
+        losses["training"].append(loss.item())
+        losses["validation"].append(F.cross_entropy(scores, val_y).item())
+        right.append((scores.argmax(1) == val_y).sum().item())
+best = losses["validation"].index(min(losses["validation"]))
+print("lowest validation loss in epoch", best)
+for epoch in (best, 399):
+    print(f"epoch {epoch:3}: training loss {losses['training'][epoch]:.1f}, "
+          f"validation loss {losses['validation'][epoch]:.1f},",
+          f"{right[epoch]} of {len(val_y)} right")
+
+# %% tags=["reveal"]
+q19.reveal(best)
+
+# %% tags=["picture"]
+plots.curves(range(400), losses, xlabel="epoch", ylabel="loss",
+             mark={"early stopping keeps these weights": best})
+plt.show()
+
+# %% [markdown] tags=["explain"]
+# **Why.** At first the head learns what 5s have in common. Later it learns what *these ten* 5s have in common, which the others do not share. And it grows sure of itself: its weights get larger, its
+# probabilities more extreme, and each mistake on a new image costs more. That is **overfitting**. The training loss cannot show it.
+#
+# **Early stopping**: keep the weights of the best validation loss so far, and stop when it has not got better for some epochs in a row. That number of epochs is the **patience**. `finetune.EarlyStopping` does it.
+#
+# Now a real training: all layers, with early stopping. Press *Start* in the dashboard, pause, change the learning rate, and go on. The cell below it
+# waits until the training is over, and starts it if you did not.
+
+# %% tags=["code"]
+torch.manual_seed(0)
+model = with_new_head()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9,
+                            weight_decay=5e-4)
+schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 30)
+stopping = finetune.EarlyStopping(patience=10)
+batches = torch.utils.data.DataLoader(task.train, batch_size=25, shuffle=True)
+validation = [task.validation.tensors]
+
+def answers():
+    with finetune.evaluating(model), torch.no_grad():
+        return val_images, val_y, model(val_images)
+
+val_images = task.validation.tensors[0]
+training = finetune.training(model, optimizer, (batches, validation), 30,
+                             scheduler=schedule, stopping=stopping)
+dashboard = TrainingDashboard(training, optimizer, predict=answers,
+                              classes=list("56789"), pace=3)
+
+# %% tags=["picture"]
+dashboard
+
+# %% tags=["code"]
+await dashboard.run()
+stopping.restore(model)                     # the weights of the best epoch
+print("state:", dashboard.state)
+first = dashboard.history.records[0]["val_loss"]
+print("the best is better than the first:", stopping.best < first)
+
+# %% [markdown]
+# `dashboard.history.records` has all that it showed. The curves of a whole network on a hundred images go up and down. A small patience stops at the first bump, a large one
+# trains longer for nothing. Try 3 and 20.
+
+# %% tags=["picture"]
+records = dashboard.history.records
+plots.curves(range(len(records)), {"training": [r["train_loss"] for r in records],
+                                   "validation": [r["val_loss"] for r in records]},
+             xlabel="epoch", ylabel="loss", title="all layers")
+plt.show()
+
+# %% tags=["picture"]
+autolab.viz.plot_confusion(answers()[1:], classes=list("56789"),
+                           title="validation images, after fine-tuning")
+plt.show()
+
+# %% [markdown]
+# What does *keeping* weights take? Here somebody keeps them by name, and every loss in a list, and trains on.
+
+# %% tags=["predict"]
+q31 = predict("03.q31")
+q31
+
+# %% tags=["predict"]
+q32 = predict("03.q32")
+q32
+
+# %% tags=["code"]
+keeper = nn.Linear(64, 5)
+optimizer = torch.optim.SGD(keeper.parameters(), lr=0.1)
+kept = []
+for epoch in range(10):
+    loss = F.cross_entropy(keeper(train_x), train_y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    kept.append(loss)
+    if epoch == 4:
+        state, copy = keeper.state_dict(), keeper.weight.detach().clone()
+same = torch.equal(state["weight"], copy)
+with_graph = sum(loss.grad_fn is not None for loss in kept)
+print("kept in epoch 4, and still so:", same, "- losses with a graph:", with_graph)
+
+# %% tags=["reveal"]
+q31.reveal(same)
+
+# %% tags=["reveal"]
+q32.reveal(with_graph)
+
+# %% [markdown] tags=["explain"]
+# **Why.** `state_dict()` shares the memory of the network, as `from_numpy()` does with an array. `copy.deepcopy` of it, or a file, is a copy. And a loss in a list is the end of a graph:
+# keep `loss.item()`.
+
+# %% [markdown]
+# Back to the stored features `train_x` of the beginning, and to a wish: could the *body* learn from them as well?
+
+# %% tags=["predict"]
+q28 = predict("03.q28")
+q28
+
+# %% tags=["code"]
+trained = with_new_head().eval()                # nothing in it is frozen
+train_x.requires_grad_()
+F.cross_entropy(trained.fc(train_x), train_y).backward()
+body = any(p.grad is not None for n, p in trained.named_parameters() if n[:2] != "fc")
+reached = train_x.grad is not None
+print("the stored features have a gradient:", reached, "- the body:", body)
+
+# %% tags=["reveal"]
+q28.reveal(body, reached)
+
+# %% [markdown] tags=["explain"]
+# **Why.** The features were computed once, under `no_grad()`. The flag makes them a leaf, at which backward ends. What was not recorded, no flag brings back: it is the silenced error of [What the features know](03_features.ipynb)
+# in other clothes.
+
+# %% [markdown] tags=["exercise"]
+# ### Exercise 03.10: when to stop
+#
+# Write `stop(losses, patience)` for a list of validation losses, one for each epoch. It returns `(best, last)`: the epoch whose weights are kept, and the last epoch that is trained, both counted from 0. Training stops after the epoch in which the
+# best is `patience` epochs old. An equal loss is no improvement.
+
+# %% tags=["exercise"]
+def stop(losses, patience):
+    return ...
+
+check("03.10", stop)
+
+# %% [markdown] tags=["keep"]
+# **Takeaway:** the training loss tells you that it learns; only images that it is not trained on tell you when to stop.
+# PyTorch on [saving a model](https://docs.pytorch.org/tutorials/beginner/basics/saveloadrun_tutorial.html). On early stopping: [Prechelt 1998](https://doi.org/10.1007/3-540-49430-8_3).
