@@ -14,7 +14,7 @@ from lessons.catalogue import EXERCISES, LESSONS
 
 import autolab
 from autolab import cli
-from autolab.classroom import exam, grades, release, sandbox
+from autolab.classroom import exam, grades, papers, release, sandbox
 from autolab.classroom.runner import _seen
 from autolab.classroom.sandbox import Limits, Run
 from autolab.classroom.submission import read

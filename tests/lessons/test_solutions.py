@@ -35,7 +35,7 @@ def test_a_solution_is_accepted(one):
     assert judge(EXERCISES[one.id], one.answer()).status == "agrees"
     (notebook,) = [
         text
-        for path in sorted(SOURCES.glob(f"{one.id[:2]}_*/*.py"))
+        for path in sorted(SOURCES.rglob(f"{one.id[:2]}_*/*.py"))
         for text in re.findall(
             rf'^check\("{re.escape(one.id)}", (\w+)\)', path.read_text(encoding="utf-8"), re.M
         )
