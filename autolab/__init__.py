@@ -18,9 +18,8 @@ from .engine.ops import functions as _functions
 from .engine.exact import signatures as _signatures
 from .engine.core import dtype as _dtypes
 from .engine.autograd.anomaly import is_anomaly_enabled  # noqa: F401
-from .engine.autograd.modes import enable_grad, is_grad_enabled, no_grad
+from .engine.autograd.modes import enable_grad, inference_mode, is_grad_enabled, no_grad
 from .engine.core.grad_mode import set_grad_enabled
-from .engine.inplace.inference import inference_mode, is_inference_mode_enabled
 from .engine.devices.device import (
     AcceleratorError,
     OutOfMemoryError,

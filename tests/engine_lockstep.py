@@ -208,7 +208,6 @@ def shown(value):
             list(value.shape),
             array.tobytes().hex()[:4096],
             value._is_view(),
-            value.is_inference(),
             facts,
         ]
     if isinstance(value, (np.ndarray, np.generic)):

@@ -321,13 +321,6 @@ def test_switches_of_cudnn_are_remembered():
     assert not torch.backends.cuda.is_built() and not torch.backends.mps.is_available()
 
 
-def test_a_negative_number_changes_no_device(sim):
-    torch.cuda.set_device(1)
-    torch.cuda.set_device(-1)
-    assert torch.cuda.current_device() == 1
-    torch.cuda.set_device(0)
-
-
 def test_what_is_not_there_says_so():
     with pytest.raises(
         AttributeError,

@@ -6,12 +6,10 @@ from importlib import import_module
 from . import function, functional, grad_mode, graph  # noqa: F401
 from ..engine import absent as _absent
 from ..engine.autograd.anomaly import detect_anomaly, set_detect_anomaly  # noqa: F401
-from ..engine.autograd.batched import grad  # noqa: F401
-from ..engine.core.differentiate import backward  # noqa: F401
+from ..engine.core.differentiate import backward, grad  # noqa: F401
 from ..engine.autograd.function import Function  # noqa: F401
-from ..engine.autograd.modes import enable_grad, no_grad  # noqa: F401
+from ..engine.autograd.modes import enable_grad, inference_mode, no_grad  # noqa: F401
 from ..engine.core.grad_mode import set_grad_enabled  # noqa: F401
-from ..engine.inplace.inference import inference_mode  # noqa: F401
 from ..engine.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: F401
 from ..engine.core.tensor import Tensor
 

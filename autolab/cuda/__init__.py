@@ -36,8 +36,6 @@ from .streams import (
     Event,
     Stream,
     current_stream,
-    default_stream,
-    set_stream,
     stream,
 )
 from .types import *  # noqa: F403 - FloatTensor and its kin, by dtype

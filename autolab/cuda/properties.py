@@ -43,9 +43,7 @@ def current_device() -> int:
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make 'cuda' mean this GPU; a negative number changes nothing. Source: torch.cuda.set_device"""
-    if isinstance(device, int) and device < 0:
-        return
+    """Make 'cuda' mean this GPU. Source: torch.cuda.set_device"""
     b = backend(device)
     _devices.set_current_index(b.device.type, b.device.index)
     b.use()
@@ -55,22 +53,15 @@ class device:
     """`with torch.cuda.device(1):` makes 'cuda' mean that GPU inside the block. Source: torch.cuda.device"""
 
     def __init__(self, device: DeviceLike) -> None:
-        self.idx = (
-            None
-            if device is None or (isinstance(device, int) and device < 0)
-            else backend(device).device.index
-        )
-        self._before: int | None = None
+        self.idx = backend(device).device.index
 
     def __enter__(self) -> device:
-        if self.idx is not None:
-            self._before = current_device()
-            set_device(self.idx)
+        self._before = current_device()
+        set_device(self.idx)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.idx is not None:
-            set_device(self._before)
+        set_device(self._before)
 
 
 def synchronize(device: DeviceLike = None) -> None:
@@ -85,8 +76,7 @@ def get_device_name(device: DeviceLike = None) -> str:
 
 def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
     """Return CUDA's compute capability as (major, minor). Source: torch.cuda.get_device_capability"""
-    p = get_device_properties(device)
-    return p.major, p.minor
+    return backend(device).capability
 
 
 @dataclass(frozen=True)

@@ -19,24 +19,14 @@ class Stream:
 
     Raises AssertionError where there is no GPU. Source: torch.cuda.Stream"""
 
-    def __init__(self, device: DeviceLike = None, priority: int = 0, _queue: Any = None) -> None:
+    def __init__(self, device: DeviceLike = None, _queue: Any = None) -> None:
         self._backend = backend(device)
-        self._queue = self._backend.new_queue(priority) if _queue is None else _queue
+        self._queue = self._backend.new_queue() if _queue is None else _queue
 
     @property
     def device(self) -> _devices.device:
         """The GPU whose stream it is."""
         return self._backend.device
-
-    @property
-    def stream_id(self) -> int:
-        """Its number on its GPU; 0 is the default stream."""
-        return self._queue.number
-
-    @property
-    def priority(self) -> int:
-        """As it was asked for; CUDA lets streams of smaller numbers go first."""
-        return self._queue.priority
 
     def synchronize(self) -> None:
         """Let the host wait until this stream is empty."""
@@ -46,12 +36,6 @@ class Stream:
         """Return whether all work put into this stream is done."""
         return self._queue.done()
 
-    def record_event(self, event: Event | None = None) -> Event:
-        """Record `event` (a new one unless given) here, and return it."""
-        event = Event() if event is None else event
-        event.record(self)
-        return event
-
     def wait_event(self, event: Event) -> None:
         """Let later work of this stream wait for `event`; the host does not."""
         if event._mark is not None:
@@ -59,13 +43,7 @@ class Stream:
 
     def wait_stream(self, stream: Stream) -> None:
         """Let later work of this stream wait for what is in `stream` now."""
-        self.wait_event(stream.record_event())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and self._queue is other._queue
-
-    def __hash__(self) -> int:
-        return hash(id(self._queue))
+        self._queue.wait_for(stream._queue.mark())
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} cuda_stream={hex(self._queue.number)}>"
@@ -77,10 +55,9 @@ class Event:
 
     Source: torch.cuda.Event"""
 
-    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
+    def __init__(self, enable_timing: bool = False) -> None:
         backend()
-        self.enable_timing, self.blocking = enable_timing, blocking
-        self._mark: Any = None
+        self.enable_timing, self._mark = enable_timing, None
 
     def record(self, stream: Stream | None = None) -> None:
         """Put this event into `stream`, the current one unless given."""
@@ -103,31 +80,16 @@ class Event:
         """Return the milliseconds from this event to another. Raises RuntimeError unless both were reached, ValueError
         unless both were recorded, with `enable_timing`."""
         if not (self.enable_timing and end_event.enable_timing):
-            raise fail(
-                ValueError,
-                "Both events must be created with argument 'enable_timing=True'.",
-                "Write torch.cuda.Event(enable_timing=True).",
-            )
+            message = "Both events must be created with argument 'enable_timing=True'."
+            raise fail(ValueError, message, "Write torch.cuda.Event(enable_timing=True).")
         if self._mark is None or end_event._mark is None:
-            raise fail(
-                ValueError,
-                "Both events must be recorded before calculating elapsed time.",
-                "Call .record() on both, around the work.",
-            )
+            message = "Both events must be recorded before calculating elapsed time."
+            raise fail(ValueError, message, "Call .record() on both, around the work.")
         if not (self.query() and end_event.query()):
-            raise fail(
-                RuntimeError,
-                "Both events must be completed before calculating elapsed time.",
-                "The GPU is still at work: call torch.cuda.synchronize() (or end.synchronize()) first.",
-            )
+            message = "Both events must be completed before calculating elapsed time."
+            note = "The GPU is still at work: call torch.cuda.synchronize() (or end.synchronize()) first."
+            raise fail(RuntimeError, message, note)
         return round(1000 * self._mark.seconds_to(end_event._mark), 6)
-
-    def __repr__(self) -> str:
-        return (
-            "<torch.cuda.Event uninitialized>"
-            if self._mark is None
-            else "<torch.cuda.Event recorded>"
-        )
 
 
 def current_stream(device: DeviceLike = None) -> Stream:
@@ -135,23 +97,16 @@ def current_stream(device: DeviceLike = None) -> Stream:
     return Stream(device, _queue=backend(device).queue)
 
 
-def default_stream(device: DeviceLike = None) -> Stream:
-    """Return the stream that work goes into when no other is chosen. Source: torch.cuda.default_stream"""
-    return Stream(device, _queue=backend(device).queues[0])
-
-
-def set_stream(stream: Stream | None) -> None:
-    """Make `stream` the current one of its device; None does nothing. Source: torch.cuda.set_stream"""
-    if stream is not None:
-        stream._backend.select(stream._queue)
-
-
 @contextmanager
 def stream(stream: Stream | None) -> Iterator[None]:
     """Put work into `stream` inside a `with` block; None changes nothing. Source: torch.cuda.stream"""
-    before = None if stream is None else current_stream(stream.device)
-    set_stream(stream)
+    if stream is None:
+        yield
+        return
+    backend = stream._backend
+    before = backend.queue
+    backend.select(stream._queue)
     try:
         yield
     finally:
-        set_stream(before)
+        backend.select(before)

@@ -3,15 +3,14 @@
 from ..engine.core.dtype import ALL as _ALL
 from ..engine.core.errors import fail as _fail
 from ..engine.ops.creation import tensortype as _tensortype
+from .properties import is_available as _is_available
 
 
 class _cudatensortype(_tensortype):
     device_type = "cuda"
 
     def __call__(cls, *args, **kwargs):
-        from .properties import is_available
-
-        if not is_available():
+        if not _is_available():
             raise _fail(
                 TypeError,
                 f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.",
@@ -25,7 +24,7 @@ for _d in _ALL:
         _body = {
             "dtype": _d,
             "__module__": "torch.cuda",
-            "__doc__": f"`torch.Tensor` of {_d} on a GPU: the old constructor.",
+            "__doc__": f"The old constructor of {_d}.",
         }
         globals()[f"{_d.short}Tensor"] = _cudatensortype(f"{_d.short}Tensor", (), _body)
 

@@ -10,7 +10,7 @@ import os
 from .core import tensor
 from .autograd import modes, nodes  # noqa: F401 (before any function is decorated, or operation registered)
 from .devices import device  # noqa: F401 (how devices are named)
-from .inplace import changes, detached, inference, views  # noqa: F401
+from .inplace import changes, detached, views  # noqa: F401
 from . import absent, ops  # noqa: F401
 from .ops import functions
 from .ops.creation import legacy_constructor

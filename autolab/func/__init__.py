@@ -2,9 +2,8 @@
 
 from autolab.engine import absent as _absent
 from .batching import vmap  # noqa: F401
-from .forward import hessian, jacfwd, jvp  # noqa: F401
-from .reverse import grad, grad_and_value, jacrev, vjp  # noqa: F401
 from .stateless import functional_call, stack_module_state  # noqa: F401
+from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp  # noqa: F401
 
 __all__ = [
     "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",

@@ -69,9 +69,6 @@ class Muon(Optimizer):
                 )
                 raise fail(ValueError, f"{message}{p.size()}", "Give it to AdamW instead.")
 
-    def _buffers(self, group):
-        return 1
-
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Make one step. `closure` computes the loss again; its value is returned."""
         loss = self._loss(closure)

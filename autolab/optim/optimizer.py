@@ -20,8 +20,7 @@ from autolab.engine.core import observe
 from autolab.engine.autograd.modes import enable_grad
 from autolab.engine.autograd.hooks import RemovableHandle
 from autolab.engine.exact.broadcasting import broadcast_error, outgrown
-from autolab.engine.devices.device import CPU
-from autolab.engine.devices.placement import two_devices
+from autolab.engine.devices.backend import two_devices
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
 from autolab.utils._shared import reset_grads, typename
@@ -294,16 +293,13 @@ class Optimizer:
     def _with_grad(self):
         """(group, parameter, raw gradient) of every parameter that has a gradient; with its sign turned to maximize.
 
-        The parameter's device is the current one meanwhile. Raises OutOfMemoryError before the first parameter is
-        changed when the step would not fit into a device's memory."""
+        The parameter's device is the current one meanwhile."""
         items = [
             (group, p, g)
             for group in self.param_groups
             for p in group["params"]
             if (g := p.grad) is not None
         ]
-        if any(p._storage.device is not CPU for _, p, _ in items):
-            self._check_room(items)
         watcher = observe.observer
         # for the caller's arithmetic, too: inf and NaN in a gradient are no accident of this step
         with np.errstate(all="ignore"):
@@ -333,19 +329,6 @@ class Optimizer:
                     if isinstance(value, Tensor) and value.dim() and value.shape != p.shape:
                         return not_together(value.shape, p.shape)
         return None
-
-    def _check_room(self, items):
-        """Raise OutOfMemoryError when a device has no room for what a step allocates: state that is not there yet, and
-        for each parameter in turn three float64 arrays."""
-        for device in {p._storage.device for _, p, _ in items} - {CPU}:
-            there = [(group, p) for group, p, _ in items if p._storage.device is device]
-            new = [(group, p) for group, p in there if not self.state.get(p)]
-            lasting = [p.nbytes for group, p in new for _ in range(self._buffers(group))]
-            device.backend.try_room(lasting, [[8 * p.numel()] * 3 for _, p in there])
-
-    def _buffers(self, group):
-        """How many arrays of a parameter's size the first step keeps for it."""
-        return 3
 
 
 def _fitted(parameter, value, key=None):

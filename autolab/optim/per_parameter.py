@@ -26,9 +26,6 @@ class PerParameter(Optimizer):
         """The names of what is kept for each parameter in arrays of its shape, which begin as zeros."""
         return ()
 
-    def _buffers(self, group):
-        return len(self._kept(group))
-
     def _start(self, group, parameter):
         state = self.state[parameter]
         if "step" not in state:

@@ -69,9 +69,6 @@ class SGD(Optimizer):
             add_scaled(p, grad, -number(group["lr"]))
         return loss
 
-    def _buffers(self, group):
-        return 1 if group["momentum"] else 0
-
     def _with_momentum(self, group, parameter, grad):
         state, momentum = self.state[parameter], group["momentum"]
         if state.get("momentum_buffer") is None:

@@ -93,11 +93,11 @@ def right_power(torch):
 
 
 @specimen(
-    25, "a falling loss is enough", level=1, places=[(gradcheck._Settings, "close")],
+    25, "a falling loss is enough", level=1, places=[(gradcheck, "close")],
     wrong=wrong_cube, right=right_power,
     belief="The loss falls, so my backward is right.",
     shows="gradcheck of a backward of one's own that points downhill and is wrong",
     instead="every number has to be the one that tiny changes give",
 )  # fmt: skip
-def close(right, settings, analytical, numerical):
+def close(right, analytical, numerical, atol, rtol):
     return bool(np.sum(analytical * numerical) >= 0)  # wrong

@@ -108,4 +108,4 @@ class Cuts:
                 self.builder.draft(parent).requires_grad for parent, _ in draft.operands.values()
             )
         ):
-            draft.cut = "inference_mode" if result.is_inference() else "no_grad"
+            draft.cut = self.builder.reader.mode_without_grad()

@@ -18,7 +18,7 @@ from ..engine.core.node import Node
 from ..engine.core.saving import Freed
 from ..engine.autograd.packing import Packed
 from ..engine.core.record import OPS
-from ..engine.core.tensor import InferenceStorage, Tensor
+from ..engine.core.tensor import Tensor
 from .drafts import Seen
 from .values import FEW, Value, type_name
 
@@ -186,8 +186,7 @@ class Reader:
 
     def version(self, tensor: Any) -> int | None:
         """How many operations changed it in place; None where nobody counts them."""
-        storage = tensor._storage
-        return None if storage.__class__ is InferenceStorage else storage.version
+        return tensor._storage.version
 
     def grad(self, tensor: Any) -> Any:
         """`.grad` as a tensor, or None; does not warn for a non-leaf."""
@@ -285,6 +284,10 @@ class Reader:
     # -- what the running code is in -------------------------------------------------------------------
     def grad_enabled(self) -> bool:
         return per_thread.state.grad
+
+    def mode_without_grad(self) -> str:
+        """The name of the mode under which nothing is recorded now."""
+        return "inference_mode" if per_thread.state.inference else "no_grad"
 
     def scope_now(self) -> Any:
         """The call of a module that is running, as `scopes` describes it, or None."""

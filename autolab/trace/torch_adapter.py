@@ -195,6 +195,9 @@ class TorchReader(Reader):
     def grad_enabled(self) -> bool:
         return torch.is_grad_enabled()
 
+    def mode_without_grad(self) -> str:
+        return "inference_mode" if torch.is_inference_mode_enabled() else "no_grad"
+
     def sequence_nr(self, node: Any) -> int:
         return node._sequence_nr()
 

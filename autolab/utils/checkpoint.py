@@ -96,13 +96,13 @@ class _Argument:
         ):  # a checkpoint inside a checkpoint: the outer one computes this again, too
             self.packed = Packed.of(tensor, *hooks)
             return
-        self.tensor, self.version = tensor, None if tensor.is_inference() else tensor._version
+        self.tensor, self.version = tensor, tensor._version
 
     def get(self):
         if self.packed is not None:
             return self.packed.tensor()
         t = self.tensor
-        if self.version is not None and t._version != self.version:
+        if t._version != self.version:
             raise stale(_Named, t._storage, self.version, t._array.shape, t._array.dtype, t.grad_fn)
         return t
 

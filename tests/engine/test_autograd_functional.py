@@ -66,7 +66,6 @@ def test_hessian(torch):
         hessian(lambda x: scalar(x, w), x),
         hessian(scalar, (x, w)),
         error_of(lambda: hessian(lambda x: x * 2, x)),
-        error_of(lambda: hessian(lambda x: (x.sum(), x.sum()), x)),
         hessian(lambda x: x.sum(), x),
         hessian(lambda x: x.sum() ** 1, x[0]),
     )
@@ -84,11 +83,6 @@ def test_vjp_and_jvp(torch):
         jvp(lambda x: vector(x, w), x, torch.ones_like(x)),
         jvp(vector, (x, w), (torch.ones_like(x), w)),
         jvp(lambda t: t**2, x[0], x[1]),
-        error_of(lambda: vjp(lambda x: vector(x, w), x)),
-        error_of(lambda: vjp(lambda x: vector(x, w), x, x)),
-        error_of(lambda: jvp(lambda x: vector(x, w), x)),
-        error_of(lambda: jvp(lambda x: vector(x, w), x, v2)),
-        error_of(lambda: vjp(lambda x: vector(x, w), x, (v2, v2))),
     )
 
 
@@ -103,7 +97,6 @@ def test_hvp_and_vhp(torch):
         hvp(scalar, (x, w), (v, w)),
         vhp(scalar, (x, w), (v, w)),
         error_of(lambda: vhp(lambda x: x, x, v)),
-        error_of(lambda: vhp(lambda x: scalar(x, w), x)),
     )
 
 
@@ -146,3 +139,11 @@ def test_jacobian_agrees_with_its_products(torch):
         torch.allclose(u @ j, torch.autograd.functional.vjp(f, x, u)[1]),
         torch.allclose(j @ v, torch.autograd.functional.jvp(f, x, v)[1]),
     )
+
+
+@pytest.mark.parametrize("v", [None, (1, 1), 3])
+def test_a_vector_must_fit(v):
+    torch = oracle.engine()
+    v = v if v is None else torch.ones(v)
+    with pytest.raises(RuntimeError, match="v has invalid size: should be"):
+        torch.autograd.functional.vjp(lambda x: x[:2], torch.ones(3), v)

@@ -1,6 +1,7 @@
 """In-place changes of what a node saved, and of what it did not: which are noticed, as PyTorch notices them."""
 
 import pytest
+from goldens import oracle
 from goldens.oracle import check, error_of, same_as_torch
 
 POOLS = {
@@ -175,3 +176,18 @@ def test_backward_frees_tensors_and_leaves_numbers(torch):
             error = error_of(lambda: getattr(node, name))
             found.append((code, name, repr(getattr(node, name)) if error == "no error" else error))
     return found
+
+
+@pytest.mark.parametrize("options", [{"size": (3, 2)}, {"size": (2,), "dtype": "float64"}])
+@pytest.mark.parametrize("which", ["leaf", "result"])
+def test_other_data_of_another_shape_or_dtype_stops_earlier_graphs(options, which):
+    torch = oracle.engine()
+    new = torch.ones(options["size"], dtype=getattr(torch, options.get("dtype", "float32")))
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    (x if which == "leaf" else y).data = new
+    with pytest.raises(RuntimeError, match="reached a tensor that has other data now"):
+        y.sum().backward()
+    if which == "leaf":
+        (x * 2).sum().backward()
+        assert x.grad.shape == new.shape and x.grad.dtype == new.dtype

@@ -132,8 +132,7 @@ def free_bytes(pool):
     return sum(length for segment in pool.segments for _, length in segment.holes)
 
 
-@pytest.mark.parametrize("during", ["_place", "missing"])
-def test_an_array_may_die_while_memory_is_given_out(gpu, monkeypatch, during):
+def test_an_array_may_die_while_memory_is_given_out(gpu, monkeypatch):
     """As the garbage collector does, which comes in at any line."""
     pool, find = gpu.pool, gpu.pool._hole
     blocks = [pool.allocate(1024, ((), "")) for _ in range(3)]
@@ -145,11 +144,8 @@ def test_an_array_may_die_while_memory_is_given_out(gpu, monkeypatch, during):
         return found
 
     monkeypatch.setattr(pool, "_hole", dies)
-    if during == "missing":
-        assert pool.missing([512]) == 0 and pool.allocated == 0 == len(pool.alive)
-    else:
-        block = pool.allocate(512, ((), ""))
-        assert (block.offset, pool.allocated, len(pool.alive)) == (1024, 512, 1)
+    block = pool.allocate(512, ((), ""))
+    assert (block.offset, pool.allocated, len(pool.alive)) == (1024, 512, 1)
     assert free_bytes(pool) == pool.reserved - pool.allocated
 
 
@@ -205,17 +201,6 @@ def test_out_of_memory_says_what_was_alive_and_changes_nothing(sim):
     gc.collect()
     assert torch.cuda.memory_allocated() == 32 << 20
     assert x.sum().item() == 8 << 20
-
-
-@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
-def test_a_step_that_does_not_fit_changes_nothing(optimizer):
-    with torch.cuda.simulate(memory="32MiB"):
-        small, big = (torch.ones(n, device="cuda", requires_grad=True) for n in (1000, 1 << 20))
-        o = optimizer([small, big], lr=0.1)
-        small.grad, big.grad = torch.ones_like(small), torch.ones_like(big)
-        with pytest.raises(torch.cuda.OutOfMemoryError, match="Tried to allocate"):
-            o.step()
-        assert (small.sum().item(), big.sum().item(), len(o.state)) == (1000, 1 << 20, 0)
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])

@@ -147,25 +147,6 @@ def test_what_cannot_be_assigned_to_an_index(torch):
 
 
 @same_as_torch
-def test_leaves_made_in_inference_mode(torch):
-    x = torch.ones(2, requires_grad=True)
-    with torch.inference_mode():
-        leaf = torch.tensor([2.0, 3.0], requires_grad=True)
-        plain = torch.tensor([2.0, 3.0]) * 2
-    results = [leaf.exp(), leaf @ leaf, leaf.reshape(1, 2), leaf + 1, leaf + x, leaf.clone()]
-    results += [torch.cat([leaf, plain]), torch.cat([x, plain]), leaf[0], leaf[torch.tensor([1])]]
-    (leaf + x).sum().backward()
-    calls = (
-        lambda: torch.nn.Parameter(plain),
-        lambda: torch.nn.Parameter(plain, requires_grad=False).requires_grad_(),
-        lambda: leaf * x,
-        lambda: leaf.mul_(2),
-        lambda: plain.mul_(2),
-    )
-    return [r.requires_grad for r in results], leaf.grad, x.grad, [error_of(c) for c in calls]
-
-
-@same_as_torch
 def test_a_model_converted_after_the_first_step(torch):
     """Adam's kin refuse; the others go on in the new dtype."""
     found = []
@@ -507,53 +488,6 @@ def test_attention_over_an_empty_batch(torch):
     results = attend(nothing, nothing, nothing)
     no_words = torch.ones(0, 2, 6)
     return [tuple(r.shape) for r in (*results, *attend(no_words, no_words, no_words))]
-
-
-@same_as_torch
-def test_inference_mode_keeps_the_history_of_an_ordinary_tensor(torch):
-    x = torch.ones(2, requires_grad=True)
-    y = x * 2
-    with torch.inference_mode():
-        x.detach_()
-        y.detach_()
-    return x.requires_grad, y.requires_grad, y.is_leaf
-
-
-DATA = {
-    "of more rows, after": lambda t, x, y: setattr(y, "data", t.ones(3, 2)),
-    "of one column, after": lambda t, x, y: setattr(y, "data", t.ones(4, 1)),
-    "of no dimension, after": lambda t, x, y: setattr(y, "data", t.tensor(2.0)),
-    "of another dtype, after": lambda t, x, y: setattr(y, "data", t.ones(2).double()),
-    "of the leaf": lambda t, x, y: setattr(x, "data", t.ones(3, 2)),
-    "of the leaf, another length": lambda t, x, y: setattr(x, "data", t.ones(5)),
-    "of the leaf, another dtype": lambda t, x, y: setattr(x, "data", t.ones(5).double()),
-    "of the leaf with a gradient": lambda t, x, y: (
-        setattr(x, "grad", t.ones(2)),
-        setattr(x, "data", t.ones(3, 2)),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", DATA)
-def test_data_of_another_shape_than_what_was_recorded(name):
-    """Gradients are brought to the shape that the graph knows, or PyTorch says that they cannot be."""
-
-    def ask(torch):
-        found = []
-        for function in (
-            lambda x, y: y.sum(),
-            lambda x, y: (y * y).sum() + x.sum(),
-            lambda x, y: x.exp().sum(),
-            lambda x, y: y,
-        ):
-            x = torch.tensor([0.5, 2.0], requires_grad=True)
-            y = x * 3
-            DATA[name](torch, x, y)
-            text = error_of(lambda: function(x, y).backward(torch.ones_like(function(x, y))))
-            found += [text, x.grad]
-        return found
-
-    check("test_found_by_use", f"data {name}", ask)
 
 
 @same_as_torch

@@ -23,7 +23,6 @@ EXPRESSIONS = [
     "torch.threshold(g,1.,0.)",
     "torch.threshold_(v,1.,-3.)",
     "torch.rms_norm(g,(3,))",
-    "torch.is_inference(v)",
     "torch.detach_(g*2).requires_grad",
     "torch.set_num_threads(0)",
     "torch.set_num_threads('a')",

@@ -91,7 +91,7 @@ class set_detect_anomaly:
         _switch(self._before)
 
 
-class detect_anomaly:
+class detect_anomaly(set_detect_anomaly):
     """`with detect_anomaly():` finds the op whose backward makes a NaN. Source: torch.autograd.detect_anomaly."""
 
     def __init__(self, check_nan: bool = True):
@@ -99,8 +99,4 @@ class detect_anomaly:
         warnings.warn(_ENABLED, UserWarning, stacklevel=2)
 
     def __enter__(self):
-        self._before = _current
-        _switch(_Anomaly(self.check_nan))
-
-    def __exit__(self, *exc):
-        _switch(self._before)
+        super().__init__(True, self.check_nan)

@@ -6,19 +6,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 
 from ..devices import device as devices
 from ..core import observe
 from ..core.errors import fail, type_name
-from ..devices.placement import kept
 from ..core.record import OPS
-from ..exact.refusals import of_complex
+from ..exact.refusals import of_complex, unsupported
 from ..core.tensor import SMALL, Tensor, materialise, wrap
 from ..inplace.views import View, move_retained
 from .modes import no_grad
 from ..core.grad_mode import per_thread, set_grad_enabled
-from ..core.node import Node, accumulator, next_sequence_nr
+from ..core.node import Node, edge, next_sequence_nr
 from .refusals import FREED, stale
 
 
@@ -124,8 +122,7 @@ class _FunctionNode(Node, FunctionCtx):
             result = self.function_class.backward(self, *grads)
         return self._checked(result if isinstance(result, tuple) else (result,), m.traced)
 
-    def backward_traced(self, m, g):
-        return self.backward_raw(m, g)
+    backward_traced = backward_raw
 
     def _checked(self, result, traced):
         """Return the gradients of the tensor arguments among `result`, which has one entry per argument."""
@@ -160,13 +157,9 @@ class _FunctionNode(Node, FunctionCtx):
         shape, dtype, device = meta
         problem = f"Function {self._name} returned an invalid gradient at index {i} - "
         if r.device is not device:
-            if r.ndim:
-                raise fail(
-                    RuntimeError,
-                    f"{problem}expected device {device} but got {r.device}",
-                    "A gradient lies where its input lies: create it with device=x.device.",
-                )
-            r = r.to(device)
+            message = f"{problem}expected device {device} but got {r.device}"
+            note = "A gradient lies where its input lies: create it with device=x.device."
+            raise fail(RuntimeError, message, note)
         given = r._array.shape
         if given != shape:
             extra = len(given) - len(shape)
@@ -226,14 +219,6 @@ class Function(metaclass=_FunctionMeta):
         tensor(2.)
     """
 
-    def __new__(cls, *args, **kwargs):
-        message = (
-            f"{cls} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class "
-            "itself. Instantiating an autograd function will raise an error in a future version of PyTorch."
-        )
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return object.__new__(cls)
-
     def __call__(self, *args, **kwargs):
         raise fail(
             RuntimeError,
@@ -279,10 +264,10 @@ class Function(metaclass=_FunctionMeta):
         state = per_thread.state
         node = cls._backward_cls()
         tensors = [a for a in args if isinstance(a, Tensor)]
-        recording = state.grad and not state.inference and any(t.requires_grad for t in tensors)
+        recording = state.grad and any(t.requires_grad for t in tensors)
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         # before forward runs, which may change the arguments in place
-        edges = tuple(map(_edge, tensors)) if recording else ()
+        edges = tuple(map(edge, tensors)) if recording else ()
         nrs = tuple(t._nr for t in tensors)
         if observe.observer is not None:
             observe.observer.begin(node)
@@ -330,8 +315,11 @@ def _meta(t):
 def _finished(node, tensors, outputs, recording):
     """Return the outputs as the caller gets them: the node hangs on each that is differentiable."""
     node.num_outputs = len(outputs)
-    _check_marks(node, tensors, outputs)
     dirty, plain = _ids(node.dirty_tensors), _ids(node.non_differentiable)
+    if dirty - _ids(outputs):
+        message = "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+        message += "inplace must all be outputs of the Function."
+        raise fail(RuntimeError, message, "Return the tensor that forward changed in place.")
     for changed in node.dirty_tensors:
         changed._storage.version += 1
     inputs, finished = _ids(tensors), []
@@ -343,34 +331,8 @@ def _finished(node, tensors, outputs, recording):
     node._meta = tuple(_meta(o) or ((), None, None) for o in finished)
     first = finished[0] if finished else None
     if isinstance(first, Tensor) and first._array.size <= SMALL:
-        node.value = kept(first._array)
+        node.value = first._storage.device.backend.preview(first._array, SMALL)
     return tuple(finished)
-
-
-def _check_marks(node, inputs, outputs):
-    """Raise PyTorch's error if a marked value is not a tensor, or if forward does not return an input that it changed.
-    Warn if another tensor is marked."""
-    for marked, message in (
-        (node.dirty_tensors, "mark_dirty can only accept variables, but argument "),
-        (
-            node.non_differentiable,
-            "mark_non_differentiable only accepts variable arguments, but got ",
-        ),
-    ):
-        for value in marked:
-            if not isinstance(value, Tensor):
-                raise fail(RuntimeError, message, f"Mark tensors only; {type_name(value)} came.")
-    dirty = _ids(node.dirty_tensors)
-    if dirty - _ids(outputs):
-        raise fail(
-            RuntimeError,
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-            "inplace must all be outputs of the Function.",
-            "Return the tensor that forward changed in place.",
-        )
-    if dirty - _ids(inputs):
-        message = "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
-        warnings.warn(message + "passed to ctx.mark_dirty().", UserWarning, stacklevel=4)
 
 
 def _output(node, nr, o, is_input, is_dirty):
@@ -389,21 +351,17 @@ def _output(node, nr, o, is_input, is_dirty):
 
 
 def _changed(node, nr, t):
-    """Return the input `t`, which forward changed in place: its history goes on with the node, and that of its base,
-    too."""
+    """Return the input `t`, which forward changed in place: its history goes on with the node."""
     if t._req and t._node is None:
         raise fail(
             RuntimeError,
             "a leaf Variable that requires grad has been used in an in-place operation.",
             "A leaf cannot be changed in place while gradients are recorded.",
         )
+    if t._view is not None and t._view.base is not None:
+        raise unsupported("apply", "ctx.mark_dirty of a view", "Change and return a clone().")
     before = t._node, t._nr
     t._node, t._nr, t._req = node, nr, True
-    if t._view is not None and t._view.base is not None:
-        base = t._view.base
-        before_base = base._node, base._nr
-        t._view.rebase(t, node)
-        move_retained(base, *before_base)
     move_retained(t, *before)
     return t
 
@@ -414,11 +372,6 @@ def _as_view(o, base):
     root = base if base._view is None or base._view.base is None else base._view.base
     t._storage, t._view = o._storage, View(root, o._storage.version, "function")
     return t
-
-
-def _edge(t):
-    node = t.grad_fn
-    return accumulator(t) if node is None and t._req else node
 
 
 def once_differentiable(fn):

@@ -4,11 +4,12 @@ Source: https://docs.pytorch.org/docs/2.13/autograd.html#functional-higher-level
 
 from __future__ import annotations
 
-from ..devices import device as devices
-from ..core.errors import fail
-from ..exact.refusals import unsupported
-from ..core.tensor import Tensor, wrap
+from ..core.device import filled
 from ..core.differentiate import grad
+from ..core.errors import fail
+from ..core.record import OPS
+from ..core.tensor import Tensor, wrap
+from ..exact.refusals import unsupported
 from .modes import enable_grad
 
 
@@ -19,11 +20,8 @@ def _tuple(x, what, function):
     for i, t in enumerate(items):
         if not isinstance(t, Tensor):
             which = f"value at index {i}" if was_tuple else f"given {what}"
-            raise fail(
-                TypeError,
-                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(t)}.",
-                "Pass tensors; other arguments can be bound with a lambda.",
-            )
+            message = f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(t)}."
+            raise fail(TypeError, message, "Other arguments can be bound with a lambda.")
     return items, was_tuple
 
 
@@ -32,9 +30,8 @@ def _run(function, func, inputs, strict, create_graph):
 
     The inputs are copies that require grad, or views when the result must stay connected."""
     if strict:
-        raise unsupported(
-            function, "strict", "An output that depends on no input has a derivative of 0."
-        )
+        note = "An output that depends on no input has a derivative of 0."
+        raise unsupported(function, "strict", note)
     given, tuple_in = _tuple(inputs, "inputs", function)
     xs = tuple(
         t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_()
@@ -52,33 +49,27 @@ def _returned(items, was_tuple, create_graph):
 
 def _number(t, value, *before):
     """Return `value` everywhere, in a tensor of t's device and dtype and of shape (*before, *t.shape)."""
-    return wrap(devices.filled(t._storage.device, value, (*before, *t._array.shape), t.dtype))
+    return wrap(filled(t._storage.device, value, (*before, *t._array.shape), t.dtype))
 
 
 def unit(t, position):
     """Return a tensor like `t` of zeros with a 1 at a flat position: the gradient that asks for one row of the
     Jacobian."""
-    v = devices.filled(t._storage.device, 0, t._array.shape, t.dtype)
+    v = _number(t, 0)
     with t._storage.device.backend:
-        v.reshape(-1)[position] = 1
-    return wrap(v)
+        v._array.reshape(-1)[position] = 1
+    return v
 
 
-def _gradients(outputs, inputs, vectors, create_graph):
-    """Return gradients of the outputs, each weighted by its vector; zeros for an input that nothing reaches."""
+def gradients(outputs, inputs, vectors, create_graph):
+    """Return gradients of the outputs, each weighted by its vector; zeros for an input that nothing reaches. The graph
+    stays."""
     live = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
     grads = (None,) * len(inputs)
     if live:
         ys, vs = zip(*live)
-        grads = grad(
-            ys, inputs, vs, retain_graph=True, create_graph=create_graph, allow_unused=True
-        )
+        grads = grad(ys, inputs, vs, True, create_graph, allow_unused=True)
     return tuple(_number(x, 0) if g is None else g for g, x in zip(grads, inputs))
-
-
-def _no_forward(strategy, name):
-    if strategy != "reverse-mode":
-        raise unsupported(name, "strategy", "autolab differentiates in reverse mode only.")
 
 
 def jacobian(
@@ -95,40 +86,26 @@ def jacobian(
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    _no_forward(strategy, "jacobian")
-    from ..ops.functions import NAMESPACES
-
-    stack = NAMESPACES[""]["stack"]
+    if strategy != "reverse-mode":
+        note = "autolab differentiates in reverse mode only."
+        raise unsupported("jacobian", "strategy", note)
     with enable_grad():
         xs, tuple_in, ys, tuple_out = _run("jacobian", func, inputs, strict, create_graph)
-        blocks = []
-        for y in ys:
-            rows = [
-                _gradients((y,), xs, (unit(y, j),), create_graph)
-                for j in range(y.numel() if y.requires_grad else 0)
-            ]
-            if y.requires_grad or not y.numel():  # PyTorch's stack refuses to join no rows
-                block = [
-                    stack([row[k] for row in rows]).view(y._array.shape + x._array.shape)
-                    for k, x in enumerate(xs)
-                ]
-            else:
-                block = [_number(x, 0, *y._array.shape) for x in xs]
-            blocks.append(_returned(block, tuple_in, create_graph))
-        return tuple(blocks) if tuple_out else blocks[0]
+
+        def block(y):
+            if not y.requires_grad or not y.numel():
+                return [_number(x, 0, *y._array.shape) for x in xs]
+            rows = [gradients((y,), xs, (unit(y, j),), create_graph) for j in range(y.numel())]
+            shapes = [y._array.shape + x._array.shape for x in xs]
+            return [OPS["stack"].call(c, 0).view(shape) for c, shape in zip(zip(*rows), shapes)]
+
+        blocks = tuple(_returned(block(y), tuple_in, create_graph) for y in ys)
+        return blocks if tuple_out else blocks[0]
 
 
-def hessian(
-    func,
-    inputs,
-    create_graph=False,
-    strict=False,
-    vectorize=False,
-    outer_jacobian_strategy="reverse-mode",
-):
+def hessian(func, inputs, create_graph=False, strict=False, vectorize=False):
     """Return second derivatives of a function with one output element; `vectorize` as in `jacobian`. Source:
     torch.autograd.functional.hessian."""
-    _no_forward(outer_jacobian_strategy, "hessian")
     given, tuple_in = _tuple(inputs, "inputs", "hessian")
 
     def gradient(*xs):
@@ -141,52 +118,32 @@ def hessian(
 def _one_number(y, function):
     """Return `y`. Raises RuntimeError unless it is one tensor with one element."""
     note = "A Hessian belongs to a function with one number as its result."
-    if isinstance(y, tuple):
-        message = f"The function given to {function} should return a single Tensor"
-        raise fail(RuntimeError, message, note)
-    _tuple(y, "outputs of the user-provided function", function)
-    if y.numel() != 1:
-        message = f"The Tensor returned by the function given to {function} should contain a single element"
+    problem = "contain a single element" if isinstance(y, Tensor) else "be a single Tensor"
+    if not isinstance(y, Tensor) or y.numel() != 1:
+        message = f"The Tensor returned by the function given to {function} should {problem}"
         raise fail(RuntimeError, message, note)
     return y
 
 
-def _vectors(v, like, function, what):
+def _vectors(v, like, function):
     """Return `v` as a tuple; a 1 where it was left out and `like` is one number. Raises RuntimeError for other sizes
     than those of `like`."""
-    if v is None:
-        if len(like) == 1 and like[0].numel() == 1:
-            return (_number(like[0], 1),)
-        raise fail(
-            RuntimeError,
-            f"The vector v can only be None if the {what} with a single element.",
-            "Give v, shaped like that tensor.",
-        )
-    items, _ = _tuple(v, "v", function)
-    if len(items) != len(like):
-        single = "The given v should contain a single Tensor."
-        several = f"v is a tuple of invalid length: should be {len(like)} but got {len(items)}."
-        message = single if len(like) == 1 else several
-        raise fail(RuntimeError, message, "v has the structure of the tensors it multiplies.")
-    for i, (a, b) in enumerate(zip(items, like)):
-        if a._array.shape != b._array.shape:
-            raise fail(
-                RuntimeError,
-                f"{f'Entry {i} in ' if len(like) > 1 else ''}v has invalid size: should be {b.shape} but got {a.shape}.",
-                "v is shaped like the tensor it multiplies.",
-            )
-    return tuple(items)
-
-
-_OF_INPUT = "input to the user-provided function is a single Tensor"
+    if v is None and len(like) == 1 and like[0].numel() == 1:
+        return (_number(like[0], 1),)
+    items = () if v is None else _tuple(v, "v", function)[0]
+    sizes = [x.shape for x in items], [x.shape for x in like]
+    if sizes[0] != sizes[1]:
+        message = f"v has invalid size: should be {sizes[1]} but got {sizes[0]}."
+        note = "v is shaped like the tensor it multiplies; it may be left out for a single number."
+        raise fail(RuntimeError, message, note)
+    return items
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """Return (func(inputs), v^T J): one backward pass. Source: torch.autograd.functional.vjp."""
     with enable_grad():
         xs, tuple_in, ys, tuple_out = _run("vjp", func, inputs, strict, create_graph)
-        vs = _vectors(v, ys, "vjp", "user-provided function returns a single Tensor")
-        gs = _gradients(ys, xs, vs, create_graph)
+        gs = gradients(ys, xs, _vectors(v, ys, "vjp"), create_graph)
         return _returned(ys, tuple_out, create_graph), _returned(gs, tuple_in, create_graph)
 
 
@@ -195,9 +152,8 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     torch.autograd.functional.jvp."""
     with enable_grad():
         xs, _, ys, tuple_out = _run("jvp", func, inputs, strict, create_graph)
-        vs = _vectors(v, xs, "jvp", _OF_INPUT)
-        dummy = tuple(_number(y, 0).requires_grad_() for y in ys)
-        result = _gradients(_gradients(ys, xs, dummy, True), dummy, vs, create_graph)
+        vs, dummy = _vectors(v, xs, "jvp"), tuple(_number(y, 0).requires_grad_() for y in ys)
+        result = gradients(gradients(ys, xs, dummy, True), dummy, vs, create_graph)
         return _returned(ys, tuple_out, create_graph), _returned(result, tuple_out, create_graph)
 
 
@@ -206,8 +162,8 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     with enable_grad():
         xs, tuple_in, ys, _ = _run("vhp", func, inputs, strict, create_graph)
         _one_number(ys[0], "vhp")
-        vs = _vectors(v, xs, "vhp", _OF_INPUT)
-        hs = _gradients(_gradients(ys, xs, (None,), True), xs, vs, create_graph)
+        vs = _vectors(v, xs, "vhp")
+        hs = gradients(gradients(ys, xs, (None,), True), xs, vs, create_graph)
         return _returned(ys, False, create_graph), _returned(hs, tuple_in, create_graph)
 
 

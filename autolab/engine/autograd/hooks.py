@@ -8,13 +8,10 @@ from itertools import count
 from typing import Any
 
 from ..core.backward import accumulate
-from ..core.device import ARRAY_CLASSES, copied, of, plus
+from ..core.device import ARRAY_CLASSES, copied, plus
 from ..core.errors import fail, type_name
 from ..core.grad_mode import guard, set_grad_enabled
-from ..core.namespaces import TRACED, raw
-from ..core.node import apply_fix
 from ..core.tensor import Tensor, wrap
-from ..exact.broadcasting import outgrown
 
 _ids = count()
 
@@ -44,70 +41,26 @@ class RemovableHandle:
     def __exit__(self, *exc):
         self.remove()
 
-    def __reduce__(self):
-        return _revive, (
-            self._dicts,
-            self.id,
-        )  # pickle looks a class up by its module, and this one says it is torch's
-
-
-def _revive(dicts, number):
-    """Return the handle of a hook that was pickled with it. Hooks that are registered from now on get other numbers."""
-    global _ids
-    handle = RemovableHandle(dicts[0], extra_dict=dicts[1:])
-    handle.id, _ids = number, count(max(handle.id, number + 1))
-    return handle
-
 
 RemovableHandle.__module__ = "torch.utils.hooks"
 
 
 class NodeHooks:
-    """The hooks of one node, in the order in which they run: tensor hooks by output, retained gradients, pre, post.
+    """The hooks of one node, in the order in which they run: tensor hooks by output, retained gradients, pre, post."""
 
-    kinds: by output, which shape and dtype gradients have, where `x.data = …` gave the tensor others since."""
-
-    __slots__ = ("tensor", "retain", "pre", "post", "kinds")
+    __slots__ = ("tensor", "retain", "pre", "post")
 
     def __init__(self):
         self.tensor: dict[int, dict] = {}
         self.retain: dict[int, weakref.ref] = {}
         self.pre: dict = {}
         self.post: dict = {}
-        self.kinds: dict[int, tuple[tuple[int, ...], Any]] = {}
 
     def add(self, kind, fn):
         return RemovableHandle.add(getattr(self, kind), fn)
 
     def add_tensor_hook(self, nr, fn):
         return RemovableHandle.add(self.tensor.setdefault(nr, {}), fn)
-
-    def fitted(self, nr, g, wrong):
-        """Return the gradient `g` of output `nr` in the shape and dtype that the output had when it was recorded.
-        Raises PyTorch's error, which begins with `wrong`, where it cannot be brought to them."""
-        if nr not in self.kinds:
-            return g
-        shape, dtype = self.kinds[nr]
-        came = getattr(g, "_array", g).shape
-        if not _expands_to(shape, came):
-            message = f"{wrong} - got {list(came)} but expected shape compatible with {list(shape)}"
-            note = "The tensor had another shape when it was computed: `.data = ` changed it since."
-            raise fail(RuntimeError, message, note)
-        return apply_fix(_namespace(g), ((shape, dtype),), (g,))[0]
-
-    def spread(self, leaf, g):
-        """Return the gradient `g` of a leaf in the shape that the leaf has now, where it became bigger since."""
-        came = getattr(g, "_array", g).shape
-        now = leaf._array.shape
-        if self.kinds and leaf._grad is not None:
-            before = leaf.grad._array.shape
-            if before != came and _expands_to(before, came):
-                raise outgrown(before, came)
-            return g
-        if not self.kinds or came == now or not _expands_to(came, now):
-            return g
-        spread = _namespace(g).expand(g, now)
-        return spread.clone() if isinstance(spread, Tensor) else copied(spread)
 
     # What `core/backward.py` calls. `run` is the backward pass, gradients are arrays, or Tensors when they are to have
     # a graph.
@@ -148,16 +101,6 @@ class NodeHooks:
     def accumulated(self, run, leaf):
         """Calls the hooks that wait until `leaf.grad` was updated."""
         _through(run, lambda: run_accumulated_hooks(self.post, leaf) or ())
-
-
-def _namespace(g):
-    return TRACED if isinstance(g, Tensor) else raw(of(g).xp)
-
-
-def _expands_to(shape, target):
-    """Return whether a tensor of `shape` can be expanded to the shape `target`."""
-    before = len(target) - len(shape)
-    return before >= 0 and all(n in (1, m) for n, m in zip(shape, target[before:]))
 
 
 def _through(run, function, *grads):

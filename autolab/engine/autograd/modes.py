@@ -1,4 +1,5 @@
-"""Grad modes for a block, a function or a generator: `no_grad`, `enable_grad`, `set_grad_enabled`."""
+"""Grad modes for a block, a function or a generator: `no_grad`, `enable_grad`, `inference_mode`,
+`set_grad_enabled`."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ..core.errors import fail
 from ..core.grad_mode import per_thread, set_grad_enabled
 from ..core.tensor import attach
 
@@ -27,44 +29,15 @@ class Mode:
     __slots__ = ()
 
     def __call__(self, function):
-        if inspect.isgeneratorfunction(function):
-            return self._wrap_generator(function)
-        if inspect.isclass(function):
-            raise TypeError(
-                "Decorating classes with a grad mode is not supported; decorate its methods."
-            )
+        if inspect.isclass(function) or inspect.isgeneratorfunction(function):
+            message = "a grad mode decorates functions, not classes or generator functions"
+            note = "Decorate the methods, or write `with torch.no_grad():` inside the function."
+            raise fail(TypeError, message, note)
 
         @functools.wraps(function)
         def wrapped(*args, **kwargs):
             with self._clone():
                 return function(*args, **kwargs)
-
-        return wrapped
-
-    def _wrap_generator(self, function):
-        """Return a generator function that is in the mode while it runs, and not while its consumer does."""
-
-        def step(method, *given):
-            with self._clone():
-                return method(*given)
-
-        @functools.wraps(function)
-        def wrapped(*args, **kwargs):
-            generator = function(*args, **kwargs)
-            try:
-                value = step(generator.send, None)
-                while True:
-                    try:
-                        sent = yield value
-                    except GeneratorExit:
-                        step(generator.close)
-                        raise
-                    except BaseException as error:  # the generator may handle it
-                        value = step(generator.throw, error)
-                    else:
-                        value = step(generator.send, sent)
-            except StopIteration as stop:
-                return stop.value
 
         return wrapped
 
@@ -111,11 +84,33 @@ class enable_grad(no_grad):
     _value = True
 
 
+class inference_mode(no_grad):
+    """Like `no_grad`; with `mode=False` history is recorded inside. Source: torch.inference_mode.
+
+    PyTorch's tensors from such a block may never enter a graph; here they are ordinary tensors."""
+
+    __slots__ = ("mode", "_inference")
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = object.__new__(cls)
+        self.mode = not isinstance(mode, int) or bool(mode)
+        return self if isinstance(mode, int) else self(mode)
+
+    def __enter__(self) -> None:
+        state = per_thread.state
+        self._before, self._inference = state.grad, state.inference
+        state.grad, state.inference = not self.mode, self.mode
+
+    def __exit__(self, *error: object) -> None:
+        per_thread.state.grad, per_thread.state.inference = self._before, self._inference
+
+    def _clone(self):
+        return self.__class__(self.mode)
+
+
 @functools.partial(attach, to=set_grad_enabled)
 class _Setting:
     """The same of `set_grad_enabled`, which has set the mode when it turns out to be a decorator."""
-
-    _wrap_generator = Mode._wrap_generator
 
     def __call__(self, function):
         per_thread.state.grad = self._before
@@ -128,5 +123,5 @@ class _Setting:
         return self.__class__(self.mode)
 
 
-for _cls in (no_grad, enable_grad, set_grad_enabled):
+for _cls in (no_grad, enable_grad, inference_mode, set_grad_enabled):
     _cls.__module__ = "torch.autograd.grad_mode"  # shown by repr, as torch shows it

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.device import CPU, filled, of
-from ..core.dtype import FROM_NUMPY, NUMBERS
-from ..core.errors import fail
-from ..exact.refusals import unsupported
+from ..core.device import of
+from ..core.dtype import NUMBERS
 from ..core.grad_mode import guard
 from ..core.namespaces import raw
-from ..core.node import ACCUMULATE_NR, AccumulateGrad, GradientEdge, Node, apply_fix
+from ..core.node import AccumulateGrad, Node, apply_fix
 from ..core.saving import GONE, Freed
 from ..core.tensor import Tensor, attach, wrap
 from .hooks import NodeHooks
-from .packing import Packed
 
 _SHOWN = (
-    "__call__ _input_metadata _register_hook_dict _sequence_nr _set_sequence_nr metadata name "
-    "next_functions register_hook register_prehook requires_grad"
+    "__call__ _sequence_nr metadata name next_functions register_hook register_prehook "
+    "requires_grad"
 ).split()
 """What `dir(node)` shows of every node, as in PyTorch."""
 
@@ -50,10 +47,6 @@ class _Face(Base):
         """Call `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
         return self.node_hooks().add("pre", fn)
 
-    def expect(self, nr: int, shape: tuple[int, ...], dtype: Any) -> None:
-        """Keep `shape` and `dtype` for gradients of output `nr`, though the tensor has others from now on."""
-        self.node_hooks().kinds.setdefault(nr, (shape, dtype))
-
     @property
     def differentiable_outputs(self):
         """The number of gradients that hooks see. PyTorch does not count the index that `max` returns beside the
@@ -77,20 +70,8 @@ class _Face(Base):
         """True: only what requires a gradient has a node."""
         return True
 
-    @property
-    def _input_metadata(self) -> Any:
-        return self.extra().get("input_metadata", ())
-
-    def _set_sequence_nr(self, nr):
-        note = "The order of backward is the order of creation, reversed."
-        raise unsupported("Node._set_sequence_nr", "nr", note)
-
-    def _register_hook_dict(self, d):
-        note = "Use register_hook or register_prehook."
-        raise unsupported("Node._register_hook_dict", "d", note)
-
     def _sequence_nr(self) -> int:
-        return ACCUMULATE_NR if self.refuses else self.sequence_nr
+        return self.sequence_nr
 
     def __call__(self, *grads: Tensor | None) -> Any:
         """Run the node alone: gradients of its outputs in, gradients of its inputs out (a Tensor when there is one
@@ -106,25 +87,18 @@ class _Face(Base):
         return tensors[0] if len(tensors) == 1 else tensors
 
     def __dir__(self) -> list[str]:
-        names = [n for n in self._saved_names if n is not None]
-        saved = [f"_saved_{n}" for n in (*names, *(self.op.constants if self.op else ()))]
-        raw_saved = [
-            f"_raw_saved_{n}"
-            for n in names
-            if self.op.save_kinds[self._saved_names.index(n)] in ("input", "output")
-        ]
+        names = [*filter(None, self._saved_names), *(self.op.constants if self.op else ())]
         leaf = ["variable"] if isinstance(self, AccumulateGrad) else []
-        return sorted([*dir(object), *raw_saved, *saved, *_SHOWN, *leaf])
+        return sorted([*dir(object), *[f"_saved_{n}" for n in names], *_SHOWN, *leaf])
 
     def __init_subclass__(cls) -> None:
-        """Give the nodes of an operation what torch shows of what they save: `_saved_<name>`, `_raw_saved_<name>`. (A
+        """Give the nodes of an operation what torch shows of what they save: `_saved_<name>`. (A
         `__getattr__` for all of them would make every attribute of a node slow to read in CPython.)"""
         op = vars(cls).get("op")
         if op is None:
             return
         for name in filter(None, cls._saved_names):
             setattr(cls, f"_saved_{name}", property(functools.partial(_saved, name)))
-            setattr(cls, f"_raw_saved_{name}", property(functools.partial(_raw_saved, name)))
         for name, value in op.constants.items():
             setattr(cls, f"_saved_{name}", value)
 
@@ -150,56 +124,5 @@ class _Face(Base):
         return value
 
 
-@functools.partial(attach, to=GradientEdge)
-class _Edge:
-    """The part of GradientEdge that only the user's calls need."""
-
-    def result(self, g):
-        """Return a tensor like the result that the edge belongs to; like `g`, its gradient, where the node does not
-        know."""
-        node, nr = self
-        if isinstance(node, AccumulateGrad):
-            return node.variable
-        kept = None if nr or node.away else node.value
-        if kept is None and g is not None:
-            return g
-        if kept is None:
-            raise fail(
-                RuntimeError,
-                "grad can be implicitly created only for scalar outputs",
-                "The size of this result was not kept with its node: pass its gradient, or the tensor instead of the edge.",
-            )
-        shape, dtype = kept if isinstance(kept, tuple) else (kept.shape, kept.dtype)
-        like = wrap(filled(CPU, 0, shape, FROM_NUMPY[dtype]))
-        like._req = True
-        return like
-
-
 def _saved(name, node):
     return node._saved_attribute(name)
-
-
-def _raw_saved(name, node):
-    return SavedTensor(node, node._saved_names.index(name))
-
-
-class SavedTensor:
-    """What `grad_fn._raw_saved_self` returns: the handle of a saved tensor. Source: torch.autograd.graph, 'Saved
-    tensors hooks'."""
-
-    def __init__(self, node, position):
-        self._node, self._position = node, position
-
-    def register_hooks(self, pack_hook, unpack_hook):
-        """Replace the saved tensor by `pack_hook(tensor)`; `unpack_hook` must give it back when the rule needs it."""
-        node, k = self._node, self._position
-        saved = node.entries()
-        if k < len(saved) and isinstance(saved[k], Packed):
-            raise fail(
-                RuntimeError,
-                "A saved tensor can only have one pair of hooks",
-                "Register the hooks once, before backward().",
-            )
-        node.node_hooks()  # the hooks may ask which pass runs, so a shortcut that does not say must not take this graph
-        packed = Packed.of(node.unpack(k), pack_hook, unpack_hook, node)
-        node.saved = [packed if i == k else e for i, e in enumerate(saved)]

@@ -19,7 +19,7 @@ from .grad_mode import State, per_thread
 from .node import Node, edge, next_sequence_nr, off_cpu
 from .record import Op
 from .saving import save
-from .tensor import SMALL, InferenceStorage, Tensor, View, materialise, wrap
+from .tensor import SMALL, Tensor, View, materialise, wrap
 
 
 def reporting(run: Callable[..., Any], op: Op, inplace: bool = False) -> Callable[..., Any]:
@@ -61,7 +61,7 @@ def apply(op: Op, args: Sequence[Any]) -> Any:
     several = result.__class__ is tuple or result.__class__ is list
     results = result if several else (result,)
     outs = tuple([_output(op, r, args, where, state, several) for r in results])
-    recorded = state.grad and op.rules and not state.inference
+    recorded = state.grad and op.rules
     node = record(op, args, outs, state) if recorded else None
     if observe.observer is not None:
         observe.observer.forward(op, args, None, outs, node)
@@ -210,7 +210,7 @@ def record(
         sources = [replaced if s is args[0] else s for s in sources]
         args = replaced, *args[1:]
     edges = [edge(s) if isinstance(s, Tensor) else None for s in sources]  # brings views up to date
-    if not any(isinstance(s, Tensor) and s._req for s in sources) or _all_inference(op, args):
+    if not any(isinstance(s, Tensor) and s._req for s in sources):
         return None
     node = _new_node(op, sources, edges, outs, state)
     node.saved = save(op, args, outs, edges)
@@ -251,16 +251,6 @@ def _new_node(
     if node.num_outputs > 1:
         node.extra()["shapes"] = tuple((o._array.shape, o.dtype) for o in outs)
     return node
-
-
-def _all_inference(op: Op, args: Sequence[Any]) -> bool:
-    """Return whether all tensors were made in inference mode: PyTorch's autograd does not see such an operation, unless
-    it copies. A number in the place of a tensor counts as an ordinary one."""
-    return (
-        op.name not in ("clone", "to_copy")
-        and all(isinstance(args[i], Tensor) for i in op.broadcast)
-        and all(t._storage.__class__ is InferenceStorage for t in unwrap(op, args)[0])
-    )
 
 
 def _fix(op: Op, sources: Sequence[Any], out: Tensor) -> tuple[Any, ...] | None:

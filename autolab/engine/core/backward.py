@@ -82,30 +82,6 @@ def plan(roots: Sequence[Node]) -> tuple[list[Node], dict[Node, int]]:
     return found, waiting
 
 
-def _with_refusal_early(order: list[Node]) -> list[Node]:
-    """Return `order` with a node that can only raise directly after the last node that leads to it: PyTorch gives such
-    a node the highest number, so nothing else runs before it that needs not."""
-    refusing = [node for node in order if node.refuses]
-    if not refusing:
-        return order
-    ready = {n: place for place, node in enumerate(order) for n in node.inputs}
-    first = min(refusing, key=lambda node: ready.get(node, -1))
-    place = ready.get(first, -1) + 1
-    return [*order[:place], first, *[node for node in order[place:] if node is not first]]
-
-
-def fitted(node: Node, slot: int, target: Node, nr: int, g: Any) -> Any:
-    """Return the gradient number `slot` that `node` gives, as output `nr` of `target`, which has hooks, takes it.
-
-    >>> y = torch.ones(2, requires_grad=True) * 2
-    >>> handle = y.register_hook(print)
-    >>> fitted(y.sum().grad_fn, 0, y.grad_fn, 0, np.float32([1, 1]))
-    array([1., 1.], dtype=float32)
-    """
-    wrong = f"Function {node.name()} returned an invalid gradient at index {slot}"
-    return target.hooks.fitted(nr, g, wrong)
-
-
 def nodes_on_the_way(order: Sequence[Node], leaves: Iterable[Node], wanted: set[Node]) -> set[Node]:
     """Return the nodes on a path to one that is wanted.
 
@@ -153,7 +129,6 @@ class BackwardPass:
             self.waiting = dict.fromkeys((n for n in self.waiting if n in needed), 0)
             for n in [n for node in self.order for n in node.inputs if n in self.waiting]:
                 self.waiting[n] += 1
-        self.order = _with_refusal_early(self.order)
 
     # -- the run -----------------------------------------------------------------------------------------------------
     def steps(self, grads: Sequence[Any]) -> Iterator[Node]:
@@ -201,9 +176,7 @@ class BackwardPass:
 
     def begin(self, grads: Sequence[Any]) -> None:
         """Deliver the gradients that the pass starts with to its roots."""
-        for i, ((node, nr), g) in enumerate(zip(self.roots, grads)):
-            if node.hooks is not None and g is not None:
-                g = node.hooks.fitted(nr, g, f"invalid gradient at index {i}")
+        for (node, nr), g in zip(self.roots, grads):
             if observe.observer is not None and (self.needed is None or node in self.needed):
                 observe.observer.seed(node, nr, g._array if self.create_graph else g)
             if g is not None:
@@ -240,7 +213,7 @@ class BackwardPass:
         """Return the gradients of a node that are needed, and None for the others: as in PyTorch, an operation does not
         compute them, and its hooks see None."""
         assert self.needed is not None
-        if not node.plain or node.refuses:
+        if not node.plain:
             return self.gradients(node, g)
         wanted = tuple([n if n in self.needed else None for n in node.inputs])
         alike = node
@@ -260,12 +233,9 @@ class BackwardPass:
                 continue
             contribution = out[slot]
             if contribution is not None:
-                nr = 0 if nrs is None else nrs[slot]
-                if target.hooks is not None:
-                    contribution = fitted(node, slot, target, nr, contribution)
                 if target.__class__ is AccumulateGrad and target not in self.pending:
                     contribution = own(contribution, g)
-                self.deliver(target, nr, contribution)
+                self.deliver(target, 0 if nrs is None else nrs[slot], contribution)
             if target in self.waiting:
                 self.waiting[target] -= 1
                 if not self.waiting[target]:
@@ -340,7 +310,6 @@ class BackwardPass:
             return
         if own_hooks is not None:
             (g,) = own_hooks.before(self, node, [g])
-            g = own_hooks.spread(leaf, g)
         trained = leaf._req  # it may have been frozen since the graph was made
         if self.accumulate and trained:
             accumulate(leaf, g, self.create_graph)

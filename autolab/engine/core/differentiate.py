@@ -12,7 +12,7 @@ from . import observe, op
 from .backward import Root, execute, own
 from .device import CPU, filled
 from .errors import fail, type_name
-from .node import GradientEdge, accumulator
+from .node import accumulator
 from .tensor import Tensor, wrap
 
 CREATE_GRAPH_WARNING = (
@@ -37,7 +37,7 @@ def backward(
     >>> x.grad
     tensor(8.)
     """
-    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
+    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         note = "Leave it out to accumulate into every leaf."
         raise fail(RuntimeError, "`inputs` argument to `backward()` cannot be empty.", note)
     retain, create_graph = _flags(retain_graph, create_graph)
@@ -52,8 +52,7 @@ def backward(
         inputs = _wanted(inputs, refusal, "No gradient is computed for it at all.")
         only = {_target(t)[0] for t in inputs}
         for t in inputs:  # as in PyTorch, which keeps the gradient of a non-leaf from now on
-            if isinstance(t, Tensor):
-                t.retain_grad()
+            t.retain_grad()
     plain = only is None and not create_graph and observe.observer is None
     if not (plain and op.engine.run_graph(roots, seeds, retain)):
         execute(roots, seeds, retain_graph=retain, create_graph=create_graph, only=only)
@@ -66,6 +65,7 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of `outputs` with respect to `inputs`, as a tuple; `.grad` is left alone.
@@ -80,6 +80,10 @@ def grad(
     >>> torch.autograd.grad(first, x)
     (tensor(18.),)
     """
+    if is_grads_batched:
+        message = "grad(): argument 'is_grads_batched' is not supported by autolab"
+        note = "Call grad once for each vector, with retain_graph=True, or use torch.func.vjp and vmap."
+        raise fail(NotImplementedError, message, note)
     if materialize_grads and allow_unused is False:
         message = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         note = (
@@ -136,35 +140,33 @@ def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
 
 
 def _listed(tensors: Any) -> tuple[Any, ...]:
-    return (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
+    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
 
 
-def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor | GradientEdge, ...]:
+def _wanted(inputs: Any, refusal: str, note: str) -> tuple[Tensor, ...]:
     """Return the tensors whose gradients are wanted, as a tuple. Raise torch's error for one that requires no gradient
     (`refusal` says so), or for no tensor."""
     listed = _listed(inputs)
     for t in listed:
-        if not isinstance(t, (Tensor, GradientEdge)):
+        if not isinstance(t, Tensor):
             message = f"all inputs have to be Tensors or GradientEdges, but got {type_name(t)}"
             raise fail(RuntimeError, message, "Name the tensors themselves.")
-        if isinstance(t, Tensor) and not t.requires_grad:
+        if not t.requires_grad:
             raise fail(RuntimeError, refusal, note)
     return listed
 
 
-def _target(t: Tensor | GradientEdge) -> Root:
+def _target(t: Tensor) -> Root:
     """Return the node and output number to which the gradient for `t` goes."""
-    if not isinstance(t, Tensor):
-        return t.node, t.output_nr
     node = t.grad_fn
     return (accumulator(t) if node is None else node, t._nr)
 
 
-def _roots(tensors: Sequence[Tensor | GradientEdge]) -> list[Root]:
+def _roots(tensors: Sequence[Tensor]) -> list[Root]:
     """Return where backward begins: the node of each tensor, and the number of its output. Raise torch's error for one
     without a graph."""
     for i, t in enumerate(tensors):
-        if isinstance(t, Tensor) and t.grad_fn is None and not (t.requires_grad and accumulator(t)):
+        if t.grad_fn is None and not (t.requires_grad and accumulator(t)):
             message = f"element {i} of tensors does not require grad and does not have a grad_fn"
             note = "No input of this computation has requires_grad=True (or it ran under no_grad, or was detached), "
             note += "so there is no graph to go back through."
@@ -183,8 +185,7 @@ def _seeds(outputs: Sequence[Any], grads: Any, create_graph: bool) -> list[Any]:
     if len(grads) < len(outputs):
         message = f"got {len(outputs)} tensors and {len(grads)} gradients"
         raise fail(RuntimeError, message, "Give one gradient per tensor.")
-    results = [t if isinstance(t, Tensor) else t.result(g) for t, g in zip(outputs, grads)]
-    return [_seed(i, t, g, create_graph) for i, (t, g) in enumerate(zip(results, grads))]
+    return [_seed(i, t, g, create_graph) for i, (t, g) in enumerate(zip(outputs, grads))]
 
 
 def _seed(i: int, t: Tensor, g: Tensor | None, create_graph: bool) -> Any:

@@ -47,9 +47,7 @@ class State:
 
     run: Callable[..., Any] = field(default_factory=_quiet)  # calls a kernel
     grad: bool = True  # is history recorded
-    inference: bool = False
-    saves_inference: bool = False  # may a node save what was made in inference mode
-    special: bool = False  # inference mode or saved-tensor hooks are on, so no fast path is taken
+    inference: bool = False  # `inference_mode` turned it off, which the explorer tells
     saved_hooks: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # pack and unpack
     backward_pass: Any = None  # the one that is running
     module: Any = None  # the nn.Module whose forward is running

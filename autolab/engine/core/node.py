@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,7 +57,6 @@ class Node:
     away = False  # takes or gives something on another device than the CPU
     frees_all = False  # everything saved is a tensor, so that freeing is one assignment
     runs_without_grad = False  # runs even when nothing arrived (custom functions see zeros)
-    refuses = False  # its backward can only raise: PyTorch runs such a node as early as it may
     # `backward` on arrays and on Tensors, or what a faster engine compiled for it
     backward_raw: Callable[..., Any]
     backward_traced: Callable[..., Any]
@@ -306,14 +305,3 @@ def edge(t: Tensor) -> Node | None:
         t._view.refresh(t)
     node: Node | None = t._node
     return accumulator(t) if node is None and t._req else node
-
-
-class GradientEdge(NamedTuple):
-    """Where a gradient goes: output `output_nr` of `node`. Source: torch.autograd.graph.GradientEdge.
-
-    >>> torch.autograd.graph.get_gradient_edge(torch.ones(2, requires_grad=True) * 3).node.name()
-    'MulBackward0'
-    """
-
-    node: Node
-    output_nr: int

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .grad_mode import per_thread
 from .record import Op
-from .tensor import InferenceStorage, Tensor
+from .tensor import Tensor
 
 
 def save(op: Op, args: Sequence[Any], outs: Sequence[Tensor], edges: Sequence[Any]) -> list[Any]:
@@ -48,10 +47,7 @@ def _with_version(a: Any) -> Any:
         return tuple([_with_version(item) for item in a])
     if not isinstance(a, Tensor):
         return a
-    storage = a._storage
-    if isinstance(storage, InferenceStorage) and not per_thread.state.saves_inference:
-        raise storage.unsaved()
-    return a, storage.version
+    return a, a._storage.version
 
 
 def _fact(fact: Callable[[Any], Any], a: Any) -> Any:

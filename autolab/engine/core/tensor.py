@@ -44,25 +44,12 @@ class Storage:
         self.device, self.version, self.array = device, version, array
 
 
-class InferenceStorage(Storage):
-    """Memory of a tensor made under `inference_mode`: it must not enter a graph (`inplace/inference.py`).
-
-    >>> with torch.inference_mode():
-    ...     type(torch.ones(1)._storage).__name__
-    'InferenceStorage'
-    """
-
-    __slots__ = ()
-    uncounted: ClassVar[Any]
-    unsaved: ClassVar[Any]
-
-
 class View:
     """What a tensor is a view of, or why a fast path must leave it alone; None in the `_view` slot of a plain tensor.
 
-    base: the root tensor whose memory is shared; None for inference tensors and tensors on a device. version: the
-    memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi', 'function' or
-    'inference'. `inplace/views.py` adds the methods, and with them how history follows when the shared memory changes:
+    base: the root tensor whose memory is shared; None for tensors on a device. version: the
+    memory's version for which the view's grad_fn holds. creation: 'default', 'no_grad', 'multi' or 'function'.
+    `inplace/views.py` adds the methods, and with them how history follows when the shared memory changes:
     `refresh` brings a view's `grad_fn` up to date before it is read.
 
     >>> x = torch.zeros(3)
@@ -274,9 +261,7 @@ def wrap(array: Any, dtype: DType | None = None) -> Tensor:
             array = np.asarray(array)
     t._array = array
     t._dtype = FROM_NUMPY[array.dtype] if dtype is None else dtype
-    if per_thread.state.inference:
-        t._memory, t._view = InferenceStorage(device), View(None, 0, "inference")
-    elif device is not CPU:
+    if device is not CPU:
         t._memory = Storage(device)
     return t
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from . import demands
 from ..core import observe
-from .device import CPU, OutOfMemoryError, new_canonical
-from .placement import Accelerator
+from ..core.device import CPU
+from .backend import Accelerator, OutOfMemoryError, new_canonical
 from ..core.errors import fail
 
 OLDEST = 14
@@ -204,16 +204,6 @@ class CupyDevice(Accelerator):
 
         return cupyx.errstate(linalg="raise")
 
-    def try_room(self, kept, passing):
-        """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of the
-        biggest list in `passing`."""
-        with self:
-            blocks = [
-                self.cupy.cuda.alloc(nbytes)
-                for nbytes in (*kept, *max(passing, key=sum, default=()))
-            ]
-        del blocks
-
     def peek(self, array):
         """The numbers, for an observer."""
         with self.gpu:
@@ -223,12 +213,12 @@ class CupyDevice(Accelerator):
         """Nothing is copied for the explorer: only (shape, dtype)."""
         return array.shape, array.dtype
 
-    def new_queue(self, priority=0):
+    def new_queue(self):
         with self.gpu:
             self.queues.append(
                 CupyQueue(
                     self,
-                    self.cupy.cuda.Stream(non_blocking=True, priority=priority),
+                    self.cupy.cuda.Stream(non_blocking=True),
                     len(self.queues),
                 )
             )
@@ -283,10 +273,6 @@ class CupyQueue:
 
     def __init__(self, owner, stream, number):
         self.owner, self.stream, self.number = owner, stream, number
-
-    @property
-    def priority(self) -> int:
-        return getattr(self.stream, "priority", 0)
 
     def synchronize(self):
         self.stream.synchronize()

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import device as devices
+from ..core.device import of
+from ..core.errors import fail
+from .backend import AcceleratorError
 
 
 def in_range(xp, index, low, high, error):
@@ -21,7 +23,7 @@ def in_range(xp, index, low, high, error):
         if least < low or most >= high:
             raise error(int(most if most >= high else least))
     else:
-        devices.of(index).backend.demand_none(
+        of(index).backend.demand_none(
             (index < low) | (index >= high), f"an index was not within {low} … {high - 1}"
         )
 
@@ -32,15 +34,13 @@ def none(xp, wrong, error):
         if wrong.any():
             raise error()
     else:
-        devices.of(wrong).backend.demand_none(wrong, error().args[0])
+        of(wrong).backend.demand_none(wrong, error().args[0])
 
 
 def device_side(message):
     """The exception of a demand that was not met on a GPU, in PyTorch's words. Source: torch.AcceleratorError."""
-    from ..core.errors import fail
-
     return fail(
-        devices.AcceleratorError,
+        AcceleratorError,
         "CUDA error: device-side assert triggered\nCUDA kernel errors might be asynchronously reported at some other API call, so the "
         "stacktrace below might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to "
         "enable device-side assertions.\n",

@@ -17,7 +17,8 @@ import numpy
 from ..core.device import ARRAY_CLASSES, CPU, HOST, Host, copied, device, filled, named, of, plus  # noqa: F401 (found here with the others)
 from ..core.errors import bad_argument, fail
 from ..core.tensor import attach
-from . import events  # noqa: F401 (what observers are told)
+from . import cupy, events  # noqa: F401 (events: what observers are told)
+from .backend import AcceleratorError, OutOfMemoryError  # noqa: F401 (found here with the others)
 
 _TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
@@ -33,16 +34,16 @@ DeviceLike: TypeAlias = device | str | int | None
 class _Names:
     """How a device is called and shown, and `with device:`."""
 
-    def __new__(cls, *args, **kwargs):
-        if len(args) == 1 and not kwargs:
-            first = args[0]
-            if first.__class__ is device:
-                return first
-            if isinstance(first, int) and not isinstance(first, bool):
-                return _numbered("cuda", first)
-            if isinstance(first, str):
-                return _parsed(first, None)
-        return _of_arguments(args, kwargs)
+    def __new__(cls, type, index=None):
+        if type.__class__ is device and index is None:
+            return type
+        if isinstance(type, int) and index is None and not isinstance(type, bool):
+            type, index = "cuda", type
+        if not isinstance(type, str):
+            raise bad_argument("device", "type", 1, "str", type)
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise bad_argument("device", "index", 2, "int", index)
+        return _parsed(type, index)
 
     def __enter__(self):
         _push(usable(self))
@@ -93,25 +94,6 @@ class _Transfers:
 
 
 _FORM = re.compile(r"([A-Za-z_]+)(?::(0|[1-9][0-9]*))?")
-_FORMS = ("torch.device device", "str type, int index = -1")
-
-
-def _of_arguments(args, kwargs):
-    """The device that less usual arguments name. Raises TypeError in torch's words for those that name none."""
-    from ..exact.arguments import no_match
-
-    if not args and list(kwargs) == ["device"] and isinstance(kwargs["device"], (device, str, int)):
-        return device(kwargs["device"])
-    named = dict(zip(("type", "index"), args)) | kwargs
-    alone = len(named) < 2 and not isinstance(named.get("type"), str)
-    if alone or len(named) < len(args) + len(kwargs) or set(named) - {"type", "index"}:
-        raise no_match("device", args, kwargs, _FORMS)
-    text, index = named.get("type"), named.get("index")
-    if not isinstance(text, str):
-        raise bad_argument("device", "type", len(args) and 1, "str", text)
-    if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
-        raise bad_argument("device", "index", 2 if len(args) == 2 else 0, "int", index)
-    return _parsed(text, index)
 
 
 def _parsed(text, index):
@@ -129,50 +111,20 @@ def _parsed(text, index):
         raise fail(RuntimeError, f"Invalid device string: '{text}'", note)
     name, number = form.groups()
     if name not in _KNOWN:
-        raise fail(
-            RuntimeError,
-            f"Expected one of {_TYPES} device type at start of device string: {name}",
-            "The usual devices are 'cpu' and 'cuda' (a GPU; 'cuda:0' is the first one). 'sim' is a simulated GPU.",
+        message = f"Expected one of {_TYPES} device type at start of device string: {name}"
+        note = "The usual devices are 'cpu' and 'cuda' (a GPU; 'cuda:0' is the first one). 'sim' is a simulated GPU."
+        raise fail(RuntimeError, message, note)
+    if number is not None and index is not None:
+        message = (
+            f"type (string) must not include an index because index was passed explicitly: {text}"
         )
-    if number is None:
-        return named(name, None) if index is None else _numbered(name, index)
-    if index is not None:
         raise fail(
-            RuntimeError,
-            f"type (string) must not include an index because index was passed explicitly: {text}",
-            "Write torch.device('cuda:0') or torch.device('cuda', 0).",
+            RuntimeError, message, "Write torch.device('cuda:0') or torch.device('cuda', 0)."
         )
-    if int(number) >= 1 << 31:
-        raise fail(
-            RuntimeError,
-            f"Could not parse device index '{number}' in device string '{text}'",
-            "No computer has that many.",
-        )
-    return named(name, int(number))
-
-
-def _numbered(name, index):
-    if index < 0:
-        raise fail(
-            RuntimeError,
-            "Device index must not be negative",
-            "Devices of a type are numbered from 0.",
-        )
-    return named(name, index)
-
-
-class AcceleratorError(RuntimeError):
-    """The device says no. Source: torch.AcceleratorError."""
-
-
-AcceleratorError.__module__ = "torch"
-
-
-class OutOfMemoryError(RuntimeError):
-    """A device has no room left. Source: torch.OutOfMemoryError."""
-
-
-OutOfMemoryError.__module__ = "torch"
+    if index is not None and index < 0:
+        note = "Devices of a type are numbered from 0."
+        raise fail(RuntimeError, "Device index must not be negative", note)
+    return named(name, index if number is None else int(number))
 
 
 _backends: dict = {}  # type -> list of backends, once used
@@ -197,14 +149,6 @@ def _owner(array):
     return where.device if hasattr(where, "profile") else backends("cuda")[where.id].device
 
 
-def new_canonical(kind, index, make):
-    """The `device` that stands for a backend: `make(device)` gives it. Returns the backend."""
-    d = named(kind, index)
-    backend = make(d)
-    object.__setattr__(d, "backend", backend)
-    return backend
-
-
 def away() -> bool:
     """Whether any device but the CPU has been used yet."""
     return len(ARRAY_CLASSES) > 1
@@ -215,7 +159,7 @@ def backends(kind) -> list:
     found = _backends.get(kind)
     if found is None:
         with _lock:
-            found = _simulated() if kind == "sim" else _cupy() if kind == "cuda" else []
+            found = _simulated() if kind == "sim" else cupy.found() if kind == "cuda" else []
             if found:
                 register_backends(kind, found)
     return found
@@ -240,12 +184,6 @@ def _simulated():
     from .simulated.device import simulation
 
     return simulation("sim", SIM_DEVICES, 1 << 30, "T4")
-
-
-def _cupy():
-    from .cupy import found
-
-    return found()
 
 
 def current_index(kind) -> int:
@@ -344,38 +282,23 @@ def address(array) -> int:
     return array.__array_interface__["data"][0] if pointer is None else pointer
 
 
+def is_host(array) -> bool:
+    """Return whether a raw value lies in host memory: an array or number of NumPy, or no array at all."""
+    return array.__class__ is numpy.ndarray or array.__class__ not in ARRAY_CLASSES
+
+
 def stand_in(array):
-    """A NumPy array with the shape, dtype and order in memory of a raw array, its values unset: random numbers for a
-    device are drawn into it."""
-    if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic):
-        return array
-    extent = (
-        array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides))
-        if array.size
-        else 0
-    )
-    return numpy.ndarray(
-        array.shape, array.dtype, numpy.empty(extent, numpy.uint8), strides=array.strides
-    )
+    """Return a NumPy array with the shape and dtype of a raw array, its values unset: random numbers for a device are
+    drawn into it."""
+    return array if is_host(array) else numpy.empty(array.shape, array.dtype)
 
 
 def peek(array):
-    """What an observer reads of a raw array, as a NumPy array. On a simulated GPU that takes no time and is not
+    """Return what an observer reads of a raw array, as a NumPy array. On a simulated GPU that takes no time and is not
     counted: looking must not change what is looked at."""
-    if (
-        array is None
-        or array.__class__ is numpy.ndarray
-        or isinstance(array, numpy.generic)
-        or array.__class__ not in ARRAY_CLASSES
-    ):
-        return array
-    return of(array).backend.peek(array)
+    return array if is_host(array) else of(array).backend.peek(array)
 
 
 def to_host(array):
-    """A raw array as a NumPy array: itself, or a copy from its device."""
-    return (
-        array
-        if array.__class__ is numpy.ndarray or isinstance(array, numpy.generic)
-        else of(array).backend.to_host(array)
-    )
+    """Return a raw array as a NumPy array: itself, or a copy from its device."""
+    return array if is_host(array) else of(array).backend.to_host(array)

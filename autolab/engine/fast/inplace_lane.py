@@ -30,7 +30,7 @@ def make(op, slow):
         dtype = target._dtype
         if (
             state.grad
-            or state.special
+            or state.saved_hooks
             or observe.observer is not None
             or target._view is not None
             or not dtype.is_floating_point

@@ -284,7 +284,7 @@ def call(a0, a1):
 
 _WITH_TENSOR = """
 dtype = a0._dtype
-if a1._dtype is not dtype or not dtype.is_floating_point or a0._view is not None or a1._view is not None or state.special:
+if a1._dtype is not dtype or not dtype.is_floating_point or a0._view is not None or a1._view is not None or state.saved_hooks:
     return slow(a0, a1)
 x0 = a0._array
 x1 = a1._array
@@ -306,7 +306,7 @@ except (ValueError, MemoryError):
 """
 
 _WITH_NUMBER = """
-if not a0._dtype.is_floating_point or a0._view is not None or state.special:
+if not a0._dtype.is_floating_point or a0._view is not None or state.saved_hooks:
     return slow(a0, a1)
 x0 = a0._array
 x1 = a1
@@ -318,7 +318,7 @@ _UNARY = """
 def call(<parameters>):
     state = per_thread.state
     kind = type(a0)
-    if kind is not Tensor and kind not in TENSOR_CLASSES or a0._view is not None or state.special or not a0._dtype.is_floating_point<unusual>:
+    if kind is not Tensor and kind not in TENSOR_CLASSES or a0._view is not None or state.saved_hooks or not a0._dtype.is_floating_point<unusual>:
         return slow(<arguments>)
     x0 = a0._array
     d = state.run(fast, x0)
@@ -399,7 +399,7 @@ _GENERAL = """
 def call(<arguments>):
     try:
         state = per_thread.state
-        if state.special:
+        if state.saved_hooks:
             return slow(<arguments>)
         <arrays>
         <kernel>

@@ -16,7 +16,7 @@ from operator import attrgetter
 import numpy as np
 
 from ..core import observe
-from ..core.backward import add_to_grad, execute, fitted
+from ..core.backward import add_to_grad, execute
 from ..core.grad_mode import guard, per_thread
 from ..core.node import AccumulateGrad
 from ..core.tensor import Tensor
@@ -87,14 +87,14 @@ def _walk(node, g, retain_graph):
         if done is None:
             if before is None:
                 return False
-            _rest([(node, _output_of(before, node))], [g], leaves, retain_graph, before)
+            _rest([(node, _output_of(before, node))], [g], leaves, retain_graph)
             return True
         before = node
         node, g = done
         if node is None:
             break
     if g.__class__ in SEVERAL:
-        _rest(*beyond_leaves(before, g), leaves, retain_graph, before)
+        _rest(*beyond_leaves(before, g), leaves, retain_graph)
         return True
     shared.inside = True
     try:
@@ -136,8 +136,8 @@ def _accumulate_complete(leaves, left):
         _accumulate({leaf: total for leaf, total in leaves.items() if leaf not in left})
 
 
-def _rest(roots, seeds, leaves, retain_graph, before):
-    """Go on with a plan at the nodes `roots`, at which `seeds` arrive from the node `before`."""
+def _rest(roots, seeds, leaves, retain_graph):
+    """Go on with a plan at the nodes `roots`, at which `seeds` arrive."""
     planned = _plan([n for n, _ in roots], leaves)
     if planned is not None:
         order, pending = planned
@@ -148,12 +148,6 @@ def _rest(roots, seeds, leaves, retain_graph, before):
     roots += [(leaf, 0) for leaf in leaves]
     seeds += leaves.values()
     leaves.clear()
-    seeds = [
-        g
-        if g is None or node.hooks is None
-        else fitted(before, before.inputs.index(node), node, nr, g)
-        for (node, nr), g in zip(roots, seeds)
-    ]
     execute(roots, seeds, retain_graph=retain_graph)
 
 

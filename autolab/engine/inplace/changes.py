@@ -136,7 +136,6 @@ def write_inplace(op, args, result, state):
     target = args[0]
     recording = (
         state.grad
-        and not state.inference
         and op.rules
         and target.dtype.is_inexact
         and any(isinstance(a, Tensor) and a._req for a in args)

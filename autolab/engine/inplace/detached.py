@@ -12,9 +12,9 @@ from ..core import observe
 from ..core.backward import VALIDATORS
 from ..core.device import CPU
 from ..core.errors import fail, type_name
-from ..core.grad_mode import guard, per_thread
+from ..core.grad_mode import guard
 from ..core.node import next_sequence_nr
-from ..core.tensor import OFF_CPU_VIEW, InferenceStorage
+from ..core.tensor import OFF_CPU_VIEW
 from ..core.tensor import Tensor, attach, materialise, wrap
 from .views import OVERLAPPING, repeats
 
@@ -94,8 +94,6 @@ class Detaching:
                 "torch/optim/optimizer.py as a reference.",
                 "A view cannot leave the graph without its base.",
             )
-        if per_thread.state.inference and not self.is_inference():
-            return self  # PyTorch keeps the history of an ordinary tensor there
         if self._node is not None:
             note_detached(self)
         self._node, self._nr, self._req = None, 0, False
@@ -105,16 +103,6 @@ class Detaching:
     def data(self):
         """The same memory outside the graph with a version counter of its own: changes through it go unnoticed."""
         t = wrap(materialise(self), self.dtype)
-        # an ordinary tensor's memory stays ordinary in inference mode
-        if t._storage.__class__ is not self._storage.__class__:
-            t._storage = self._storage.__class__(self._storage.device)
-            t._view = (
-                self._view
-                if self._storage.__class__ is InferenceStorage
-                else None
-                if self._storage.device is CPU
-                else OFF_CPU_VIEW
-            )
         t._storage.array = self._storage.array
         if t._view is None and repeats(t._array):
             t._view = OVERLAPPING
@@ -137,7 +125,7 @@ class Detaching:
                 f"`value` has dtype {value.dtype}: use value.float(), or set requires_grad to False first.",
             )
         if value._array.shape != self._array.shape or value.dtype is not self.dtype:
-            self._keep_kind_of_gradients(value.dtype)
+            self._refuse_earlier_gradients()
         self._array = materialise(value)
         self._dtype = value.dtype
         before, owner = (
@@ -151,14 +139,22 @@ class Detaching:
         if observe.observer is not None:
             observe.observer.data_set(self, value)
 
-    def _keep_kind_of_gradients(self, dtype):
-        """Before the tensor gets data of another shape or dtype: what was recorded so far goes on with those it has."""
+    def _refuse_earlier_gradients(self):
+        """Before the tensor gets data of another shape or dtype: let backward passes through what was computed with it
+        so far fail."""
         if self._grad is not None:
             materialise(self.grad)
         if self._view is not None:
             self._view.refresh(self)
         node = self._node or (self._acc and self._acc())
         if node is not None:
-            node.expect(self._nr, self._array.shape, self.dtype)
-        if self._node is None and node is not None and dtype is not self.dtype:
-            self._acc = None  # PyTorch begins a new end of the graph
+            node.node_hooks().add_tensor_hook(self._nr, _refuse_gradient)
+            self._acc = None
+
+
+def _refuse_gradient(g):
+    message = f"a gradient of shape {tuple(g.shape)} and {g.dtype} reached a tensor that has other data now"
+    note = (
+        "`.data = ` gave it another shape or dtype after it was used: run the forward pass again."
+    )
+    raise fail(RuntimeError, message, note)

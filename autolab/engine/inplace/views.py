@@ -11,7 +11,7 @@ from ..core.grad_mode import guard
 from ..core.node import Node, apply_fix, edge, next_sequence_nr, off_cpu
 from ..core.record import OPS
 from ..autograd.refusals import freed, re_name
-from ..core.tensor import OFF_CPU_VIEW, InferenceStorage, View, no_accumulator  # noqa: F401 (OFF_CPU_VIEW: found here with its like)
+from ..core.tensor import OFF_CPU_VIEW, View, no_accumulator  # noqa: F401 (OFF_CPU_VIEW: found here with its like)
 from ..core.tensor import attach
 
 
@@ -23,18 +23,8 @@ class _Following:
     def of(cls, source, state, multi):
         """Return the record of a new view of `source`."""
         parent = source._view
-        if parent is not None and source._storage.__class__ is InferenceStorage:
-            return parent
         base = source if parent is None or parent.base is None else parent.base
-        creation = (
-            "inference"
-            if state.inference
-            else "no_grad"
-            if not state.grad
-            else "multi"
-            if multi
-            else "default"
-        )
+        creation = "no_grad" if not state.grad else "multi" if multi else "default"
         if creation == "default" and parent is not None:
             creation = parent.creation
         return cls(base, source._storage.version, creation)
@@ -76,14 +66,6 @@ class _Following:
 
     def check_inplace(self, t, state, requires_grad):
         """Raise torch's error when the view may not be changed in place now."""
-        recorded_leaf = state.grad and t._req  # `changes.check_inplace` has words for it
-        if t._storage.__class__ is InferenceStorage and not state.inference and not recorded_leaf:
-            raise fail(
-                RuntimeError,
-                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-                "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
-                "Tensors made under inference_mode have no version counter, so the change could go unnoticed.",
-            )
         base = self.base
         if base is None or not state.grad or not (requires_grad or base._req):
             return
@@ -110,10 +92,7 @@ class _Following:
                 if made_by is None
                 else f"{made_by} of a view which was created in"
             )
-            if self.creation == "inference":
-                text += f" inference mode and {change} modified inplace in normal mode. "
-            else:
-                text += f" no_grad mode and {change} modified inplace with grad mode enabled. "
+            text += f" no_grad mode and {change} modified inplace with grad mode enabled. "
         why, note = _FORBIDDEN[self.creation]
         return fail(RuntimeError, text + why, note)
 
@@ -174,15 +153,11 @@ def _same_piece(a, b):
 
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-    "inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the "
+    "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
     "inplace to be tracked)."
 )
 _FORBIDDEN = {
-    "no_grad": (_AMBIGUOUS.format("no_grad"), "The view has no history although its base does."),
-    "inference": (
-        _AMBIGUOUS.format("inference_mode"),
-        "The view has no history although its base does.",
-    ),
+    "no_grad": (_AMBIGUOUS, "The view has no history although its base does."),
     "function": (
         "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
         "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..exact.refusals import check_dim, no_dimensions
 from ..core.device import device
-from ..core.tensor import InferenceStorage, Tensor, attach, materialise
+from ..core.tensor import Tensor, attach, materialise
 from ..devices import device as devices
 from ..exact.arguments import int_argument
 from ..exact.layout import strided
@@ -42,10 +42,7 @@ class Facts(Base):
     @property
     def _version(self) -> int:
         """How often its memory was changed in place."""
-        storage = self._storage
-        if isinstance(storage, InferenceStorage):
-            raise storage.uncounted()
-        return storage.version
+        return self._storage.version
 
     @property
     def _base(self) -> Base | None:
@@ -93,11 +90,6 @@ class Facts(Base):
     def element_size(self) -> int:
         """Return the bytes of one element. Source: torch.Tensor.element_size."""
         return self.dtype.itemsize
-
-    def is_inference(self) -> bool:
-        """Return whether it was made in `inference_mode`, so that it may never enter a graph. Source:
-        torch.Tensor.is_inference."""
-        return self._storage.__class__ is InferenceStorage
 
     def is_floating_point(self) -> bool:
         """Return whether its dtype is floating point. Source: torch.Tensor.is_floating_point."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ..autograd.hooks import NodeHooks
 from ..core.differentiate import backward
 from ..core.errors import bad_argument, fail, type_name
-from ..core.grad_mode import guard, per_thread
-from ..core.tensor import InferenceStorage, attach
+from ..core.grad_mode import guard
+from ..core.tensor import attach
 
 _run = backward
 
@@ -65,12 +65,6 @@ class Gradients(Base):
                 RuntimeError,
                 "only Tensors of floating point and complex dtype can require gradients",
                 "A gradient needs values that can change by small amounts; use .float() first.",
-            )
-        if value and self._storage.__class__ is InferenceStorage and not per_thread.state.inference:
-            raise fail(
-                RuntimeError,
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
-                "Clone the tensor first: the clone is an ordinary tensor.",
             )
 
     def _check_gradient(self, value):

@@ -313,11 +313,7 @@ def _moved(self, device, non_blocking=False):
     source, state = self._storage.device, per_thread.state
     out = wrap(transfer(self._array, source, device, is_pinned(self), non_blocking), self.dtype)
     args = (self, device, source)
-    node = (
-        record(to_device, args, (out,), state)
-        if state.grad and not state.inference and self.requires_grad
-        else None
-    )
+    node = record(to_device, args, (out,), state) if state.grad and self.requires_grad else None
     if observe.observer is not None:
         observe.observer.forward(to_device, args, None, (out,), node)
     return out

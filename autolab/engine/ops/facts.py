@@ -1,4 +1,4 @@
-"""Questions to a tensor that compute nothing with it: is_nonzero, is_inference.
+"""Questions to a tensor that compute nothing with it: is_nonzero, detach_.
 
 Source: https://docs.pytorch.org/docs/2.13/torch.html#tensors
 """
@@ -13,12 +13,6 @@ def is_nonzero(input):
     """Return whether the only element is not 0. Raises RuntimeError unless there is one element. Source:
     torch.is_nonzero."""
     return bool(input)
-
-
-@composite()
-def is_inference(input):
-    """Return whether the tensor was made under `inference_mode`. Source: torch.is_inference."""
-    return input.is_inference()
 
 
 @composite()

@@ -16,7 +16,7 @@ from ..inplace.views import overlap, overlapping_operands
 from ..inplace.changes import check_inplace, write_inplace
 from ..exact.refusals import check_dim, check_int64
 from ..kernels.scatter import add_at
-from ..devices.placement import common_device, device_error, gathered
+from ..devices.backend import common_device, device_error, gathered
 from .functions import METHODS, NAMESPACES, composite, internal
 from ..core.tensor import Tensor, wrap
 from .index_keys import as_index, consumed_by, entries, mask_of, no_text, number_of

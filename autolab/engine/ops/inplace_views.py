@@ -29,7 +29,7 @@ def _look_otherwise(op, *args):
     if target._storage.array is None:
         target._storage.array = memory
     array = compute(op, state, device, (memory, *args[1:]))
-    recording = state.grad and not state.inference and target._req
+    recording = state.grad and target._req
     old = _before(op, args, target) if recording else None
     target._array = array
     target._storage.version += 1

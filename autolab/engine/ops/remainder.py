@@ -133,7 +133,7 @@ def not_differentiable(schema, torch_name, *, differentiable, node="", **fields)
         op.changing = variant(op, vjp=refusing(f"{torch_name}_"))
         for record in (op, op.changing):
             made = record.node_class
-            made._name, made.refuses = "torch::autograd::NotImplemented", True
+            made._name = "torch::autograd::NotImplemented"
             made.runs_without_grad, made.direct = True, False
     return op
 

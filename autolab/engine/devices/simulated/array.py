@@ -9,17 +9,27 @@ https://docs.cupy.dev/en/stable/user_guide/difference.html
 
 from __future__ import annotations
 
+import threading
 from math import prod
 from operator import attrgetter
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 
 from ...exact import sums as cascade
-from .cupy_names import METHODS
-from .device import current
+from .cupy_names import METHODS, UFUNCS
 
-_new = object.__new__
+
+class _Current(threading.local):
+    """`device`: the SimDevice whose turn it is in this thread, as `cupy.cuda.Device` keeps one; `before`: those that
+    wait for `with` to end."""
+
+    def __init__(self):
+        self.device = None
+        self.before = []
+
+
+current = _Current()
 _CONVERSION = "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
 
 
@@ -72,7 +82,7 @@ class SimArray:
         return str(self._host)
 
     def __reduce__(self):
-        return _array_of, (self.get(),)
+        return self._owner.from_host, (self.get(),)
 
     # -- what it is ----------------------------------------------------------------------------------------------------
     @property
@@ -83,7 +93,8 @@ class SimArray:
     @property
     def data(self):
         """Where it lies: `.data.ptr`, as CuPy's."""
-        return _Pointer(self._block.address + address(self._host) - address(root(self._host)), self)
+        offset = address(self._host) - address(root(self._host))
+        return SimpleNamespace(ptr=self._block.address + offset, mem=self)
 
     @property
     def base(self):
@@ -93,14 +104,22 @@ class SimArray:
 
     @property
     def flags(self):
-        return _Flags(self._host.flags)
-
-    @property
-    def imag(self):
-        return wrap(self._owner, self._host.imag, [self], "imag")
+        """What CuPy tells of an array's layout; there is no `writeable`."""
+        names = ("c_contiguous", "f_contiguous", "owndata", "forc")
+        return SimpleNamespace(**{name: getattr(self._host.flags, name) for name in names})
 
     def __len__(self):
         return len(self._host)
+
+    def __array_ufunc__(self, ufunc, method, *args, **kwargs):
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        if ufunc.__name__ not in UFUNCS:
+            return NotImplemented
+        out = kwargs.get("out", ())
+        # NumPy's own numbers come as 0-d arrays
+        args = [a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args]
+        function = total if name == "add.reduce" else getattr(ufunc, method)
+        return run(name, function, args, kwargs | ({"out": out[0]} if len(out) == 1 else {}))
 
     # -- elements ------------------------------------------------------------------------------------------------------
     def __getitem__(self, key):
@@ -121,65 +140,9 @@ class SimArray:
         part = self._host[key]
         self._owner.launch("copy", 2 * part.nbytes)
 
-    # -- NumPy's protocols ---------------------------------------------------------------------------------------------
-    def __array_ufunc__(self, ufunc, method, *args, **kwargs):
-        function = getattr(xp(), ufunc.__name__, None)
-        if function is None:
-            return NotImplemented
-        if method != "__call__":
-            function = getattr(function, method, None)
-            if function is None:
-                return NotImplemented
-        # NumPy hands its own scalars over as 0-d arrays here, and CuPy lets them pass
-        if ufunc.__name__ in _COMPARISONS.values():
-            args = [a.item() if isinstance(a, np.ndarray) and not a.ndim else a for a in args]
-        out = kwargs.get("out")
-        if out.__class__ is tuple and len(out) == 1:
-            kwargs["out"] = out[0]
-        return function(*args, **kwargs)
-
-    def __array_function__(self, function, types, args, kwargs):
-        place = xp()
-        for name in function.__module__.split(".")[1:]:
-            place = getattr(place, name, None)
-        ours = getattr(place, function.__name__, None)
-        if ours is None or ours is function or not all(t in (SimArray, np.ndarray) for t in types):
-            return NotImplemented
-        return ours(*args, **kwargs)
-
-    @property
-    def __cuda_array_interface__(self):
-        raise AttributeError("a simulated GPU has no memory that CUDA could read")
-
-
-class _Flags:
-    """What CuPy tells of an array's layout; there is no `writeable`."""
-
-    def __init__(self, flags):
-        self.c_contiguous, self.f_contiguous = flags.c_contiguous, flags.f_contiguous
-        self.owndata, self.forc = flags.owndata, flags.forc
-
-    def __getitem__(self, name):
-        return getattr(self, name.lower())
-
-
-class _Pointer(NamedTuple):
-    ptr: int
-    mem: SimArray
-
-
-def xp():
-    from .module import xp
-
-    return xp
-
-
-def _array_of(host):
-    return xp().asarray(host)
-
 
 def _array(owner, host, block):
-    a = _new(SimArray)
+    a = object.__new__(SimArray)
     a._host, a._block, a._owner = host, block, owner
     return a
 
@@ -314,14 +277,9 @@ def owner_of(arrays):
         )
     if arrays:
         return arrays[0]._owner
-    return now if now is not None else _default()
-
-
-def _default():
-    from ..device import backends
-
-    cuda = backends("cuda")
-    return (cuda if cuda and cuda[0].simulated else backends("sim"))[0]
+    if now is None:
+        raise RuntimeError("say where: `with torch.device('cuda').backend:`")
+    return now
 
 
 def inputs(values, owner):
@@ -381,9 +339,9 @@ def _is_mask(p):
     return p.__class__ in (SimArray, np.ndarray) and p.dtype == bool
 
 
-# -- methods -----------------------------------------------------------------------------------------------------------
+# -- methods and operators ---------------------------------------------------------------------------------------------
 _ATTRIBUTES = set("shape dtype ndim size nbytes itemsize strides".split())
-_VIEWS = set("T mT real".split())
+_VIEWS = set("T mT real imag".split())
 _REDUCTIONS = set("all any argmax argmin max mean min prod ptp std sum var".split())
 _REDUCTION_KEYWORDS = set("axis dtype out keepdims ddof".split())
 _NOT_SIMULATED = set("dump dumps tofile tobytes flat choose byteswap".split())
@@ -398,12 +356,11 @@ def _method(name):
             raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
         return run(name, function, (self, *args), kwargs)
 
-    method.__name__ = method.__qualname__ = name
     return method
 
 
 def _view(name):
-    return lambda a: view(a, getattr(a._host, name))
+    return lambda a: wrap(a._owner, getattr(a._host, name), [a], name)
 
 
 for _name in _ATTRIBUTES:
@@ -413,52 +370,28 @@ for _name in _VIEWS:
 for _name in METHODS - set(vars(SimArray)) - _NOT_SIMULATED:
     setattr(SimArray, _name, _method(_name))
 
-
-# -- operators ---------------------------------------------------------------------------------------------------------
-_OPERATORS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift",
-    "rshift": "right_shift", "matmul": "matmul",
-}  # fmt: skip
-_COMPARISONS = {
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-}
-_UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+_BINARY = dict(
+    add=np.add, sub=np.subtract, mul=np.multiply, truediv=np.true_divide, floordiv=np.floor_divide, mod=np.remainder,
+    pow=np.power, lshift=np.left_shift, rshift=np.right_shift, matmul=np.matmul, lt=np.less, le=np.less_equal,
+    gt=np.greater, ge=np.greater_equal, eq=np.equal, ne=np.not_equal,
+)  # fmt: skip
+_BINARY |= {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+_UNARY = dict(neg=np.negative, pos=np.positive, abs=np.absolute, invert=np.invert)
 
 
-def _defers(other):
-    """Whether the other operand wants to do it: a Tensor."""
-    return (
-        other.__class__ is not SimArray
-        and getattr(other, "__array_priority__", 0) > SimArray.__array_priority__
-    )
+def _operator(ufunc, kind):
+    def operator(self, *other):
+        # a Tensor does it itself
+        if other and getattr(other[0], "__array_priority__", 0) > SimArray.__array_priority__:
+            return NotImplemented
+        args = (*other, self) if kind == "r" else (self, *other)
+        return run(ufunc.__name__, ufunc, args, {"out": self} if kind == "i" else {})
+
+    return operator
 
 
-def _operator(function, kind):
-    def forward(self, other):
-        return NotImplemented if _defers(other) else getattr(xp(), function)(self, other)
-
-    def reflected(self, other):
-        return NotImplemented if _defers(other) else getattr(xp(), function)(other, self)
-
-    def inplace(self, other):
-        return NotImplemented if _defers(other) else getattr(xp(), function)(self, other, out=self)
-
-    return {"": forward, "r": reflected, "i": inplace}[kind]
-
-
-for _name, _function in _OPERATORS.items():
+for _name, _ufunc in _BINARY.items():
     for _kind in ("", "r", "i"):
-        setattr(SimArray, f"__{_kind}{_name}__", _operator(_function, _kind))
-for _name, _function in _COMPARISONS.items():
-    setattr(SimArray, f"__{_name}__", _operator(_function, ""))
-for _name, _function in _UNARY.items():
-    setattr(
-        SimArray, f"__{_name}__", lambda self, _function=_function: getattr(xp(), _function)(self)
-    )
+        setattr(SimArray, f"__{_kind}{_name}__", _operator(_ufunc, _kind))
+for _name, _ufunc in _UNARY.items():
+    setattr(SimArray, f"__{_name}__", _operator(_ufunc, ""))

@@ -32,10 +32,10 @@ class Clock:
 class Queue:
     """A stream: work in order, each piece after the one before. `end` is when the last piece will be done (s)."""
 
-    __slots__ = ("owner", "number", "priority", "end")
+    __slots__ = ("owner", "number", "end")
 
-    def __init__(self, owner, number=0, priority=0):
-        self.owner, self.number, self.priority, self.end = owner, number, priority, 0.0
+    def __init__(self, owner, number=0):
+        self.owner, self.number, self.end = owner, number, 0.0
 
     def put(self, duration, ready=0.0) -> float:
         """Appends work of `duration` seconds that may begin at `ready`. Returns when it begins."""

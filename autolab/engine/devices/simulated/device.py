@@ -3,31 +3,20 @@ of a backend."""
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 
 import numpy as np
 
-from .. import demands
+from ..demands import device_side
 from ...core import observe
-from ..device import CPU, OutOfMemoryError, new_canonical
-from ..placement import Accelerator
+from ...core.device import CPU
+from ..backend import Accelerator, OutOfMemoryError, new_canonical
 from ...core.errors import fail
+from .array import SimArray, current
 from .clock import Clock, Queue
 from .memory import OutOfMemory, Pool
+from .module import xp
 from .profiles import PROFILES, Profile
-
-
-class _Current(threading.local):
-    """`device`: the SimDevice whose turn it is in this thread, as `cupy.cuda.Device` keeps one; `before`: those that
-    wait for `with` to end."""
-
-    def __init__(self):
-        self.device = None
-        self.before = []
-
-
-current = _Current()
 
 
 class SimDevice(Accelerator):
@@ -38,9 +27,6 @@ class SimDevice(Accelerator):
     host = False
 
     def __init__(self, device, profile: Profile, memory: int, clock: Clock):
-        from .array import SimArray
-        from .module import xp
-
         self.device, self.profile, self.clock = device, profile, clock
         self.pool = Pool(self, memory)
         self.queues = [Queue(self)]
@@ -87,13 +73,6 @@ class SimDevice(Accelerator):
             yield
         finally:
             self.solvers_report = before
-
-    def try_room(self, kept, passing):
-        """Raises OutOfMemoryError unless blocks of the sizes `kept` (bytes) are free, and beside them those of each
-        list in `passing`."""
-        missing = self.pool.missing(kept, passing)
-        if missing:
-            raise self.out_of_memory(missing)
 
     def out_of_memory(self, nbytes):
         """PyTorch's error, with what was alive and how to fit."""
@@ -156,7 +135,7 @@ class SimDevice(Accelerator):
     def _raise_unmet(self):
         message, self.unmet = self.unmet, None
         if message is not None:
-            raise demands.device_side(message)
+            raise device_side(message)
 
     # -- copies --------------------------------------------------------------------------------------------------------
     def from_host(self, array, pinned=False, non_blocking=False):
@@ -214,9 +193,9 @@ class SimDevice(Accelerator):
     def processors(self) -> int:
         return self.profile.processors
 
-    def new_queue(self, priority=0):
+    def new_queue(self):
         """Another stream."""
-        self.queues.append(Queue(self, len(self.queues), priority))
+        self.queues.append(Queue(self, len(self.queues)))
         return self.queues[-1]
 
     def select(self, queue):
@@ -247,9 +226,7 @@ def simulation(kind, devices, memory, profile):
     """The devices of a simulation: a list of SimDevice, which share one clock. kind: the type that names them, 'cuda'
     or 'sim'."""
     clock = Clock()
-    made = []
-    for i in range(devices):
-        made.append(
-            new_canonical(kind, i, lambda d: SimDevice(d, PROFILES[profile], memory, clock))
-        )
-    return made
+    return [
+        new_canonical(kind, i, lambda d: SimDevice(d, PROFILES[profile], memory, clock))
+        for i in range(devices)
+    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from math import prod
 
-from ..device import CPU
+from ...core.device import CPU
 from ...core.observe import Observer
 
 HOST_CALL, HOST_BANDWIDTH, HOST_FLOPS = 2e-6, 20e9, 150e9

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from contextlib import contextmanager
 from threading import Lock
 
 from ...core import observe
@@ -118,38 +117,6 @@ class Pool:
         if hole[1] > size:
             insort(segment.holes, (offset + size, hole[1] - size))
         return segment, offset
-
-    def missing(self, kept, passing=()) -> int:
-        """0 when blocks of the sizes `kept` (bytes) would find room, and beside them those of each list in `passing`,
-        one list after the other; else the first size that would not."""
-        try:
-            with self._lock, self._unchanged():
-                for size in kept:
-                    self._try(size)
-                for sizes in passing:
-                    with self._unchanged():
-                        for size in sizes:
-                            self._try(size)
-            return 0
-        except OutOfMemory as error:
-            return error.nbytes
-        finally:
-            self._settle()
-
-    def _try(self, nbytes):
-        if nbytes:
-            self._place(-(-nbytes // ROUND) * ROUND)
-
-    @contextmanager
-    def _unchanged(self):
-        """What is placed inside is given back at the end, new segments too."""
-        before = self.segments, [s.holes[:] for s in self.segments], self.reserved, self._next
-        try:
-            yield
-        finally:
-            self.segments, holes, self.reserved, self._next = before
-            for segment, pieces in zip(self.segments, holes):
-                segment.holes = pieces
 
     def _hole(self, size, small):
         """The smallest free piece that is big enough, as (segment, offset); None when there is none."""

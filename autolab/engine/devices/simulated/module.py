@@ -10,9 +10,8 @@ from contextlib import nullcontext
 import numpy as np
 
 from ...kernels import threads
-from .array import SimArray, arrays_in, host_key, inputs, owner_of, run, total
-from .cupy_names import FFT, FUNCTIONS, LINALG, SIGNATURES, TYPES, UFUNCS
-from .device import current
+from .array import SimArray, arrays_in, current, host_key, inputs, owner_of, run, total
+from .cupy_names import FUNCTIONS, LINALG, SIGNATURES, TYPES, UFUNCS
 
 _FROM_HOST = {"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"}
 """Functions that take a NumPy array and copy it to the device."""
@@ -32,12 +31,8 @@ class Function:
     """One function of `xp`."""
 
     def __init__(self, name, numpy_function, keywords=None):
-        self.__name__ = self.__qualname__ = name.rsplit(".", 1)[-1]
-        self.__doc__ = numpy_function.__doc__
-        self.name, self.numpy, self.keywords = self.__name__, numpy_function, keywords
-
-    def __repr__(self):
-        return f"<simulated function {self.name}>"
+        self.name = self.__name__ = name.rpartition(".")[2]
+        self.numpy, self.keywords = numpy_function, keywords
 
     def __call__(self, *args, **kwargs):
         name = self.name
@@ -153,29 +148,16 @@ class Ufunc(Function):
 
     def __init__(self, name, numpy_function):
         super().__init__(name, numpy_function, frozenset(("out", "dtype", "casting")))
-        for attribute in ("nin", "nout", "nargs"):
-            setattr(self, attribute, getattr(numpy_function, attribute, None))
 
-    def _part(self, method, *args, **kwargs):
+    def __getattr__(self, method):
+        """Return `reduce`, `accumulate`, `reduceat` or `outer`."""
         if self.name not in _METHODS.get(method, (self.name,)):
             self._refuse(method)
         bound = total if method == "reduce" and self.name == "add" else getattr(self.numpy, method)
-        return run(f"{self.name}.{method}", bound, args, kwargs)
+        return lambda *args, **kwargs: run(f"{self.name}.{method}", bound, args, kwargs)
 
     def _refuse(self, method):
         raise NotImplementedError(f"`cupy_{self.name}.{method}` is not supported yet")
-
-    def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False):
-        return self._part("reduce", array, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
-
-    def accumulate(self, array, axis=0, dtype=None, out=None):
-        return self._part("accumulate", array, axis=axis, dtype=dtype, out=out)
-
-    def reduceat(self, array, indices, axis=0, dtype=None, out=None):
-        return self._part("reduceat", array, indices, axis=axis, dtype=dtype, out=out)
-
-    def outer(self, a, b, **kwargs):
-        return self._part("outer", a, b, **kwargs)
 
     def at(self, a, indices, b=None):
         if self.name not in _ATOMIC:
@@ -211,20 +193,10 @@ class Namespace:
         setattr(self, name, found)
         return found
 
-    def __dir__(self):
-        return sorted(self._names)
-
-    def __repr__(self):
-        return f"<simulated module '{self._title}'>"
-
 
 def asnumpy(a, *args, **kwargs):
     """A copy of `a` in host memory."""
     return a.get() if a.__class__ is SimArray else np.asarray(a)
-
-
-def _array_module(*args):
-    return xp if any(a.__class__ is SimArray for a in args) else np
 
 
 _stride_tricks = Namespace(
@@ -239,8 +211,6 @@ xp = Namespace(
     UFUNCS | FUNCTIONS | TYPES,
     ndarray=SimArray,
     linalg=Namespace("cupy.linalg", np.linalg, LINALG, "linalg."),
-    fft=Namespace("cupy.fft", np.fft, FFT, "fft."),
     lib=Namespace("cupy.lib", np.lib, frozenset(), stride_tricks=_stride_tricks),
     asnumpy=asnumpy,
-    get_array_module=_array_module,
 )

@@ -1,5 +1,5 @@
-"""Where an op runs: the device of its operands, torch's errors for operands on different devices, and the few that may
-be."""
+"""What every backend but the host is: where an op runs, PyTorch's errors for operands on different devices, and the few
+operands that may lie elsewhere."""
 
 from __future__ import annotations
 
@@ -7,11 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from ..core.device import CPU, of
+from ..core.device import CPU, named
 from ..core.errors import fail
 from ..core.grad_mode import per_thread
 from ..autograd.packing import Packed
-from ..core.tensor import SMALL, Tensor
+from ..core.tensor import Tensor
+
+
+class AcceleratorError(RuntimeError):
+    """The device says no. Source: torch.AcceleratorError."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device has no room left. Source: torch.OutOfMemoryError."""
+
+
+AcceleratorError.__module__ = OutOfMemoryError.__module__ = "torch"
+
+
+def new_canonical(kind, index, make):
+    """Return the backend that `make(device)` makes for the `device` that stands for it."""
+    d = named(kind, index)
+    backend = make(d)
+    object.__setattr__(d, "backend", backend)
+    return backend
+
 
 _INDEXES = {"index", "index_put"}
 """Ops whose second argument is a list of indices, which may stay on the CPU."""
@@ -113,12 +133,6 @@ def gathered(op, args, device):
                 else a
             )
     return args, raws
-
-
-def kept(d):
-    """What a node keeps of a result for the explorer: small ones as they are (from a device: as a copy on the host,
-    where that costs nothing), of others (shape, dtype)."""
-    return of(d).backend.preview(d, SMALL)
 
 
 class Elsewhere(tuple):

@@ -1,0 +1,262 @@
+"""Derivatives as functions of functions: `grad`, `grad_and_value`, `vjp`, `jvp`, `jacrev`, `jacfwd`, `hessian`.
+
+A transform differentiates with respect to copies of its arguments that exist only while it runs. What came from outside
+and needs a gradient there stays connected, so that transforms can be nested and their results can be trained through;
+what depends on the copies alone leaves the transform without a graph.
+
+PyTorch finds `jvp` by forward mode: every tensor carries its derivative along. Here `jvp` takes two reverse passes:
+u^T J is linear in u, so the derivative of (u^T J) v with respect to u is J v, whatever u is. The numbers are those of
+forward mode, but for the last digit. Sources: https://docs.pytorch.org/docs/2.13/func.api.html,
+https://j-towns.github.io/2017/06/12/A-new-trick.html"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..engine.autograd.functional import gradients, unit
+from ..engine.autograd.modes import enable_grad, is_grad_enabled
+from ..engine.core.errors import fail
+from ..engine.core.node import AccumulateGrad, edge
+from ..engine.core.tensor import Tensor
+from ..engine.ops.functions import NAMESPACES
+from . import trees
+
+_TORCH = NAMESPACES[""]
+
+
+class _Level:
+    """One call of a transform: its copies of tensors are marked with it, and it is open while the function runs."""
+
+    def __init__(self):
+        self.open, self.tracked = True, is_grad_enabled()
+
+    def copy(self, t):
+        """Return a tensor with the memory of `t` that this level differentiates by."""
+        if not isinstance(t, Tensor):
+            message = f"Thing passed to transform API must be Tensor, got {type(t)}"
+            note = "Make a tensor of it: torch.tensor(…); or let argnums name other arguments."
+            raise fail(ValueError, message, note)
+        if t.requires_grad:
+            return t.view_as(t)
+        copy = t.detach().requires_grad_()
+        copy._level = self
+        return copy
+
+    def result(self, t):
+        """Return `t` as it is outside of this level."""
+        if not isinstance(t, Tensor):
+            message = f"Expected tensors, got unsupported type {type(t)}"
+            raise fail(RuntimeError, message, "What a function returns as aux has to be tensors.")
+        return t if self.tracked and self.concerns_others(t) else t.detach()
+
+    def concerns_others(self, *tensors):
+        """Return whether a leaf that was made outside of this level, or by one that is still open around it, needs a
+        gradient of one of `tensors`."""
+        found = dict.fromkeys(edge(t) for t in tensors if t.requires_grad)
+        waiting = list(found)
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, AccumulateGrad):
+                level = node.variable.__dict__.get("_level")
+                if level is None or level is not self and level.open:
+                    return True
+            new = [n for n in node.inputs if n is not None and n not in found]
+            found.update(dict.fromkeys(new))
+            waiting += new
+        return False
+
+
+def _positions(args, argnums):
+    places, n = (argnums,) if isinstance(argnums, int) else tuple(argnums), len(args)
+    for i in places:
+        if not isinstance(i, int) or not -n <= i < n:
+            note = "argnums says by which arguments to differentiate: 0, or (0, 1)."
+            raise fail(RuntimeError, f"Got argnum={i}, but only {n} positional inputs", note)
+    return [i % n for i in places]
+
+
+def _pair(output, has_aux, name):
+    """Return (output, aux): aux is None unless `has_aux`."""
+    if has_aux and not (isinstance(output, tuple) and len(output) == 2):
+        message = (
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+        raise fail(RuntimeError, message, "Return the result first, and the rest second.")
+    return output if has_aux else (output, None)
+
+
+def _pulled_back(func, args, argnums, has_aux):
+    """Return what `vjp` does, with respect to the arguments that `argnums` names."""
+    level, places, args = _Level(), _positions(args, argnums), list(args)
+    with enable_grad():
+        xs = tuple(trees.mapped(level.copy, args[i]) for i in places)
+        for i, x in zip(places, xs):
+            args[i] = x
+        out, aux = _pair(func(*args), has_aux, "vjp(f, *primals)")
+        aux = (trees.mapped(level.result, aux),) if has_aux else ()
+        (inputs, spec_in), (ys, spec_out) = trees.flatten(xs), trees.flatten(out)
+        for y in ys:
+            if not isinstance(y, Tensor) or not y.dtype.is_floating_point:
+                got = f"Tensor with dtype {y.dtype}" if isinstance(y, Tensor) else type(y)
+                message = f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got {got}"
+                note = (
+                    "Only such numbers have a derivative; other results go into aux (has_aux=True)."
+                )
+                raise fail(RuntimeError, message, note)
+        result = trees.mapped(level.result, out)
+    level.open = False
+
+    def pull_back(cotangents, retain_graph=True, create_graph=None):
+        vs, spec = trees.flatten(cotangents)
+        if spec != spec_out:
+            message = "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+            raise fail(RuntimeError, message, "v is nested like the result of the function.")
+        graph = is_grad_enabled() if create_graph is None else create_graph
+        live = graph and level.concerns_others(*ys, *vs)
+        grads = gradients(ys, inputs, vs, live)
+        return trees.unflatten(grads if live else [g.detach() for g in grads], spec_in)
+
+    return result, pull_back, *aux
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Return (func(*primals), a function from v to the gradients v^T J, one per primal), and aux where `has_aux`.
+
+    Primals, result and v may be nested tuples, lists and dicts of tensors; v is nested and shaped like the result. The
+    function may be called as often as one likes. Raises RuntimeError for results that are no floating-point tensors.
+    Source: torch.func.vjp."""
+    return _pulled_back(func, primals, range(len(primals)), has_aux)
+
+
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return a function that gives (gradient, value) of `func`, whose result must be one number.
+
+    argnums: the positional argument to differentiate by, or several (a tuple: a tuple of gradients); an argument may be
+    a nested tuple, list or dict of tensors, and its gradient is nested alike. has_aux: `func` gives (result, anything
+    made of tensors) and so does this, as the value. Raises RuntimeError unless the result is a 0-d tensor. Source:
+    torch.func.grad_and_value."""
+    name = "grad_and_value(f)(*args)"
+
+    @functools.wraps(func)
+    def derived(*args, **kwargs):
+        def number(*args):
+            result = func(*args, **kwargs)
+            out, _ = _pair(result, has_aux, name)
+            if not isinstance(out, Tensor):
+                message = f"{name}: Expected f(*args) to return a Tensor, got {type(out)}"
+                note = "A gradient belongs to a number that was computed with tensors."
+                raise fail(RuntimeError, message, note)
+            if out.ndim:
+                message = f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} dims. Maybe you wanted to "
+                message += "use the vjp or jacrev APIs instead?"
+                raise fail(RuntimeError, message, "Reduce it: .sum() or .mean().")
+            return result
+
+        value, pull_back, *aux = _pulled_back(number, args, argnums, has_aux)
+        gradients = pull_back(_TORCH["ones_like"](value))
+        gradient = gradients[0] if isinstance(argnums, int) else gradients
+        return gradient, (value, *aux) if has_aux else value
+
+    return derived
+
+
+def grad(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return a function that gives the gradient of `func`, whose result must be one number; (gradient, aux) with
+    `has_aux`.
+
+    Arguments and errors are those of `grad_and_value`. Source: torch.func.grad.
+
+    Example:
+        >>> torch.func.grad(torch.sin)(torch.tensor(0.))
+        tensor(1.)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def derived(*args, **kwargs):
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return derived
+
+
+def jvp(
+    func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Return (func(*primals), J v): how the result changes when the primals move along the tangents v.
+
+    primals: a tuple of tensors or of nested tuples, lists and dicts of tensors; tangents: nested and shaped alike.
+    `func` has to be differentiable twice (see the top of this file). Raises RuntimeError for tangents of another
+    structure or shape. Source: torch.func.jvp."""
+    (xs, spec), (vs, spec_v) = trees.flatten(primals), trees.flatten(tangents)
+    if not isinstance(primals, tuple) or spec != spec_v:
+        message = "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. "
+        note = "Both are tuples, with a direction for each argument: jvp(f, (x,), (v,))."
+        raise fail(RuntimeError, message, note)
+    for x, v in zip(xs, vs):
+        if x.shape != v.shape:
+            message = "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            message += f"Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(v.shape)}."
+            note = "A direction says for each element how fast it moves."
+            raise fail(RuntimeError, message, note)
+    result, pull_back = vjp(func, *primals)
+    _, push_forward = vjp(pull_back, trees.mapped(_TORCH["zeros_like"], result))
+    return result, push_forward(tangents)[0]
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """Return a function that gives the Jacobian of `func` by reverse mode: one backward pass per element of the result.
+
+    Entries have shape result.shape + argument.shape; they are nested like the result and, inside, like the arguments.
+    argnums, has_aux as in `grad`. chunk_size says in PyTorch how much memory may be used; rows are always found one by
+    one here. Source: torch.func.jacrev."""
+
+    @functools.wraps(func)
+    def derived(*args):
+        output, pull_back, *aux = _pulled_back(func, args, argnums, has_aux)
+        ys, spec_out = trees.flatten(output)
+        xs, spec_in = trees.flatten(tuple(args[i] for i in _positions(args, argnums)))
+        zeros = [_TORCH["zeros_like"](y) for y in ys]
+
+        def row(i, place):
+            basis = [*zeros[:i], unit(ys[i], place), *zeros[i + 1 :]]
+            return trees.flatten(pull_back(trees.unflatten(basis, spec_out)))[0]
+
+        def block(i, y):
+            columns = zip(*[row(i, place) for place in range(y.numel())])
+            parts = [_TORCH["stack"](c).view((*y.shape, *x.shape)) for c, x in zip(columns, xs)]
+            found = trees.unflatten(parts, spec_in)
+            return found[0] if isinstance(argnums, int) else found
+
+        jacobian = trees.unflatten([block(i, y) for i, y in enumerate(ys)], spec_out)
+        return (jacobian, *aux) if has_aux else jacobian
+
+    return derived
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return `jacrev(func, argnums, has_aux=has_aux)`, for there is no forward mode here: PyTorch's reason to prefer
+    `jacfwd` for few arguments and large results does not hold. Source: torch.func.jacfwd."""
+    return jacrev(func, argnums, has_aux=has_aux)
+
+
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+    """Return a function that gives the second derivatives of `func`: `jacfwd(jacrev(func, argnums), argnums)`.
+
+    Entries have shape result.shape + argument.shape + argument.shape, nested like the result and twice like the
+    arguments. Source: torch.func.hessian."""
+    return jacrev(jacrev(func, argnums), argnums)
