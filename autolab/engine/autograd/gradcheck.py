@@ -100,6 +100,11 @@ def _differentiable(inputs):
             message = f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if "
             message += "all the inputs are not of double precision floating point or complex. "
             warnings.warn(message, UserWarning, stacklevel=5)
+        if any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape)):
+            message = f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
+            message += "compute the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
+            note = "One number must not appear as several entries, or nudging one nudges all."
+            raise fail(RuntimeError, message, note)
         checked.append((i, x))
     if not checked:
         raise fail(

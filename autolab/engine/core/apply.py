@@ -216,9 +216,6 @@ def record(
     node.saved = save(op, args, outs, edges)
     if state.saved_hooks is not None:
         node.pack(*state.saved_hooks)
-    where = outs[0]._storage.device
-    if where is not CPU:
-        where.backend.across(node, sources)
     for nr, out in enumerate(outs):
         if out.dtype.is_inexact and not (op.nondiff and op.outputs[nr] in op.nondiff):
             out._node, out._nr, out._req = node, nr, True

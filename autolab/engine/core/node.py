@@ -203,8 +203,6 @@ def apply_fix(m: Any, fix: Any, grads: Any) -> Any:
                 g = m.sum_to(g, shape)
             if g.dtype != (dtype if m.traced else dtype.np):
                 g = m.to_copy(g, dtype)
-            if target.__class__ is not tuple:  # an operand on another device
-                g = m.to_device(g, target.device)
         fixed.append(g)
     return fixed
 

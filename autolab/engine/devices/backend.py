@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.apply import unwrap
 from ..core.device import CPU, named
 from ..core.errors import fail
 from ..core.grad_mode import per_thread
-from ..autograd.packing import Packed
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, wrap
 
 
 class AcceleratorError(RuntimeError):
@@ -38,33 +38,24 @@ _INDEXES = {"index", "index_put"}
 
 
 def common_device(op, args, tensors):
-    """The device that `op` runs on, and whether some of `tensors` lie elsewhere (0-d ones of the CPU, and indices,
-    may).
+    """Return the device that `op` runs on; 0-d tensors of the CPU, and indices, may lie elsewhere.
 
     Raises RuntimeError in torch's words when the tensors are on different devices."""
-    device = tensors[0]._storage.device
-    mixed = False
-    for t in tensors:
-        if t._storage.device is not device:
-            mixed = True
-            if device is CPU:
-                device = t._storage.device
-    if not mixed:
-        return device, False
+    places = [t._storage.device for t in tensors]
+    device = next((d for d in places if d is not CPU), CPU)
     indexes = op.name in _INDEXES
-    if indexes and tensors[0]._storage.device is CPU:
-        raise fail(
-            RuntimeError,
-            "indices should be either on cpu or on the same device as the indexed tensor (cpu)",
-            "Move the indices to the CPU, or the tensor to the device of the indices.",
+    if indexes and places[0] is CPU and device is not CPU:
+        message = (
+            "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
         )
+        note = "Move the indices to the CPU, or the tensor to the device of the indices."
+        raise fail(RuntimeError, message, note)
     movable = {id(t) for t in args[1] if t is not None} if indexes else ()
-    for t in tensors:
-        here = t._storage.device
+    for t, here in zip(tensors, places):
         number = (op.broadcast or op.name == "index_put") and not t._array.ndim
         if here is not device and not (here is CPU and (number or id(t) in movable)):
             raise device_error(op, args, device, here)
-    return device, True
+    return device
 
 
 _NAMES_ARGUMENT = {
@@ -110,35 +101,18 @@ def two_devices(device, other, note):
 
 
 def gathered(op, args, device):
-    """Arguments and raw values with what may lie on the CPU brought along: numbers as numbers, indices as copies on the
-    device."""
+    """Return the arguments with what lies on the CPU brought along: a number as a number, or as a copy if it needs a
+    gradient; indices as copies."""
 
     def brought(a):
+        if a.__class__ in (list, tuple):
+            return [brought(x) for x in a]
         if not isinstance(a, Tensor) or a._storage.device is device:
             return a
-        return a.to(device)
+        copies = a.requires_grad or op.name in _INDEXES
+        return a.to(device) if copies else wrap(a._array[()], a.dtype)
 
-    if op.name in _INDEXES:
-        args = tuple(
-            [brought(x) for x in a] if a.__class__ in (list, tuple) else brought(a) for a in args
-        )
-    raws = []
-    for a in args:
-        if isinstance(a, Tensor):
-            raws.append(a._array if a._storage.device is device else a._array[()])
-        else:
-            raws.append(
-                [x._array if isinstance(x, Tensor) else x for x in a]
-                if a.__class__ in (list, tuple)
-                else a
-            )
-    return args, raws
-
-
-class Elsewhere(tuple):
-    """(shape, dtype) of an operand on another device than its op's: its gradient goes there."""
-
-    device: Any
+    return tuple(map(brought, args))
 
 
 class Accelerator:
@@ -154,8 +128,10 @@ class Accelerator:
         along.
 
         Raises RuntimeError in torch's words where tensors may not lie on different devices."""
-        device, mixed = common_device(op, args, tensors)
-        return device, *(gathered(op, args, device) if mixed else (args, raws))
+        device = common_device(op, args, tensors)
+        if any(t._storage.device is not device for t in tensors):
+            args = gathered(op, args, device)
+        return device, args, unwrap(op, args)[1]
 
     def elsewhere(self, op, args, other):
         """Torch's error for an operation in place that would run here, where its target is not."""
@@ -173,29 +149,3 @@ class Accelerator:
                 "This operation does not run on devices yet; move its arguments with .cpu() first.",
             )
         return self.run(per_thread.state, self.xp.asarray, result)
-
-    def across(self, node, sources):
-        """Numbers (0-d tensors) of the CPU took part in an op here: their gradients go back, rules see copies of
-        them."""
-        device = self.device
-        if all(not isinstance(s, Tensor) or s._storage.device is device for s in sources):
-            return
-        metas = []
-        for s in sources:
-            meta = (s._array.shape, s.dtype) if isinstance(s, Tensor) else None
-            if meta is not None and s._storage.device is not device:
-                meta = Elsewhere(meta)
-                meta.device = s._storage.device
-            metas.append(meta)
-        node.fix = tuple(metas)
-
-        def moved(entry):
-            """A saved tensor of another device, to be copied here when a rule reads it."""
-            away = (
-                entry.__class__ is tuple
-                and isinstance(entry[0], Tensor)
-                and entry[0]._storage.device is not device
-            )
-            return Packed(entry, lambda entry: entry[0].to(device)) if away else entry
-
-        node.saved = [moved(entry) for entry in node.entries()]

@@ -10,13 +10,13 @@ import numpy as np
 from ..devices import demands
 from ..exact.arguments import as_number, held_by
 from ..exact.dtypes import positions
+from ..core.apply import bring_together, unwrap
 from ..core.errors import fail, type_name
 from ..core.grad_mode import per_thread
 from ..inplace.views import overlap, overlapping_operands
 from ..inplace.changes import check_inplace, write_inplace
 from ..exact.refusals import check_dim, check_int64
 from ..kernels.scatter import add_at
-from ..devices.backend import common_device, device_error, gathered
 from .functions import METHODS, NAMESPACES, composite, internal
 from ..core.tensor import Tensor, wrap
 from .index_keys import as_index, consumed_by, entries, mask_of, no_text, number_of
@@ -496,20 +496,14 @@ def written(op, args, apart=True):
     share its memory."""
     target, state = args[0], per_thread.state
     check_inplace(target, state, any(isinstance(a, Tensor) and a._req for a in args))
-    tensors = [
-        x
-        for a in args
-        for x in (a if a.__class__ in (list, tuple) else (a,))
-        if isinstance(x, Tensor)
-    ]
+    tensors, raws = unwrap(op, args)
     # a single `value` is read before writing begins
     if apart and any(
         overlap(target, x) for x in tensors[1:] if x._array.ndim or op.params[-1] != "value"
     ):
         raise overlapping_operands()
-    device, _ = common_device(op, args, tensors)
+    device, args, raws = bring_together(op, args, raws, tensors)
     if device is not target._storage.device:
-        raise device_error(op, args, device, target._storage.device)
-    args, raws = gathered(op, args, device)
+        raise device.backend.elsewhere(op, args, target._storage.device)
     write_inplace(op, args, device.backend.run(state, op.forward, device.xp, *raws), state)
     return target
