@@ -84,11 +84,6 @@ def told(torch, w, v):
     return first, facts(v)
 
 
-def followed(torch, w, v):
-    node = (v * 1).grad_fn.next_functions[0][0]
-    return node and node.name()
-
-
 def given_a_gradient(torch, w, v):
     v.backward(torch.ones_like(v))
     return v.grad, w.grad
@@ -108,7 +103,6 @@ USES = {
         base_changed,
         asked_for,
         told,
-        followed,
         given_a_gradient,
         copied,
     )

@@ -42,13 +42,6 @@ def test_sorting_takes_no_0d_arrays_and_one_kind():
         xp.sort(xp.zeros(2), kind="quicksort")
 
 
-def test_flags_say_nothing_of_writing():
-    flags = xp.zeros((2, 3)).flags
-    assert (flags.c_contiguous, flags["OWNDATA"]) == (True, True)
-    with pytest.raises(AttributeError):
-        flags.writeable  # noqa: B018
-
-
 @pytest.mark.parametrize(
     "dtype",
     ["int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "complex64"],

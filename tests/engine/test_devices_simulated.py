@@ -46,7 +46,9 @@ def test_an_array_is_no_numpy_array_and_does_not_become_one(gpu):
     ],
 )  # fmt: skip
 def test_arrays_of_the_host_are_refused(gpu, mix):
-    with pytest.raises(TypeError, match="Unsupported type <class 'numpy.ndarray'>"):
+    with pytest.raises(
+        TypeError, match="Unsupported type <class 'numpy.ndarray'>|Implicit conversion"
+    ):
         mix(gpu.from_host(np.ones(3)), np.ones(3))
 
 
@@ -77,15 +79,17 @@ def test_reductions_and_elements_give_arrays_not_scalars(gpu):
 
 def test_integer_arrays_out_of_range_wrap_around(gpu):
     a = gpu.from_host(np.arange(4.0))
-    assert a[gpu.xp.asarray([5, -6])].get().tolist() == [1, 2]
-    assert gpu.xp.take(a, gpu.xp.asarray([4])).get().tolist() == [0]
+    with gpu:
+        assert a[gpu.xp.asarray([5, -6])].get().tolist() == [1, 2]
+        assert gpu.xp.take(a, gpu.xp.asarray([4])).get().tolist() == [0]
     with pytest.raises(IndexError):
         a[4]
 
 
 def test_duplicate_indices_add_up_with_at(gpu):
     a, xp = gpu.from_host(np.zeros(3)), gpu.xp
-    xp.add.at(a, xp.asarray([0, 0, 2]), gpu.from_host(np.array([1.0, 2.0, 4.0])))
+    with gpu:
+        xp.add.at(a, xp.asarray([0, 0, 2]), gpu.from_host(np.array([1.0, 2.0, 4.0])))
     assert a.get().tolist() == [3, 0, 4]
 
 
@@ -405,15 +409,16 @@ def test_creating_on_the_device_copies_nothing(sim):
 
 def test_what_cupy_lacks_is_not_there(gpu):
     xp = gpu.xp
-    for name in ("vecdot", "busday_count", "spacing", "nanquantile", "memmap"):
-        assert not hasattr(xp, name)
-    with pytest.raises(NotImplementedError, match="`cupy_maximum.reduce` is not supported yet"):
-        xp.maximum.reduce(xp.ones(2))
-    with pytest.raises(NotImplementedError, match="`cupy_multiply.at` is not supported yet"):
-        xp.multiply.at(xp.ones(2), xp.asarray([0]), 2.0)
-    with pytest.raises(TypeError, match="sum\\(\\) got an unexpected keyword argument 'where'"):
-        xp.sum(xp.ones(2), where=True)
-    with pytest.raises(TypeError, match="add\\(\\) got an unexpected keyword argument 'where'"):
-        xp.add(xp.ones(2), 1, where=True)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'initial'"):
-        xp.ones(2).max(initial=0)
+    with gpu:
+        for name in ("vecdot", "busday_count", "spacing", "nanquantile", "memmap"):
+            assert not hasattr(xp, name)
+        with pytest.raises(NotImplementedError, match="`cupy_maximum.reduce` is not supported yet"):
+            xp.maximum.reduce(xp.ones(2))
+        with pytest.raises(NotImplementedError, match="`cupy_multiply.at` is not supported yet"):
+            xp.multiply.at(xp.ones(2), xp.asarray([0]), 2.0)
+        with pytest.raises(TypeError, match="sum\\(\\) got an unexpected keyword argument 'where'"):
+            xp.sum(xp.ones(2), where=True)
+        with pytest.raises(TypeError, match="add\\(\\) got an unexpected keyword argument 'where'"):
+            xp.add(xp.ones(2), 1, where=True)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'initial'"):
+            xp.ones(2).max(initial=0)

@@ -282,51 +282,11 @@ def test_an_assignment_reads_its_source_before_it_writes():
         t[0][[0, 1]] = t[0][1:3]
 
 
-@same_as_torch
-def test_an_operation_without_a_derivative_refuses_before_anything_else_runs(torch):
-    """PyTorch gives its node the highest number, so leaves that could have their gradient before have none."""
-
-    def ask(function):
-        x, y = torch.ones(3, requires_grad=True), torch.full((2, 2), 3.0, requires_grad=True)
-        text = error_of(lambda: function(x, y).backward())
-        return text, x.grad, y.grad
-
-    found = [
-        ask(lambda x, y: (y // 2).sum() + x.exp().sum()),
-        ask(lambda x, y: x.exp().sum() + (y // 2).sum()),
-        ask(lambda x, y: x.sum() + torch.floor_divide(y, y).sum() + y.sum()),
-        ask(lambda x, y: (y // 2).sum() + x.sin().sum()),
-        ask(lambda x, y: ((y * 2) // 2).sum() * 0 + x.sin().sum()),
-    ]
-    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
-    total = x.sin() + y // 2
-    return found, torch.autograd.grad(total, x)[0], (y // 2).grad_fn._sequence_nr()
-
-
 def shown(call):
     """The shape of a result and whether it is in a graph, or what was raised."""
     made = []
     text = error_of(lambda: made.append(call()))
     return [(tuple(t.shape), t.requires_grad, t.is_leaf) for t in made] or text
-
-
-@same_as_torch
-def test_transforms_of_functions_of_nothing(torch):
-    f, found = torch.func, []
-    for needed in (True, False):
-        x = torch.zeros(0, 2, requires_grad=needed)
-        calls = (
-            lambda: f.jacrev(lambda x: x.exp())(x),
-            lambda: f.jacrev(lambda x: x.sum())(x),
-            lambda: f.jacfwd(lambda x: x**3)(x),
-            lambda: f.jacfwd(lambda x: (x * x).sum())(x),
-            lambda: f.hessian(lambda x: x.pow(4).sum())(x),
-            lambda: torch.autograd.functional.jacobian(lambda x: x * 3, x),
-            lambda: torch.autograd.functional.jacobian(lambda x: x.sum(), x),
-            lambda: torch.autograd.functional.hessian(lambda x: x.exp().sum(), x),
-        )
-        found += [shown(call) for call in calls]
-    return found
 
 
 @same_as_torch

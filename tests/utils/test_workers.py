@@ -345,8 +345,6 @@ def test_the_engine_computes_in_a_worker_what_it_computes_here():
 @forks
 def test_options_of_workers_are_checked():
     s = Numbers(3)
-    with pytest.raises(ValueError, match="prefetch_factor option should be non-negative"):
-        data.DataLoader(s, num_workers=1, prefetch_factor=-1)
     with pytest.raises(NotImplementedError, match="'multiprocessing_context' is not supported"):
         data.DataLoader(s, num_workers=1, multiprocessing_context="spawn")
     with pytest.raises(AssertionError, match="requires timeout == 0"):
@@ -453,7 +451,8 @@ def test_workers_that_are_spawned_import_the_data_set(tmp_path):
     script.write_text(
         "from squares import Squares\n"
         "from autolab.utils.data import DataLoader, workers\n"
-        "workers._context = lambda: workers.multiprocessing.get_context('spawn')\n"
+        "spawn = workers.multiprocessing.get_context('spawn')\n"
+        "workers.multiprocessing.get_context = lambda method: spawn\n"
         "if __name__ == '__main__':\n"
         "    loader = DataLoader(Squares(), batch_size=2, num_workers=1)\n"
         "    print([batch.tolist() for batch in loader])\n"
@@ -471,6 +470,4 @@ def test_workers_that_are_spawned_import_the_data_set(tmp_path):
     )
     lines = done.stdout.splitlines()
     assert lines[:1] == ["[[0, 1], [4, 9]]"], done.stderr
-    assert lines[1].startswith(
-        "Start method 'spawn' pickles the data set, collate_fn and worker_init_fn"
-    )
+    assert "collate_fn and worker_init_fn are pickled here" in lines[1]

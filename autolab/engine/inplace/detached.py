@@ -148,12 +148,13 @@ class Detaching:
             self._view.refresh(self)
         node = self._node or (self._acc and self._acc())
         if node is not None:
-            node.node_hooks().add_tensor_hook(self._nr, _refuse_gradient)
+            node.node_hooks().add("pre", _refuse_gradient)
             self._acc = None
 
 
-def _refuse_gradient(g):
-    message = f"a gradient of shape {tuple(g.shape)} and {g.dtype} reached a tensor that has other data now"
+def _refuse_gradient(grads):
+    shapes = ", ".join(str(tuple(g.shape)) for g in grads if g is not None)
+    message = f"a gradient of shape {shapes} reached a tensor that has other data now"
     note = (
         "`.data = ` gave it another shape or dtype after it was used: run the forward pass again."
     )

@@ -33,7 +33,7 @@ class DataLoader:
     samples.
 
     num_workers: how many processes fetch batches ahead, 0 for none. The batches and their order do not depend on it.
-    prefetch_factor: batches ahead per worker, 2 by default. worker_init_fn: called in each worker with its number.
+    Each is one batch ahead, whatever prefetch_factor says. worker_init_fn: called in each worker with its number.
     persistent_workers: keep them from pass to pass. timeout: seconds to wait for a batch, 0 for ever.
     pin_memory: batches lie in page-locked memory; without a GPU it warns, as PyTorch does.
 
@@ -80,25 +80,16 @@ class DataLoader:
         if self._iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
-            raise fail(
-                ValueError,
-                "sampler option is mutually exclusive with shuffle",
-                "The sampler already says the order.",
-            )
+            message = "sampler option is mutually exclusive with shuffle"
+            raise fail(ValueError, message, "The sampler already says the order.")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise fail(
-                    ValueError,
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
-                    "The batch sampler already says the batches.",
-                )
+                message = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                raise fail(ValueError, message, "The batch sampler already says the batches.")
             batch_size = None
         elif batch_size is None and drop_last:
-            raise fail(
-                ValueError,
-                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
-                "Without batches there is no last one.",
-            )
+            message = "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            raise fail(ValueError, message, "Without batches there is no last one.")
         if sampler is None:
             if self._iterable:
                 sampler = itertools.repeat(None)
@@ -170,7 +161,6 @@ class _Pass:
         if self._workers:
             self._source = _processes().WorkerPass(loader)
         else:
-            _check_no_timeout(loader.timeout)
             indices = iter(loader._index_sampler)
             draw_seed(
                 loader.generator
@@ -201,51 +191,22 @@ class _Pass:
 
 
 def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers):
+    if num_workers < 0 or timeout < 0:
+        name = "num_workers" if num_workers < 0 else "timeout"
+        message = f"{name} option should be non-negative"
+        message += "; use num_workers=0 to disable multiprocessing." if num_workers < 0 else ""
+        raise fail(ValueError, message, "0 is the default.")
     note = (
         "Without workers the samples are loaded in this process: leave the options of workers out."
     )
-    if num_workers < 0:
-        raise fail(
-            ValueError,
-            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
-            note,
-        )
-    if timeout < 0:
-        raise fail(
-            ValueError, "timeout option should be non-negative", "0 waits as long as it takes."
-        )
-    if num_workers > 0:
-        if prefetch_factor is not None and prefetch_factor < 1:
-            kind, words = (
-                (ValueError, "non-negative")
-                if prefetch_factor < 0
-                else (AssertionError, "greater than 0")
-            )
-            raise fail(
-                kind,
-                f"prefetch_factor option should be {words}",
-                "A worker needs a batch to fetch.",
-            )
-        return
-    if prefetch_factor is not None:
-        raise fail(
-            ValueError,
-            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-            "multiprocessing, otherwise set prefetch_factor to None.",
-            note,
-        )
-    if persistent_workers:
+    if not num_workers and prefetch_factor is not None:
+        message = "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+        message += "multiprocessing, otherwise set prefetch_factor to None."
+        raise fail(ValueError, message, note)
+    if not num_workers and persistent_workers:
         raise fail(ValueError, "persistent_workers option needs num_workers > 0", note)
-
-
-def _check_no_timeout(timeout):
-    if timeout:
-        message = "_SingleProcessDataLoaderIter requires timeout == 0"
-        raise fail(
-            AssertionError,
-            message,
-            "A batch that is fetched in this process cannot be waited for: use workers.",
-        )
+    if not num_workers and timeout:
+        raise fail(AssertionError, "_SingleProcessDataLoaderIter requires timeout == 0", note)
 
 
 def _processes():
@@ -263,16 +224,14 @@ def _processes():
 
 def _warn_of_many_workers(num_workers):
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if cores is None or num_workers <= cores:
-        return
-    unchecked = "" if hasattr(os, "sched_getaffinity") else " (`cpuset` is not taken into account)"
-    warnings.warn(
-        f"This DataLoader will create {num_workers} worker processes in total. Our suggested max number of worker in "
-        f"current system is {cores}{unchecked}, which is smaller than what this DataLoader is going to create. Please be "
-        "aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
-        "to avoid potential slowness/freeze if necessary.",
-        stacklevel=3,
-    )
+    if cores is not None and num_workers > cores:
+        warnings.warn(
+            f"This DataLoader will create {num_workers} worker processes in total. Our suggested max number of worker in "
+            f"current system is {cores}, which is smaller than what this DataLoader is going to create. Please be "
+            "aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
+            "to avoid potential slowness/freeze if necessary.",
+            stacklevel=3,
+        )
 
 
 def _check_iterable(shuffle, sampler, batch_sampler):

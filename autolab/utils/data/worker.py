@@ -1,28 +1,24 @@
 """What runs in a worker process of a DataLoader.
 
-Messages to a worker: (epoch, number of the batch, its indices). Answers: (epoch, number, kind, content), kind one of
-"batch", "error" (a Failure) and "end" (an iterable data set is exhausted). A worker ends when its connection is closed.
+Messages to a worker: None where a pass begins, else (the indices of a batch,). The answer to each is the batch, a Failure,
+or END where an iterable data set is exhausted. A worker ends when its connection is closed.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import queue
+import contextlib
 import random
 import signal
-import sys
-import threading
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
 
 from autolab.engine.exact.random import manual_seed
 
-_LOOK_EVERY = 5.0  # seconds: how often an idle worker looks whether its parent still lives
+END = "the data set of this worker is exhausted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +29,14 @@ class WorkerInfo:
     num_workers: int
     seed: int
     dataset: Any
-    rng: Any = None
-    worker_method: str | None = "multiprocessing"
 
 
 _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The WorkerInfo of this worker process; None in the main process. Source: torch.utils.data.get_worker_info."""
+    """Return the WorkerInfo of this worker process; None in the main process. Source:
+    torch.utils.data.get_worker_info."""
     return _info
 
 
@@ -54,122 +49,72 @@ class _KeyErrorText(str):
 class Failure:
     """An exception and its traceback, as they travel from a worker to the main process."""
 
-    def __init__(self, error, worker_id):
-        self._kind = type(error)
+    def __init__(self, error):
+        self.kind, number = type(error), _info.id
         text = "".join(traceback.format_exception(error))
-        self._message = f"Caught {self._kind.__name__} in DataLoader worker process {worker_id}.\nOriginal {text}"
-
-    def without_kind(self):
-        """Itself as a RuntimeError, when its own class cannot travel."""
-        self._kind = RuntimeError
-        return self
+        self.message = (
+            f"Caught {self.kind.__name__} in DataLoader worker process {number}.\nOriginal {text}"
+        )
 
     def exception(self):
-        """The exception to raise in the main process: of the same class, with the worker's traceback as its message."""
-        if issubclass(
-            self._kind, StopIteration
-        ):  # would end the loop over the loader without a word
-            return RuntimeError(self._message)
+        """Return the exception to raise: of the same class, with the worker's traceback as its message."""
+        kind = self.kind
+        if kind is StopIteration:  # it would end the loop over the loader without a word
+            kind = RuntimeError
         try:
-            return self._kind(
-                _KeyErrorText(self._message) if self._kind is KeyError else self._message
-            )
+            return kind(_KeyErrorText(self.message) if kind is KeyError else self.message)
         except Exception:  # a class that cannot be made of a message
-            return RuntimeError(self._message)
+            return RuntimeError(self.message)
 
 
-def _packed(epoch, number, kind, content, worker_id):
-    from multiprocessing.reduction import ForkingPickler
-
+def _send(connection, answer):
     try:
-        return bytes(ForkingPickler.dumps((epoch, number, kind, content)))
+        packed = ForkingPickler.dumps(answer)
     except Exception as error:
-        failure = content.without_kind() if kind == "error" else Failure(error, worker_id)
-    try:
-        return pickle.dumps((epoch, number, "error", failure))
-    except Exception:
-        return pickle.dumps((epoch, number, "error", failure.without_kind()))
+        failure = answer if isinstance(answer, Failure) else Failure(error)
+        failure.kind = RuntimeError  # its own class may be what cannot travel
+        packed = ForkingPickler.dumps(failure)
+    with contextlib.suppress(OSError):  # the main process has closed its end
+        connection.send_bytes(packed)
 
 
-class _Sender(threading.Thread):
-    """Sends answers while the worker fetches the next batch: a pipe holds less than one."""
-
-    def __init__(self, connection):
-        super().__init__(daemon=True)
-        self._connection = connection
-        self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self.put = self._answers.put
-
-    def run(self):
-        try:
-            while (answer := self._answers.get()) is not None:
-                self._connection.send_bytes(answer)
-        except OSError:
-            pass  # the main process has closed its end: nobody waits for the answers
-
-    def finish(self):
-        """Sends what is left."""
-        self.put(None)
-        self.join()
-
-
-def _messages(connection, parent):
-    """What the main process asks for, until it closes the connection or is gone."""
-    while True:
-        try:
-            if not connection.poll(_LOOK_EVERY):
-                if os.name == "posix" and os.getppid() != parent:
-                    return
-                continue
+def _messages(connection):
+    with contextlib.suppress(EOFError, OSError):
+        while True:
             yield connection.recv()
-        except (EOFError, OSError):
-            return
 
 
-def _seed(base_seed, worker_id):
-    """PyTorch's seeds of the three random streams in this worker. Returns the first."""
-    seed = base_seed + worker_id
-    random.seed(seed)
-    manual_seed(seed)
-    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+def _seed(base_seed, number):
+    """Give this worker PyTorch's seeds of the three random streams; return the first."""
+    random.seed(base_seed + number)
+    manual_seed(base_seed + number)
+    words = [number, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     np.random.seed(np.random.SeedSequence(words).generate_state(4))
-    return seed
+    return base_seed + number
 
 
-def run(connection, inherited, fetching, place, base_seed, init):
-    """The life of a worker. `inherited`: the main process's ends of pipes that a fork has copied; `place`: (id, of how
-    many)."""
+def run(connection, inherited, fetching, number, many, base_seed, init):
+    """Answer messages until the connection is closed. inherited: the main process's ends of pipes, which a fork
+    copies."""
     global _info
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the main process, which ends its workers
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process
     for end in inherited:
         end.close()
-    worker_id, num_workers = place
-    _info = WorkerInfo(worker_id, num_workers, _seed(base_seed, worker_id), fetching.dataset)
-    failure = None
+    _info = WorkerInfo(number, many, _seed(base_seed, number), fetching.dataset)
+    fetch, failure = None, None
     try:
         if init is not None:
-            init(worker_id)
+            init(number)
     except Exception as error:
-        failure = Failure(error, worker_id)
-    sender = _Sender(connection)
-    sender.start()
-    current = None
-    fetch: Callable[[Any], Any] | None = None
-    for epoch, number, indices in _messages(connection, os.getppid()):
+        failure = Failure(error)
+    for message in _messages(connection):
         try:
-            if failure is None and epoch != current:
-                current, fetch = epoch, fetching.start()
-            kind, content = ("error", failure) if fetch is None else ("batch", fetch(indices))
+            if message is None:
+                fetch = fetching.start()
+                continue
+            answer = failure or fetch(*message)
         except StopIteration as error:
-            kind, content = (
-                ("end", None) if fetching.iterable else ("error", Failure(error, worker_id))
-            )
+            answer = END if fetching.iterable else Failure(error)
         except Exception as error:
-            kind, content = "error", Failure(error, worker_id)
-        sender.put(_packed(epoch, number, kind, content, worker_id))
-        del content
-    sender.finish()
-    sys.stdout.flush()
+            answer = Failure(error)
+        _send(connection, answer)
