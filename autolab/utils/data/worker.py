@@ -1,7 +1,7 @@
 """What runs in a worker process of a DataLoader.
 
-Messages to a worker: None where a pass begins, else (the indices of a batch,). The answer to each is the batch, a Failure,
-or END where an iterable data set is exhausted. A worker ends when its connection is closed.
+Messages to a worker: None where a pass begins, else (the indices of a batch,). The answer to each is the batch, a
+Failure, or END where an iterable data set is exhausted. A worker ends when its connection is closed.
 """
 
 from __future__ import annotations
