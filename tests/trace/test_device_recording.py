@@ -9,17 +9,10 @@ import pytest
 
 import autolab as torch
 from autolab.engine.core import observe
-<<<<<<< HEAD
-from autolab.engine.devices.device import new_canonical
+from autolab.engine.devices.backend import new_canonical
 from autolab.trace.devices import recording as recorder
 from autolab.trace.devices.model import DeviceTrace
 from autolab.trace.devices.text import duration, render, size
-=======
-from autolab.engine.devices.backend import new_canonical
-from autolab.trace import devices as recorder
-from autolab.trace.device_model import DeviceTrace
-from autolab.trace.device_text import duration, render, size
->>>>>>> 0eebcab (Store the answers for the shortened autograd tests)
 
 LEARNER = """
 x = torch.ones(100, 50)
