@@ -32,7 +32,7 @@ $(shell sh tools/moved.sh)
 .DEFAULT_GOAL := help
 # The tests of one kind after those of another: a browser test needs the machine for itself, and what is timed runs alone.
 .NOTPARALLEL:
-.PHONY: frontend help lab test ready test-unit goldens test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-gpu test-lite lite check-lite check-dist site hub hub-load check-workflows lint bench clean
+.PHONY: frontend help lab test ready test-unit goldens test-notebooks test-browser test-kernels test-oldest test-fronts test-walks test-gpu test-lite lite check-lite playground check-playground check-dist site check-site hub hub-load check-workflows lint bench clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -97,6 +97,17 @@ check-lite: $(LITE)/.installed
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(LITE)/bin/python)" && export AUTOLAB_CHROMIUM && \
 	$(LITE)/bin/python tools/lite_check.py build/lite-check
 
+# A static page on which anyone runs and steps their own code (tools/playground/), in build/playground. `check-playground` uses it in Chromium.
+playground: $(VENV)/.dev build/pyodide
+	cd frontend && npm ci --silent --no-audit --no-fund
+	$(RUN) tools/playground/build.py build/playground --pyodide build/pyodide
+
+check-playground: playground
+	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(RUN))" && export AUTOLAB_CHROMIUM && $(RUN) tools/playground/check.py build/playground
+
+build/pyodide: tools/pyodide.py | $(VENV)/.dev
+	$(RUN) tools/pyodide.py build/pyodide
+
 # On a machine with a CUDA GPU, numpy, cupy and pytest: every operation against the CPU, lesson 2, and times. It installs nothing.
 # `make test-gpu DEVICE=sim` rehearses it on a simulated GPU.
 test-gpu:
@@ -106,10 +117,13 @@ test-gpu:
 check-dist: $(DIST)/.installed
 	sh tools/dist.sh $(DIST)
 
-# Course, guides and reference as pages that need no server, in build/site; then each is opened in Chromium, with axe.
+# Course, guides and reference as pages that need no server, in build/site.
 site: $(SITE)/.installed
 	@sh tools/layout.sh $(SITE)/bin/python
 	$(SITE)/bin/python tools/site/build.py build/site
+
+# Opens every page of the site in Chromium: no error, no broken link, nothing that axe complains of.
+check-site: site
 	AUTOLAB_CHROMIUM="$$(sh tools/browser.sh $(SITE)/bin/python)" && export AUTOLAB_CHROMIUM && \
 	$(SITE)/bin/python tools/site/check.py build/site
 

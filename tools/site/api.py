@@ -1,130 +1,147 @@
-"""The reference: a page for each public module, of what its docstrings say."""
+"""The reference: a page for each public module, made by Sphinx's autodoc from the docstrings."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import re
-import types
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+MODULE = """{title}
+{rule}
+
+.. automodule:: {name}
+   :members:
+   :imported-members:
+   :show-inheritance:
+"""
+TENSOR = """Tensor
+======
+
+.. autoclass:: autolab.Tensor
+   :members:
+   :inherited-members:
+"""
 
 
 def modules() -> list[str]:
-    """Names of the public modules below `autolab`: those of which tests/test_docs.py asks for docstrings."""
-    found = re.search(
-        r'^PUBLIC = """(.*?)"""',
-        (ROOT / "tests" / "test_docs.py").read_text(encoding="utf-8"),
-        re.M | re.S,
-    )
+    """Return the names of the public modules below `autolab`: the list in tests/test_docs.py."""
+    tested = (ROOT / "tests" / "test_docs.py").read_text(encoding="utf-8")
+    found = re.search(r'^PUBLIC = """(.*?)"""', tested, re.M | re.S)
     assert found, "tests/test_docs.py names the public modules"
     return found[1].split()
 
 
-def write(folder: Path) -> list[str]:
-    """Write the pages into `folder`; returns their names."""
-    import autolab
-
+def write(folder: Path) -> None:
+    """Write a page for each module, one for Tensor, and an index."""
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {"autolab": _module(autolab), "Tensor": _class_page(autolab.Tensor)}
-    pages |= {
-        f"autolab.{name}": _module(importlib.import_module(f"autolab.{name}")) for name in modules()
-    }
+    names = ["autolab", *(f"autolab.{name}" for name in modules())]
+    pages = {name: MODULE.format(title=name, rule="=" * len(name), name=name) for name in names}
+    pages["Tensor"] = TENSOR
+    rows = []
     for name, text in pages.items():
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    rows = "\n".join(f"- [{name}]({name}.md)" for name in pages)
+        (folder / f"{name}.rst").write_text(text, encoding="utf-8")
+        module = "autolab" if name == "Tensor" else name
+        first = inspect.getdoc(
+            importlib.import_module(module).Tensor
+            if name == "Tensor"
+            else importlib.import_module(module)
+        )
+        rows.append(f"| [{name}]({name}.rst) | {(first or '').splitlines()[0]} |")
     listed = "\n".join(pages)
-    text = f"# Reference\n\nWhat the docstrings say, `help(…)` in a notebook.\n\n{rows}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
-    (folder / "index.md").write_text(text, encoding="utf-8")
-    return list(pages)
-
-
-def _module(module: types.ModuleType) -> str:
-    parts = [f"# {module.__name__}", _words(module.__doc__)]
-    for name in module.__all__:
-        value = getattr(module, name)
-        home = getattr(value, "__module__", None) or ""
-        if (
-            not callable(value)
-            or not home.startswith(("autolab", "torch"))
-            or isinstance(value, types.ModuleType)
-        ):
-            continue
-        if module.__name__ == "autolab" and name == "Tensor":
-            parts += ["## Tensor", "[A page of its own](Tensor.md)."]
-            continue
-        parts.append(_entry(name, value, f"{module.__name__}.{name}"))
-        if isinstance(value, type) and home.startswith(module.__name__):
-            parts += [
-                _entry(f"{name}.{member}", found, f"{name}.{member}", 3)
-                for member, found in _members(value, (value,))
-            ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _class_page(cls: type) -> str:
-    parts = [f"# {cls.__name__}", _words(cls.__doc__)]
-    return (
-        "\n\n".join(
-            [
-                *parts,
-                *(
-                    _entry(name, value, f"Tensor.{name}")
-                    for name, value in _members(cls, cls.__mro__)
-                ),
-            ]
-        )
-        + "\n"
+    (folder / "index.md").write_text(
+        "# Reference\n\nThese pages show what `help(…)` shows in a notebook. "
+        "{ref}`All names are in the index <genindex>`.\n\n| module | what it is |\n| --- | --- |\n"
+        + "\n".join(rows)
+        + f"\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
+        encoding="utf-8",
     )
 
 
-def _members(cls: type, bases: Sequence[type]) -> list[tuple[str, Any]]:
-    """The public methods and properties that these of a class's bases define in the kit, sorted by name."""
-    found: dict[str, Any] = {}
-    for base in reversed(bases):
-        if base.__module__.startswith(("autolab", "torch")):
-            kinds = (property, classmethod, staticmethod)
-            found |= {
-                n: v
-                for n, v in vars(base).items()
-                if not n.startswith("_") and (callable(v) or isinstance(v, kinds))
-            }
-    return sorted(found.items())
+def connect(app: Any) -> None:
+    """Let autodoc read the kit's docstrings: Markdown, with `name: …` for each parameter."""
+    app.connect("autodoc-process-docstring", _docstring)
+    pages: dict[int, str] = {}
+    for name in modules()[::-1]:
+        module = importlib.import_module(f"autolab.{name}")
+        pages |= {id(getattr(module, one)): module.__name__ for one in module.__all__}
+
+    def skip(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+        """Leave out modules, Tensor (a page of its own), and what another page has."""
+        if what != "module":
+            return None
+        home = getattr(value, "__module__", None) or "autolab"
+        here = app.env.current_document.docname.removeprefix("api/")
+        elsewhere = pages.get(id(value), here) != here
+        foreign = not home.startswith(("autolab", "torch"))
+        return True if name == "Tensor" or inspect.ismodule(value) or elsewhere or foreign else None
+
+    app.connect("autodoc-skip-member", skip)
 
 
-def _entry(name: str, value: Any, full: str, level: int = 2) -> str:
-    value = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
-    signature = ""
-    if not isinstance(value, property):
-        try:
-            signature = re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
-        except (TypeError, ValueError):
-            signature = "(…)"
-    return f"{'#' * level} {name}\n\n```python\n{full}{signature}\n```\n\n{_words(inspect.getdoc(value))}"
+def _docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Turn a docstring into reStructuredText, in place."""
+    known = parameters(value) if what in ("function", "method", "class") else ()
+    lines[:] = rst("\n".join(lines), known).splitlines()
 
 
-def _words(docstring: str | None) -> str:
-    """A docstring as Markdown: its examples and tables stay as they stand there, dollars are no formulas."""
-    text = inspect.cleandoc(docstring or "").replace("$", r"\$")
-    return (
-        re.sub(r"^(#+|[-=]{3,}) ?", "", text, flags=re.M).replace("<", "&lt;")
-        if "`" not in text
-        else _outside_code(text)
+def parameters(value: Any) -> tuple[str, ...]:
+    """Return the names of a callable's parameters, () if they are unknown."""
+    try:
+        return tuple(inspect.signature(value).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
+def rst(text: str, known: tuple[str, ...] = ()) -> str:
+    """Return a docstring as reStructuredText: code stays as it is, `name: …` becomes a field of the parameter.
+
+    Example:
+
+        >>> print(rst("Return `x`. dim: the axis.", ("input", "dim")))
+        Return ``x``.
+        <BLANKLINE>
+        :param dim: the axis.
+    """
+    parts = []
+    apart = re.sub(
+        r"^(\S.*)\n(?=    )|^(    .*)\n(?=\S)", r"\1\2\n\n", text.strip("\n"), flags=re.M
     )
+    for paragraph in re.split(r"\n\s*\n", apart):
+        if paragraph.startswith((" ", ">>>")):
+            literal = not paragraph.lstrip().startswith(">>>")
+            parts.append(("::\n\n" if literal else "") + paragraph)
+        else:
+            parts.append(_prose(paragraph, known))
+    return "\n\n".join(parts)
 
 
-def _outside_code(text: str) -> str:
-    lines = []
-    for line in text.splitlines():
-        pieces = [line] if line.startswith("    ") else re.split(r"(`+[^`]*`+)", line)
-        code = line.startswith("    ")
-        lines.append(
-            "".join(
-                p.replace(r"\$", "$") if code or p.startswith("`") else p.replace("<", "&lt;")
-                for p in pieces
-            )
+def _prose(paragraph: str, known: tuple[str, ...]) -> str:
+    """Return a paragraph with its code marked, followed by the fields of the parameters that it explains."""
+    if known:
+        names = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+        pieces = re.split(
+            rf"(?:^|(?<=[.;)])\s+)\*{{0,2}}((?:{names})(?:, (?:{names}))*): ", paragraph
         )
-    return "\n".join(lines)
+    else:
+        pieces = [paragraph]
+    fields = [
+        f":param {names}: {_marked(' '.join(told.split()))}"
+        for names, told in zip(pieces[1::2], pieces[2::2])
+    ]
+    listed = re.match(r"(- |\* |\d+\. |\|)", paragraph)
+    before = _marked(pieces[0] if listed else " ".join(pieces[0].split())).strip()
+    return "\n\n".join(part for part in (before, "\n".join(fields)) if part)
+
+
+def _marked(text: str) -> str:
+    """Return Markdown's code as reStructuredText's, and escape what reStructuredText would read as markup."""
+    pieces = re.split(r"(`+[^`]+`+)", text)
+    return "".join(
+        f"``{piece.strip('`').strip()}``\\ "
+        if piece.startswith("`")
+        else re.sub(r"([\\*_|])", r"\\\1", piece)
+        for piece in pieces
+    ).replace("\\  ", " ")

@@ -13,11 +13,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import api  # noqa: E402
 import lessons  # noqa: E402
+import start  # noqa: E402
 
 from autolab.viz import palette  # noqa: E402
 
@@ -80,10 +82,13 @@ def sources(folder: Path) -> None:
         name = path.relative_to(ROOT)
         target = folder / ("index.md" if name.name == "README.md" else name)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(links(path.read_text(encoding="utf-8"), path, pages), encoding="utf-8")
+        text = start.page() if name.name == "README.md" else path.read_text(encoding="utf-8")
+        target.write_text(links(text, path, pages), encoding="utf-8")
     shutil.copytree(ROOT / "docs" / "images", folder / "docs" / "images")
-    for notebook in notebooks:
-        text = lessons.page(notebook, ROOT / "build" / "site-cache")
+    cache = [ROOT / "build" / "site-cache"] * len(notebooks)
+    with ProcessPoolExecutor(2) as pool:
+        texts = list(pool.map(lessons.page, notebooks, cache))
+    for notebook, text in zip(notebooks, texts):
         target = folder / notebook.relative_to(ROOT).with_suffix(".md")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(links(text, notebook, pages), encoding="utf-8")
@@ -94,7 +99,7 @@ def sources(folder: Path) -> None:
     (folder / "_static" / "site.css").write_text(
         colours + (HERE / "site.css").read_text(encoding="utf-8"), encoding="utf-8"
     )
-    for name, place in (("site.js", "_static"), ("conf.py", ".")):
+    for name, place in (("site.js", "_static"), ("favicon.svg", "_static"), ("conf.py", ".")):
         shutil.copy(HERE / name, folder / place / name)
 
 

@@ -1,5 +1,7 @@
 """Sphinx's settings for the site that tools/site/build.py writes."""
 
+import sys
+import tomllib
 from pathlib import Path
 
 from latex2mathml.converter import convert
@@ -7,14 +9,22 @@ from latex2mathml.converter import convert
 import autolab
 
 project, author, release = "autolab", "The autolab authors", autolab.__version__
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.intersphinx"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+maximum_signature_line_length = 80
+intersphinx_mapping = {}  # other projects may link here by objects.inv; no page is fetched while this site is built
 exclude_patterns = ["_static"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
-suppress_warnings = ["myst.header", "misc.highlighting_failure", "toc.not_included"]
+suppress_warnings = ["ref.python", "myst.header", "misc.highlighting_failure", "toc.not_included"]
 highlight_language = "default"  # examples with >>> are told from programs
 html_theme = "pydata_sphinx_theme"
-html_title = "autolab"
+html_title = f"autolab {autolab.__version__}"
+html_favicon = "_static/favicon.svg"
+html_baseurl = ""
+DESCRIPTION = "Watch loss.backward() happen: a teaching kit for automatic differentiation with a visual graph explorer."
+myst_html_meta = {"description": DESCRIPTION}
 html_static_path = ["_static"]
 html_css_files, html_js_files = ["site.css"], [("site.js", {"defer": "defer"})]
 html_copy_source = html_show_sourcelink = False
@@ -24,8 +34,12 @@ html_show_search_summary = (
 html_math_renderer = "mathml"
 html_sidebars = {"course/[0-9]*": [], "course/more/*": [], "index": []}  # explorers want room
 html_context = {"default_mode": "auto"}
+REPOSITORY = tomllib.loads(
+    Path(autolab.__file__).resolve().parents[1].joinpath("pyproject.toml").read_text()
+)["project"]["urls"]["Repository"]
 html_theme_options = {
     "navbar_align": "left", "header_links_before_dropdown": 6, "show_prev_next": True, "navigation_with_keys": False,
+    "icon_links": [{"name": "Repository", "url": REPOSITORY, "icon": "fa-brands fa-github"}],
     "secondary_sidebar_items": {page: ["page-toc"] for page in ("docs/*", "course/**", "CONTRIBUTING", "ARCHITECTURE")},
     "footer_start": ["copyright"], "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light", "pygments_dark_style": "a11y-high-contrast-dark",
@@ -62,5 +76,9 @@ def _mathml(tex, display):
 
 
 def setup(app):
+    sys.path.insert(0, str(Path(autolab.__file__).resolve().parents[1] / "tools" / "site"))
+    import api
+
+    api.connect(app)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     assert Path(app.srcdir, "index.md").exists(), "tools/site/build.py writes the sources"

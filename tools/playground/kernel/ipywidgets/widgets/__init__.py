@@ -1,0 +1,3 @@
+"""Stands for ipywidgets in a page without Jupyter."""
+
+from . import widget  # noqa: F401
