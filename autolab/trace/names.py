@@ -109,7 +109,7 @@ def source(frame: FrameType | None, line: int | None = None) -> Source | None:
     filename = frame.f_code.co_filename
     line = frame.f_lineno if line is None else line
     text = linecache.getline(filename, line, frame.f_globals).strip()
-    return Source(_file_label(filename), line, text)
+    return Source(file_label(filename), line, text)
 
 
 class Spelled:
@@ -183,7 +183,7 @@ def _numbers_in(node: ast.AST) -> Iterator[tuple[ast.AST, Any]]:
             yield from _numbers_in(part)
 
 
-def _file_label(filename: str) -> str:
+def file_label(filename: str) -> str:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     cell = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
     if cell is None and (named := _IPYTHON_7.match(filename)):

@@ -23,8 +23,7 @@ class Explanation(Explorer):
         opened = folding.first() + [
             part for part in (folding.opening(node) if node else ()) if part not in folding.first()
         ]
-        notes = trace.meta["error"]["notes"] if trace.meta.get("error") else []
-        self.text = "\n".join([said["title"], *said["text"], *notes, said["more"]]).strip()
+        self.text = "\n".join([said["title"], *said["text"], said["more"]]).strip()
         super().__init__(trace, **{"expanded": opened, "step": said["step"]} | traits)
 
     def __repr__(self) -> str:
@@ -74,10 +73,10 @@ def explain(error: Any = None) -> Explanation | Message:
         return Explanation(explanation.of_numbers(trace))
     try:
         cause = explanation.of_error(error)
-    except Exception as trouble:  # a tensor without a shape, say; whoever asks about an error must not get another one
+        if cause is not None and cause.nodes:
+            return Explanation(cause)
+        title, said = explanation.in_words(error)
+        return Message(title, paragraphs=tuple(said))
+    except Exception as trouble:  # whoever asks about an error must not get another one
         why = f"What it was given cannot be drawn ({type(trouble).__name__})."
-        return Message(explanation.in_words(error)[0], paragraphs=(why, *sentences(error)))
-    if cause is not None and cause.nodes:
-        return Explanation(cause)
-    title, said = explanation.in_words(error)
-    return Message(title, paragraphs=tuple(said))
+        return Message(f"{type(error).__name__}: {error}", paragraphs=(why, *sentences(error)))

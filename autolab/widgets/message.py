@@ -42,6 +42,11 @@ class Message:
     tone: str = "neutral"
     code: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The message in words, as `Explanation.text` is."""
+        return repr(self)
+
     def __repr__(self) -> str:
         width = max((len(mark) for mark, _ in self.rows), default=0)
         lines = [

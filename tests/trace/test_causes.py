@@ -110,10 +110,7 @@ def test_freed_buffers_and_where_they_were_freed():
     )
     assert trace.frames[trace.meta["explanation"]["step"]].run == 2
     trace, text, marks = explained(twice)
-    assert (
-        "a backward pass before this one freed them" in text
-        and "A recording of both passes shows which line" in text
-    )
+    assert "a backward pass before this one freed them" in text and "A recording (" in text
     assert trace.node(trace.meta["explanation"]["node"]).op == "tanh"
 
 
@@ -131,7 +128,7 @@ def test_the_operation_that_changed_and_the_one_that_saved():
     assert marks == {"root": "saved here", "root(2)": "changed here", "root(3)": "changed here"}
     ops = {n.label: (n.op, n.source.text) for n in trace.nodes if n.mark}
     assert ops["root(2)"] == ("div_", "root /= 2") and ops["root"] == ("sqrt", "root = w.sqrt()")
-    assert "to version 1 (test_causes.py, line" in text and "root /= 2" in text
+    assert "root was changed in place by div_ (test_causes.py, line" in text and "root /= 2" in text
     _, text, marks = explained(changed)
     assert (
         sorted(marks.values()) == ["changed here", "saved here"] and marks["root"] == "changed here"
@@ -206,7 +203,7 @@ def test_a_tensor_that_grad_was_asked_about_in_vain():
     assert marks == {"idle": "not used"} and trace.frames[-1].phase == "backward"
     assert "the gradient of total with respect to idle, but total was not computed from it" in text
     _, text, _ = explained(code, recorded=True)
-    assert "the gradient of total with respect to the tensor at index 1, but" in text
+    assert "the gradient of total with respect to idle, but" in text
 
 
 @pytest.mark.parametrize(
@@ -246,7 +243,7 @@ def test_what_cut_the_graph(cut, op):
     assert (
         "loss has no graph behind it" in text
         and "Variables at that line that require grad: w." in text
-        and "a recording shows them all" in text
+        and "A recording (" in text
     )
 
 
@@ -349,10 +346,7 @@ def test_of_pytorch():
 
     trace, text, _ = explained(code)
     assert trace.meta["library"] == "torch" and "kernel: float32 [3, 1, 2] on cpu" in text
-    assert (
-        "This is an error of PyTorch itself" in text
-        and "Something else in this line has no name" in text
-    )
+    assert "conv1d(kernel) failed" in text and "Something else in this line has no name" in text
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -368,7 +362,7 @@ def test_who_made_a_value_did_not_change_it(whole):
     _, text, marks = explained(code)
     assert (
         "changed here" not in marks.values()
-        and "Changed to version 1 by an operation that is not known." in text
+        and "had saved a value for its gradient, and it was changed in place afterwards" in text
     )
 
 
@@ -425,12 +419,12 @@ def test_a_backward_pass_of_pytorch_failed_at_what_it_began_with():
         (
             freed,
             "area",
-            "The graph behind area had saved values for its gradient, and some of them are gone",
+            "The graph behind area had saved values for its gradient, and they are gone",
         ),
         (
             stale,
             "total",
-            "Something that the graph behind total had saved for its gradient has been changed in place since.",
+            "The graph behind total had saved a value for its gradient, and it was changed in place",
         ),
         (many, "v1", "v1 has the shape [3, 2]; backward() starts from one number."),
     ):

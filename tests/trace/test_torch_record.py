@@ -510,7 +510,7 @@ def no_graph():
 @pytest.mark.parametrize(
     ("fails", "words"),
     [
-        (changed_in_place, ["saved result, at version 0", "add_"]),
+        (changed_in_place, ["y was changed in place by add_", "y = exp(x) had saved it"]),
         (
             backward_twice,
             ["a backward pass before this one freed them", "That was backward pass 1"],

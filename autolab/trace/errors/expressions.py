@@ -1,17 +1,23 @@
-"""The expression of the learner's code that an error came from: which call it is, and which tensors stand in it.
+"""The expression of the learner's code that an error came from: which call it is, which tensors stand in it, and which
+lines its names were made in.
 
-CPython knows the columns of every instruction (PEP 657), so that of `y = f(a) + b * c` the product can be told from the
-sum. Nothing is called or computed again: operands are names, attributes that lie in an object, and numbers."""
+CPython knows the columns of every instruction (PEP 657), so in `y = f(a) + b * c` the product can be told from the sum.
+Nothing is called or computed again: only names, attributes and elements of lists and dicts are looked up."""
 
 from __future__ import annotations
 
 import ast
+import dis
+import functools
 import itertools
 import linecache
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
+from .. import names
+from ..model import Source
 from ..reader import is_tensor
 
 _SIGNS = {
@@ -20,6 +26,7 @@ _SIGNS = {
     "USub": "neg", "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge",
     "BitAnd": "bitwise_and", "BitOr": "bitwise_or",
 }  # fmt: skip
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)
 
 
 @dataclass
@@ -34,122 +41,186 @@ class Expression:
     unnamed: bool = False
 
 
-def at(trace: TracebackType) -> Expression | None:
-    """The expression that one entry of a traceback was at, or None when the text cannot be read."""
-    return _of(trace.tb_frame, trace.tb_lasti)
+class Place:
+    """Where a frame is: `node` is the part of the syntax tree that runs, None when the text cannot be read."""
 
-
-def running(frame: FrameType) -> Expression | None:
-    """The expression that a running frame is at."""
-    return _of(frame, frame.f_lasti)
-
-
-def _of(frame: FrameType, instruction: int) -> Expression | None:
-    code = frame.f_code
-    first, last, start, end = next(
-        itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4
-    )
-    if first is None or last is None or start is None or end is None:
-        return None
-    lines = [
-        linecache.getline(code.co_filename, n, frame.f_globals).encode()
-        for n in range(first, last + 1)
-    ]
-    lines[-1] = lines[-1][:end]
-    lines[0] = lines[0][start:]
-    try:
-        body = ast.parse(b"(\n" + b"".join(lines) + b"\n)").body
-    except SyntaxError:
-        try:
-            body = ast.parse(b"".join(lines).strip()).body  # `x += y` is a statement
-        except SyntaxError:
-            return None
-    return _read(body[0], _Names(frame)) if len(body) == 1 else None
-
-
-def _read(node: Any, known: _Names) -> Expression:
-    node = node.value if isinstance(node, ast.Expr) else node
-    if isinstance(node, ast.Call):
-        name, items = _called(node, known)
-    elif isinstance(node, ast.BinOp):
-        name, items = _SIGNS.get(type(node.op).__name__, ""), [("0", node.left), ("1", node.right)]
-    elif isinstance(node, ast.AugAssign):
-        name, items = (
-            _SIGNS.get(type(node.op).__name__, "") + "_",
-            [("0", node.target), ("1", node.value)],
-        )
-    elif isinstance(node, ast.UnaryOp):
-        name, items = _SIGNS.get(type(node.op).__name__, ""), [("0", node.operand)]
-    elif isinstance(node, ast.Compare):
-        name, items = (
-            _SIGNS.get(type(node.ops[0]).__name__, ""),
-            [("0", node.left), ("1", node.comparators[0])],
-        )
-    elif isinstance(node, ast.Attribute):
-        name, items = node.attr, [("self", node.value)]
-    elif isinstance(node, ast.Subscript):
-        name, items = "getitem", [("0", node.value), ("index", node.slice)]
-    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        name, items = "setitem", [("0", node.targets[0].value), ("value", node.value)]
-    else:
-        name, items = "", [("0", node)]
-    owner = (
-        node.func.value
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        else None
-    )
-    method = owner is not None and not isinstance(known.value(owner), (ModuleType, type))
-    unnamed = any(
-        not isinstance(item, (ast.Name, ast.Attribute, ast.Constant, ast.Slice))
-        for _, item in items
-    )
-    return Expression(
-        name,
-        {place: value for place, item in items if is_tensor(value := known.value(item))},
-        method,
-        unnamed,
-    )
-
-
-def _called(node: ast.Call, known: _Names) -> tuple[str, list[tuple[str, Any]]]:
-    function, items = node.func, []
-    if isinstance(function, ast.Attribute):
-        name = (
-            "" if hasattr(type(known.value(function)), "named_parameters") else function.attr
-        )  # a module: its forward calls something
-        if is_tensor(known.value(function.value)):
-            items.append(("self", function.value))
-    else:
-        name = (
-            function.id
-            if isinstance(function, ast.Name)
-            and not hasattr(type(known.value(function)), "named_parameters")
-            else ""
-        )
-    for i, argument in enumerate(node.args):
-        listed = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else None
-        items += (
-            [(str(i), argument)]
-            if listed is None
-            else [(f"{i}[{k}]", item) for k, item in enumerate(listed)]
-        )
-    items += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None]
-    return name, items
-
-
-class _Names:
-    """What the names of a frame mean, without running anything of the learner's."""
-
-    def __init__(self, frame: FrameType) -> None:
-        self.frame = frame
+    def __init__(self, frame: FrameType, instruction: int, line: int) -> None:
+        self.frame, self.line = frame, line
+        code = frame.f_code
+        lines = linecache.getlines(code.co_filename, frame.f_globals)
+        self.text = "".join(lines)
+        self.tree = _parsed(self.text)
+        position = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+        self.node = None if self.tree is None else _node_at(self.tree, position)
+        operation = dis.opname[code.co_code[instruction]] if instruction >= 0 else ""
+        self.is_condition = "JUMP" in operation or operation == "TO_BOOL"
 
     def value(self, node: Any) -> Any:
+        """What a name, an attribute or an element is, without running anything of the learner's; else None."""
         if isinstance(node, ast.Name):
             held = self.frame.f_locals
             return held[node.id] if node.id in held else self.frame.f_globals.get(node.id)
         if isinstance(node, ast.Attribute):
             return _attribute(self.value(node.value), node.attr)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            owner, key = self.value(node.value), node.slice.value
+            if hasattr(type(owner), "named_parameters"):
+                return owner._modules.get(str(key))
+            if type(owner) is dict:
+                return owner.get(key)
+            if type(owner) in (list, tuple):
+                return dict(enumerate(owner)).get(key)
         return None
+
+    def written(self, node: Any) -> str:
+        """A part of the tree as it stands in the code, in one line."""
+        return " ".join((ast.get_source_segment(self.text, node) or ast.unparse(node)).split())
+
+    def source(self, node: Any) -> Source | None:
+        """The line that a part of the tree stands in."""
+        return names.source(self.frame, node.lineno)
+
+    def scopes(self) -> list[Any]:
+        """The functions around the line, the innermost first, and the module last."""
+        assert self.tree is not None
+        around = [
+            n
+            for n in ast.walk(self.tree)
+            if isinstance(n, _SCOPES[:3]) and n.lineno <= self.line <= (n.end_lineno or n.lineno)
+        ]
+        return [*sorted(around, key=lambda n: -n.lineno), self.tree]
+
+    def assigned(self, name: str, line: int) -> tuple[Any, Any] | None:
+        """(statement, value) that gave `name` its meaning before `line`: the last one above it, else the last one of a
+        loop."""
+        for scope in self.scopes():
+            found = [pair for pair in _assignments(scope) if _binds(pair[0], name)]
+            above = [pair for pair in found if pair[0].lineno < line]
+            if found:
+                return (above or found)[-1]
+        return None
+
+    def behind(self, node: Any) -> Iterator[Any]:
+        """`node` and all parts of the tree that its value was made of, as far as names lead to them."""
+        todo, seen = [(node, self.line)], set()
+        for start, line in todo:
+            for part in ast.walk(start):
+                yield part
+                if isinstance(part, ast.Name) and (part.id, line) not in seen:
+                    seen.add((part.id, line))
+                    made = self.assigned(part.id, line)
+                    if made is not None and made[0] is not start:
+                        todo.append((made[1], made[0].lineno))
+
+
+@functools.lru_cache(16)
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return None
+
+
+def _node_at(tree: ast.AST, position: Any) -> Any:
+    first, last, start, end = position
+    return next(
+        (
+            n
+            for n in ast.walk(tree)
+            if getattr(n, "lineno", None) == first
+            and (n.end_lineno, n.col_offset, n.end_col_offset) == (last, start, end)  # type: ignore[attr-defined]
+            and not isinstance(n, ast.Expr)
+        ),
+        None,
+    )
+
+
+def _assignments(scope: Any) -> list[tuple[Any, Any]]:
+    """(statement, value) of all assignments of a function or module, without those of functions inside it."""
+    found, todo = [], list(ast.iter_child_nodes(scope))
+    for node in todo:
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
+            found.append((node, node.value))
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            found.append((node, node.iter))
+        if not isinstance(node, (*_SCOPES, ast.ClassDef)):
+            todo += ast.iter_child_nodes(node)
+    return sorted(
+        (pair for pair in found if hasattr(pair[0], "lineno")), key=lambda pair: pair[0].lineno
+    )
+
+
+def _binds(statement: Any, name: str) -> bool:
+    targets = getattr(statement, "targets", None) or [statement.target]
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+        for t in targets
+        for n in ast.walk(t)
+    )
+
+
+def place(trace: TracebackType) -> Place:
+    """Where one entry of a traceback was."""
+    return Place(trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+
+
+def at(trace: TracebackType) -> Expression | None:
+    """The expression that one entry of a traceback was at, or None when the text cannot be read."""
+    return _read(place(trace))
+
+
+def running(frame: FrameType) -> Expression | None:
+    """The expression that a running frame is at."""
+    return _read(Place(frame, frame.f_lasti, frame.f_lineno))
+
+
+def _read(known: Place) -> Expression | None:
+    node = known.node
+    if node is None:
+        return None
+    method = False
+    sign = getattr(node, "op", None) or (getattr(node, "ops", None) or [None])[0]
+    name = _SIGNS.get(type(sign).__name__, "")
+    if known.is_condition and not isinstance(node, ast.Call):
+        name, items = "bool", [("self", node)]
+    elif isinstance(node, ast.Call):
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        method = owner is not None and not isinstance(known.value(owner), (ModuleType, type))
+        name, items = _called(node, known)
+    elif isinstance(node, ast.BinOp):
+        items = [("0", node.left), ("1", node.right)]
+    elif isinstance(node, ast.AugAssign):
+        name, items = f"{name}_", [("0", node.target), ("1", node.value)]
+    elif isinstance(node, ast.UnaryOp):
+        items = [("0", node.operand)]
+    elif isinstance(node, ast.Compare):
+        items = [("0", node.left), ("1", node.comparators[0])]
+    elif isinstance(node, ast.Attribute):
+        name, items = node.attr, [("self", node.value)]
+    elif isinstance(node, ast.Subscript):
+        name = "setitem" if isinstance(node.ctx, ast.Store) else "getitem"
+        items = [("0", node.value), ("index", node.slice)]
+    else:
+        name, items = "", [("0", node)]
+    simple = (ast.Name, ast.Attribute, ast.Constant, ast.Slice)
+    operands = {place: value for place, item in items if is_tensor(value := known.value(item))}
+    return Expression(name, operands, method, any(not isinstance(i, simple) for _, i in items))
+
+
+def _called(node: ast.Call, known: Place) -> tuple[str, list[tuple[str, Any]]]:
+    function, items = node.func, []
+    name = getattr(function, "attr", None) or getattr(function, "id", "")
+    if hasattr(type(known.value(function)), "named_parameters"):
+        name = ""  # a module: its forward calls something
+    if isinstance(function, ast.Attribute) and is_tensor(known.value(function.value)):
+        items.append(("self", function.value))
+    for i, argument in enumerate(node.args):
+        if isinstance(argument, (ast.List, ast.Tuple)):
+            items += [(f"{i}[{k}]", item) for k, item in enumerate(argument.elts)]
+        else:
+            items.append((str(i), argument))
+    items += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None]
+    return name, items
 
 
 def _attribute(item: Any, name: str) -> Any:

@@ -1,0 +1,78 @@
+"""The first number of a trace that is not finite, and where it came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import Frame, Node, Trace
+from ..values import Value
+from .backward import at_zero, line
+
+
+def first_bad(trace: Trace) -> Frame | None:
+    """The frame that made the first NaN or inf; None when all known numbers are finite.
+
+    An -inf that was asked for is none: that of a mask, which softmax turns into 0."""
+    given: dict[str, list[Node]] = {}
+    for edge in trace.edges:
+        given.setdefault(edge.child, []).append(trace.node(edge.parent))
+    later: Frame | None = None
+    for frame in trace.frames:
+        here = kinds(frame.value) | kinds(frame.total)
+        if not here:
+            continue
+        if frame.phase != "forward":
+            return frame
+        node = trace.node(frame.node)
+        before = {kind for parent in given.get(node.id, ()) for kind in kinds(parent.value)}
+        before |= {kind for kind in ("inf", "-inf", "nan") if kind in _said(node.attrs)}
+        if "nan" in here - before or "-inf" in here and not before or "inf" in here and not before:
+            return frame
+        if later is None and here != {"-inf"}:
+            later = frame
+    return later
+
+
+def kinds(value: Value | None) -> set[str]:
+    """Which of "nan", "inf", "-inf" a value holds."""
+    if value is None:
+        return set()
+    if value.stats is None:
+        return {n for n in _flat(value.data) if isinstance(n, str)}
+    found = {"nan"} if value.stats["nan"] else set()
+    if value.stats["inf"]:
+        ends = {str(value.stats["min"]), str(value.stats["max"])} & {"inf", "-inf"}
+        found |= ends or {"inf", "-inf"}
+    return found
+
+
+def _flat(data: Any) -> list[Any]:
+    return [n for item in data for n in _flat(item)] if isinstance(data, list) else [data]
+
+
+def _said(attrs: dict[str, Any]) -> set[str]:
+    return {str(item) for item in attrs.values()}
+
+
+def sentences(trace: Trace, frame: Frame) -> list[str]:
+    """Where the first number that is not finite was made, and what to change."""
+    node = trace.node(frame.node)
+    if frame.phase == "backward":
+        arrived = "" if frame.receiver is None else f", towards {trace.node(frame.receiver).label}"
+        return [
+            f"In the backward pass {node.label} = {node.call} made the first number that is not finite{arrived}: {frame.text}.",
+            *at_zero(node.op),
+        ]
+    parents = [trace.node(e.parent) for e in trace.edges if e.child == node.id]
+    before = [p.label for p in parents if kinds(p.value)]
+    known = [
+        f"{p.label} = {p.value.text}"
+        for p in parents
+        if p.value is not None and p.label != p.value.text
+    ]
+    why = f"; {', '.join(before)} was so already, and was not computed here" if before else ""
+    held = "; ".join(known) or "numbers that are not known"
+    return [
+        f"{frame.text} is the first number that is not finite{line(node.source)}; it was given {held}{why}.",
+        *([] if before else at_zero(node.op)),
+    ]
