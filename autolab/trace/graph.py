@@ -4,6 +4,7 @@ Works for autolab tensors and, through the same public attributes, for real torc
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ def trace(
 ) -> Trace:
     """The trace of the computation that led to `root`.
 
-    root      : a tensor of autolab or torch, or a list or tuple of them.
+    root      : a tensor of autolab or torch, or a list, tuple, dict or dataclass of them, whose keys name them.
     params    : names for tensors, as `dict(model.named_parameters())`; they win over variable names.
     namespace : where variable names are looked up; default: the variables of the code that called, and the notebook's.
     gradient  : for results of more than one number, the gradient that backward() is given (a list for several roots).
@@ -59,7 +60,8 @@ def trace(
         backward would start: the gradient of v1 with respect to itself is 1
         v1 would send 3 to x (contribution 1 of 2, so far 3)
     """
-    roots = tensors(root, "root")
+    found = results(root, "root")
+    roots = [tensor for _, tensor in found]
     reader = _one_reader(roots)
     with uncollected(), _told_when_done(reader, roots):
         builder = Builder(reader, values=values, formulas=formulas)
@@ -67,7 +69,8 @@ def trace(
         ids = [builder.root(t) for t in roots]
         if namespace is None:
             namespace = names.namespace(names.caller())
-        for name, tensor in _named(params, namespace):
+        keyed = [(name, tensor) for name, tensor in found if name]
+        for name, tensor in [*keyed, *_named(params, namespace)]:
             if reader_for(tensor).library == reader.library:
                 builder.name(name, tensor)
         if reader.library == "torch":
@@ -125,21 +128,38 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def tensors(given: Any, argument: str, also: str = "") -> list[Any]:
-    """The tensors that an argument is. Raises TypeError for anything else; `also`: what else the caller takes."""
-    roots = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    if not roots or not all(is_tensor(t) for t in roots):
-        wrong = next(
-            (type(t).__name__ for t in roots if not is_tensor(t)),
-            f"an empty {type(given).__name__}",
+def results(given: Any, argument: str, also: str = "") -> list[tuple[str, Any]]:
+    """The tensors that an argument is or holds, with the keys and fields that name them. Raises TypeError where none
+    is there, and for anything else; `also`: what else the caller takes."""
+    found, other = [], []
+    todo: list[tuple[str, Any]] = [("", given)]
+    for name, item in todo:
+        if is_tensor(item):
+            found.append((name, item))
+        elif isinstance(item, Mapping):
+            todo += [(str(key), part) for key, part in item.items()]
+        elif dataclasses.is_dataclass(item) and not isinstance(item, type):
+            todo += [(f.name, getattr(item, f.name)) for f in dataclasses.fields(item)]
+        elif isinstance(item, Sequence) and not isinstance(item, str):
+            todo += zip(getattr(item, "_fields", [""] * len(item)), item)
+        elif item is not None or item is given:
+            other.append(type(item).__name__)
+    if other or not found:
+        wrong = other[0] if other else f"an empty {type(given).__name__}"
+        inside = (
+            f" in a {type(given).__name__}" if other and other[0] != type(given).__name__ else ""
         )
-        inside = f" in a {type(given).__name__}" if roots and roots[0] is not given else ""
         raise fail(
             TypeError,
-            f"{argument} must be a tensor, {'' if also else 'or '}a list or tuple of tensors{also}, got {wrong}{inside}",
+            f"{argument} must be a tensor, {'' if also else 'or '}a list, tuple or dict of tensors{also}, got {wrong}{inside}",
             "A graph belongs to a result: pass what was computed, such as model(x) or the loss, not the model or a number.",
         )
-    return roots
+    return found
+
+
+def tensors(given: Any, argument: str, also: str = "") -> list[Any]:
+    """The tensors that an argument is or holds."""
+    return [tensor for _, tensor in results(given, argument, also)]
 
 
 def _named(params: Mapping[str, Any] | None, namespace: Mapping[str, Any]):

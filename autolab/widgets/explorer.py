@@ -417,7 +417,9 @@ def _foreign(source: Any, params: Any, namespace: Any, backward: bool, **only: A
 
 def operations(source: Any, most: int) -> int:
     """How many operations are behind a tensor or tensors; counting ends soon after `most`."""
-    tensors = source if isinstance(source, list | tuple) else [source]
+    from ..trace import graph
+
+    tensors = graph.tensors(source, "source")
     todo = [fn for tensor in tensors if (fn := getattr(tensor, "grad_fn", None)) is not None]
     seen = set(todo)
     while todo and len(seen) < most:

@@ -311,7 +311,7 @@ def test_an_error_without_tensors_says_so():
     )
     error = caught(lambda: torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=-3.0))
     assert explanation.of_error(error) is None and explanation.in_words(error)[1][0].startswith(
-        "This ValueError is about no operation on tensors"
+        "It has to be at least 0"
     )
 
 

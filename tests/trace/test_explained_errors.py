@@ -7,7 +7,8 @@ import error_programs
 import pytest
 
 import autolab
-from autolab.widgets import Explanation, Message
+from autolab.widgets import Message
+from autolab.widgets.explanation import Explanation
 
 CASES = error_programs.CASES
 
@@ -112,6 +113,7 @@ def test_the_infinity_of_a_mask_is_not_the_first_number_that_is_not_finite():
         loss = -difference.log().sum()
         loss.backward()
     assert "log(difference)" in autolab.explain(recording).text
+    scores = autolab.zeros(3, 3, requires_grad=True)
     with autolab.record() as recording:
         scores.masked_fill(mask, float("-inf")).softmax(-1).sum().backward()
     assert "Every number that is known is finite" in autolab.explain(recording).text

@@ -443,7 +443,7 @@ def test_what_is_no_result_is_told_what_to_pass():
     for wrong in (3, autolab.nn.Linear(2, 1)):
         with pytest.raises(
             TypeError,
-            match="root must be a tensor, or a list or tuple of tensors, got (int|Linear)",
+            match="root must be a tensor, or a list, tuple or dict of tensors, got (int|Linear)",
         ) as caught:
             trace(wrong)
         assert caught.value.__notes__ == [

@@ -223,7 +223,7 @@ def test_only_tensors_are_drawn():
         (viz.draw, "source"),
         (autolab.explore, "source"),
     ):
-        expected = f"(?m)^{argument} must be a tensor, a list or tuple of tensors, a recording or a trace, got "
+        expected = f"(?m)^{argument} must be a tensor, a list, tuple or dict of tensors, a recording or a trace, got "
         for wrong, name in (
             (3.0, "float$"),
             (model, "Linear$"),

@@ -37,13 +37,12 @@ def kinds(value: Value | None) -> set[str]:
     """Which of "nan", "inf", "-inf" a value holds."""
     if value is None:
         return set()
-    if value.stats is None:
-        return {n for n in _flat(value.data) if isinstance(n, str)}
-    found = {"nan"} if value.stats["nan"] else set()
-    if value.stats["inf"]:
-        ends = {str(value.stats["min"]), str(value.stats["max"])} & {"inf", "-inf"}
-        found |= ends or {"inf", "-inf"}
-    return found
+    shown = {
+        n for n in _flat(value.data if value.sample is None else value.sample) if isinstance(n, str)
+    }
+    stats = value.stats or {"nan": 0, "inf": 0}
+    shown |= {"nan"} if stats["nan"] else set()
+    return shown | ({"inf"} if stats["inf"] and not shown & {"inf", "-inf"} else set())
 
 
 def _flat(data: Any) -> list[Any]:

@@ -136,7 +136,8 @@ def _old_optimizer(error: BaseException, place: Place | None, trace: Trace | Non
         optimizer = names.local_names(entry.tb_frame).get("self")
         if optimizer is None or not hasattr(type(optimizer), "add_param_group"):
             continue
-        for parameter, state in optimizer.state.items():
+        held = getattr(optimizer, "state", None)  # None where its __init__ raised
+        for parameter, state in (held or {}).items():
             for name, kept in state.items() if is_tensor(parameter) else ():
                 if is_tensor(kept) and kept.numel() == parameter.numel() > 0:
                     for of, change in (("device", "to"), ("dtype", "double() or .half")):

@@ -36,7 +36,7 @@ _TABLE = {
     "and unknown words.",
     r"Target (-?\d+) is out of bounds": "Class {1} needs a score of its own: classes are counted from 0 to the number of classes - 1, so compare "
     "the labels with the last layer's out_features.",
-    r"all elements of input should be between 0 and 1": "The loss takes probabilities: apply sigmoid() first, or use "
+    r"all elements of input should be between 0 and 1": "The loss takes probabilities, from 0 to 1: apply sigmoid() first, or use "
     "binary_cross_entropy_with_logits, which takes scores.",
     r"Boolean value of Tensor with more than one value": "Several numbers are not true or false together: say .any() or .all(), or take one "
     "number with .item().",

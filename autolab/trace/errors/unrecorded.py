@@ -45,11 +45,15 @@ def trace_of(error: BaseException) -> tuple[Trace, str, BaseException, bool] | N
     for link in failures.chain(error):
         call = link.__dict__.get("_autolab_call")
         if call is not None:
-            return (*_of_call(error, link, *call), link, True)
+            found = _of_call(error, link, *call)
+            return None if found is None else (*found, link, True)
     return _of_line(error)
 
 
-def _of_call(error: BaseException, link: BaseException, op: Any, args: Any) -> tuple[Trace, str]:
+def _of_call(
+    error: BaseException, link: BaseException, op: Any, args: Any
+) -> tuple[Trace, str] | None:
+    """None for operands of two libraries, which have no graph in common."""
     if op in failures.PASSES and not isinstance(op, Node):
         of_inputs = "One of the differentiated" in str(error)
         asked = ("inputs",) if of_inputs else ("self", "tensors", "outputs")
@@ -64,6 +68,8 @@ def _of_call(error: BaseException, link: BaseException, op: Any, args: Any) -> t
         record = None if hasattr(op, "next_functions") else op
         name, (operands, rest) = op, failures.operands_of(record, args)
         rest = {n: failures.plain(a) for n, a in rest.items()}
+    if len({reader_for(t).library for t in operands.values() if is_tensor(t)}) != 1:
+        return None
     return _of_operands(error, link, name, operands, rest)
 
 

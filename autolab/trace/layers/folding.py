@@ -112,6 +112,7 @@ class Folding:
     def __init__(self, trace: Trace) -> None:
         self.trace, self.nodes, self.edges = trace, rough(trace.nodes), rough(trace.edges)
         self.network = any(group.kind == "module" for group in trace.groups)
+        self._groups = {group.id: group for group in trace.groups}
         self.parts: dict[str, Part] = {}
         self.home: dict[str, str] = {}
         self._ran = dict.fromkeys(node.id for node in self.nodes if node.kind in RAN)
@@ -199,7 +200,10 @@ class Folding:
             chunk = items[start : start + size]
             if len(chunk) == 1:
                 continue  # the last one stays as it is
-            name = f"{kind} {before + start + 1:,}–{before + start + len(chunk):,}"
+            name = (
+                self._varying(chunk)
+                or f"{kind} {before + start + 1:,}–{before + start + len(chunk):,}"
+            )
             run = Part(f"r{next(numbers)}", name, name + inside, "", around)
             self.parts[run.id] = run
             for item in chunk:
@@ -208,6 +212,18 @@ class Folding:
                 else:
                     self.home[item] = run.id
             self._split(chunk, run.id, inside, numbers, before + start)
+
+    def _varying(self, chunk: list[str]) -> str:
+        """What varies in a run of a loop's calls: "cell, calls 1–50"; "" where it is no loop."""
+        calls: dict[str, list[int]] = {}
+        for item in chunk:
+            if (group := self._groups.get(item)) is not None and group.kind == "module":
+                calls.setdefault(group.path, []).append(group.call)
+        path = max(calls, key=lambda p: len(calls[p]), default="")
+        numbers = calls.get(path, [])
+        if len(numbers) < 2 or len(set(numbers)) < len(numbers):
+            return ""
+        return f"{path}, calls {min(numbers):,}–{max(numbers):,}"
 
     def _around(self, part: str | None) -> list[str]:
         """A part and all around it, the outermost first."""
@@ -375,9 +391,10 @@ class Folding:
             list(children.get(None, [])),
             [],
         )
-        # Of a loop, one iteration says what the others do.
+        # Of a loop, one iteration says what the others do; a step may be as wide as the network.
         rounds = [part for part in closed if self.parts[part].kind == "iteration"]
-        closed = [part for part in closed if part not in rounds[1:]]
+        steps = {part.id for part in self.parts.values() if part.kind == "step"}
+        closed = [part for part in closed if part not in rounds[1:] and part not in steps]
         inner = {part: own[part] + len(children.get(part, [])) - 1 for part in self.parts}
         while closed and boxes < FEW_BOXES:
             wanted = (
@@ -390,7 +407,7 @@ class Folding:
                 break
             opened += wanted
             closed = [part for part in closed if part not in wanted] + [
-                p for part in wanted for p in children.get(part, [])
+                p for part in wanted for p in children.get(part, []) if p not in steps
             ]
         return self.ordered(opened)
 
