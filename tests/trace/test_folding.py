@@ -309,3 +309,24 @@ def test_a_shared_parameter_is_in_each_card_that_uses_it_and_its_step_begins_at_
     folded = folding.fold(folding.parts, rows=True)
     step = next(n.id for n in folding.trace.nodes if n.label == "step of weight")
     assert [link.start for link in folded.links if link.end == step] == [cards[0]]
+
+
+def test_an_optimizers_step_is_closed_at_first():
+    net = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(20)))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    with torch.record() as recording:
+        net(torch.ones(1, 2)).sum().backward()
+        opt.step()
+    folding = Folding(recording.trace())
+    steps = {part.id for part in folding.parts.values() if part.kind == "step"}
+    assert steps and not steps & set(folding.first())
+
+
+def test_a_loops_runs_are_named_by_its_calls():
+    cell = torch.nn.RNNCell(2, 3)
+    with torch.record() as recording:
+        h = torch.zeros(1, 3)
+        for _step in range(80):
+            h = cell(torch.ones(1, 2), h)
+    runs = [p.name for p in Folding(recording.trace()).parts.values() if p.kind == "run"]
+    assert runs == ["RNNCell, calls 1–50", "RNNCell, calls 51–80"]

@@ -476,3 +476,30 @@ def test_what_retain_grad_kept_is_there_before_the_first_frame(library):
         "accumulated",
         "freed",
     ]
+
+
+@dataclasses.dataclass
+class Output:
+    loss: object
+    logits: object
+
+
+@pytest.mark.parametrize(
+    "gather",
+    [
+        lambda loss, logits: {"loss": loss, "logits": logits},
+        lambda loss, logits: Output(loss, logits),
+        lambda loss, logits: [{"loss": loss, "hidden": None}, ({"logits": logits},)],
+    ],
+)
+def test_results_in_dicts_and_dataclasses_are_named_by_their_keys(gather):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    found = trace(gather(y.sum(), y))
+    assert [found.node(i).name for i in found.meta["roots"]] == ["loss", "logits"]
+
+
+@pytest.mark.parametrize("empty", [{}, [None], [{"loss": 3}]])
+def test_what_holds_no_tensor_is_refused(empty):
+    with pytest.raises(TypeError, match="root must be a tensor, or a list, tuple or dict"):
+        trace(empty)
