@@ -205,7 +205,7 @@ def test_calls_of_a_module_in_a_loop_are_in_runs_too():
 
     folding = Folding(trace(Unrolled()(torch.ones(1, 2)).sum(), backward=False, formulas=False))
     top = [p.name for p in folding.parts.values() if p.parent is None]
-    assert top == ["parts 1–50", "parts 51–81"], "eighty calls and the sum"
+    assert top == ["cell, calls 1–50", "cell, calls 51–80, …"], "eighty calls and the sum"
     inside = [p.name for p in folding.parts.values() if p.parent == "r1"]
     assert inside == [f"cell (call {i})" for i in range(51, 81)]
 

@@ -223,7 +223,8 @@ class Folding:
         numbers = calls.get(path, [])
         if len(numbers) < 2 or len(set(numbers)) < len(numbers):
             return ""
-        return f"{path}, calls {min(numbers):,}–{max(numbers):,}"
+        rest = ", …" if len(chunk) > len(numbers) else ""
+        return f"{path}, calls {min(numbers):,}–{max(numbers):,}{rest}"
 
     def _around(self, part: str | None) -> list[str]:
         """A part and all around it, the outermost first."""
