@@ -6,19 +6,14 @@ The files are PyTorch's: what PyTorch wrote is read without PyTorch, what is wri
 
 from autolab.serialization.names import (
     add_safe_globals,
-    clear_safe_globals,
-    get_safe_globals,
     safe_globals,
 )
-from autolab.serialization.reading import get_unsafe_globals_in_checkpoint, load
+from autolab.serialization.reading import load
 from autolab.serialization.weight_files import read_weights, save_safetensors
 from autolab.serialization.writing import save
 
 __all__ = [
     "add_safe_globals",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "get_unsafe_globals_in_checkpoint",
     "load",
     "read_weights",
     "safe_globals",

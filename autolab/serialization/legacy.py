@@ -2,14 +2,12 @@
 
 import io
 import sys
-from typing import Any
 
 import numpy as np
 
 from autolab.engine.core.errors import fail
 from autolab.serialization import pickles, reading
 from autolab.serialization.errors import AGAIN, UNSAFE, kind_note, refuse
-from autolab.serialization.names import allowed_globals
 from autolab.serialization.rebuild import Storage, UntypedStorage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -36,9 +34,8 @@ def load(file, restore, weights_only, pickle_load_args):
     if (
         not weights_only and content[:1] != b"\x80"
     ):  # Python's unpickler is not asked about what is no pickle
-        raise refuse(
-            f"invalid load key, '{content[:1].decode('latin1')}'.", kind_note(content[:64])
-        )
+        message = f"invalid load key, '{content[:1].decode('latin1')}'."
+        raise refuse(message, kind_note(content[:64]))
     magic = pickles.load(stream, _no_storage)
     if type(magic) is not int or magic != MAGIC_NUMBER:
         note = (
@@ -50,13 +47,22 @@ def load(file, restore, weights_only, pickle_load_args):
         raise fail(RuntimeError, f"Invalid protocol version: {version}", AGAIN)
     system = pickles.load(stream, _no_storage)
     little = system.get("little_endian", True) if isinstance(system, dict) else True
-    start = stream.tell()
-    ids, _ = pickles.scan(
-        stream
-    )  # which storages there are: their content comes after the pickle that needs it
-    raw = _storages(stream, ids, "little" if little else "big")
-    stream.seek(start)
-    roots, views = {}, {}
+    start, declared, roots, views = stream.tell(), {}, {}, {}
+
+    def read(storage):
+        stream.seek(start)
+        if weights_only:
+            return pickles.load(stream, storage)
+        return reading.trusting(stream, storage, pickle_load_args).load()
+
+    def declare(pid):
+        """Note a storage, and return one of zeros: its content comes after the pickle that needs it."""
+        _, kind, key, _, numel, _ = _checked(pid)
+        if numel * kind.itemsize > len(content):
+            raise fail(RuntimeError, "unexpected EOF. The file might be corrupted.", AGAIN)
+        if declared.setdefault(key, (kind, numel))[1] != numel:
+            raise refuse(f"storage {key} is named twice with different sizes")
+        return Storage(UntypedStorage(np.zeros(numel * kind.itemsize, np.uint8)), kind.kind)
 
     def storage(pid):
         _, kind, key, location, numel, view = _checked(pid)
@@ -70,9 +76,9 @@ def load(file, restore, weights_only, pickle_load_args):
             views[name] = Storage(UntypedStorage(part, whole.device), kind.kind)
         return views[name]
 
-    if weights_only:
-        return pickles.load(stream, storage)
-    return reading.trusting(stream, storage, pickle_load_args).load()
+    read(declare)
+    raw = _storages(stream, declared, "little" if little else "big")
+    return read(storage)
 
 
 def _no_storage(pid):
@@ -86,49 +92,30 @@ def _checked(pid):
     reading.checked_id(kind, key, location, numel)
     if view is not None and not (
         type(view) is tuple
-        and len(view) == 3
-        and type(view[0]) is str
-        and all(type(n) is int and n >= 0 for n in view[1:])
-        and view[1] + view[2] <= numel
+        and [type(v) for v in view] == [str, int, int]
+        and 0 <= view[1] <= view[1] + view[2] <= numel
     ):
         raise refuse(f"a view of storage {key} lies outside of it: {view!r}")
     return pid
 
 
-def _storages(stream, ids, order):
-    """The bytes of each storage by key; they follow the list of keys, each after its number of elements."""
-    declared: dict[str, tuple[Any, int]] = {}
-    for pid in ids:
-        if type(pid) is not tuple or len(pid) != 6 or not isinstance(pid[1], pickles.Named):
-            raise refuse(f"a storage is named by {pid!r}")
-        kind = allowed_globals().get(str(pid[1].name), pid[1].name)
-        key = reading.checked_id(kind, pid[2], pid[3], pid[4])
-        if declared.setdefault(key, (kind, pid[4]))[1] != pid[4]:
-            raise refuse(f"storage {key} is named twice with different sizes")
+def _storages(stream, declared, order):
+    """Return the bytes of each storage by key; they follow the list of keys, each after its number of elements."""
     keys = pickles.load(stream, _no_storage)
     if type(keys) is not list or sorted(map(str, keys)) != sorted(declared):
-        raise fail(
-            RuntimeError, "the list of storages does not name those that the tensors need", AGAIN
-        )
+        message = "the list of storages does not name those that the tensors need"
+        raise fail(RuntimeError, message, AGAIN)
     contents = {}
-    position, size = stream.tell(), stream.getbuffer().nbytes
     for key in keys:
         kind, numel = declared[key]
-        stream.seek(position)
+        size = numel * kind.itemsize
         count = int.from_bytes(stream.read(8), order, signed=True)
-        if count != numel:
-            message = f"storage has wrong byte size: expected {numel * kind.itemsize} got {count * kind.itemsize}"
-            raise fail(
-                RuntimeError,
-                message,
-                "A tensor's memory has another size than the tensor needs. " + AGAIN,
-            )
-        position += 8
-        missing = position + numel * kind.itemsize - size
-        if missing > 0:
-            message = f"unexpected EOF, expected {missing} more bytes. The file might be corrupted."
+        content = stream.read(size)
+        if count != numel or len(content) != size:
+            message = f"storage has wrong byte size: expected {size} got {count * kind.itemsize}"
+            if count == numel:
+                message = f"unexpected EOF, expected {size - len(content)} more bytes. The file might be corrupted."
             raise fail(RuntimeError, message, "The file ends too early. " + AGAIN)
-        raw = np.frombuffer(stream.getbuffer(), np.uint8, numel * kind.itemsize, position).copy()
+        raw = np.frombuffer(bytearray(content), np.uint8)
         contents[key] = raw if order == sys.byteorder else reading.swapped(raw, kind)
-        position += numel * kind.itemsize
     return contents

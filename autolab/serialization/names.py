@@ -25,55 +25,18 @@ from autolab.serialization.errors import refuse
 BLOCKED = ("sys", "os", "posix", "nt")
 """Modules that stay closed even when the user allows something from them."""
 
-_DTYPES_ELSEWHERE = (
-    *(
-        "bfloat16",
-        "complex32",
-        "quint8",
-        "qint8",
-        "qint32",
-        "quint4x2",
-        "quint2x4",
-        "bits8",
-        "bits16",
-    ),
-    *(
-        "float8_e4m3fn",
-        "float8_e5m2",
-        "float8_e4m3fnuz",
-        "float8_e5m2fnuz",
-        "float8_e8m0fnu",
-        "float4_e2m1fn_x2",
-    ),
-)
-_UNSUPPORTED = {
-    "_rebuild_qtensor": "quantised tensors",
-    "_rebuild_sparse_tensor": "sparse tensors",
-    "_rebuild_meta_tensor_no_storage": "tensors without values (meta)",
-    "_rebuild_nested_tensor": "nested tensors",
-    "_rebuild_wrapper_subclass": "wrapper subclasses of tensors",
-    "_rebuild_device_tensor_from_numpy": "tensors of XLA and other accelerators",
-    "_rebuild_device_tensor_from_cpu_tensor": "tensors of XLA and other accelerators",
-}
+_ELSEWHERE = (
+    "torch.bfloat16 torch.complex32 torch.quint8 torch.qint8 torch.qint32 torch.float8_e4m3fn torch.float8_e5m2 "
+    "torch.QUInt8Storage torch.QInt8Storage torch.QInt32Storage torch._utils._rebuild_qtensor "
+    "torch._utils._rebuild_sparse_tensor torch._utils._rebuild_meta_tensor_no_storage torch._utils._rebuild_nested_tensor "
+    "torch._utils._rebuild_wrapper_subclass"
+).split()
+"""What PyTorch's files may name for tensors that are not dense, or whose numbers NumPy does not have."""
 
 
-_QUANTISED = (
-    "QUInt8Storage",
-    "QInt8Storage",
-    "QInt32Storage",
-    "QUInt4x2Storage",
-    "QUInt2x4Storage",
-)
-
-
-def _no_dtype(name):
-    note = "NumPy has no such numbers: convert the tensors to float32 where the file was written, and save again."
-    return rebuild.Unsupported(f"dtype 'torch.{name}' is not supported by autolab", note)
-
-
-def _unsupported(name, what):
-    note = "Save dense tensors: .to_dense() or .dequantize() before torch.save."
-    return rebuild.Unsupported(f"{name}(): {what} are not supported by autolab", note)
+def _unsupported(name):
+    note = "Save dense tensors of usual numbers: .to_dense(), .dequantize() or .float() before torch.save."
+    return rebuild.Unsupported(f"'{name}' is not supported by autolab", note)
 
 
 def _encode(text, encoding="utf-8"):
@@ -84,18 +47,6 @@ def _encode(text, encoding="utf-8"):
             "Only text becomes bytes this way.",
         )
     return text.encode(encoding)
-
-
-def _bytearray(content=b"", encoding="latin1"):
-    """As `bytearray`, but not with a number, which would ask for that much memory."""
-    if type(content) is str:
-        content = _encode(content, encoding)
-    if type(content) not in (bytes, bytearray):
-        raise refuse(
-            f"bytearray got {type(content).__name__}",
-            "A number here would ask for that much memory.",
-        )
-    return bytearray(content)
 
 
 def _size(numbers=()):
@@ -134,7 +85,6 @@ def allowed_globals():
                 "torch.Tensor": Tensor,
                 "torch.device": device,
                 "_codecs.encode": _encode,
-                "builtins.bytearray": _bytearray,
                 "builtins.set": set,
                 "builtins.complex": complex,
                 "torch._utils._rebuild_tensor": rebuild.tensor,
@@ -148,14 +98,10 @@ def allowed_globals():
         )
         for d in dtypes.BY_NAME.values():
             _allowed[f"torch.{d.name}"] = d
-        for name in _DTYPES_ELSEWHERE:
-            _allowed.setdefault(f"torch.{name}", _no_dtype(name))
+        for name in _ELSEWHERE:
+            _allowed.setdefault(name, _unsupported(name))
         for name, kind in rebuild.STORAGES.items():
             _allowed[f"torch.{name}"] = _allowed[f"torch.cuda.{name}"] = rebuild.StorageType(kind)
-        for name, what in _UNSUPPORTED.items():
-            _allowed[f"torch._utils.{name}"] = _unsupported(name, what)
-        for name in _QUANTISED:
-            _allowed[f"torch.{name}"] = _unsupported(name, "quantised tensors")
     return _allowed
 
 
@@ -168,16 +114,6 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Let files loaded with `weights_only=True` name these classes and functions: a list of them, or of (object, name)
     pairs."""
     _safe.update(safe_globals)
-
-
-def get_safe_globals() -> list[Any]:
-    """What `add_safe_globals` has allowed."""
-    return list(_safe)
-
-
-def clear_safe_globals() -> None:
-    """Allow nothing but what is allowed by default."""
-    _safe.clear()
 
 
 class safe_globals:
@@ -196,20 +132,11 @@ class safe_globals:
 
 
 def user_globals():
-    """What the user allows, by the full name that it has in a file. Raises ValueError, TypeError for a wrong pair."""
+    """Return what the user allows, by the full name that it has in a file."""
     by_name = {}
     for entry in _safe:
-        if not isinstance(entry, tuple):
-            by_name[".".join(name_in_files(entry))] = entry
-            continue
-        note = "Give (object, 'module.name')."
-        if len(entry) != 2:
-            message = f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(entry)}"
-            raise fail(ValueError, message, note)
-        if type(entry[1]) is not str:
-            message = f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}"
-            raise fail(TypeError, message, note)
-        by_name[entry[1]] = entry[0]
+        thing, name = entry if isinstance(entry, tuple) else (entry, ".".join(name_in_files(entry)))
+        by_name[name] = thing
     return by_name
 
 

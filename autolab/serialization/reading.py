@@ -24,7 +24,7 @@ from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.serialization import legacy, pickles
 from autolab.serialization.errors import AGAIN, UNSAFE, corrupted, refuse, weights_only_failed
-from autolab.serialization.names import allowed_globals, find_here, user_globals
+from autolab.serialization.names import find_here
 from autolab.serialization.rebuild import (
     Storage,
     StorageType,
@@ -267,7 +267,7 @@ def _load_zip(archive, restore, weights_only, pickle_load_args):
 
     content = archive.read("data.pkl")
     if weights_only:
-        return pickles.of_bytes(content, storage)
+        return pickles.load(io.BytesIO(content), storage)
     return trusting(io.BytesIO(content), storage, pickle_load_args).load()
 
 
@@ -306,28 +306,6 @@ class _Trusting(pickle.Unpickler):
 
     def persistent_load(self, pid):
         return self.storage(pid)
-
-
-def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:
-    """What the file names beyond what `torch.load(weights_only=True)` takes now: full names. Nothing is called.
-
-    Raises ValueError for a file of the format before PyTorch 1.6.
-    """
-    if isinstance(f, (str, os.PathLike)):
-        with open(f, "rb") as file:
-            return get_unsafe_globals_in_checkpoint(file)
-    start = f.tell()
-    head = f.read(4)
-    f.seek(start)
-    if head != b"PK\x03\x04":
-        message = "Expected input to be a checkpoint returned by torch.save"
-        raise fail(
-            ValueError,
-            message,
-            "Only zip files, which PyTorch writes since 1.6, can be looked into.",
-        )
-    _, names = pickles.scan(io.BytesIO(Archive(f).read("data.pkl")))
-    return sorted(names - set(allowed_globals()) - set(user_globals()))
 
 
 def short_name(path):

@@ -246,16 +246,9 @@ def tensor(
         raise refuse(f"a tensor is made of a storage, but got {type(storage).__name__}")
     t = storage.tensor(storage_offset, size, stride, storage.kind)
     if metadata:
-        if type(metadata) is not dict or set(metadata) - {"conj", "neg"}:
-            raise refuse("a tensor has unknown metadata")
-        t = _conjugate(t) if metadata.get("conj") else t
-        t = -t if metadata.get("neg") else t
+        message = "conjugated and negated tensors are not supported by autolab"
+        raise fail(NotImplementedError, message, "Save t.resolve_conj().resolve_neg().")
     return _asking(t, requires_grad)
-
-
-def _conjugate(t):
-    with t.device.backend:
-        return wrap(t.device.xp.conj(t._array), t.dtype)
 
 
 def tensor_with_dtype(

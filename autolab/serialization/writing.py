@@ -12,6 +12,7 @@ import io
 import os
 import pickle
 import secrets
+import shutil
 import sys
 import zipfile
 from collections import OrderedDict
@@ -20,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.devices.device import CPU, device
+from autolab.engine.devices.device import CPU, address, device, to_host
 from autolab.engine.core.dtype import dtype
 from autolab.engine.core.errors import fail
 from autolab.engine.exact.refusals import unsupported
 from autolab.engine.methods.size import Size
-from autolab.engine.core.tensor import Tensor, materialise, wrap
+from autolab.engine.core.tensor import Tensor, materialise
 from autolab.engine.exact.layout import layout
 from autolab.nn.parameter import Parameter
 from autolab.serialization.names import name_in_files
@@ -59,39 +60,20 @@ def save(
         >>> torch.load(file)
         {'weight': tensor([1., 1.])}
     """
-    if pickle_module is not pickle:
-        raise unsupported("save", "pickle_module", "Python's own pickle is used.")
-    if not _use_new_zipfile_serialization:
-        raise unsupported(
-            "save",
-            "_use_new_zipfile_serialization",
-            "The format before PyTorch 1.6 is read, not written.",
-        )
+    if pickle_module is not pickle or not _use_new_zipfile_serialization:
+        name = "pickle_module" if pickle_module is not pickle else "_use_new_zipfile_serialization"
+        raise unsupported("save", name, "Files are written as PyTorch writes them since 1.6.")
     if type(pickle_protocol) is not int or not 2 <= pickle_protocol <= 5:
-        raise fail(
-            ValueError,
-            f"pickle_protocol should be 2 to 5, but got {pickle_protocol!r}",
-            "2 is what torch.load expects.",
-        )
+        message = f"pickle_protocol should be 2 to 5, but got {pickle_protocol!r}"
+        raise fail(ValueError, message, "2 is what torch.load expects.")
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
-        raise fail(
-            AttributeError,
-            "expected 'f' to be string, path, or a file-like object with a 'write' attribute",
-            "torch.save(obj, 'name.pth').",
-        )
-    memory = _Memory()
-    _Pickler(io.BytesIO(), pickle_protocol, memory.note).dump(
-        obj
-    )  # which tensors there are, and what they share
-    memory.settle()
-    content = io.BytesIO()
-    _Pickler(content, pickle_protocol, memory.place).dump(obj)
-    if is_path:
-        with replacing(f) as file:
-            _write(file, content.getbuffer(), memory, short_name(f))
-    else:
-        _write(f, content.getbuffer(), memory, "archive")
+        message = "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
+        raise fail(AttributeError, message, "torch.save(obj, 'name.pth').")
+    storages, content = _Storages(), io.BytesIO()
+    _Pickler(content, pickle_protocol, storages.place).dump(obj)
+    with replacing(f) if is_path else contextlib.nullcontext(f) as file:
+        _write(file, content.getbuffer(), storages, short_name(f) if is_path else "archive")
 
 
 @contextlib.contextmanager
@@ -103,31 +85,18 @@ def replacing(path):
     path = os.path.realpath(os.fspath(path))
     if os.path.isdir(path):
         raise fail(IsADirectoryError, f"[Errno 21] Is a directory: '{path}'", "Name a file in it.")
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device: nothing to replace
-        with open(path, "wb") as file:
-            yield file
-        return
     folder, name = os.path.split(path)
     if not os.path.isdir(folder):
-        raise fail(
-            RuntimeError,
-            f"Parent directory {folder} does not exist.",
-            "Make it first: os.makedirs(folder).",
-        )
+        message = f"Parent directory {folder} does not exist."
+        raise fail(RuntimeError, message, "Make it first: os.makedirs(folder).")
     beside = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(4)}.partial")
-    rights = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None
-    file = open(
-        beside,
-        "xb",
-        opener=lambda name, flags: os.open(name, flags, 0o666 if rights is None else rights),
-    )
     try:
-        with file:
+        with open(beside, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if rights is not None:
-            os.chmod(beside, rights)
+        if os.path.exists(path):
+            shutil.copymode(path, beside)
         os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -135,11 +104,11 @@ def replacing(path):
         raise
 
 
-def _write(file, content, memory, folder):
+def _write(file, content, storages, folder):
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         _record(archive, f"{folder}/data.pkl", content)
         _record(archive, f"{folder}/byteorder", sys.byteorder.encode())
-        for key, raw in memory.contents():
+        for key, raw in storages.contents():
             _record(archive, f"{folder}/data/{key}", raw)
         _record(archive, f"{folder}/version", b"3\n")
 
@@ -157,144 +126,44 @@ def _record(archive, name, content):
 # what tensors share --------------------------------------------------------------------------------------------------
 
 
-class _Span:
-    """A piece of memory that becomes one storage of the file."""
-
-    def __init__(self, low, high, kind, location, owner):
-        self.low, self.high, self.kind, self.location, self.owners = (
-            low,
-            high,
-            kind,
-            location,
-            [owner],
-        )
-        self.key = None
-
-    def overlaps(self, other):
-        return other.low < self.high and self.low < other.high
-
-
-class _Memory:
-    """The memory that the tensors of an object occupy, split into storages."""
+class _Storages:
+    """The arrays that own the memory of an object's tensors; each becomes a storage of the file."""
 
     def __init__(self):
-        self.spans, self._seen, self._on_host, self._layouts = [], {}, {}, {}
-
-    def note(self, tensor):
-        """Called for each tensor while the object is looked through."""
-        owner, _, _ = self._layout(tensor)
-        name = self._name(tensor, owner)
-        if name not in self._seen:
-            location = "cpu" if tensor.device.type != "cuda" else f"cuda:{tensor.device.index or 0}"
-            self._seen[name] = _Span(name[0], name[1], tensor.dtype, location, owner)
-            self.spans.append(self._seen[name])
-        return None, 0, (), ()
-
-    @staticmethod
-    def _name(tensor, owner):
-        low, high = np.lib.array_utils.byte_bounds(owner) if owner.size else (id(owner), id(owner))
-        return low, high, tensor.dtype.name
-
-    def _layout(self, tensor):
-        """(array that owns the memory, address of the first element, strides in elements), all on the host."""
-        array, storage = materialise(tensor), tensor._storage
-        key = (id(storage), tensor.storage_offset(), array.shape, array.strides, tensor.dtype.name)
-        if key not in self._layouts:
-            self._layouts[key] = (*self._found(tensor, array), storage, array)
-        return self._layouts[key][:3]
-
-    def _found(self, tensor, array):
-        if tensor.device != CPU:
-            whole = wrap(tensor._storage.array, tensor.dtype)
-            if id(tensor._storage) not in self._on_host:
-                self._on_host[id(tensor._storage)] = materialise(whole.cpu())
-            host = self._on_host[id(tensor._storage)]
-            if whole.is_contiguous() and host.flags.c_contiguous:
-                start = (
-                    host.__array_interface__["data"][0]
-                    + tensor.storage_offset() * tensor.dtype.itemsize
-                )
-                return host, start, tuple(tensor.stride())
-            tensor = tensor.detach().cpu().contiguous()
-            array = materialise(tensor)
-        size = tensor.dtype.itemsize
-        if any(s < 0 or s % size for s in array.strides):
-            array = np.ascontiguousarray(array)
-            return (
-                array,
-                array.__array_interface__["data"][0],
-                tuple(s // size for s in array.strides),
-            )
-        address, owner = array.__array_interface__["data"][0], tensor._storage.array
-        low, high = np.lib.array_utils.byte_bounds(owner)
-        if any(s < 0 for s in owner.strides) or not low <= address <= high:
-            owner = array
-        return owner, address, tuple(tensor.stride())
-
-    def settle(self):
-        """Pieces that overlap become one storage; storages are numbered as they were met."""
-        met = {id(span): number for number, span in enumerate(self.spans)}
-        merged = {}
-        current = None
-        for span in sorted((s for s in self.spans if s.low < s.high), key=lambda s: s.low):
-            if current is not None and current.overlaps(span):
-                if span.kind is not current.kind or (span.low - current.low) % span.kind.itemsize:
-                    raise fail(
-                        RuntimeError,
-                        "Cannot save multiple tensors or storages that view the same data as different types",
-                        "Save a clone() of one of them.",
-                    )
-                current.high = max(current.high, span.high)
-                current.owners += span.owners
-                merged[id(span)] = current
-            else:
-                current = merged[id(span)] = span
-        order: dict[int, tuple] = {}
-        for span in self.spans:
-            root = merged.get(id(span), span)
-            order.setdefault(id(root), (met[id(span)], root))
-        self.storages = [root for _, root in sorted(order.values(), key=lambda pair: pair[0])]
-        for number, root in enumerate(self.storages):
-            root.key = str(number)
-        self._merged = merged
+        self._found = {}  # id of an owner -> (its number, dtype, the owner, its numbers on the host)
 
     def place(self, tensor):
-        """(storage's name in the pickle, offset, size, stride) of a tensor that was noted."""
-        owner, address, stride = self._layout(tensor)
-        span = self._seen[self._name(tensor, owner)]
-        span = self._merged.get(id(span), span)
-        size = span.kind.itemsize
-        numel = (span.high - span.low) // size
-        offset = (address - span.low) // size if numel else 0
-        kind = _STORAGE_OF.get(span.kind.name)
-        if kind is None:
-            named, numel = Global("torch.storage", "UntypedStorage"), numel * size
+        """Return (storage's name in the pickle, offset, size, stride) of a tensor."""
+        array, kind = materialise(tensor), tensor.dtype
+        owner, stride = tensor._storage.array, tuple(tensor.stride())
+        if tensor.device == CPU:
+            offset, rest = divmod(address(array) - address(owner), kind.itemsize)
+            dense = owner.flags.forc and min(owner.strides, default=0) >= 0
+            copied = rest or not dense or any(s % kind.itemsize for s in array.strides)
         else:
-            named = Global("torch", kind)
-        return (
-            _Id(("storage", named, span.key, span.location, numel)),
-            offset,
-            tuple(tensor.shape),
-            stride,
-        )
+            offset, copied = tensor.storage_offset(), not owner.flags.c_contiguous
+        if copied:
+            owner, offset = materialise(tensor.detach().contiguous().clone()), 0
+            stride = tuple(s // kind.itemsize for s in np.empty(array.shape, kind.np).strides)
+        if not array.size:
+            offset = 0
+        if id(owner) not in self._found:
+            self._found[id(owner)] = len(self._found), kind, owner, to_host(owner)
+        number, known, _, host = self._found[id(owner)]
+        if known is not kind:
+            message = "Cannot save multiple tensors or storages that view the same data as different types"
+            raise fail(RuntimeError, message, "Save a clone() of one of them.")
+        name, numel = _STORAGE_OF.get(kind.name), host.size
+        named = Global("torch", name) if name else Global("torch.storage", "UntypedStorage")
+        location = "cpu" if tensor.device.type != "cuda" else f"cuda:{tensor.device.index or 0}"
+        numel *= 1 if name else kind.itemsize
+        pid = _Id(("storage", named, str(number), location, numel))
+        return pid, offset, tuple(tensor.shape), stride
 
     def contents(self):
-        """(key, bytes) of each storage."""
-        for span in self.storages:
-            count = span.high - span.low
-            yield span.key, np.asarray(_Bytes(span.low, count)).data if count else b""
-
-
-class _Bytes:
-    """`count` bytes from an address on, as NumPy reads it off an object; the storage's owners keep them."""
-
-    def __init__(self, address: int, count: int) -> None:
-        self.__array_interface__ = {
-            "data": (address, True),
-            "shape": (count,),
-            "typestr": "|u1",
-            "version": 3,
-        }
+        """Yield (key, bytes) of each storage."""
+        for number, _, _, host in self._found.values():
+            yield str(number), host.ravel("K").view(np.uint8).data if host.size else b""
 
 
 # the pickle ----------------------------------------------------------------------------------------------------------

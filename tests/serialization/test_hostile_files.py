@@ -266,31 +266,9 @@ def test_the_good_file_is_good():
     ]
 
 
-def test_conjugated_and_negated_tensors():
-    """PyTorch saves a view of what `conj()` and `.imag` look into, and says what is to be done."""
-    both = b"}(" + text("conj") + b"\x88" + text("neg") + b"\x88u"
-    hooks = b"ccollections\nOrderedDict\n)R"
-    for size, stride in (((2,), (1,)), ((), ())):
-        one = (
-            tensor(size=size, stride=stride, numel=2, storage="ComplexFloatStorage").removesuffix(
-                b"tR"
-            )
-            + both
-            + b"tR"
-        )
-        assert one.count(hooks) == 1
-        found = torch.load(io.BytesIO(pickled(one)))
-        assert (
-            found.tolist() == ([-0 + 1j, -2 + 3j] if size else 1j)
-            and found.dtype is torch.complex64
-        )
-
-
 def test_texts_of_python_2():
     assert torch.load(io.BytesIO(pickled(b"U\x03k\xc3\xa9"))) == "ké"
-    with pytest.raises(
-        pickle.UnpicklingError, match="damaged at SHORT_BINSTRING: UnicodeDecodeError"
-    ):
+    with pytest.raises(pickle.UnpicklingError, match="damaged: UnicodeDecodeError"):
         torch.load(io.BytesIO(pickled(b"U\x02\xff\xfe")))
 
 
@@ -382,14 +360,10 @@ def test_what_the_user_allows():
         pickle.UnpicklingError, match="Allowed was not an allowed global by default"
     ):
         torch.load(io.BytesIO(content))
-    assert [
-        name.rpartition(".")[2]
-        for name in torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(content))
-    ] == ["Allowed"]
     with torch.serialization.safe_globals([Allowed]):
         assert torch.load(io.BytesIO(content))["a"].n == 3
-        assert torch.serialization.get_safe_globals() == [Allowed]
-    assert torch.serialization.get_safe_globals() == []
+    with pytest.raises(pickle.UnpicklingError, match="Allowed was not an allowed"):
+        torch.load(io.BytesIO(content))
     with torch.serialization.safe_globals([(os.system, "posix.system")]):
         with pytest.raises(pickle.UnpicklingError, match="whose module posix is blocked"):
             torch.load(io.BytesIO(CASES["os.system"][0]))
