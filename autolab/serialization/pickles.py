@@ -10,7 +10,7 @@ from typing import Any
 
 from autolab.engine.core.errors import fail
 from autolab.engine.core.tensor import Tensor
-from autolab.serialization.errors import AGAIN, kind_note, refuse
+from autolab.serialization.errors import AGAIN, Refused, kind_note, refuse
 from autolab.serialization.names import BLOCKED, allowed_globals, in_python3, user_globals
 
 _NAMES = (
@@ -35,7 +35,7 @@ def load(stream, persistent_load):
     unpickler.head, unpickler.storage, unpickler.failed = head, persistent_load, None
     try:
         return unpickler.load()
-    except pickle.UnpicklingError:
+    except (Refused, NotImplementedError):
         raise
     except EOFError:
         note = "The file is empty or ends too early. " + AGAIN

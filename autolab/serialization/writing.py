@@ -12,7 +12,6 @@ import io
 import os
 import pickle
 import secrets
-import shutil
 import sys
 import zipfile
 from collections import OrderedDict
@@ -90,13 +89,14 @@ def replacing(path):
         message = f"Parent directory {folder} does not exist."
         raise fail(RuntimeError, message, "Make it first: os.makedirs(folder).")
     beside = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(4)}.partial")
+    rights = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o666
     try:
-        with open(beside, "xb") as file:
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, rights)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):
-            shutil.copymode(path, beside)
+            os.chmod(beside, rights)
         os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(OSError):

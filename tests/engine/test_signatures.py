@@ -184,7 +184,6 @@ MAY_IGNORE = {
     "linear.py __init__",  # Identity, as PyTorch's
     "dot.py _repr_mimebundle_", "kernel.py _repr_mimebundle_",  # what somebody else's protocol hands over
     "server.py write_error",  # the same
-    "function.py __new__",  # `__init__` looks at them
     "building.py forgotten",  # a mistake that returns nothing
     "module.py asnumpy", "film.py forward", "speed.py launch", "speed.py transfer",
 }  # fmt: skip

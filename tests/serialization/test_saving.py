@@ -238,14 +238,6 @@ def test_a_big_tensor_is_saved_once_with_its_views():
 
 
 class TestErrors:
-    def test_same_memory_of_two_types(self):
-        x = np.ones(4, np.float32)
-        with pytest.raises(
-            RuntimeError,
-            match="Cannot save multiple tensors or storages that view the same data as different",
-        ):
-            torch.save([torch.from_numpy(x), torch.from_numpy(x.view(np.int32))], io.BytesIO())
-
     def test_no_folder(self, tmp_path):
         with pytest.raises(
             RuntimeError, match=f"Parent directory {tmp_path}/no does not exist."
