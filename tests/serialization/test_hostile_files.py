@@ -188,7 +188,7 @@ CASES = {
     "another width": (pickled(tensor(storage="DoubleStorage")), RuntimeError, "does not match expected size .32 bytes", "another size"),
     "float8": (pickled(b"ctorch\nfloat8_e5m2\n)R"), NotImplementedError, "float8_e5m2' is not supported", "usual numbers"),
     "quantised": (pickled(tensor(storage="QUInt8Storage")), NotImplementedError, "QUInt8Storage' is not supported", "dequantize"),
-    "sparse": (pickled(reduce("torch._utils._rebuild_sparse_tensor", b"N")), NotImplementedError, "_rebuild_sparse_tensor' is not supported", "dense"),
+    "sparse": (pickled(reduce("torch._utils._rebuild_sparse_tensor", b"N")), NotImplementedError, "sparse_tensor' is not supported", "dense"),
 }  # fmt: skip
 
 
